@@ -10,7 +10,6 @@ export type {
   Sender,
   Words
 } from './engine/carrier.ts'
-export { DialogueClient, type DialogueClientInit } from './engine/client/dialogue-client.ts'
 export {
   type ClientStore,
   type ClientStoreInit,
@@ -21,18 +20,16 @@ export {
 export {
   type Consumer,
   type ConsumerInit,
-  DurableServer,
   figuresOf,
   type ServerStore
 } from './engine/durable/durable-server.ts'
 export {
   type OutgoingEvent,
   Publisher,
-  type PublisherOptions,
   type Store
 } from './engine/durable/publisher.ts'
 export { Recent } from './engine/durable/recent.ts'
-export { Recovery, type RecoveryOptions } from './engine/durable/recovery.ts'
+export { Recovery } from './engine/durable/recovery.ts'
 export { Hearing } from './engine/hearing.ts'
 export { HeldMessages } from './engine/held-messages.ts'
 export {
@@ -45,14 +42,13 @@ export {
   TIMEOUT,
   TLS
 } from './engine/options.ts'
-export { inParts, type PartedCarrier } from './engine/parts/parts.ts'
 export { Reconnecting } from './engine/reconnecting.ts'
 export { repeat } from './engine/repeat.ts'
 export { Room } from './engine/room.ts'
 export { newSecret } from './engine/secret.ts'
-export { DialogueServer, type DialogueServerInit, type EngineStats } from './engine/server/dialogue-server.ts'
+export type { EngineStats } from './engine/server/dialogue-server.ts'
 export { contentOf, patternOf, readableContentOf, storedMessage } from './engine/server/incoming.ts'
 export { Subject, Subjects } from './engine/server/subjects.ts'
 export { type EngineParts, engineTransport } from './engine/transport.ts'
 export { unreachable } from './engine/unreachable.ts'
-export { bytesOf, jsonOf, MAX_REPLY, numberIn, readReply, replyToken, textOf } from './engine/words.ts'
+export { bytesOf, jsonOf, MAX_REPLY, numberIn, replyToken, textOf } from './engine/words.ts'

@@ -3,10 +3,11 @@
  * place that knows how the driver connects, loses its server and finds it again.
  */
 import type { Socket } from 'node:net'
-import { Reconnecting, unreachable } from '@elysia-microservices/transport/engine'
-import { ConnectionError, endedWithin, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { Reconnecting } from '@elysia-microservices/transport/engine'
+import { ConnectionError, endedWithin } from '@elysia-microservices/transport/kit'
 import mqtt, { type IConnackPacket, type IPublishPacket, type MqttClient } from 'mqtt'
 import type { CheckedOptions } from '../options/options.ts'
+import { connectFailure } from './failures.ts'
 
 /** Milliseconds between attempts. */
 const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
@@ -358,22 +359,4 @@ function settled(driver: MqttClient, act: (done: (error?: Error | null) => void)
       else resolve()
     })
   })
-}
-
-/** MQTT 5's reasons, and what an older server says. */
-const REFUSED = new Set<unknown>([4, 5, 134, 135])
-const OTHER_VERSION = new Set<unknown>([1, 132])
-
-function connectFailure(where: string, cause: Error & { code?: unknown }): Error {
-  if (REFUSED.has(cause.code))
-    return new UnauthenticatedError(
-      `MQTT at ${where} does not accept the credentials (${cause.message}); check username and password`
-    )
-  if (OTHER_VERSION.has(cause.code))
-    return new ConnectionError(
-      `MQTT at ${where} does not speak MQTT 5 (${cause.message}); use mosquitto 2, EMQX 5 or HiveMQ 4, or later ones`,
-      false,
-      cause
-    )
-  return unreachable('MQTT', where, cause, 'start mosquitto there, or check options.url')
 }
