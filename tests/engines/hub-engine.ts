@@ -9,6 +9,7 @@ import {
   type Engine,
   engineTransport,
   HeldMessages,
+  joinedHeaders,
   newSecret,
   Room,
   type Sender,
@@ -119,9 +120,7 @@ class HubCarrier implements Carrier {
   }
 
   publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders): void {
-    const joined =
-      headers && Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')])
-    const line = ['publish', address, textOf(words), reply, joined && Object.fromEntries(joined)]
+    const line = ['publish', address, textOf(words), reply, headers && joinedHeaders(headers)]
     const text = `${JSON.stringify(line)}\n`
     const send = () => {
       this.#socket?.write(text)

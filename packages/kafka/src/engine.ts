@@ -2,7 +2,7 @@
 import type { Engine } from '@elysia-microservices/transport/engine'
 import { KafkaConnection } from './connection/kafka-connection.ts'
 import type { CheckedOptions } from './options/options.ts'
-import { checkHeaders } from './words/headers.ts'
+import { whyNoHeader } from './words/headers.ts'
 import { ADDRESSING } from './words/names.ts'
 
 /** Kafka for one client or service. @param title what its connections are called, unless the user has given a client id */
@@ -11,7 +11,7 @@ export function kafkaEngine(options: CheckedOptions, title: string): Engine<Kafk
     ...ADDRESSING,
     name: 'kafka',
     where: options.where,
-    checkHeaders,
+    whyNoHeader,
     open: (listener) => KafkaConnection.open(options, options.clientId ?? title, listener)
   }
 }

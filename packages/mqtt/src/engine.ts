@@ -2,7 +2,7 @@
 import { type Engine, newSecret } from '@elysia-microservices/transport/engine'
 import { MqttConnection } from './connection/mqtt-connection.ts'
 import type { CheckedOptions } from './options/options.ts'
-import { checkHeaders, recordOf } from './words/headers.ts'
+import { recordOf, whyNoHeader } from './words/headers.ts'
 import { ADDRESSING } from './words/topics.ts'
 
 /** MQTT for one client or service. @param title what its connections are called, unless the user has given a client id */
@@ -13,7 +13,7 @@ export function mqttEngine(options: CheckedOptions, title: string): Engine<MqttC
     name: 'mqtt',
     where: options.where,
     recordOf,
-    checkHeaders,
+    whyNoHeader,
     open: (listener) => MqttConnection.open(options, options.clientId ?? `${name}-${newSecret()}`, listener)
   }
 }

@@ -3,7 +3,7 @@ import type { Engine } from '@elysia-microservices/transport/engine'
 import { PatternNotFoundError, type ServerContext } from '@elysia-microservices/transport/kit'
 import { NatsConnection } from './connection/nats-connection.ts'
 import type { CheckedOptions } from './options/options.ts'
-import { checkHeaders, recordOf } from './words/headers.ts'
+import { recordOf, whyNoHeader } from './words/headers.ts'
 import { errorHeaders, readMicroError } from './words/micro-errors.ts'
 import { isStorage } from './words/pub-ack.ts'
 import { answerDiscovery, identityOf } from './words/service-info.ts'
@@ -21,7 +21,7 @@ export function natsEngine(
     title: 'NATS',
     where: [servers ?? `localhost:${port ?? 4222}`].flat().join(', '),
     recordOf,
-    checkHeaders,
+    whyNoHeader,
     whyNot,
     open: (listener) =>
       NatsConnection.open({ ...(identity && { name: identity.name }), ...connection }, inboxes, listener),

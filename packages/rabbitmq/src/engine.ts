@@ -2,7 +2,7 @@
 import type { Engine } from '@elysia-microservices/transport/engine'
 import { RabbitConnection } from './connection/rabbit-connection.ts'
 import type { CheckedOptions } from './options/options.ts'
-import { checkHeaders, recordOf } from './words/headers.ts'
+import { recordOf, whyNoHeader } from './words/headers.ts'
 import { whyNot } from './words/names.ts'
 
 /** RabbitMQ for one client or service. @param service its name, which RabbitMQ's tools show unless the user has given one */
@@ -12,7 +12,7 @@ export function rabbitEngine(options: CheckedOptions, service: string | undefine
     title: 'RabbitMQ',
     where: options.where,
     recordOf,
-    checkHeaders,
+    whyNoHeader,
     whyNot,
     open: (listener) => RabbitConnection.open(options, options.connectionName ?? service, listener)
   }

@@ -15,7 +15,8 @@ export {
   type ClientStoreInit,
   type EventContent,
   type EventHead,
-  PublishingStore
+  PublishingStore,
+  unknownGroup
 } from './engine/durable/client-store.ts'
 export {
   type Consumer,
@@ -30,6 +31,7 @@ export {
 } from './engine/durable/publisher.ts'
 export { Recent } from './engine/durable/recent.ts'
 export { Recovery } from './engine/durable/recovery.ts'
+export { checkHeaders, joinedHeaders } from './engine/headers.ts'
 export { Hearing } from './engine/hearing.ts'
 export { HeldMessages } from './engine/held-messages.ts'
 export {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { addressOfHandler } from '@elysia-microservices/transport/engine'
+import { addressOfHandler, checkHeaders } from '@elysia-microservices/transport/engine'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
-import { callersOf, checkHeaders, HEADER, readHeaders, writeHeaders } from './headers.ts'
+import { callersOf, HEADER, readHeaders, whyNoHeader, writeHeaders } from './headers.ts'
 import {
   ADDRESSING,
   addressAt,
@@ -184,7 +184,7 @@ describe('headers', () => {
       { ce_id: 'x' },
       { a: '\ud800' }
     ])
-      assert.throws(() => checkHeaders(headers), OptionError)
-    checkHeaders({ 'x-a': 'ä', many: ['1', '2'] })
+      assert.throws(() => checkHeaders({ title: 'Kafka', whyNoHeader }, headers), OptionError)
+    checkHeaders({ title: 'Kafka', whyNoHeader }, { 'x-a': 'ä', many: ['1', '2'] })
   })
 })

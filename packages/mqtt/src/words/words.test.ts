@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { addressOfCall, addressOfHandler } from '@elysia-microservices/transport/engine'
+import { addressOfCall, addressOfHandler, checkHeaders } from '@elysia-microservices/transport/engine'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
-import { checkHeaders, readHeaders, recordOf, writeHeaders } from './headers.ts'
+import { readHeaders, recordOf, whyNoHeader, writeHeaders } from './headers.ts'
 import { idOfAnswer, readNest, retained, withId } from './packets.ts'
 import {
   ADDRESSING,
@@ -174,8 +174,11 @@ describe('headers', () => {
       { 'mqtt-qos': '3' },
       { a: 'x'.repeat(70_000) }
     ])
-      assert.throws(() => checkHeaders(headers), OptionError)
-    checkHeaders({ a: 'é\n', 'mqtt-expiry': '60', 'mqtt-qos': '2', 'mqtt-retain': 'false' })
+      assert.throws(() => checkHeaders({ title: 'MQTT', whyNoHeader }, headers), OptionError)
+    checkHeaders(
+      { title: 'MQTT', whyNoHeader },
+      { a: 'é\n', 'mqtt-expiry': '60', 'mqtt-qos': '2', 'mqtt-retain': 'false' }
+    )
   })
 
   it('come out of a record of Nest, by the name of its class', () => {

@@ -3,7 +3,8 @@ import {
   type ClientStoreInit,
   type EventContent,
   type EventHead,
-  PublishingStore
+  PublishingStore,
+  unknownGroup
 } from '@elysia-microservices/transport/engine'
 import { type DeadLetters, OptionError } from '@elysia-microservices/transport/kit'
 import { bytesOf } from '../connection/bytes.ts'
@@ -49,11 +50,7 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     const { manager } = await this.streams()
     const { consumers } = manager
     const found = await consumersOf(manager, group)
-    if (found.length === 0)
-      throw new OptionError(
-        'group',
-        `There is no group '${group}' on this NATS server: it begins with its first service`
-      )
+    if (found.length === 0) throw unknownGroup(group, 'on this NATS server')
     for (const { stream_name: stream, name } of found) {
       try {
         if (isPaused) await consumers.pause(stream, name, new Date(Date.now() + FOR_EVER))

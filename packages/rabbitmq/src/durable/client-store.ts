@@ -3,7 +3,8 @@ import {
   type ClientStoreInit,
   type EventContent,
   type EventHead,
-  PublishingStore
+  PublishingStore,
+  unknownGroup
 } from '@elysia-microservices/transport/engine'
 import { ConnectionError, type DeadLetters, OptionError } from '@elysia-microservices/transport/kit'
 import { listenOn } from '../connection/inboxes.ts'
@@ -34,11 +35,7 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {
     const connection = await this.connect()
     const members = queueOfMembers(group)
-    if (!(await connection.hasQueue(members)))
-      throw new OptionError(
-        'group',
-        `There is no group '${group}' on this RabbitMQ server: it begins with its first service`
-      )
+    if (!(await connection.hasQueue(members))) throw unknownGroup(group, 'on this RabbitMQ server')
     const marker = queueOfPaused(group)
     const count = await connection.link.aside(async (channel) => {
       await channel.purgeQueue(marker)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { addressOfCall, addressOfHandler } from '@elysia-microservices/transport/engine'
+import { addressOfCall, addressOfHandler, checkHeaders } from '@elysia-microservices/transport/engine'
 import { routeMatches } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
-import { checkHeaders, PRIORITY, readHeaders, recordOf, writeHeaders } from './headers.ts'
+import { PRIORITY, readHeaders, recordOf, whyNoHeader, writeHeaders } from './headers.ts'
 import {
   bindingOf,
   inboxOf,
@@ -18,7 +18,7 @@ import {
   whyNot
 } from './names.ts'
 
-const RABBITMQ = { title: 'RabbitMQ', whyNot }
+const RABBITMQ = { title: 'RabbitMQ', whyNot, whyNoHeader }
 
 const segment = fc
   .oneof(fc.constantFrom('#', '%', '%#', '#a', 'a', 'b'), fc.string({ minLength: 1 }))
@@ -124,7 +124,7 @@ describe('headers', () => {
           const all = priority === null ? given : { ...given, [PRIORITY]: String(priority) }
           let isRefused = false
           try {
-            checkHeaders(all)
+            checkHeaders(RABBITMQ, all)
           } catch {
             isRefused = true
           }
@@ -151,7 +151,7 @@ describe('headers', () => {
     { 'x-a': '\ud800' }
   ])
     it(`are refused: ${JSON.stringify(given)}`, () => {
-      assert.throws(() => checkHeaders(given), {
+      assert.throws(() => checkHeaders(RABBITMQ, given), {
         name: 'OptionError',
         message: /cannot be a header of RabbitMQ/
       })

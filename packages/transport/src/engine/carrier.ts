@@ -132,8 +132,8 @@ export interface Engine<Connection extends Carrier = Carrier> {
   whyNot(route: string): string | undefined
   /** Data with headers of its own, known by the class of the engine's Nest record. */
   recordOf?(value: unknown): DataRecord | undefined
-  /** Looks at the headers of a call or event before it is sent. @throws {OptionError} the engine would change one, or act by it */
-  checkHeaders?(headers: CarriedHeaders): void
+  /** Why a header cannot be sent, because the engine would change it, or act by it: "has a blank". `undefined`: it can. */
+  whyNoHeader?(name: string, value: string | readonly string[]): string | undefined
   /** The error that a service of another system has answered with; `undefined`: it is none. */
   foreignError?(message: Carried): Error | undefined
   /** Headers that tell callers of other systems of an error. */

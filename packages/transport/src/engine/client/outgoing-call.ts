@@ -8,6 +8,7 @@ import { routeOf } from '../../pattern.ts'
 import { isStream } from '../../stream.ts'
 import { addressOfCall } from '../address.ts'
 import type { CarriedHeaders, Engine } from '../carrier.ts'
+import { checkHeaders } from '../headers.ts'
 
 /** What is sent. */
 export interface OutgoingCall {
@@ -49,7 +50,7 @@ export class CallWriter {
     const record = this.#engine.recordOf?.(call.data)
     const data = record === undefined ? call.data : record.data
     const headers = mergedHeaders(record?.headers, call.options?.headers)
-    if (headers !== undefined) this.#engine.checkHeaders?.(headers)
+    if (headers !== undefined) checkHeaders(this.#engine, headers)
     const input = typeof data === 'object' && data !== null && isStream(data) ? data : undefined
     if (input !== undefined && call.kind === 'event')
       throw new OptionError(

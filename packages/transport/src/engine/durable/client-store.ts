@@ -7,7 +7,7 @@ import {
   type Published,
   type PublishOptions
 } from '../../durable/published.ts'
-import { unsendable } from '../../errors/index.ts'
+import { OptionError, unsendable } from '../../errors/index.ts'
 import { nameOf, type Pattern } from '../../pattern.ts'
 import type { ClientContext } from '../../transport.ts'
 import type { CarriedHeaders, Carrier, Engine } from '../carrier.ts'
@@ -46,6 +46,11 @@ export interface EventContent {
   readonly packet: string
   readonly key: string | undefined
   readonly headers: CarriedHeaders | undefined
+}
+
+/** The error of a group that does not exist. @param where such as 'on this NATS server' */
+export function unknownGroup(group: string, where: string): OptionError {
+  return new OptionError('group', `There is no group '${group}' ${where}: it begins with its first service`)
 }
 
 /** Publishes over whatever connection the client has. Engines say how an event looks, and look after dead letters. */

@@ -5,6 +5,7 @@
 import type { Headers } from '../../headers.ts'
 import { routeMatches } from '../../wildcards.ts'
 import type { Carried, CarriedHeaders, Carrier, CarrierListener, Engine, Sender, Words } from '../carrier.ts'
+import { joinedHeaders } from '../headers.ts'
 import { HeldMessages } from '../held-messages.ts'
 import { newSecret } from '../secret.ts'
 import type { Subject } from '../server/subjects.ts'
@@ -191,8 +192,7 @@ export class TestCarrier implements Carrier {
     if (size > this.maxPayload) throw new Error(`${size} bytes are more than a message may have`)
     if (!this.isConnected)
       return this.#held.hold(address, size, () => this.publish(address, words, reply, headers))
-    const plain = headers && Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')])
-    this.#hub.publish(this, address, words, reply, plain && Object.fromEntries(plain))
+    this.#hub.publish(this, address, words, reply, headers && joinedHeaders(headers))
   }
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
