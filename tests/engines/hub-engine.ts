@@ -198,7 +198,7 @@ function engineAt(port: number): Engine<HubCarrier> {
     where,
     whyNot(route) {
       if (!route.startsWith('_') && !route.split('.').includes('')) return undefined
-      return 'a segment is empty, or it begins with _; give it another name'
+      return 'a segment is empty, or it begins with _'
     },
     async open(listener) {
       const carrier = new HubCarrier(port, listener)
