@@ -1,6 +1,6 @@
 /** How events are stored: the option `durable` of `redis()`. */
 import { checkWindow, STORAGE } from '@elysia-microservices/transport/engine'
-import { type FromTable, type OptionTable, readTable } from '@elysia-microservices/transport/kit'
+import { type FromTable, mustBeWhole, type OptionTable, readTable } from '@elysia-microservices/transport/kit'
 
 /** How durable events are stored in Redis Streams. */
 export interface RedisDurableOptions {
@@ -13,10 +13,18 @@ export interface RedisDurableOptions {
    * longer. Default: 30,000.
    */
   readonly ackWait?: number | undefined
+  /**
+   * Copies of an event, with that of the master, before `publish` resolves: an event with two outlives a failover.
+   * Default: 1.
+   */
+  readonly replicas?: number | undefined
 }
 
 /** All of them. */
-export const REDIS_DURABLE = STORAGE satisfies OptionTable<RedisDurableOptions>
+export const REDIS_DURABLE = {
+  ...STORAGE,
+  replicas: { byDefault: 1, check: mustBeWhole(1, 1_000) }
+} as const satisfies OptionTable<RedisDurableOptions>
 
 /** Checked, with defaults. */
 export type DurableStorage = FromTable<RedisDurableOptions, typeof REDIS_DURABLE>
