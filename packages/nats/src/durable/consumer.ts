@@ -13,11 +13,10 @@ import {
   hasWildcards,
   systemClock
 } from '@elysia-microservices/transport/kit'
-import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { Msg } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import { ACK, nak, WORKING } from './acknowledgements.ts'
-import { bySequence, EarlyEvents, type GroupInfo } from './early.ts'
+import { bySequence, EarlyEvents } from './early.ts'
 import { deadLetterOf, messageOf, NatsEvent } from './event.ts'
 import {
   type Group,
@@ -27,16 +26,14 @@ import {
   type Subscription
 } from './groups.ts'
 import { HeldEvents } from './held.ts'
-import { isMissing, isOff } from './jetstream-errors.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { Pull } from './pull.ts'
 import { readPlace } from './stored.ts'
+import { GroupWatch } from './watch.ts'
 
 /** Milliseconds between looks at what the server says of the group. */
 const LOOK = 5_000
-/** Under load it is looked sooner, after so many events and milliseconds: what was done since may run again with a new consumer. */
-const SOON = { events: 250, milliseconds: 100 }
 /** Bytes of events here, beyond which no more are asked for. */
 const MOST_HELD = 32 * 1024 * 1024
 /** What of `ackWait` an event is ours without another sign of life. */
@@ -61,16 +58,9 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   readonly #endBeat: () => void
   readonly #endLooks: () => void
   #connection: NatsConnection | undefined
-  #groups: Groups | undefined
-  #main: Subscription | undefined
-  #standpoint: Standpoint | undefined
+  readonly #watch = new GroupWatch((why) => this.#gone(why))
   #pulls: readonly Pull[] = []
   readonly #early: EarlyEvents
-  /** Events done since the last look, and when it was. */
-  #sinceLook = 0
-  #lookedAt = 0
-  #lag: number | undefined
-  #isPaused = false
   /** Counts the servers we were connected to. */
   #epoch = 0
   #redeliveries = 0
@@ -95,8 +85,9 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       logger
     )
     this.#early = new EarlyEvents(this.#worker, {
-      info: async () => this.#groups?.info(this.#main as Subscription),
-      countKnown: (last) => this.#held.countKnown((this.#main as Subscription).stream, last, this.#epoch),
+      info: () => this.#watch.ask(),
+      countKnown: (last) =>
+        this.#held.countKnown((this.#watch.main as Subscription).stream, last, this.#epoch),
       giveBack: (event) => this.#giveBack(event, 0),
       fill: () => this.#fill()
     })
@@ -106,7 +97,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       recover: () => this.#recover()
     })
     this.#endBeat = repeat(() => this.#keep(), ackWait / 4)
-    this.#endLooks = repeat(() => void this.#lookAtGroup(), LOOK)
+    this.#endLooks = repeat(() => void this.#watch.look(), LOOK)
   }
 
   get running(): number {
@@ -115,9 +106,9 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   get figures(): DurableFigures {
     return figuresOf(this.#options, this.#worker.figures, {
-      lag: this.#lag,
+      lag: this.#watch.lag,
       redeliveries: this.#redeliveries,
-      isPaused: this.#isPaused,
+      isPaused: this.#watch.isPaused,
       unavailable: this.#recovery.unavailable
     })
   }
@@ -133,20 +124,19 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   async start(connection: NatsConnection): Promise<void> {
     const { pattern, group, route } = this.#options
     const groups = this.#options.groups()
-    const made = await groups.ensure(pattern, group, route.durable, this.#standpoint)
+    const made = await groups.ensure(pattern, group, route.durable, this.#watch.standpoint)
     // The first attempt may have come as far as this.
     if (this.#isStopped || (this.#connection === connection && this.#pulls.length > 0)) return
     this.#connection = connection
-    this.#groups = groups
     this.#recovery.end()
-    this.#join(connection, made)
-    await this.#lookAtGroup()
+    this.#join(connection, groups, made)
+    await this.#watch.look()
   }
 
-  #join(connection: NatsConnection, { main, again, standpoint }: Group): void {
-    this.#settle(standpoint)
-    this.#main = main
-    this.#standpoint = standpoint
+  #join(connection: NatsConnection, groups: Groups, group: Group): void {
+    const { main, again } = group
+    this.#settle(group.standpoint)
+    this.#watch.join(connection, groups, group)
     this.#early.pin = undefined
     if (this.#isOrdered) this.#early.begin()
     const common = { gone: (why: string) => this.#gone(why), unpinned: () => this.#early.unpinned() }
@@ -164,7 +154,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
           return owner.#held.bytes < MOST_HELD ? worker.room : 0
         },
         receive: (message, data) => this.#receive(message, data, mainPull),
-        doubtful: () => void this.#lookAtGroup()
+        doubtful: () => void this.#watch.look()
       },
       logger,
       this.#isOrdered
@@ -176,7 +166,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
         ...common,
         room: 1,
         receive: (message, data) => this.#receive(message, data),
-        doubtful: () => void this.#infoOf(again)
+        doubtful: () => void this.#watch.infoOf(again)
       },
       logger,
       false
@@ -193,13 +183,13 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   /** There is a server again. */
   restored(): void {
     this.#epoch++
-    if (this.#isOrdered && this.#main !== undefined) {
+    if (this.#isOrdered && this.#watch.main !== undefined) {
       this.#early.begin()
       // Whether the server knows that they are here is unknown: it is to deliver them again.
       this.#early.giveBack()
     }
     for (const pull of this.#pulls) pull.restored()
-    void this.#lookAtGroup()
+    void this.#watch.look()
   }
 
   /** The connection is over for good; `start` follows with another. */
@@ -232,13 +222,10 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     await Promise.all(pulls.map((pull) => pull.stop()))
   }
 
-  /** Lets the server serve another process at once: it would wait for us until the time of the pin is over. */
+  /** Others would wait for us. */
   async #unpin(): Promise<void> {
-    const { pin } = this.#early
-    if (pin === undefined || this.#main === undefined || this.#connection?.isConnected !== true) return
     try {
-      const info: GroupInfo | undefined = await this.#groups?.info(this.#main)
-      if (info?.priority_groups?.[0]?.pinned_client_id === pin) await this.#groups?.unpin(this.#main)
+      await this.#watch.unpin(this.#early.pin)
     } catch (error) {
       this.#options.logger.warn(
         `NATS could not be told that this process handles no more of '${this.#options.pattern}': others of the group '${this.#options.group}' wait for it`,
@@ -269,7 +256,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     const event = new NatsEvent(message, data, place, leasedUntil, this.#epoch, this.#exact)
     if (this.#isStopped) return this.#send(event, nak(0))
     if (place.deliveries > 1) this.#redeliveries++
-    if (place.stream !== AGAIN_STREAM) this.#lag = place.pending + this.#held.count
+    if (place.stream !== AGAIN_STREAM) this.#watch.lag = place.pending + this.#held.count
     const outcome = this.#held.take(event)
     if (outcome === 'done') this.#send(event, ACK)
     // It was slow, or a word about it was lost.
@@ -283,8 +270,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   #acknowledge(event: NatsEvent): void {
     this.#held.done(event)
     this.#send(event, ACK)
-    if (++this.#sinceLook >= SOON.events && performance.now() - this.#lookedAt >= SOON.milliseconds)
-      void this.#lookAtGroup()
+    this.#watch.done()
   }
 
   #giveBack(event: NatsEvent, delay: number): void {
@@ -294,7 +280,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   async #bury(event: NatsEvent, reason: string): Promise<void> {
     const { group, publisher } = this.#options
-    const { consumer } = this.#main as Subscription
+    const { consumer } = this.#watch.main as Subscription
     const maxPayload = this.#connection?.maxPayload ?? 0
     await publisher.publish(deadLetterOf(event, reason, group, consumer, maxPayload))
     this.#acknowledge(event)
@@ -327,45 +313,13 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     for (const pull of this.#pulls) pull.fill()
   }
 
-  // ── the group ────────────────────────────────────────────────────────────────────────────────────────
-
-  async #lookAtGroup(): Promise<void> {
-    const standpoint = this.#standpoint
-    this.#sinceLook = 0
-    this.#lookedAt = performance.now()
-    if (this.#main === undefined || standpoint === undefined) return
-    const info = await this.#infoOf(this.#main)
-    if (info === undefined || standpoint !== this.#standpoint) return
-    if (info.created !== standpoint.consumerMadeAt) return this.#gone('another one has its name')
-    this.#lag = info.num_pending + info.num_ack_pending
-    this.#isPaused = info.paused === true
-    const done = Math.max(standpoint.done, info.ack_floor.stream_seq)
-    const pausedUntil = this.#isPaused ? info.config.pause_until : undefined
-    this.#standpoint = { ...standpoint, done, pausedUntil }
-  }
-
-  /** What the server says of a consumer; `undefined` if it says nothing. Without it, it is created again. */
-  async #infoOf(subscription: Subscription): Promise<ConsumerInfo | undefined> {
-    const standpoint = this.#standpoint
-    if (this.#connection?.isConnected !== true) return undefined
-    try {
-      return await this.#groups?.info(subscription)
-    } catch (error) {
-      // The figures stay as they were.
-      const isGone = isMissing(error) || isOff(error)
-      const why = isOff(error) ? 'JetStream is off, or not ready' : (error as Error).message
-      if (isGone && standpoint === this.#standpoint) this.#gone(why)
-      return undefined
-    }
-  }
-
   // ── what is gone ─────────────────────────────────────────────────────────────────────────────────────
 
   /** The consumer, its stream, or all streams are gone. What is here may be all that there is. */
   #gone(why: string): void {
     if (this.#isStopped || this.#recovery.unavailable !== undefined) return
     for (const event of this.#heldHere()) event.isOnlyHere = true
-    const { stream, consumer } = this.#main as Subscription
+    const { stream, consumer } = this.#watch.main as Subscription
     this.#recovery.begin(`the consumer '${consumer}' of the stream '${stream}' is gone (${why})`)
   }
 
@@ -376,12 +330,13 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   async #recover(): Promise<string> {
     const { pattern, group, route } = this.#options
     const connection = this.#connection as NatsConnection
-    const before = this.#standpoint as Standpoint
-    const made = await this.#options.groups().ensure(pattern, group, route.durable, before)
+    const before = this.#watch.standpoint as Standpoint
+    const groups = this.#options.groups()
+    const made = await groups.ensure(pattern, group, route.durable, before)
     if (this.#isStopped || connection !== this.#connection) return ''
     await this.#stopPulls()
     if (this.#isStopped || connection !== this.#connection) return ''
-    this.#join(connection, made)
+    this.#join(connection, groups, made)
     const { stream, streamMadeAt, done } = made.standpoint
     const isSame = streamMadeAt === before.streamMadeAt && stream === before.stream
     return isSame ? `behind position ${done}` : `from the beginning of the stream '${stream}', which is new`
@@ -389,7 +344,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   /** Decides about what is here when the group has got another consumer, or its stream is another one. */
   #settle({ stream, streamMadeAt, againMadeAt, consumerMadeAt }: Standpoint): void {
-    const before = this.#standpoint
+    const before = this.#watch.standpoint
     if (before === undefined) return
     const isSame = streamMadeAt === before.streamMadeAt && stream === before.stream
     const isSameAgain = againMadeAt === before.againMadeAt
