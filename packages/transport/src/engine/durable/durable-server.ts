@@ -40,7 +40,7 @@ export interface ConsumerInit {
   readonly logger: Logger
 }
 
-/** Figures of a consumer. @param ofWorker those of its worker @param redeliveries by the engine */
+/** Figures of a consumer: what its worker has counted, and the rest as it knows it from the engine. */
 export function figuresOf(
   { pattern, group, route }: ConsumerInit,
   { retries, deadLetters }: DurableWorker<HeldEvent>['figures'],
