@@ -46,15 +46,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['pool'],
     ['index.ts', 'session.ts', 'pool.ts', 'testing.ts']
   ],
-  nats: [
-    ['words'],
-    ['connection', 'options'],
-    ['engine.ts'],
-    ['durable'],
-    ['client', 'server'],
-    ['nats.ts'],
-    ['index.ts']
-  ],
+  nats: [['words'], ['connection', 'options'], ['engine.ts'], ['durable'], ['nats.ts'], ['index.ts']],
   kafka: [['words'], ['options'], ['connection'], ['durable'], ['engine.ts'], ['kafka.ts'], ['index.ts']],
   mqtt: [['words'], ['options'], ['connection'], ['engine.ts'], ['mqtt.ts'], ['index.ts']],
   rabbitmq: [
@@ -63,19 +55,10 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['connection'],
     ['engine.ts'],
     ['durable'],
-    ['client', 'server'],
     ['rabbitmq.ts'],
     ['index.ts']
   ],
-  redis: [
-    ['words'],
-    ['connection', 'options'],
-    ['durable'],
-    ['engine.ts'],
-    ['client', 'server'],
-    ['redis.ts'],
-    ['index.ts']
-  ],
+  redis: [['words'], ['connection', 'options'], ['durable'], ['engine.ts'], ['redis.ts'], ['index.ts']],
   websocket: [
     ['wire', 'exposing.ts'],
     ['options.ts', 'server', 'client'],

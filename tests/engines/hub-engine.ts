@@ -6,10 +6,10 @@ import {
   type CarriedHeaders,
   type Carrier,
   type CarrierListener,
-  DialogueClient,
-  DialogueServer,
   type Engine,
+  engineTransport,
   HeldMessages,
+  joinedHeaders,
   newSecret,
   Room,
   type Sender,
@@ -17,12 +17,7 @@ import {
   textOf,
   type Words
 } from '@elysia-microservices/transport/engine'
-import {
-  ConnectionError,
-  hasWildcards,
-  OptionError,
-  type Transport
-} from '@elysia-microservices/transport/kit'
+import { ConnectionError, type Transport } from '@elysia-microservices/transport/kit'
 
 type Receive = (message: Carried) => void
 /** Its word, our number of the subscription, and the message. */
@@ -51,7 +46,6 @@ export function readLines(socket: net.Socket, read: (line: string) => void): voi
 class HubCarrier implements Carrier {
   readonly everyone = '_EVERYONE'
   readonly maxPayload = Infinity
-  readonly addressOf = addressOf
   readonly server: string
   isConnected = false
   readonly #port: number
@@ -126,9 +120,7 @@ class HubCarrier implements Carrier {
   }
 
   publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders): void {
-    const joined =
-      headers && Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')])
-    const line = ['publish', address, textOf(words), reply, joined && Object.fromEntries(joined)]
+    const line = ['publish', address, textOf(words), reply, headers && joinedHeaders(headers)]
     const text = `${JSON.stringify(line)}\n`
     const send = () => {
       this.#socket?.write(text)
@@ -198,57 +190,31 @@ class HubCarrier implements Carrier {
   }
 }
 
-/** @throws {OptionError} the hub has no address for it: what begins with `_` is the carriers' own */
-function check(route: string | undefined): string {
-  if (route === undefined) throw new OptionError('pattern', 'Hub cannot carry a RegExp as a pattern')
-  if (route.startsWith('_') || route.split('.').includes(''))
-    throw new OptionError(
-      'pattern',
-      `Hub cannot carry the pattern '${route}': a segment is empty, or it begins with _`
-    )
-  return route
-}
-
-/** @throws {OptionError} it has wildcards, and a call goes to one address */
-function addressOf(route: string): string {
-  if (hasWildcards(route)) throw new OptionError('pattern', `Hub cannot carry a call for all of '${route}'`)
-  return check(route)
-}
-
-class HubEngine implements Engine<HubCarrier> {
-  readonly name = 'hub'
-  readonly title = 'Hub'
-  readonly where: string
-  readonly #port: number
-
-  constructor(port: number) {
-    this.where = `127.0.0.1:${port}`
-    this.#port = port
-  }
-
-  async open(listener: CarrierListener): Promise<HubCarrier> {
-    const carrier = new HubCarrier(this.#port, listener)
-    await carrier.connect().catch((cause: Error) => {
-      throw new ConnectionError(`Cannot reach Hub at ${this.where}: ${cause.message}`, false, cause)
-    })
-    return carrier
-  }
-
-  subjectOf(route: string | undefined): string {
-    return check(route)
+function engineAt(port: number): Engine<HubCarrier> {
+  const where = `127.0.0.1:${port}`
+  return {
+    name: 'hub',
+    title: 'Hub',
+    where,
+    whyNot(route) {
+      if (!route.startsWith('_') && !route.split('.').includes('')) return undefined
+      return 'a segment is empty, or it begins with _'
+    },
+    async open(listener) {
+      const carrier = new HubCarrier(port, listener)
+      await carrier.connect().catch((cause: Error) => {
+        throw new ConnectionError(`Cannot reach Hub at ${where}: ${cause.message}`, false, cause)
+      })
+      return carrier
+    }
   }
 }
 
 /** The hub as a transport. */
 export function hub(port: number): Transport {
-  const engine = new HubEngine(port)
-  return {
+  return engineTransport({
     name: 'hub',
     traits: { wildcards: true, hearsNobody: true, shares: 'engine', headers: true, channels: true },
-    server: (context) => {
-      const queue = context.name ?? 'nameless'
-      return new DialogueServer({ engine, context, queues: { message: queue, event: context.name } })
-    },
-    client: (context) => new DialogueClient({ engine, context, addressOf })
-  }
+    engine: () => engineAt(port)
+  })
 }

@@ -1,11 +1,10 @@
 /** `kafka()`: the transport as a value that services and clients are given. */
-import { DialogueClient, DialogueServer } from '@elysia-microservices/transport/engine'
-import type { Traits, Transport } from '@elysia-microservices/transport/kit'
+import { engineTransport } from '@elysia-microservices/transport/engine'
+import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
 import { KafkaClientStore } from './durable/client-store.ts'
 import { KafkaServerStore } from './durable/server-store.ts'
-import { KafkaEngine } from './engine.ts'
+import { kafkaEngine } from './engine.ts'
 import { type KafkaOptions, kafkaOptions } from './options/options.ts'
-import { addressOf } from './words/names.ts'
 
 /** A Kafka cluster, for any number of services and clients; each has connections of its own. */
 export interface KafkaTransport extends Transport {
@@ -19,18 +18,8 @@ const TRAITS: Traits = {
   shares: 'engine',
   headers: true,
   channels: true,
-  stores: {
-    once: false,
-    positions: true,
-    delays: true,
-    wildcards: false,
-    browses: true,
-    start: ['new', 'all', 'since', 'after']
-  }
+  stores: { ...STORES_EVERYTHING, once: false, wildcards: false }
 }
-
-/** The group of services without a name. */
-const NAMELESS = 'elysia-microservices'
 
 /**
  * Kafka 4: durable events by key, retries and dead letters; Nest's wire, and between our own ends demand, cancellation,
@@ -46,24 +35,13 @@ const NAMELESS = 'elysia-microservices'
  */
 export function kafka(options: KafkaOptions = {}): KafkaTransport {
   const checked = kafkaOptions(options)
-  return {
+  return engineTransport({
     name: 'kafka',
     traits: TRAITS,
-    server(context) {
-      const queue = checked.group ?? context.name
-      return new DialogueServer({
-        engine: new KafkaEngine(checked, context.name ?? 'service'),
-        context,
-        queues: { message: queue ?? NAMELESS, event: checked.events === 'all' ? undefined : queue },
-        store: (dispatcher) => new KafkaServerStore(dispatcher, checked, context)
-      })
-    },
-    client: (context) =>
-      new DialogueClient({
-        engine: new KafkaEngine(checked),
-        context,
-        addressOf,
-        store: (connect) => new KafkaClientStore(context, connect)
-      })
-  }
+    queue: checked.group,
+    events: checked.events,
+    engine: (service) => kafkaEngine(checked, service === undefined ? 'client' : (service.name ?? 'service')),
+    serverStore: (context) => new KafkaServerStore(context),
+    clientStore: (init) => new KafkaClientStore(init)
+  })
 }

@@ -1,9 +1,8 @@
 /** `mqtt()`: the transport as a value that services and clients are given. */
-import { DialogueClient, DialogueServer } from '@elysia-microservices/transport/engine'
+import { engineTransport } from '@elysia-microservices/transport/engine'
 import type { Traits, Transport } from '@elysia-microservices/transport/kit'
-import { MqttEngine } from './engine.ts'
+import { mqttEngine } from './engine.ts'
 import { type MqttOptions, mqttOptions } from './options/options.ts'
-import { addressOfCall } from './words/topics.ts'
 
 /** An MQTT server, for any number of services and clients; each has a connection of its own. */
 export interface MqttTransport extends Transport {
@@ -19,9 +18,6 @@ const TRAITS: Traits = {
   channels: true
 }
 
-/** The group of services without a name. */
-const NAMELESS = 'elysia-microservices'
-
 /**
  * MQTT 5: Nest's wire, and between our own ends demand, cancellation, deadlines and channels.
  * @throws {OptionError} an option is invalid
@@ -35,18 +31,11 @@ const NAMELESS = 'elysia-microservices'
  */
 export function mqtt(options: MqttOptions = {}): MqttTransport {
   const checked = mqttOptions(options)
-  return {
+  return engineTransport({
     name: 'mqtt',
     traits: TRAITS,
-    server(context) {
-      const queue = checked.queue ?? context.name
-      return new DialogueServer({
-        engine: new MqttEngine(checked, context.name ?? 'service'),
-        context,
-        queues: { message: queue ?? NAMELESS, event: checked.events === 'all' ? undefined : queue }
-      })
-    },
-    client: (context) =>
-      new DialogueClient({ engine: new MqttEngine(checked), context, addressOf: addressOfCall })
-  }
+    queue: checked.queue,
+    events: checked.events,
+    engine: (service) => mqttEngine(checked, service === undefined ? 'client' : (service.name ?? 'service'))
+  })
 }

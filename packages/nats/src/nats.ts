@@ -1,8 +1,10 @@
 /** `nats()`: the transport as a value that services and clients are given. */
-import type { ClientTransport, ServerTransport, Traits, Transport } from '@elysia-microservices/transport/kit'
-import { natsClient } from './client/nats-client.ts'
+import { engineTransport } from '@elysia-microservices/transport/engine'
+import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import { NatsClientStore } from './durable/client-store.ts'
+import { NatsServerStore } from './durable/server-store.ts'
+import { natsEngine } from './engine.ts'
 import { type NatsOptions, natsOptions } from './options/options.ts'
-import { natsServer } from './server/nats-server.ts'
 
 /** NATS, for any number of services and clients; each has a connection of its own. */
 export interface NatsTransport extends Transport {
@@ -15,14 +17,7 @@ const TRAITS: Traits = {
   shares: 'engine',
   headers: true,
   channels: true,
-  stores: {
-    once: true,
-    positions: true,
-    delays: true,
-    wildcards: true,
-    browses: true,
-    start: ['new', 'all', 'since', 'after']
-  }
+  stores: STORES_EVERYTHING
 }
 
 /**
@@ -38,10 +33,14 @@ const TRAITS: Traits = {
  */
 export function nats(options: NatsOptions = {}): NatsTransport {
   const checked = natsOptions(options)
-  return {
+  return engineTransport({
     name: 'nats',
     traits: TRAITS,
-    server: (context): ServerTransport => natsServer(checked, context),
-    client: (context): ClientTransport => natsClient(checked, context)
-  }
+    queue: checked.queue,
+    events: checked.events,
+    queueOf: (name) => name.replace(/\s+/g, '-'),
+    engine: (service) => natsEngine(checked, service),
+    serverStore: (context) => new NatsServerStore(checked, context),
+    clientStore: (init) => new NatsClientStore(checked, init)
+  })
 }

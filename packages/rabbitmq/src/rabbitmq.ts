@@ -1,8 +1,10 @@
 /** `rabbitmq()`: the transport as a value that services and clients are given. */
-import type { ClientTransport, ServerTransport, Traits, Transport } from '@elysia-microservices/transport/kit'
-import { rabbitmqClient } from './client/rabbitmq-client.ts'
+import { engineTransport } from '@elysia-microservices/transport/engine'
+import type { Traits, Transport } from '@elysia-microservices/transport/kit'
+import { RabbitClientStore } from './durable/client-store.ts'
+import { RabbitServerStore } from './durable/server-store.ts'
+import { rabbitEngine } from './engine.ts'
 import { type RabbitmqOptions, rabbitmqOptions } from './options/options.ts'
-import { rabbitmqServer } from './server/rabbitmq-server.ts'
 
 /** RabbitMQ, for any number of services and clients; each has a connection of its own. */
 export interface RabbitmqTransport extends Transport {
@@ -31,10 +33,12 @@ const TRAITS: Traits = {
  */
 export function rabbitmq(options: RabbitmqOptions = {}): RabbitmqTransport {
   const checked = rabbitmqOptions(options)
-  return {
+  return engineTransport({
     name: 'rabbitmq',
     traits: TRAITS,
-    server: (context): ServerTransport => rabbitmqServer(checked, context),
-    client: (context): ClientTransport => rabbitmqClient(checked, context)
-  }
+    events: checked.events,
+    engine: (service) => rabbitEngine(checked, service?.name),
+    serverStore: () => new RabbitServerStore(),
+    clientStore: (init) => new RabbitClientStore(init)
+  })
 }

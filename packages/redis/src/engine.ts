@@ -1,32 +1,22 @@
 /** Redis as the dialogue needs it. */
-import type { CarrierListener, Engine } from '@elysia-microservices/transport/engine'
+import type { Engine } from '@elysia-microservices/transport/engine'
 import { RedisConnection } from './connection/redis-connection.ts'
 import { StoredPatterns } from './durable/stored-patterns.ts'
 import type { CheckedOptions } from './options/options.ts'
-import { channelOf } from './words/channels.ts'
+import { whyNot } from './words/channels.ts'
 
-/** Redis for one client or server. */
-export class RedisEngine implements Engine<RedisConnection> {
-  readonly name = 'redis'
-  readonly title = 'Redis'
-  readonly where: string
-  readonly #options: CheckedOptions
-  readonly #connectionName: string | undefined
-
-  /** @param connectionName as CLIENT LIST shows it, unless the user has given one */
-  constructor(options: CheckedOptions, connectionName?: string) {
-    this.#options = options
-    this.where = options.where
-    this.#connectionName = connectionName?.replace(/[^!-~]+/g, '-')
-  }
-
-  async open(listener: CarrierListener): Promise<RedisConnection> {
-    const connection = await RedisConnection.open(this.#options, this.#connectionName, listener)
-    connection.routing.stored = new StoredPatterns(connection, this.#options.durable)
-    return connection
-  }
-
-  subjectOf(route: string | undefined): string {
-    return channelOf(route)
+/** Redis for one client or service. @param service its name, which CLIENT LIST shows unless the user has given one */
+export function redisEngine(options: CheckedOptions, service: string | undefined): Engine<RedisConnection> {
+  const connectionName = service?.replace(/[^!-~]+/g, '-')
+  return {
+    name: 'redis',
+    title: 'Redis',
+    where: options.where,
+    whyNot,
+    async open(listener) {
+      const connection = await RedisConnection.open(options, connectionName, listener)
+      connection.routing.stored = new StoredPatterns(connection, options.durable)
+      return connection
+    }
   }
 }

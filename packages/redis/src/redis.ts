@@ -1,8 +1,10 @@
 /** `redis()`: the transport as a value that services and clients are given. */
-import type { ClientTransport, ServerTransport, Traits, Transport } from '@elysia-microservices/transport/kit'
-import { redisClient } from './client/redis-client.ts'
+import { engineTransport } from '@elysia-microservices/transport/engine'
+import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import { RedisClientStore } from './durable/client-store.ts'
+import { RedisServerStore } from './durable/server-store.ts'
+import { redisEngine } from './engine.ts'
 import { type RedisOptions, redisOptions } from './options/options.ts'
-import { redisServer } from './server/redis-server.ts'
 
 /** Redis, for any number of services and clients; each has connections of its own. */
 export interface RedisTransport extends Transport {
@@ -15,14 +17,7 @@ const TRAITS: Traits = {
   shares: 'engine',
   headers: true,
   channels: true,
-  stores: {
-    once: true,
-    positions: true,
-    delays: true,
-    wildcards: true,
-    browses: true,
-    start: ['new', 'all', 'since', 'after']
-  }
+  stores: STORES_EVERYTHING
 }
 
 /**
@@ -38,10 +33,13 @@ const TRAITS: Traits = {
  */
 export function redis(options: RedisOptions = {}): RedisTransport {
   const checked = redisOptions(options)
-  return {
+  return engineTransport({
     name: 'redis',
     traits: TRAITS,
-    server: (context): ServerTransport => redisServer(checked, context),
-    client: (context): ClientTransport => redisClient(checked, context)
-  }
+    queue: checked.queue,
+    events: checked.events,
+    engine: (service) => redisEngine(checked, service?.name),
+    serverStore: (context) => new RedisServerStore(checked, context),
+    clientStore: (init) => new RedisClientStore(checked, init)
+  })
 }

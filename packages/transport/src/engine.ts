@@ -1,4 +1,5 @@
 /** The exports for writing an engine: a `Carrier`, and if it stores events a `Store`; the rest of a transport is here. */
+export { addressOfCall, addressOfHandler } from './engine/address.ts'
 export type {
   Carried,
   CarriedHeaders,
@@ -9,24 +10,47 @@ export type {
   Sender,
   Words
 } from './engine/carrier.ts'
-export { DialogueClient, type DialogueClientInit } from './engine/client/dialogue-client.ts'
-export { dataToJson, eventOf, mergedHeaders } from './engine/client/outgoing-call.ts'
-export { type ClientStore, type EventHead, PublishingStore } from './engine/durable/client-store.ts'
-export { type Consumer, DurableServer, type ServerStore } from './engine/durable/durable-server.ts'
+export {
+  type ClientStore,
+  type ClientStoreInit,
+  type EventContent,
+  type EventHead,
+  PublishingStore,
+  unknownGroup
+} from './engine/durable/client-store.ts'
+export {
+  type Consumer,
+  type ConsumerInit,
+  figuresOf,
+  type ServerStore
+} from './engine/durable/durable-server.ts'
 export {
   type OutgoingEvent,
   Publisher,
-  type PublisherOptions,
   type Store
 } from './engine/durable/publisher.ts'
-export { Recovery, type RecoveryOptions } from './engine/durable/recovery.ts'
+export { Recent } from './engine/durable/recent.ts'
+export { Recovery } from './engine/durable/recovery.ts'
+export { checkHeaders, joinedHeaders } from './engine/headers.ts'
 export { Hearing } from './engine/hearing.ts'
 export { HeldMessages } from './engine/held-messages.ts'
-export { inParts, type PartedCarrier } from './engine/parts.ts'
+export {
+  checkWindow,
+  EVENTS,
+  QUEUE,
+  readAddress,
+  type ServerAddress,
+  STORAGE,
+  TIMEOUT,
+  TLS
+} from './engine/options.ts'
+export { Reconnecting } from './engine/reconnecting.ts'
 export { repeat } from './engine/repeat.ts'
 export { Room } from './engine/room.ts'
 export { newSecret } from './engine/secret.ts'
-export { DialogueServer, type DialogueServerInit, type EngineStats } from './engine/server/dialogue-server.ts'
-export { envelopeOf, patternOf } from './engine/server/incoming.ts'
+export type { EngineStats } from './engine/server/dialogue-server.ts'
+export { contentOf, patternOf, readableContentOf, storedMessage } from './engine/server/incoming.ts'
 export { Subject, Subjects } from './engine/server/subjects.ts'
-export { bytesOf, jsonOf, MAX_REPLY, numberIn, readReply, replyToken, textOf } from './engine/words.ts'
+export { type EngineParts, engineTransport } from './engine/transport.ts'
+export { unreachable } from './engine/unreachable.ts'
+export { bytesOf, jsonOf, MAX_REPLY, numberIn, replyToken, textOf } from './engine/words.ts'

@@ -75,6 +75,7 @@ export {
   changeDeadLetters,
   type DeadLetterChange
 } from './durable/dead-letter-changes.ts'
+export { type DeliveredEvent, dateOf, deliveryOf } from './durable/delivery.ts'
 export {
   checkGroup,
   type DurableSettings,
@@ -125,11 +126,23 @@ export {
   type FromTable,
   LONGEST_TIME,
   milliseconds,
+  mustBe,
+  mustBeAtLeast,
+  mustBeBoolean,
+  mustBeFunction,
+  mustBeMilliseconds,
+  mustBeOneOf,
+  mustBeSecret,
+  mustBeText,
+  mustBeWhole,
+  mustHaveOnly,
   nearest,
+  type OptionCheck,
   type OptionRow,
   type OptionTable,
   readTable,
-  withDefaults
+  withDefaults,
+  withoutUndefined
 } from './options.ts'
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
 export { nameOf, routeOf, routeOfValue } from './pattern.ts'
@@ -149,7 +162,7 @@ export {
   type StreamSource,
   whenSettled
 } from './stream.ts'
-export type { ClientContext, ServerContext, Sharing } from './transport.ts'
+export { type ClientContext, type ServerContext, type Sharing, STORES_EVERYTHING } from './transport.ts'
 export { ValueQueue } from './value-queue.ts'
-export { bySpecificity, hasWildcards, routeMatches, type Wildcards } from './wildcards.ts'
+export { bySpecificity, hasWildcards, routeMatches, SEGMENTS, type Wildcards } from './wildcards.ts'
 export { errorToText, fieldsOfError, INTERNAL_ERROR_TEXT, readErrorText } from './wire-error.ts'

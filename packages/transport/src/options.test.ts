@@ -3,7 +3,24 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { OptionError } from './errors/index.ts'
-import { atLeast, checkNames, milliseconds, nearest, readTable, withDefaults } from './options.ts'
+import {
+  atLeast,
+  checkNames,
+  milliseconds,
+  mustBeAtLeast,
+  mustBeBoolean,
+  mustBeFunction,
+  mustBeMilliseconds,
+  mustBeOneOf,
+  mustBeSecret,
+  mustBeText,
+  mustBeWhole,
+  mustHaveOnly,
+  nearest,
+  type OptionCheck,
+  readTable,
+  withDefaults
+} from './options.ts'
 
 const DEFAULTS = { host: 'localhost', port: 4000, path: undefined, connectTimeout: 10_000 }
 interface Options {
@@ -38,6 +55,37 @@ describe('options by a table', () => {
     assert.throws(() => byTable({ connectTimeout: 0 }), { path: 'options.connectTimeout' })
     assert.throws(() => byTable({ prot: 1 }), /did you mean options\.port\?/)
     assert.throws(() => byTable(null), /an object of options/)
+  })
+
+  it('must have what is needed', () => {
+    const needed = { port: { check: mustBeWhole(1, 9_999), isNeeded: true } } as const
+    const readNeeded = (given: { readonly port?: number | undefined } | undefined) =>
+      readTable('options', given, needed)
+    assert.equal(readNeeded({ port: 1 }).port, 1)
+    for (const given of [undefined, {}, { port: undefined }, { port: 1.5 }, { port: 10_000 }])
+      assert.throws(() => readNeeded(given), /options\.port must be a whole number from 1 to 9,999/)
+  })
+
+  it('are what their checks say', () => {
+    const wrong: readonly (readonly [OptionCheck, readonly unknown[], readonly unknown[]])[] = [
+      [mustBeBoolean, [true, false], [0, 'true', null]],
+      [mustBeFunction, [() => {}], [{}, null]],
+      [mustBeText, ['a'], ['', 1, null]],
+      [mustBeSecret, ['a'], ['', 1, null]],
+      [mustBeOneOf('one', 'all'), ['one', 'all'], ['some', 1]],
+      [mustBeAtLeast(1), [1, Infinity], [0, NaN, '1']],
+      [mustBeMilliseconds(1), [1], [0, Infinity]],
+      [mustHaveOnly('a'), [{}, { a: 1 }], [{ b: 1 }, null, 'a']]
+    ]
+    for (const [check, right, others] of wrong) {
+      for (const value of right) check('options.x', value)
+      for (const value of others) assert.throws(() => check('options.x', value), { name: 'OptionError' })
+    }
+    assert.throws(() => mustBeOneOf('one', 'all')('x', 1), /must be 'one' or 'all', but is 1/)
+    assert.throws(
+      () => mustBeSecret('options.password', 123_456),
+      (error: Error) => !/123/.test(error.message)
+    )
   })
 })
 

@@ -13,19 +13,30 @@ export function withDefaults<Options extends object, Defaults extends object>(
   defaults: Defaults
 ): Filled<Options, Defaults> {
   if (given !== undefined) checkNames(path, given, Object.keys(defaults))
-  const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
-  return { ...defaults, ...Object.fromEntries(entries) } as Filled<Options, Defaults>
+  return { ...defaults, ...withoutUndefined(given ?? {}) } as Filled<Options, Defaults>
 }
+
+/** The options that have a value. */
+export function withoutUndefined<Options extends object>(options: Options): Partial<Options> {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as Partial<Options>
+}
+
+/**
+ * Checks the value of an option.
+ * @param path the name of the option in error messages
+ * @throws {OptionError} it is invalid
+ */
+export type OptionCheck = (path: string, value: unknown) => void
 
 /** One option of a group: a row of the table that defaults, checks, hints and the documentation come from. */
 export interface OptionRow<Value> {
   /** The value where none is given; missing: there is none. */
   readonly byDefault?: Value
-  /**
-   * Checks a value that is given.
-   * @throws {OptionError} it is invalid
-   */
-  check?(path: string, value: unknown): void
+  /** Checks a value, given or by default. */
+  readonly check?: OptionCheck
+  /** There must be a value: where none is given, `check` is asked about `undefined`. Default: false. */
+  readonly isNeeded?: true
 }
 
 /** A row for each option of a group, so that none can be forgotten. */
@@ -40,14 +51,14 @@ export type OptionTable<Options extends object> = {
  */
 export function readTable<Options extends object, Table extends OptionTable<Options>>(
   path: string,
-  given: Options,
+  given: Options | undefined,
   table: Table
 ): FromTable<Options, Table> {
   const rows = Object.entries<OptionRow<unknown>>(table)
   const defaults = Object.fromEntries(rows.map(([name, { byDefault }]) => [name, byDefault]))
   const values = withDefaults<Options, object>(path, given, defaults) as Record<string, unknown>
-  for (const [name, { check }] of rows)
-    if (values[name] !== undefined) check?.(`${path}.${name}`, values[name])
+  for (const [name, { check, isNeeded }] of rows)
+    if (values[name] !== undefined || isNeeded) check?.(`${path}.${name}`, values[name])
   return values as FromTable<Options, Table>
 }
 
@@ -96,6 +107,62 @@ export const LONGEST_TIME = 2 ** 31 - 1
 export function milliseconds(least: number, path: string, value: unknown): void {
   if (typeof value === 'number' && value >= least && value <= LONGEST_TIME) return
   throw OptionError.expected(path, `milliseconds, from ${least} to ${LONGEST_TIME} (24.8 days)`, value)
+}
+
+/** Checks that a value is what `words` say. */
+export function mustBe(words: string, isRight: (value: unknown) => boolean): OptionCheck {
+  return (path, value) => {
+    if (!isRight(value)) throw OptionError.expected(path, words, value)
+  }
+}
+
+/** Checks that a value is a boolean. */
+export function mustBeBoolean(path: string, value: unknown): void {
+  if (typeof value !== 'boolean') throw OptionError.expected(path, 'a boolean', value)
+}
+
+/** Checks that a value is a function. */
+export function mustBeFunction(path: string, value: unknown): void {
+  if (typeof value !== 'function') throw OptionError.expected(path, 'a function', value)
+}
+
+/** Checks that a value is a text that is not empty. */
+export function mustBeText(path: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '')
+    throw OptionError.expected(path, 'a text that is not empty', value)
+}
+
+/** The same for a value that must not stand in an error. */
+export function mustBeSecret(path: string, value: unknown): void {
+  mustBeText(path, typeof value === 'string' ? value : undefined)
+}
+
+/** Checks that a value is one of these texts. */
+export function mustBeOneOf(...texts: readonly string[]): OptionCheck {
+  const words = texts.map((text) => `'${text}'`).join(' or ')
+  return mustBe(words, (value) => texts.includes(value as string))
+}
+
+/** Checks a number with `atLeast`. */
+export function mustBeAtLeast(least: number): OptionCheck {
+  return (path, value) => atLeast(least, path, value)
+}
+
+/** Checks a time with `milliseconds`. */
+export function mustBeMilliseconds(least: number): OptionCheck {
+  return (path, value) => milliseconds(least, path, value)
+}
+
+/** Checks a whole number within limits. */
+export function mustBeWhole(least: number, most: number): OptionCheck {
+  const isWithin = (value: unknown) =>
+    Number.isInteger(value) && least <= Number(value) && Number(value) <= most
+  return mustBe(`a whole number from ${least} to ${most.toLocaleString('en')}`, isWithin)
+}
+
+/** Checks an object of options by their names alone. */
+export function mustHaveOnly(...known: readonly string[]): OptionCheck {
+  return (path, value) => checkNames(path, value, known)
 }
 
 /** The known name most similar to `name`; `undefined` if none is similar enough. */

@@ -24,6 +24,16 @@ export interface StoreTraits {
   readonly start: readonly ('new' | 'all' | 'since' | 'after')[]
 }
 
+/** Those of a transport that can do everything with them. */
+export const STORES_EVERYTHING: StoreTraits = {
+  once: true,
+  positions: true,
+  delays: true,
+  wildcards: true,
+  browses: true,
+  start: ['new', 'all', 'since', 'after']
+}
+
 /** What a transport can do. Code asks for these traits, never for a transport's name. */
 export interface Traits {
   /** `*` and `>` in the patterns of Nest's handlers are wildcards, so that each segment of a pattern needs a text. */

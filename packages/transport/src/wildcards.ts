@@ -18,6 +18,10 @@ export interface Wildcards {
    * get it. `false`: once for each queue, and the dispatcher finds all handlers that match.
    */
   readonly isEachAlone: boolean
+  /** Why a call cannot have one, and what to do: "'*' and '>' stand for any segment, …; write the segments out". */
+  readonly inCalls: string
+  /** What to do instead of a RegExp: "use '*' for one segment and '>' for the rest". */
+  readonly instead: string
 }
 
 /** Whether a route has a segment that stands for others. */
@@ -57,5 +61,7 @@ export const SEGMENTS: Wildcards = {
   has: hasWildcards,
   match: routeMatches,
   compare: bySpecificity,
-  isEachAlone: false
+  isEachAlone: false,
+  inCalls: "'*' and '>' stand for any segment, and a call goes to one address; write the segments out",
+  instead: "use '*' for one segment and '>' for the rest"
 }

@@ -5,6 +5,10 @@ import {
   atLeast,
   type FromTable,
   milliseconds,
+  mustBe,
+  mustBeAtLeast,
+  mustBeFunction,
+  mustBeMilliseconds,
   OptionError,
   type OptionTable,
   type Pattern,
@@ -100,32 +104,29 @@ export interface WebSocketOptions<Expose extends readonly Pattern[] = readonly P
 
 const MEBIBYTE = 1024 * 1024
 
-const count = (least: number) => (path: string, value: unknown) => atLeast(least, path, value)
-const time = (least: number) => (path: string, value: unknown) => milliseconds(least, path, value)
-
 /** The limits. */
 export const WEBSOCKET_LIMITS = {
-  connections: { byDefault: 10_000, check: count(1) },
-  connectionsPerAddress: { byDefault: 0, check: count(0) },
-  connectionsPerUser: { byDefault: 32, check: count(1) },
-  inFlightPerConnection: { byDefault: 64, check: count(1) },
-  streams: { byDefault: 32, check: count(1) },
-  receiveBuffer: { byDefault: MEBIBYTE, check: count(1024) },
-  sendBuffer: { byDefault: 4 * MEBIBYTE, check: count(1024) },
-  messageSize: { byDefault: MEBIBYTE, check: count(1024) },
-  headerSize: { byDefault: 8 * 1024, check: count(1) },
-  handshake: { byDefault: 5_000, check: time(1) },
-  incompleteMessage: { byDefault: 10_000, check: time(1) },
-  idle: { byDefault: 300_000, check: time(0) },
-  age: { byDefault: 0, check: time(0) }
+  connections: { byDefault: 10_000, check: mustBeAtLeast(1) },
+  connectionsPerAddress: { byDefault: 0, check: mustBeAtLeast(0) },
+  connectionsPerUser: { byDefault: 32, check: mustBeAtLeast(1) },
+  inFlightPerConnection: { byDefault: 64, check: mustBeAtLeast(1) },
+  streams: { byDefault: 32, check: mustBeAtLeast(1) },
+  receiveBuffer: { byDefault: MEBIBYTE, check: mustBeAtLeast(1024) },
+  sendBuffer: { byDefault: 4 * MEBIBYTE, check: mustBeAtLeast(1024) },
+  messageSize: { byDefault: MEBIBYTE, check: mustBeAtLeast(1024) },
+  headerSize: { byDefault: 8 * 1024, check: mustBeAtLeast(1) },
+  handshake: { byDefault: 5_000, check: mustBeMilliseconds(1) },
+  incompleteMessage: { byDefault: 10_000, check: mustBeMilliseconds(1) },
+  idle: { byDefault: 300_000, check: mustBeMilliseconds(0) },
+  age: { byDefault: 0, check: mustBeMilliseconds(0) }
 } as const satisfies OptionTable<WebSocketLimits>
 
 /** The other options. */
 export const WEBSOCKET_OPTIONS = {
   expose: {},
-  path: { byDefault: '/rsocket', check: checkPath },
+  path: { byDefault: '/rsocket', check: mustBe("a path such as '/rsocket'", isPath) },
   origins: { check: checkOrigins },
-  authenticate: { check: checkFunction },
+  authenticate: { check: mustBeFunction },
   resume: { byDefault: true, check: checkResume },
   limits: {}
 } as const satisfies OptionTable<WebSocketOptions>
@@ -150,17 +151,12 @@ export function webSocketOptions(given: WebSocketOptions): CheckedOptions {
       resume === false
         ? undefined
         : withDefaults('options.resume', resume === true ? {} : resume, SERVER_RESUME_DEFAULTS),
-    limits: readTable('options.limits', all.limits ?? {}, WEBSOCKET_LIMITS)
+    limits: readTable('options.limits', all.limits, WEBSOCKET_LIMITS)
   } as CheckedOptions
 }
 
-function checkPath(path: string, value: unknown): void {
-  if (typeof value !== 'string' || !/^\/[\w./~-]*$/.test(value))
-    throw OptionError.expected(path, "a path such as '/rsocket'", value)
-}
-
-function checkFunction(path: string, value: unknown): void {
-  if (typeof value !== 'function') throw OptionError.expected(path, 'a function', value)
+function isPath(value: unknown): boolean {
+  return typeof value === 'string' && /^\/[\w./~-]*$/.test(value)
 }
 
 function checkResume(path: string, value: unknown): void {

@@ -174,3 +174,17 @@ export class Controllers {
     }
   }
 }
+
+/** Starts all controllers or none. */
+export async function startAll(all: readonly Controllers[]): Promise<void> {
+  const started: Controllers[] = []
+  try {
+    for (const controllers of all) {
+      await controllers.start()
+      started.push(controllers)
+    }
+  } catch (error) {
+    await Promise.all(started.map((controllers) => controllers.stop()))
+    throw error
+  }
+}

@@ -5,7 +5,9 @@ import {
   DEFAULT_DRAIN,
   type FromTable,
   type Logger,
-  milliseconds,
+  mustBe,
+  mustBeMilliseconds,
+  mustBeText,
   OptionError,
   type OptionTable,
   readTable,
@@ -74,13 +76,13 @@ export type MicroserviceOptions = TcpServiceOptions | TransportServiceOptions
 
 /** All options of the service itself. `tests/docs` checks the table of docs/services.md against this one. */
 export const SERVICE_OPTIONS = {
-  name: { check: checkText },
-  version: { check: checkText },
+  name: { check: mustBeText },
+  version: { check: mustBeText },
   controllers: { byDefault: [] },
   nest: {},
   workers: { check: (_path, value) => checkWorkers(value as ServiceOptions['workers']) },
-  drain: { byDefault: DEFAULT_DRAIN, check: (path, value) => milliseconds(0, path, value) },
-  shutdownOn: { byDefault: [], check: checkSignals },
+  drain: { byDefault: DEFAULT_DRAIN, check: mustBeMilliseconds(0) },
+  shutdownOn: { byDefault: [], check: mustBe(`a list of ${SHUTDOWN_SIGNALS.join(', ')}`, isListOfSignals) },
   logger: { byDefault: consoleLogger, check: checkLogger },
   chaos: {},
   describe: {}
@@ -115,14 +117,8 @@ export function readOptions(options: MicroserviceOptions): {
   return { service, transports }
 }
 
-function checkText(path: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '')
-    throw OptionError.expected(path, 'a text that is not empty', value)
-}
-
-function checkSignals(path: string, value: unknown): void {
-  if (!Array.isArray(value) || !value.every((signal) => SHUTDOWN_SIGNALS.includes(signal)))
-    throw OptionError.expected(path, `a list of ${SHUTDOWN_SIGNALS.join(', ')}`, value)
+function isListOfSignals(value: unknown): boolean {
+  return Array.isArray(value) && value.every((signal) => SHUTDOWN_SIGNALS.includes(signal))
 }
 
 function isTransport(value: unknown): value is Transport {

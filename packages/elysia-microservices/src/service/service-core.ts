@@ -5,66 +5,36 @@
 import {
   type Around,
   aroundDispatcher,
-  composeArounds,
   type Dispatcher,
-  type DurableOptions,
-  type DurableSettings,
-  durableSettings,
   type HandlerFigures,
-  type IncomingMessage,
   type Logger,
   OptionError,
   type ReceivedMessage,
-  type Route,
   tracedReceived
 } from '@elysia-microservices/transport/kit'
-import { type Binding, checkBindings, isServedBy } from '../controller/binding.ts'
-import type { Controllers } from '../controller/controllers.ts'
+import { checkBindings, isServedBy } from '../controller/binding.ts'
+import { type Controllers, startAll } from '../controller/controllers.ts'
 import { describeHandler, type HandlerDescription } from '../description/description.ts'
 import { Environment, type Host } from '../hooks/environment.ts'
 import { type Hook, type HookOptions, type HookScope, liftHooks, mergeHooks } from '../hooks/hook.ts'
 import { type Macro, readOptions } from '../hooks/macro.ts'
-import { type CompiledHandler, compile, type Plan } from '../hooks/pipeline.ts'
-import {
-  type HandlerPattern,
-  type PatternParams,
-  type Patterns,
-  parsePattern,
-  patternList
-} from '../router/handler-pattern.ts'
+import { compile, type Plan } from '../hooks/pipeline.ts'
+import { type HandlerPattern, type Patterns, patternList } from '../router/handler-pattern.ts'
 import { prefixPattern } from '../router/prefix.ts'
 import { type MessageSchema, mergeSchemas, type SchemaOptions } from '../schema/message-schema.ts'
 import { Life, type LifeEnd, type ServicePart } from './life.ts'
 import { messageLines } from './message-lines.ts'
+import { durableOf, hasParams, type Registration, surrounded } from './registration.ts'
 import { HandlerRegistry, type RegisteredHandler } from './registry.ts'
+import { type Reserved, withReserved } from './reserved.ts'
 
 /** Options of a handler: schemas, hooks and macros. */
 export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<string, unknown>>
-
-interface Registration {
-  readonly kind: 'message' | 'event'
-  readonly patterns: readonly HandlerPattern[]
-  readonly durable: DurableSettings | undefined
-  /** The transport that it is bound to; `undefined`: it is for all. */
-  readonly binding?: Binding | undefined
-  /** Called for each compilation: the plan of a controller has all hooks that its service has by then. */
-  readonly plan: () => Plan
-  /** The arounds of the services that the handler comes from, the first outermost. */
-  readonly arounds: () => readonly Around<ReceivedMessage>[]
-}
 
 /** Schemas for the handlers that have none of their own. */
 interface Guard {
   readonly scope: HookScope
   readonly schema: MessageSchema
-}
-
-/** Routes of the service itself. */
-interface Reserved {
-  readonly routes: readonly string[]
-  answer(message: IncomingMessage): unknown
-  /** Adds to the service's routes the facts that every caller may know; `undefined`: not every caller may. */
-  readonly tell?: ((routes: readonly Route[]) => readonly Route[]) | undefined
 }
 
 /** The changing part of a service. */
@@ -375,61 +345,5 @@ export class ServiceCore {
 
   #guardSchema(): MessageSchema {
     return mergeSchemas(...this.#guards.map(({ schema }) => schema))
-  }
-}
-
-/** @throws {OptionError} it is invalid, or the handler is none of an event */
-function durableOf(kind: 'message' | 'event', given: unknown): DurableSettings | undefined {
-  if (given === undefined || given === false) return undefined
-  if (kind === 'event') return durableSettings(given as DurableOptions | true)
-  throw new OptionError('options.durable', 'Only events can be durable: a request has a caller that waits')
-}
-
-function withReserved(
-  registry: Dispatcher,
-  { routes: own, answer, tell = (routes) => routes }: Reserved
-): Dispatcher {
-  const isOwn = (route: string | undefined) => route !== undefined && own.includes(route)
-  return {
-    routes: () => [...tell(registry.routes()), ...own.map((route): Route => ({ kind: 'message', route }))],
-    request: (message) => (isOwn(message.route) ? answer(message) : registry.request(message)),
-    event: (message) => registry.event(message)
-  }
-}
-
-function surrounded(
-  handler: CompiledHandler,
-  arounds: readonly Around<ReceivedMessage>[],
-  hasParams: boolean
-): CompiledHandler {
-  if (arounds.length === 0) return handler
-  if (!hasParams) return composeArounds(arounds, (message: ReceivedMessage) => handler(message))
-  // Put together once, because an around may keep state between messages. So what the wildcards of a message stand
-  // for reaches the handler beside the arounds.
-  const wildcards = new WeakMap<object, PatternParams | undefined>()
-  const handle = composeArounds(arounds, (message: ReceivedMessage) =>
-    handler(message, wildcards.get(message))
-  )
-  return (message, params) => {
-    wildcards.set(message, params)
-    return handle(message)
-  }
-}
-
-function hasParams(patterns: readonly HandlerPattern[]): boolean {
-  return patterns.some((pattern) => ['wildcard', 'regexp'].includes(parsePattern(pattern).kind))
-}
-
-/** Starts all controllers or none. */
-async function startAll(all: readonly Controllers[]): Promise<void> {
-  const started: Controllers[] = []
-  try {
-    for (const controllers of all) {
-      await controllers.start()
-      started.push(controllers)
-    }
-  } catch (error) {
-    await Promise.all(started.map((controllers) => controllers.stop()))
-    throw error
   }
 }

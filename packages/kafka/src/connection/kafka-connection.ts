@@ -25,7 +25,6 @@ import {
   writeHeaders
 } from '../words/headers.ts'
 import {
-  addressOf,
   EVERYONE,
   groupOfService,
   inboxOf,
@@ -58,7 +57,6 @@ type Receive = (message: Carried) => void
 export class KafkaConnection implements Carrier {
   readonly everyone = EVERYONE
   readonly maxPayload = MAX_PAYLOAD
-  readonly addressOf = addressOf
   readonly server: string
   readonly cluster: Cluster
   readonly #options: CheckedOptions

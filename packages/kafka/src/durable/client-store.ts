@@ -1,19 +1,19 @@
 /** What a client over Kafka can do with stored events: publish them, and look after dead letters and groups. */
-import { dataToJson, type EventHead, PublishingStore } from '@elysia-microservices/transport/engine'
 import {
-  type ClientContext,
+  type ClientStoreInit,
+  type EventContent,
+  type EventHead,
+  PublishingStore
+} from '@elysia-microservices/transport/engine'
+import {
   ConnectionError,
   type DeadLetters,
   ListenError,
-  NotStoredError,
-  type Pattern,
-  type PublishOptions,
-  routeOf
+  NotStoredError
 } from '@elysia-microservices/transport/kit'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { sizeOf } from '../connection/producer.ts'
-import { checkHeaders, HEADER, writeHeaders } from '../words/headers.ts'
-import { addressOf } from '../words/names.ts'
+import { HEADER, writeHeaders } from '../words/headers.ts'
 import { writeValue } from '../words/values.ts'
 import { KafkaDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
@@ -22,12 +22,10 @@ import { cloudEvent, type StoredRecord } from './stored.ts'
 
 /** Over whatever connection the client has. */
 export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRecord> {
-  /** @param connect gives the connection; makes it if there is none */
-  constructor(context: ClientContext, connect: () => Promise<KafkaConnection>) {
-    super(context, connect, {
-      title: 'Kafka',
+  constructor(init: ClientStoreInit<KafkaConnection>) {
+    super(init, {
       ensure: async (pattern) => {
-        const { cluster } = await connect()
+        const { cluster } = await init.connect()
         try {
           await cluster.ensure([{ name: pattern }])
         } catch (error) {
@@ -54,17 +52,10 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
     this.publisher.attach(new EventStore(connection, this.publisher))
   }
 
-  protected outgoing(
-    head: EventHead,
-    pattern: Pattern,
-    data: unknown,
-    { key, headers: given }: PublishOptions
-  ): StoredRecord {
-    const address = addressOf(routeOf(pattern))
-    if (given !== undefined) checkHeaders(given)
-    const { value, type } = writeValue(dataToJson(data))
-    const headers = writeHeaders(given, { ...cloudEvent(head, address, key), [HEADER.type]: type })
+  protected outgoing(head: EventHead, { json, key, headers: given }: EventContent): StoredRecord {
+    const { value, type } = writeValue(json)
+    const headers = writeHeaders(given, { ...cloudEvent(head, head.address, key), [HEADER.type]: type })
     const [keyBytes, bytes] = [key, value].map((text) => (text === undefined ? undefined : Buffer.from(text)))
-    return { ...head, address, size: sizeOf(keyBytes, bytes, headers), key: keyBytes, value: bytes, headers }
+    return { ...head, size: sizeOf(keyBytes, bytes, headers), key: keyBytes, value: bytes, headers }
   }
 }

@@ -1,40 +1,23 @@
 /** The durable handlers of a service, as Kafka has them. */
-import type { Consumer, ServerStore } from '@elysia-microservices/transport/engine'
-import {
-  type Dispatcher,
-  type DurableRoute,
-  quietLog,
-  type ServerContext
-} from '@elysia-microservices/transport/kit'
+import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/transport/engine'
+import { quietLog, type ServerContext } from '@elysia-microservices/transport/kit'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import type { CheckedOptions } from '../options/options.ts'
 import { KafkaConsumer } from './consumer.ts'
 import { PausedGroups } from './groups.ts'
 
 /** Makes consumers. */
 export class KafkaServerStore implements ServerStore<KafkaConnection> {
-  readonly service: string | undefined
-  readonly #dispatcher: Dispatcher
   readonly #context: ServerContext
   readonly #consumers: KafkaConsumer[] = []
   #connection: KafkaConnection | undefined
   #paused: PausedGroups | undefined
 
-  constructor(dispatcher: Dispatcher, options: CheckedOptions, context: ServerContext) {
-    this.service = options.group ?? context.name
-    this.#dispatcher = dispatcher
+  constructor(context: ServerContext) {
     this.#context = context
   }
 
-  consumer(route: DurableRoute, pattern: string, group: string): Consumer<KafkaConnection> {
-    const consumer = new KafkaConsumer({
-      dispatcher: this.#dispatcher,
-      route,
-      pattern,
-      group,
-      isPaused: () => this.#paused?.has(group) === true,
-      logger: this.#context.logger
-    })
+  consumer(init: ConsumerInit): Consumer<KafkaConnection> {
+    const consumer = new KafkaConsumer({ ...init, isPaused: () => this.#paused?.has(init.group) === true })
     this.#consumers.push(consumer)
     return consumer
   }

@@ -1,6 +1,15 @@
 /** The options of `kafka()`. */
 import type { SecureContextOptions } from 'node:tls'
-import { checkNames, milliseconds, OptionError } from '@elysia-microservices/transport/kit'
+import { EVENTS, TIMEOUT, TLS } from '@elysia-microservices/transport/engine'
+import {
+  type FromTable,
+  mustBe,
+  mustBeBoolean,
+  mustBeWhole,
+  OptionError,
+  type OptionTable,
+  readTable
+} from '@elysia-microservices/transport/kit'
 import { isTopicName } from '../words/names.ts'
 
 /** How a user signs in. */
@@ -56,93 +65,77 @@ export interface KafkaOptions {
   readonly timeout?: number | undefined
 }
 
+const A_NAME = mustBe('a text of 1 to 200 characters', isName)
+const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']
+
+/** How a user signs in. What belongs to which mechanism is checked beside. */
+export const KAFKA_SASL = {
+  mechanism: {
+    check: mustBe(`one of ${MECHANISMS.join(', ')}`, (value) => MECHANISMS.includes(value as string)),
+    isNeeded: true
+  },
+  username: {},
+  password: {},
+  token: {}
+} as const satisfies OptionTable<KafkaSasl>
+
+/** All options. */
+export const KAFKA_OPTIONS = {
+  brokers: {
+    byDefault: ['localhost:9092'],
+    check: mustBe("a list such as ['localhost:9092']", (value) => Array.isArray(value) && value.length > 0)
+  },
+  tls: { check: (path, value) => value !== true && TLS.check?.(path, value) },
+  sasl: {},
+  clientId: { check: A_NAME },
+  group: { check: A_NAME },
+  events: EVENTS,
+  partitions: { byDefault: 4, check: mustBeWhole(1, 30_000) },
+  replicas: { check: mustBeWhole(1, 30_000) },
+  inbox: { check: mustBe('a text of 1 to 64 letters, digits, - and _', isInbox) },
+  replyTopics: { byDefault: [], check: mustBe("a list of topics such as 'orders.answers'", isListOfTopics) },
+  advertised: { byDefault: true, check: mustBeBoolean },
+  timeout: TIMEOUT
+} as const satisfies OptionTable<KafkaOptions>
+
 /** What is checked of them. */
-export interface CheckedOptions {
+export interface CheckedOptions
+  extends Omit<FromTable<KafkaOptions, typeof KAFKA_OPTIONS>, 'brokers' | 'tls' | 'replicas'> {
   readonly brokers: readonly { readonly host: string; readonly port: number }[]
   readonly tls: SecureContextOptions | undefined
   readonly servername: string | undefined
-  readonly sasl: KafkaSasl | undefined
-  readonly clientId: string | undefined
-  readonly group: string | undefined
-  readonly events: 'one' | 'all'
-  readonly partitions: number
   /** -1: as the brokers are set up. */
   readonly replicas: number
-  readonly inbox: string | undefined
-  readonly replyTopics: readonly string[]
-  readonly advertised: boolean
-  readonly timeout: number
   /** The brokers, for errors. */
   readonly where: string
 }
 
 /** @throws {OptionError} an option is invalid */
 export function kafkaOptions(given: KafkaOptions): CheckedOptions {
-  checkNames('options', given, [
-    'brokers',
-    'tls',
-    'sasl',
-    'clientId',
-    'group',
-    'events',
-    'partitions',
-    'replicas',
-    'inbox',
-    'replyTopics',
-    'advertised',
-    'timeout'
-  ])
-  const { brokers = ['localhost:9092'], events = 'one', partitions = 4, replicas, inbox } = given
-  const { replyTopics = [], advertised = true, timeout = 10_000, tls } = given
-  if (!Array.isArray(brokers) || brokers.length === 0)
-    throw OptionError.expected('options.brokers', "a list such as ['localhost:9092']", brokers)
-  if (events !== 'one' && events !== 'all')
-    throw OptionError.expected('options.events', "'one' or 'all'", events)
-  whole('partitions', partitions)
-  if (replicas !== undefined) whole('replicas', replicas)
-  if (inbox !== undefined && !(typeof inbox === 'string' && /^[\w-]{1,64}$/.test(inbox)))
-    throw OptionError.expected('options.inbox', 'a text of 1 to 64 letters, digits, - and _', inbox)
-  if (!Array.isArray(replyTopics) || !replyTopics.every(isTopicName))
-    throw OptionError.expected(
-      'options.replyTopics',
-      "a list of topics such as 'orders.answers'",
-      replyTopics
-    )
-  if (typeof advertised !== 'boolean')
-    throw OptionError.expected('options.advertised', 'a boolean', advertised)
-  milliseconds(100, 'options.timeout', timeout)
-  if (tls !== undefined && tls !== true)
-    checkNames('options.tls', tls, ['ca', 'cert', 'key', 'passphrase', 'pfx', 'servername'])
+  const { tls, ...all } = readTable<KafkaOptions, typeof KAFKA_OPTIONS>('options', given, KAFKA_OPTIONS)
   const { servername, ...secure } = tls === true || tls === undefined ? {} : tls
-  const addresses = brokers.map(readBroker)
+  const brokers = all.brokers.map(readBroker)
   return {
-    brokers: addresses,
+    ...all,
+    brokers,
     tls: tls === undefined ? undefined : secure,
     servername,
-    sasl: checkSasl(given.sasl),
-    clientId: name('clientId', given.clientId),
-    group: name('group', given.group),
-    events,
-    partitions,
-    replicas: replicas ?? -1,
-    inbox,
-    replyTopics,
-    advertised,
-    timeout,
-    where: addresses.map(({ host, port }) => `${host}:${port}`).join(', ')
+    sasl: checkSasl(all.sasl),
+    replicas: all.replicas ?? -1,
+    where: brokers.map(({ host, port }) => `${host}:${port}`).join(', ')
   }
 }
 
-function whole(name: string, value: unknown): void {
-  if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > 30_000)
-    throw OptionError.expected(`options.${name}`, 'a whole number from 1 to 30,000', value)
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value !== '' && value.length <= 200 && !/[\p{Cc}\p{Cs}]/u.test(value)
 }
 
-function name(option: string, value: unknown): string | undefined {
-  if (value === undefined) return undefined
-  if (typeof value !== 'string' || value === '' || value.length > 200 || /[\p{Cc}\p{Cs}]/u.test(value))
-    throw OptionError.expected(`options.${option}`, 'a text of 1 to 200 characters', value)
-  return value
+function isInbox(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w-]{1,64}$/.test(value)
+}
+
+function isListOfTopics(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isTopicName)
 }
 
 function readBroker(broker: unknown): { readonly host: string; readonly port: number } {
@@ -155,14 +148,10 @@ function readBroker(broker: unknown): { readonly host: string; readonly port: nu
   return { host: host.replace(/^\[|\]$/g, ''), port }
 }
 
-const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']
-
-function checkSasl(sasl: KafkaSasl | undefined): KafkaSasl | undefined {
-  if (sasl === undefined) return undefined
-  checkNames('options.sasl', sasl, ['mechanism', 'username', 'password', 'token'])
+function checkSasl(given: KafkaSasl | undefined): KafkaSasl | undefined {
+  if (given === undefined) return undefined
+  const sasl = readTable<KafkaSasl, typeof KAFKA_SASL>('options.sasl', given, KAFKA_SASL)
   const { mechanism, username, password, token } = sasl
-  if (!MECHANISMS.includes(mechanism))
-    throw OptionError.expected('options.sasl.mechanism', `one of ${MECHANISMS.join(', ')}`, mechanism)
   if (mechanism === 'OAUTHBEARER') {
     if (typeof token !== 'function')
       throw OptionError.expected('options.sasl.token', 'a function that gives the token', typeof token)

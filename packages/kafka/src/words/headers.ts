@@ -1,6 +1,6 @@
 /** Headers of records: the callers', and what stands beside them for Nest's ends and for ours. */
 import type { CarriedHeaders } from '@elysia-microservices/transport/engine'
-import { type Headers, OptionError } from '@elysia-microservices/transport/kit'
+import type { Headers } from '@elysia-microservices/transport/kit'
 
 /** Our headers and Nest's; callers may not give what begins so. */
 export const HEADER = {
@@ -76,20 +76,8 @@ export function callersOf(read: ReadHeaders): Headers | undefined {
     : Object.fromEntries(names.map((name) => [name, read[name] as string]))
 }
 
-/**
- * Refuses headers that Kafka cannot carry.
- * @throws {OptionError} which one
- */
-export function checkHeaders(given: CarriedHeaders): void {
-  for (const name in given) {
-    const why = whyNot(name, given[name])
-    if (why === undefined) continue
-    const path = `options.headers[${JSON.stringify(name.slice(0, 300))}]`
-    throw new OptionError(path, `${path} cannot be a header of Kafka: it ${why}`)
-  }
-}
-
-function whyNot(name: string, value: unknown): string | undefined {
+/** Why Kafka cannot carry a header; `undefined`: it can. */
+export function whyNoHeader(name: string, value: unknown): string | undefined {
   if (RESERVED.test(name)) return "begins with 'kafka_', 'elysia-' or 'ce_', as the transport's own do"
   for (const text of [name, [value].flat().join(', ')]) {
     if (/\p{Cs}/u.test(text)) return 'has half of a surrogate pair'

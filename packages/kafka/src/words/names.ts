@@ -2,7 +2,7 @@
  * Names at Kafka: topics and groups. Nest's topics are the patterns themselves, and `<pattern>.reply`; ours begin with
  * `_elysia.`, and what becomes of a durable event has the end `.retry-<n>` or `.dlt`.
  */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { SEGMENTS } from '@elysia-microservices/transport/kit'
 
 /** What each of our topics begins with. */
 const OURS = '_elysia.'
@@ -154,15 +154,9 @@ function whyNot(route: string): string | undefined {
   return undefined
 }
 
-/**
- * The address of a pattern: the topic of its name.
- * @throws {OptionError} Kafka has none
- */
-export function addressOf(route: string | undefined): string {
-  if (route === undefined)
-    throw new OptionError('pattern', 'Kafka cannot carry a RegExp as a pattern; write each topic out')
-  const why = whyNot(route)
-  if (why !== undefined)
-    throw new OptionError('pattern', `Kafka cannot carry the pattern '${route.slice(0, 300)}': ${why}`)
-  return route
+/** What addresses are to Kafka: names of topics. */
+export const ADDRESSING = {
+  title: 'Kafka',
+  wildcards: { ...SEGMENTS, instead: 'write each topic out' },
+  whyNot
 }

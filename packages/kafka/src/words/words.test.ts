@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { addressOfHandler, checkHeaders } from '@elysia-microservices/transport/engine'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
-import { callersOf, checkHeaders, HEADER, readHeaders, writeHeaders } from './headers.ts'
+import { callersOf, HEADER, readHeaders, whyNoHeader, writeHeaders } from './headers.ts'
 import {
+  ADDRESSING,
   addressAt,
-  addressOf,
   inboxOf,
   isInbox,
   isTopicName,
@@ -23,7 +24,7 @@ const name = fc.stringMatching(/^[a-z][\w.-]{0,20}$/).filter((one) => !/\.(reply
 describe('patterns', () => {
   it('are names of topics', () => {
     for (const pattern of ['orders.placed', 'a', '5', 'A_b-c.d', 'x'.repeat(233)])
-      assert.equal(addressOf(pattern), pattern)
+      assert.equal(addressOfHandler(ADDRESSING, pattern), pattern)
   })
 
   it('are refused before anything is sent, with what is wrong', () => {
@@ -31,7 +32,7 @@ describe('patterns', () => {
     const ours = ['_elysia.x', '__consumer_offsets', 'a.reply', 'a.dlt', 'a.retry-1']
     for (const pattern of [...wrong, ...ours])
       assert.throws(
-        () => addressOf(pattern),
+        () => addressOfHandler(ADDRESSING, pattern),
         (error: Error) => {
           assert.ok(error instanceof OptionError)
           assert.match(error.message, /^Kafka cannot carry /)
@@ -183,7 +184,7 @@ describe('headers', () => {
       { ce_id: 'x' },
       { a: '\ud800' }
     ])
-      assert.throws(() => checkHeaders(headers), OptionError)
-    checkHeaders({ 'x-a': 'ä', many: ['1', '2'] })
+      assert.throws(() => checkHeaders({ title: 'Kafka', whyNoHeader }, headers), OptionError)
+    checkHeaders({ title: 'Kafka', whyNoHeader }, { 'x-a': 'ä', many: ['1', '2'] })
   })
 })

@@ -3,9 +3,11 @@
  * place that knows how the driver connects, loses its server and finds it again.
  */
 import type { Socket } from 'node:net'
-import { backoffDelay, ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { Reconnecting } from '@elysia-microservices/transport/engine'
+import { ConnectionError, endedWithin } from '@elysia-microservices/transport/kit'
 import mqtt, { type IConnackPacket, type IPublishPacket, type MqttClient } from 'mqtt'
 import type { CheckedOptions } from '../options/options.ts'
+import { connectFailure } from './failures.ts'
 
 /** Milliseconds between attempts. */
 const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
@@ -47,8 +49,7 @@ export class Link {
   #connack: IConnackPacket | undefined
   #isConnected = false
   #isClosed = false
-  #attempts = 0
-  #connectedAt = 0
+  readonly #pauses = new Reconnecting(AGAIN_AFTER)
   #timer: ReturnType<typeof setTimeout> | undefined
 
   #waiting: Outgoing[] = []
@@ -217,12 +218,10 @@ export class Link {
     this.#driver = undefined
     if (driver === undefined) return
     // A server that does not answer is not waited for.
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, 1_000)
-    })
-    await Promise.race([driver.endAsync(false).catch(() => {}), late])
-    clearTimeout(timer)
+    await endedWithin(
+      driver.endAsync(false).catch(() => {}),
+      1_000
+    )
     driver.stream.destroy()
   }
 
@@ -270,7 +269,7 @@ export class Link {
         if (this.#isClosed) return driver.stream.destroy()
         this.#driver = driver
         this.#connack = connack
-        this.#connectedAt = performance.now()
+        this.#pauses.connected()
         resolve()
       })
       driver.once('close', () => {
@@ -308,15 +307,13 @@ export class Link {
     if (this.#isClosed || !this.#isConnected) return
     this.#isConnected = false
     this.#listener.lost()
-    // One that is lost again and again at once is no reason to hurry: another connection may have its client id.
-    const hasHeld = performance.now() - this.#connectedAt > AGAIN_AFTER.maxDelay
-    this.#attempts = hasHeld ? 0 : this.#attempts + 1
+    // Perhaps at once again: another connection may have its client id.
+    this.#pauses.lost()
     this.#findLater()
   }
 
   #findLater(): void {
-    const pause = backoffDelay(AGAIN_AFTER, this.#attempts, Math.random())
-    this.#timer = setTimeout(() => void this.#find(), pause)
+    this.#timer = setTimeout(() => void this.#find(), this.#pauses.pause)
   }
 
   async #find(): Promise<void> {
@@ -337,7 +334,7 @@ export class Link {
       if (this.#driver !== driver) throw new Error('lost')
     } catch {
       if (this.#isClosed) return
-      this.#attempts++
+      this.#pauses.failed()
       return this.#findLater()
     }
     if (this.#isClosed) return
@@ -362,26 +359,4 @@ function settled(driver: MqttClient, act: (done: (error?: Error | null) => void)
       else resolve()
     })
   })
-}
-
-/** MQTT 5's reasons, and what an older server says. */
-const REFUSED = new Set<unknown>([4, 5, 134, 135])
-const OTHER_VERSION = new Set<unknown>([1, 132])
-
-function connectFailure(where: string, cause: Error & { code?: unknown }): Error {
-  if (REFUSED.has(cause.code))
-    return new UnauthenticatedError(
-      `MQTT at ${where} does not accept the credentials (${cause.message}); check username and password`
-    )
-  if (OTHER_VERSION.has(cause.code))
-    return new ConnectionError(
-      `MQTT at ${where} does not speak MQTT 5 (${cause.message}); use mosquitto 2, EMQX 5 or HiveMQ 4, or later ones`,
-      false,
-      cause
-    )
-  return new ConnectionError(
-    `Cannot reach MQTT at ${where}: ${cause.message || String(cause.code ?? cause.name)}; start mosquitto there, or check options.url`,
-    false,
-    cause
-  )
 }

@@ -12,13 +12,13 @@ import {
   type Subject,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ListenError, LONGEST_TIME } from '@elysia-microservices/transport/kit'
+import { ListenError } from '@elysia-microservices/transport/kit'
 import type { IPublishPacket } from 'mqtt'
 import type { CheckedOptions } from '../options/options.ts'
 import { readHeaders, writeHeaders } from '../words/headers.ts'
 import { idOfAnswer, readNest, retained, withId } from '../words/packets.ts'
+import { asking, expiring, headersOf, heardAt, type PacketProperties } from '../words/properties.ts'
 import {
-  addressOfCall,
   answerAddress,
   answersOf,
   EVERYONE,
@@ -37,11 +37,8 @@ import { Link, type Outgoing } from './link.ts'
 const MAX_PAYLOAD = 16 * 1024 * 1024
 /** Topics of answers that a client hears at a time; the one that was called longest ago goes first. */
 const MOST_ANSWERS = 8_192
-/** In the place of an address that is no inbox: nothing is published there. */
-const NOWHERE = '?'
 
 type Receive = (message: Carried) => void
-type Properties = NonNullable<IPublishPacket['properties']>
 
 /** What is received for one of our subscriptions. */
 interface Taken {
@@ -121,10 +118,6 @@ export class MqttConnection implements Carrier {
     return isInbox(address) || readAnswerAddress(address) !== undefined
   }
 
-  addressOf(route: string): string {
-    return addressOfCall(route)
-  }
-
   togetherAt(address: string): string {
     return TOGETHER + address
   }
@@ -185,7 +178,7 @@ export class MqttConnection implements Carrier {
     topic: string,
     words: Words,
     reply: string | undefined,
-    properties: Properties,
+    properties: PacketProperties,
     { qos, retain }: Pick<Outgoing, 'qos' | 'retain'> = { qos: reply ? 1 : 0 }
   ): void {
     const payload =
@@ -356,44 +349,6 @@ export class MqttConnection implements Carrier {
   }
 }
 
-/** What says where an answer is wanted. */
-function asking(reply: string | undefined): Properties {
-  if (reply === undefined || reply === '') return {}
-  const { topic, token } = placeOf(reply)
-  return { responseTopic: topic, correlationData: Buffer.from(token) }
-}
-
-function headersOf(headers: CarriedHeaders | undefined): Properties {
-  const { userProperties } = writeHeaders(headers)
-  return userProperties === undefined ? {} : { userProperties }
-}
-
-/** MQTT counts in whole seconds. */
-function expiring(milliseconds: number | undefined): Properties {
-  return milliseconds === undefined || milliseconds > LONGEST_TIME
-    ? {}
-    : { messageExpiryInterval: Math.max(1, Math.ceil(milliseconds / 1_000)) }
-}
-
 function areDistinct(subjects: readonly Subject[]): boolean {
   return new Set(subjects.map(({ address }) => address)).size === subjects.length
-}
-
-/** A message on one of our own topics. Its correlation data are whom it is for, and where the answer is wanted. */
-function heardAt(topic: string, words: Buffer, { properties }: IPublishPacket): Carried {
-  const correlation = properties?.correlationData?.toString('latin1') ?? ''
-  const from = properties?.responseTopic
-  if (topic === EVERYONE)
-    return { address: topic, words, reply: known(from, correlation), headers: undefined }
-  const blank = correlation.indexOf(' ')
-  const token = blank === -1 ? correlation : correlation.slice(0, blank)
-  const reply = blank === -1 && from === undefined ? '' : known(from, correlation.slice(blank + 1))
-  return { address: `${topic}.${token}`, words, reply, headers: undefined }
-}
-
-/** Otherwise a stranger could have us publish on topics of others: such a message is dropped, and counted. */
-function known(topic: string | undefined, token: string): string {
-  if (topic === undefined) return ''
-  const reply = `${topic}.${token}`
-  return isInbox(reply) ? reply : NOWHERE
 }

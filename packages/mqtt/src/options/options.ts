@@ -1,7 +1,23 @@
 /** The options of `mqtt()`. */
 import type { SecureContextOptions } from 'node:tls'
-import { checkNames, milliseconds, OptionError } from '@elysia-microservices/transport/kit'
-import { addressOfCall, isInboxPrefix, whyNoFilter } from '../words/topics.ts'
+import {
+  addressOfCall,
+  EVENTS,
+  readAddress,
+  type ServerAddress,
+  TIMEOUT,
+  TLS
+} from '@elysia-microservices/transport/engine'
+import {
+  type FromTable,
+  mustBe,
+  mustBeBoolean,
+  mustBeWhole,
+  OptionError,
+  type OptionTable,
+  readTable
+} from '@elysia-microservices/transport/kit'
+import { ADDRESSING, isInboxPrefix, whyNoFilter } from '../words/topics.ts'
 
 /** What the server publishes for a connection that ends without a word. */
 export interface MqttWill {
@@ -54,136 +70,79 @@ export interface MqttOptions {
   readonly timeout?: number | undefined
 }
 
+/** The will. */
+export const MQTT_WILL = {
+  pattern: { check: mustBe('a text', (value) => typeof value === 'string'), isNeeded: true },
+  data: {},
+  retain: { byDefault: false, check: mustBeBoolean },
+  delay: { byDefault: 0, check: mustBeWhole(0, 2 ** 32 - 1) }
+} as const satisfies OptionTable<MqttWill>
+
+/** All options. */
+export const MQTT_OPTIONS = {
+  url: { byDefault: 'mqtt://localhost:1883' },
+  username: { check: mustBe('a text', isText) },
+  password: { check: (path, value) => mustBe('a text', isText)(path, isText(value) ? value : 'none') },
+  tls: TLS,
+  clientId: { check: mustBe('a text', isText) },
+  queue: { check: mustBe('a text without blanks, /, + and #', isLevel) },
+  events: EVENTS,
+  replyTopics: {
+    byDefault: [],
+    check: mustBe("a list of filters such as 'devices/+/answers'", isListOfFilters)
+  },
+  inboxPrefix: { check: mustBe('a text of 1 to 64 letters, digits, - and _', isInboxPrefix) },
+  will: {
+    check: mustBe("an object such as { pattern: 'devices/7/gone' }", (value) => Object(value) === value)
+  },
+  timeout: TIMEOUT
+} as const satisfies OptionTable<MqttOptions>
+
 /** What is checked of them. */
 export interface CheckedOptions
-  extends Pick<MqttOptions, 'username' | 'password' | 'tls' | 'clientId' | 'queue' | 'inboxPrefix' | 'will'> {
-  readonly protocol: 'mqtt' | 'mqtts'
-  readonly host: string
-  readonly port: number
-  readonly events: 'one' | 'all'
-  readonly replyTopics: readonly string[]
-  readonly timeout: number
+  extends Omit<FromTable<MqttOptions, typeof MQTT_OPTIONS>, 'url'>,
+    Pick<ServerAddress<'mqtt' | 'mqtts'>, 'protocol' | 'host' | 'port'> {
   /** The server, for errors; without credentials. */
   readonly where: string
 }
 
+const PORTS = { mqtt: 1883, mqtts: 8883 } as const
+
 /** @throws {OptionError} an option is invalid */
 export function mqttOptions(given: MqttOptions): CheckedOptions {
-  checkNames('options', given, [
-    'url',
-    'username',
-    'password',
-    'tls',
-    'clientId',
-    'queue',
-    'events',
-    'replyTopics',
-    'inboxPrefix',
-    'will',
-    'timeout'
-  ])
-  const { clientId, queue, events = 'one', replyTopics = [], inboxPrefix, tls, timeout = 10_000 } = given
-  const address = readUrl(given.url ?? 'mqtt://localhost:1883')
-  if (queue !== undefined && !(typeof queue === 'string' && /^[^\s/+#]+$/.test(queue)))
-    throw OptionError.expected('options.queue', 'a text without blanks, /, + and #', queue)
-  if (events !== 'one' && events !== 'all')
-    throw OptionError.expected('options.events', "'one' or 'all'", events)
-  if (!Array.isArray(replyTopics) || replyTopics.some((one) => typeof one !== 'string' || whyNoFilter(one)))
-    throw OptionError.expected(
-      'options.replyTopics',
-      "a list of filters such as 'devices/+/answers'",
-      replyTopics
+  const { url, ...all } = readTable('options', given, MQTT_OPTIONS)
+  const wanted = "an address such as 'mqtt://localhost:1883', or mqtts:// for TLS"
+  const { protocol, host, port, path, ...user } = readAddress('options.url', url, PORTS, wanted)
+  if (path !== '') throw OptionError.expected('options.url', wanted, 'one with a path')
+  if (all.tls !== undefined && protocol === 'mqtt')
+    throw new OptionError(
+      'options.tls',
+      'options.tls is for an address that begins with mqtts://; change options.url'
     )
-  if (inboxPrefix !== undefined && !isInboxPrefix(inboxPrefix))
-    throw OptionError.expected(
-      'options.inboxPrefix',
-      'a text of 1 to 64 letters, digits, - and _',
-      inboxPrefix
-    )
-  if (tls !== undefined) {
-    checkNames('options.tls', tls, ['ca', 'cert', 'key', 'passphrase', 'pfx', 'servername'])
-    if (address.protocol === 'mqtt')
-      throw new OptionError(
-        'options.tls',
-        'options.tls is for an address that begins with mqtts://; change options.url'
-      )
-  }
-  milliseconds(100, 'options.timeout', timeout)
-  const username = text('username', given.username) ?? address.username
-  const password = text('password', given.password) ?? address.password
+  const username = all.username ?? user.username
+  const password = all.password ?? user.password
   if (password !== undefined && username === undefined)
     throw new OptionError(
       'options.password',
       'options.password belongs to a user; give options.username, too'
     )
-  const { protocol, host, port } = address
-  return {
-    protocol,
-    host,
-    port,
-    username,
-    password,
-    tls,
-    clientId: text('clientId', clientId),
-    queue,
-    events,
-    replyTopics,
-    inboxPrefix,
-    will: checkWill(given.will),
-    timeout,
-    where: `${host}:${port}`
-  }
+  if (all.will !== undefined)
+    addressOfCall(
+      ADDRESSING,
+      readTable<MqttWill, typeof MQTT_WILL>('options.will', all.will, MQTT_WILL).pattern
+    )
+  return { ...all, protocol, host, port, username, password, where: `${host}:${port}` }
 }
 
-function text(name: string, value: unknown): string | undefined {
-  if (value === undefined) return undefined
-  const isText = typeof value === 'string' && value !== '' && !/[\0\p{Cs}]/u.test(value)
-  if (!isText || Buffer.byteLength(value) > 65_535)
-    throw OptionError.expected(`options.${name}`, 'a text', name === 'password' ? 'none' : value)
-  return value
+function isText(value: unknown): boolean {
+  const isWhole = typeof value === 'string' && value !== '' && !/[\0\p{Cs}]/u.test(value)
+  return isWhole && Buffer.byteLength(value) <= 65_535
 }
 
-function checkWill(will: unknown): MqttWill | undefined {
-  if (will === undefined) return undefined
-  if (typeof will !== 'object' || will === null)
-    throw OptionError.expected('options.will', "an object such as { pattern: 'devices/7/gone' }", will)
-  checkNames('options.will', will, ['pattern', 'data', 'retain', 'delay'])
-  const { pattern, retain = false, delay = 0 } = will as MqttWill
-  if (typeof pattern !== 'string') throw OptionError.expected('options.will.pattern', 'a text', pattern)
-  addressOfCall(pattern)
-  if (typeof retain !== 'boolean') throw OptionError.expected('options.will.retain', 'a boolean', retain)
-  if (!Number.isInteger(delay) || delay < 0 || delay >= 2 ** 32)
-    throw OptionError.expected('options.will.delay', 'a whole number of seconds', delay)
-  return will as MqttWill
+function isLevel(value: unknown): boolean {
+  return typeof value === 'string' && /^[^\s/+#]+$/.test(value)
 }
 
-const PORTS = { mqtt: 1883, mqtts: 8883 } as const
-
-function readUrl(url: unknown): {
-  readonly protocol: 'mqtt' | 'mqtts'
-  readonly host: string
-  readonly port: number
-  readonly username: string | undefined
-  readonly password: string | undefined
-} {
-  const wanted = "an address such as 'mqtt://localhost:1883', or mqtts:// for TLS"
-  let read: URL
-  try {
-    if (typeof url !== 'string') throw new TypeError('no text')
-    read = new URL(url)
-  } catch {
-    // An address may have a password in it.
-    throw OptionError.expected('options.url', wanted, typeof url === 'string' ? 'no address' : url)
-  }
-  const { hostname, port, username, password, pathname } = read
-  const protocol = read.protocol.slice(0, -1)
-  if ((protocol !== 'mqtt' && protocol !== 'mqtts') || hostname === '' || pathname.length > 1)
-    throw OptionError.expected('options.url', wanted, pathname.length > 1 ? 'one with a path' : protocol)
-  return {
-    protocol,
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: port === '' ? PORTS[protocol] : Number(port),
-    username: username === '' ? undefined : decodeURIComponent(username),
-    password: password === '' ? undefined : decodeURIComponent(password)
-  }
+function isListOfFilters(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string' && !whyNoFilter(one))
 }

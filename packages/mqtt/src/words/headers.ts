@@ -1,5 +1,5 @@
 /** User properties of MQTT and our headers, and the records in which Nest's users give them. */
-import type { CarriedHeaders, DataRecord } from '@elysia-microservices/transport/engine'
+import { type CarriedHeaders, type DataRecord, joinedHeaders } from '@elysia-microservices/transport/engine'
 import { type Headers, OptionError } from '@elysia-microservices/transport/kit'
 import type { IPublishPacket } from 'mqtt'
 
@@ -27,10 +27,7 @@ export function writeHeaders(given: CarriedHeaders | undefined): Written {
   const { [RETAIN]: retain, [QOS]: qos, [EXPIRY]: expiry, ...rest } = given
   const names = Object.keys(rest)
   return {
-    userProperties:
-      names.length === 0
-        ? undefined
-        : Object.fromEntries(names.map((name) => [name, [rest[name] as string].flat().join(', ')])),
+    userProperties: names.length === 0 ? undefined : joinedHeaders(rest),
     retain: retain === 'true',
     qos: qos === undefined ? 1 : (Number(qos) as 0 | 1 | 2),
     expiry: expiry === undefined ? undefined : Number(expiry)
@@ -45,20 +42,8 @@ export function readHeaders({ properties, retain }: IPublishPacket): Headers | u
   return Object.fromEntries(retain ? [...texts, [RETAIN, 'true']] : texts)
 }
 
-/**
- * Refuses headers that MQTT cannot carry.
- * @throws {OptionError} which one
- */
-export function checkHeaders(given: CarriedHeaders): void {
-  for (const name in given) {
-    const why = whyNot(name, given[name])
-    if (why === undefined) continue
-    const path = `options.headers[${JSON.stringify(name.slice(0, 300))}]`
-    throw new OptionError(path, `${path} cannot be a header of MQTT: it ${why}`)
-  }
-}
-
-function whyNot(name: string, value: unknown): string | undefined {
+/** Why MQTT cannot carry a header; `undefined`: it can. */
+export function whyNoHeader(name: string, value: unknown): string | undefined {
   if (name === RETAIN && value !== 'true' && value !== 'false') return "must be 'true' or 'false'"
   if (name === QOS && !['0', '1', '2'].includes(String(value))) return "must be '0', '1' or '2'"
   if (name === EXPIRY && !(/^\d{1,10}$/.test(String(value)) && Number(value) < 2 ** 32))

@@ -2,7 +2,7 @@
  * Topics of MQTT. Nest's are the patterns themselves, and `<pattern>/reply`; ours begin with `_elysia/`, so that Nest's
  * ends never see a word that is not theirs.
  */
-import { hasWildcards, OptionError, type Wildcards } from '@elysia-microservices/transport/kit'
+import { hasWildcards, type Wildcards } from '@elysia-microservices/transport/kit'
 
 /** What each of our topics begins with. */
 const OURS = '_elysia/'
@@ -139,7 +139,9 @@ export const LEVELS: Wildcards = {
     }
     return right.length - left.length || Number(one.startsWith(SHARED)) - Number(other.startsWith(SHARED))
   },
-  isEachAlone: true
+  isEachAlone: true,
+  inCalls: "'+', '#' and $share stand for any topics, and a call goes to one; write the levels out",
+  instead: "use '+' for one level between slashes, and '#' for the rest"
 }
 
 function hasLevels(filter: string): boolean {
@@ -169,7 +171,8 @@ export function whyNoFilter(filter: string): string | undefined {
   return undefined
 }
 
-function whyNot(route: string): string | undefined {
+/** Why MQTT has no topic for a pattern; `undefined`: it has one. */
+export function whyNot(route: string): string | undefined {
   const filter = filterOf(route)
   if (route.startsWith(SHARED) && !/^\$share\/[^/+#]+\/./.test(route))
     return 'a shared subscription is written $share/<group>/<topic>'
@@ -184,31 +187,5 @@ function whyNot(route: string): string | undefined {
   return undefined
 }
 
-/**
- * The address of a pattern.
- * @throws {OptionError} MQTT has none for it
- */
-export function addressOf(route: string | undefined): string {
-  if (route === undefined)
-    throw new OptionError(
-      'pattern',
-      "MQTT cannot carry a RegExp as a pattern; use '+' for one level between slashes, and '#' for the rest"
-    )
-  const why = whyNot(route)
-  if (why !== undefined)
-    throw new OptionError('pattern', `MQTT cannot carry the pattern '${route.slice(0, 300)}': ${why}`)
-  return route
-}
-
-/**
- * The topic that a call goes to.
- * @throws {OptionError} MQTT has none for it
- */
-export function addressOfCall(route: string): string {
-  if (LEVELS.has(route))
-    throw new OptionError(
-      'pattern',
-      `MQTT cannot carry the pattern '${route.slice(0, 300)}': '+', '#' and $share stand for any topics, and a call goes to one; write the levels out`
-    )
-  return addressOf(route)
-}
+/** What addresses are to MQTT. */
+export const ADDRESSING = { title: 'MQTT', wildcards: LEVELS, whyNot }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { addressOfCall, addressOfHandler, checkHeaders } from '@elysia-microservices/transport/engine'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
-import { checkHeaders, readHeaders, recordOf, writeHeaders } from './headers.ts'
+import { readHeaders, recordOf, whyNoHeader, writeHeaders } from './headers.ts'
 import { idOfAnswer, readNest, retained, withId } from './packets.ts'
 import {
-  addressOf,
-  addressOfCall,
+  ADDRESSING,
   answerAddress,
   filterOf,
   inboxOf,
@@ -30,7 +30,7 @@ describe('topics', () => {
     fc.assert(
       fc.property(fc.oneof(text, topic, fc.stringMatching(/^[+#/a$]{0,6}$/)), (route) => {
         try {
-          assert.ok(isTopic(addressOfCall(route)))
+          assert.ok(isTopic(addressOfCall(ADDRESSING, route)))
         } catch (error) {
           assert.ok(error instanceof OptionError)
           assert.match(error.message, /^MQTT cannot carry the pattern '[\s\S]*': ./)
@@ -97,10 +97,11 @@ describe('topics', () => {
       '$share/g',
       'a\u0001'
     ])
-      assert.throws(() => addressOf(pattern), OptionError, pattern)
+      assert.throws(() => addressOfHandler(ADDRESSING, pattern), OptionError, pattern)
     for (const pattern of ['a', '/', 'a//b', '+', '#', '{"a":"b.*"}', '$share/g/#', 'a.b'])
-      assert.equal(addressOf(pattern), pattern)
-    for (const pattern of ['+', 'a/#', '$share/g/a']) assert.throws(() => addressOfCall(pattern), OptionError)
+      assert.equal(addressOfHandler(ADDRESSING, pattern), pattern)
+    for (const pattern of ['+', 'a/#', '$share/g/a'])
+      assert.throws(() => addressOfCall(ADDRESSING, pattern), OptionError)
   })
 })
 
@@ -173,8 +174,11 @@ describe('headers', () => {
       { 'mqtt-qos': '3' },
       { a: 'x'.repeat(70_000) }
     ])
-      assert.throws(() => checkHeaders(headers), OptionError)
-    checkHeaders({ a: 'é\n', 'mqtt-expiry': '60', 'mqtt-qos': '2', 'mqtt-retain': 'false' })
+      assert.throws(() => checkHeaders({ title: 'MQTT', whyNoHeader }, headers), OptionError)
+    checkHeaders(
+      { title: 'MQTT', whyNoHeader },
+      { a: 'é\n', 'mqtt-expiry': '60', 'mqtt-qos': '2', 'mqtt-retain': 'false' }
+    )
   })
 
   it('come out of a record of Nest, by the name of its class', () => {

@@ -29,7 +29,7 @@ import {
 } from '@nats-io/transport-node'
 import { readHeaders, writeHeaders } from '../words/headers.ts'
 import { EVERYONE, type Inboxes, TOGETHER } from '../words/inboxes.ts'
-import { isOfSystem, subjectOfCall } from '../words/subjects.ts'
+import { isOfSystem } from '../words/subjects.ts'
 import { bytesOf } from './bytes.ts'
 
 /**
@@ -112,10 +112,6 @@ export class NatsConnection implements Carrier {
 
   isInbox(address: string): boolean {
     return this.#inboxes.has(address)
-  }
-
-  addressOf(route: string): string {
-    return subjectOfCall(route)
   }
 
   togetherAt(address: string): string {

@@ -1,26 +1,16 @@
 /** What a client over NATS can do with stored events: publish them, and look after dead letters and groups. */
 import {
-  dataToJson,
+  type ClientStoreInit,
+  type EventContent,
   type EventHead,
-  eventOf,
-  mergedHeaders,
-  PublishingStore
+  PublishingStore,
+  unknownGroup
 } from '@elysia-microservices/transport/engine'
-import {
-  type ClientContext,
-  type DeadLetters,
-  hasWildcards,
-  OptionError,
-  type Pattern,
-  type PublishOptions,
-  routeOf
-} from '@elysia-microservices/transport/kit'
-import { requestHead } from '@elysia-microservices/transport/nest'
+import { type DeadLetters, OptionError } from '@elysia-microservices/transport/kit'
 import { bytesOf } from '../connection/bytes.ts'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
-import { checkHeaders, recordOf, writeHeaders } from '../words/headers.ts'
-import { subjectOfCall } from '../words/subjects.ts'
+import { writeHeaders } from '../words/headers.ts'
 import { NatsDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
 import { consumersOf } from './groups.ts'
@@ -37,10 +27,8 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
   readonly #options: CheckedOptions
   #streams: { readonly connection: NatsConnection; readonly streams: Promise<Streams> } | undefined
 
-  /** @param connect gives the connection; makes it if there is none */
-  constructor(options: CheckedOptions, context: ClientContext, connect: () => Promise<NatsConnection>) {
-    super(context, connect, {
-      title: 'NATS',
+  constructor(options: CheckedOptions, init: ClientStoreInit<NatsConnection>) {
+    super(init, {
       ensure: async (subject) => void (await (await this.streams()).ensure(subject)),
       duplicateWindow: options.durable.duplicateWindow
     })
@@ -62,11 +50,7 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     const { manager } = await this.streams()
     const { consumers } = manager
     const found = await consumersOf(manager, group)
-    if (found.length === 0)
-      throw new OptionError(
-        'group',
-        `There is no group '${group}' on this NATS server: it begins with its first service`
-      )
+    if (found.length === 0) throw unknownGroup(group, 'on this NATS server')
     for (const { stream_name: stream, name } of found) {
       try {
         if (isPaused) await consumers.pause(stream, name, new Date(Date.now() + FOR_EVER))
@@ -96,26 +80,16 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     return this.#streams.streams
   }
 
-  protected outgoing(
-    head: EventHead,
-    pattern: Pattern,
-    data: unknown,
-    { key, headers: given }: PublishOptions
-  ): StoredMessage {
-    const subject = subjectOfCall(routeOf(pattern))
-    if (hasWildcards(subject) || /^[$_]/.test(subject))
+  protected outgoing(head: EventHead, { packet, key, headers: own }: EventContent): StoredMessage {
+    if (/^[$_]/.test(head.address))
       throw new OptionError(
         'pattern',
-        `The event '${subject}' cannot be stored: what begins with $ or _ is NATS's own`
+        `The event '${head.address}' cannot be stored: what begins with $ or _ is NATS's own`
       )
-    const record = recordOf(data)
-    const json = dataToJson(record === undefined ? data : record.data)
-    const own = mergedHeaders(record?.headers, given) ?? {}
-    checkHeaders(own)
-    const headers = writeHeaders(own)
+    const headers = writeHeaders(own ?? {})
     headers.set(HEADER.id, idToHeader(head.id))
     if (key !== undefined) headers.set(HEADER.key, encodeURIComponent(key))
-    const payload = bytesOf(eventOf(requestHead(pattern), json))
-    return { ...head, address: subject, payload, size: payload.length, headers }
+    const payload = bytesOf(packet)
+    return { ...head, payload, size: payload.length, headers }
   }
 }

@@ -1,19 +1,22 @@
 /** One durable handler of a service in one process: its messages, their acknowledgements, their dead letters. */
-import { type Consumer, type Publisher, Recovery } from '@elysia-microservices/transport/engine'
 import {
-  type Dispatcher,
+  type Consumer,
+  type ConsumerInit,
+  figuresOf,
+  type Publisher,
+  Recovery,
+  repeat
+} from '@elysia-microservices/transport/engine'
+import {
   type DurableFigures,
-  type DurableRoute,
   DurableWorker,
   hasWildcards,
-  type Logger,
-  systemClock,
-  viaOf
+  systemClock
 } from '@elysia-microservices/transport/kit'
-import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { Msg } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import { ACK, nak, WORKING } from './acknowledgements.ts'
+import { bySequence, EarlyEvents } from './early.ts'
 import { deadLetterOf, messageOf, NatsEvent } from './event.ts'
 import {
   type Group,
@@ -23,38 +26,23 @@ import {
   type Subscription
 } from './groups.ts'
 import { HeldEvents } from './held.ts'
-import { isMissing, isOff } from './jetstream-errors.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { Pull } from './pull.ts'
 import { readPlace } from './stored.ts'
+import { GroupWatch } from './watch.ts'
 
-/** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
+/** Milliseconds between looks at what the server says of the group. */
 const LOOK = 5_000
-const LOOK_AGAIN = 50
-/** Under load it is looked sooner, after so many events and milliseconds: what was done since may run again with a new consumer. */
-const SOON = { events: 250, milliseconds: 100 }
-/** Looks in a row that find the wait useless, to twice as many by chance, until what is here goes back: it costs deliveries. */
-const VAIN_LOOKS = 10
 /** Bytes of events here, beyond which no more are asked for. */
 const MOST_HELD = 32 * 1024 * 1024
 /** What of `ackWait` an event is ours without another sign of life. */
 const LEASE = 0.8
 
-/** What the server tells about a consumer. The library's type does not have the client that is pinned. */
-interface GroupInfo extends ConsumerInfo {
-  readonly priority_groups?: readonly { readonly pinned_client_id?: string }[]
-}
-
-export interface ConsumerOptions {
-  readonly dispatcher: Dispatcher
-  readonly route: DurableRoute
-  readonly subject: string
-  readonly group: string
+export interface ConsumerOptions extends ConsumerInit {
   readonly ackWait: number
   /** What asks JetStream, over the connection there is now. */
   readonly groups: () => Groups
-  readonly logger: Logger
   /** Stores dead letters. */
   readonly publisher: Publisher<StoredMessage>
 }
@@ -67,23 +55,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   #held = new HeldEvents()
   /** The subject of all its events; `undefined`: it has wildcards. */
   readonly #exact: string | undefined
-  readonly #beat: ReturnType<typeof setInterval>
-  readonly #look: ReturnType<typeof setInterval>
+  readonly #endBeat: () => void
+  readonly #endLooks: () => void
   #connection: NatsConnection | undefined
-  #groups: Groups | undefined
-  #main: Subscription | undefined
-  #standpoint: Standpoint | undefined
+  readonly #watch = new GroupWatch((why) => this.#gone(why))
   #pulls: readonly Pull[] = []
-  /** In order: what has come since it is unknown whether others hold events that come before it. */
-  #early: NatsEvent[] | undefined
-  #looking: ReturnType<typeof setTimeout> | undefined
-  #pin: string | undefined
-  #vainLooks = 0
-  /** Events done since the last look, and when it was. */
-  #sinceLook = 0
-  #lookedAt = 0
-  #lag: number | undefined
-  #isPaused = false
+  readonly #early: EarlyEvents
   /** Counts the servers we were connected to. */
   #epoch = 0
   #redeliveries = 0
@@ -91,12 +68,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   constructor(options: ConsumerOptions) {
     this.#options = options
-    const { route, subject, ackWait, logger } = options
-    this.#exact = hasWildcards(subject) ? undefined : subject
+    const { dispatcher, route, pattern, group, via, ackWait, logger } = options
+    this.#exact = hasWildcards(pattern) ? undefined : pattern
     this.#worker = new DurableWorker<NatsEvent>(
       route.durable,
       {
-        run: (event) => this.#run(event),
+        run: (event) => dispatcher.event(messageOf(event, group, via)),
         isOurs: ({ leasedUntil, isOnlyHere }) => isOnlyHere || performance.now() < leasedUntil,
         letGo: (event) => this.#letGo(event),
         acknowledge: (event) => this.#acknowledge(event),
@@ -107,14 +84,20 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       systemClock,
       logger
     )
+    this.#early = new EarlyEvents(this.#worker, {
+      info: () => this.#watch.ask(),
+      countKnown: (last) =>
+        this.#held.countKnown((this.#watch.main as Subscription).stream, last, this.#epoch),
+      giveBack: (event) => this.#giveBack(event, 0),
+      fill: () => this.#fill()
+    })
     this.#recovery = new Recovery({
-      what: `The durable event '${subject}' of the group '${options.group}'`,
+      what: `The durable event '${pattern}' of the group '${group}'`,
       logger,
       recover: () => this.#recover()
     })
-    this.#beat = setInterval(() => this.#keep(), ackWait / 4)
-    this.#look = setInterval(() => void this.#lookAtGroup(), LOOK)
-    for (const timer of [this.#beat, this.#look]) timer.unref?.()
+    this.#endBeat = repeat(() => this.#keep(), ackWait / 4)
+    this.#endLooks = repeat(() => void this.#watch.look(), LOOK)
   }
 
   get running(): number {
@@ -122,16 +105,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   }
 
   get figures(): DurableFigures {
-    const { retries, deadLetters } = this.#worker.figures
-    return {
-      pattern: this.#options.subject,
-      group: this.#options.group,
-      lag: this.#lag,
-      redeliveries: this.#redeliveries + (this.#isOrdered ? retries : 0),
-      deadLetters,
-      isPaused: this.#isPaused,
-      ...(this.#recovery.unavailable !== undefined && { unavailable: this.#recovery.unavailable })
-    }
+    return figuresOf(this.#options, this.#worker.figures, {
+      lag: this.#watch.lag,
+      redeliveries: this.#redeliveries,
+      isPaused: this.#watch.isPaused,
+      unavailable: this.#recovery.unavailable
+    })
   }
 
   get #isOrdered(): boolean {
@@ -143,25 +122,24 @@ export class NatsConsumer implements Consumer<NatsConnection> {
    * @throws {OptionError} what is there differs
    */
   async start(connection: NatsConnection): Promise<void> {
-    const { subject, group, route } = this.#options
+    const { pattern, group, route } = this.#options
     const groups = this.#options.groups()
-    const made = await groups.ensure(subject, group, route.durable, this.#standpoint)
+    const made = await groups.ensure(pattern, group, route.durable, this.#watch.standpoint)
     // The first attempt may have come as far as this.
     if (this.#isStopped || (this.#connection === connection && this.#pulls.length > 0)) return
     this.#connection = connection
-    this.#groups = groups
     this.#recovery.end()
-    this.#join(connection, made)
-    await this.#lookAtGroup()
+    this.#join(connection, groups, made)
+    await this.#watch.look()
   }
 
-  #join(connection: NatsConnection, { main, again, standpoint }: Group): void {
-    this.#settle(standpoint)
-    this.#main = main
-    this.#standpoint = standpoint
-    this.#pin = undefined
-    if (this.#isOrdered) this.#uncertain()
-    const common = { gone: (why: string) => this.#gone(why), unpinned: () => this.#unpinned() }
+  #join(connection: NatsConnection, groups: Groups, group: Group): void {
+    const { main, again } = group
+    this.#settle(group.standpoint)
+    this.#watch.join(connection, groups, group)
+    this.#early.pin = undefined
+    if (this.#isOrdered) this.#early.begin()
+    const common = { gone: (why: string) => this.#gone(why), unpinned: () => this.#early.unpinned() }
     const { logger } = this.#options
     const worker = this.#worker
     const owner = this
@@ -172,11 +150,11 @@ export class NatsConsumer implements Consumer<NatsConnection> {
         ...common,
         // While it is unknown who holds what, everything must find a place.
         get room() {
-          if (owner.#early !== undefined) return MAX_PENDING_IN_ORDER - owner.#held.count
+          if (owner.#early.isWaiting) return MAX_PENDING_IN_ORDER - owner.#held.count
           return owner.#held.bytes < MOST_HELD ? worker.room : 0
         },
         receive: (message, data) => this.#receive(message, data, mainPull),
-        doubtful: () => void this.#lookAtGroup()
+        doubtful: () => void this.#watch.look()
       },
       logger,
       this.#isOrdered
@@ -188,7 +166,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
         ...common,
         room: 1,
         receive: (message, data) => this.#receive(message, data),
-        doubtful: () => void this.#infoOf(again)
+        doubtful: () => void this.#watch.infoOf(again)
       },
       logger,
       false
@@ -205,13 +183,13 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   /** There is a server again. */
   restored(): void {
     this.#epoch++
-    if (this.#isOrdered && this.#main !== undefined) {
-      this.#uncertain()
+    if (this.#isOrdered && this.#watch.main !== undefined) {
+      this.#early.begin()
       // Whether the server knows that they are here is unknown: it is to deliver them again.
-      this.#giveEarlyBack()
+      this.#early.giveBack()
     }
     for (const pull of this.#pulls) pull.restored()
-    void this.#lookAtGroup()
+    void this.#watch.look()
   }
 
   /** The connection is over for good; `start` follows with another. */
@@ -223,17 +201,16 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   /** Takes nothing new; what has not begun goes back at once. @returns resolves when what runs has ended */
   async stop(): Promise<void> {
     this.#isStopped = true
-    clearInterval(this.#look)
-    clearTimeout(this.#looking)
+    this.#endLooks()
+    this.#early.stop()
     const { released, ended } = this.#worker.stop()
-    const waiting = [...released, ...(this.#early ?? [])]
+    const waiting = [...released, ...this.#early.end()]
     const lost = waiting.filter(({ isOnlyHere }) => isOnlyHere).length
     if (lost > 0)
       this.#options.logger.error(
-        `${lost} durable events '${this.#options.subject}' were deleted with their stream, and had not been handled here before the service stopped`
+        `${lost} durable events '${this.#options.pattern}' were deleted with their stream, and had not been handled here before the service stopped`
       )
     for (const event of waiting) this.#giveBack(event, 0)
-    this.#early = undefined
     await this.leave()
     await this.#unpin()
     await ended
@@ -245,16 +222,13 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     await Promise.all(pulls.map((pull) => pull.stop()))
   }
 
-  /** Lets the server serve another process at once: it would wait for us until the time of the pin is over. */
+  /** Others would wait for us. */
   async #unpin(): Promise<void> {
-    const pin = this.#pin
-    if (pin === undefined || this.#main === undefined || this.#connection?.isConnected !== true) return
     try {
-      const info: GroupInfo | undefined = await this.#groups?.info(this.#main)
-      if (info?.priority_groups?.[0]?.pinned_client_id === pin) await this.#groups?.unpin(this.#main)
+      await this.#watch.unpin(this.#early.pin)
     } catch (error) {
       this.#options.logger.warn(
-        `NATS could not be told that this process handles no more of '${this.#options.subject}': others of the group '${this.#options.group}' wait for it`,
+        `NATS could not be told that this process handles no more of '${this.#options.pattern}': others of the group '${this.#options.group}' wait for it`,
         error
       )
     }
@@ -262,20 +236,8 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   /** What runs is not waited for any longer, nor kept from others. */
   cut(): void {
-    clearInterval(this.#beat)
+    this.#endBeat()
     for (const event of this.#worker.held) this.#giveBack(event, 0)
-  }
-
-  /** Another process is served. It waits for all that is here, so what has not begun goes back: here it would wait, too. */
-  #unpinned(): void {
-    this.#pin = undefined
-    this.#uncertain()
-    this.#giveEarlyBack()
-  }
-
-  #giveEarlyBack(): void {
-    for (const event of this.#early ?? []) this.#giveBack(event, 0)
-    this.#early = []
   }
 
   // ── messages in ──────────────────────────────────────────────────────────────────────────────────────
@@ -284,31 +246,23 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     const place = readPlace(message.reply ?? '')
     if (place === undefined) return
     const pin = mainPull !== undefined && this.#isOrdered ? message.headers?.get('Nats-Pin-Id') : undefined
-    if (mainPull !== undefined && pin !== undefined && pin !== this.#pin) {
+    if (mainPull !== undefined && pin !== undefined && pin !== this.#early.pin) {
       // Another process was served before us, and may still have events that come before these.
-      this.#pin = pin
+      this.#early.pin = pin
       mainPull.pin = pin
-      this.#uncertain()
+      this.#early.begin()
     }
     const leasedUntil = performance.now() + this.#options.ackWait * LEASE
     const event = new NatsEvent(message, data, place, leasedUntil, this.#epoch, this.#exact)
     if (this.#isStopped) return this.#send(event, nak(0))
     if (place.deliveries > 1) this.#redeliveries++
-    if (place.stream !== AGAIN_STREAM) this.#lag = place.pending + this.#held.count
+    if (place.stream !== AGAIN_STREAM) this.#watch.lag = place.pending + this.#held.count
     const outcome = this.#held.take(event)
     if (outcome === 'done') this.#send(event, ACK)
     // It was slow, or a word about it was lost.
     if (outcome !== 'taken') return this.#fill()
-    if (this.#early === undefined || place.stream === AGAIN_STREAM) this.#worker.add(event)
-    else {
-      this.#early.push(event)
-      this.#lookLater()
-    }
-  }
-
-  #run(event: NatsEvent): void | Promise<void> {
-    const { route, group, dispatcher } = this.#options
-    return dispatcher.event(messageOf(event, group, viaOf(route.route, route.durable.group)))
+    if (!this.#early.isWaiting || place.stream === AGAIN_STREAM) this.#worker.add(event)
+    else this.#early.add(event)
   }
 
   // ── what becomes of them ─────────────────────────────────────────────────────────────────────────────
@@ -316,8 +270,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   #acknowledge(event: NatsEvent): void {
     this.#held.done(event)
     this.#send(event, ACK)
-    if (++this.#sinceLook >= SOON.events && performance.now() - this.#lookedAt >= SOON.milliseconds)
-      void this.#lookAtGroup()
+    this.#watch.done()
   }
 
   #giveBack(event: NatsEvent, delay: number): void {
@@ -327,7 +280,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   async #bury(event: NatsEvent, reason: string): Promise<void> {
     const { group, publisher } = this.#options
-    const { consumer } = this.#main as Subscription
+    const { consumer } = this.#watch.main as Subscription
     const maxPayload = this.#connection?.maxPayload ?? 0
     await publisher.publish(deadLetterOf(event, reason, group, consumer, maxPayload))
     this.#acknowledge(event)
@@ -360,114 +313,30 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     for (const pull of this.#pulls) pull.fill()
   }
 
-  // ── the group ────────────────────────────────────────────────────────────────────────────────────────
-
-  /**
-   * In order: nothing begins until all events that were delivered and are not done are here. Then no other process has
-   * one that comes before ours, and none gets one as long as ours are not done: its own look would find them missing.
-   */
-  #uncertain(): void {
-    this.#worker.close()
-    this.#early = [...(this.#early ?? []), ...this.#worker.release(true)]
-    this.#lookLater()
-  }
-
-  #lookLater(): void {
-    if (this.#isStopped) return
-    this.#looking ??= setTimeout(() => {
-      this.#looking = undefined
-      void this.#lookForAll()
-    }, LOOK_AGAIN)
-  }
-
-  async #lookForAll(): Promise<void> {
-    const early = this.#early
-    const main = this.#main as Subscription
-    // Who is not served has nothing to look for.
-    if (early === undefined || early.length === 0 || this.#isStopped) return
-    // If it fails, it is asked again.
-    const info = await this.#groups?.info(main).catch(() => undefined)
-    if (this.#early !== early || this.#isStopped) return
-    const last = info?.delivered.consumer_seq ?? 0
-    const held = this.#held.countKnown(main.stream, last, this.#epoch)
-    if (info?.num_ack_pending !== held) {
-      if (info === undefined || !this.#isInVain(info, held)) this.#vainLooks = 0
-      else if (++this.#vainLooks > VAIN_LOOKS * (1 + Math.random())) {
-        this.#vainLooks = 0
-        this.#unpinned()
-      }
-      this.#lookLater()
-      return this.#fill()
-    }
-    this.#early = undefined
-    early.sort((one, other) => one.place.sequence - other.place.sequence)
-    for (const event of early) this.#worker.add(event)
-    this.#worker.open()
-    this.#fill()
-  }
-
-  /** Whether others would wait for what is here as we do for what is there. */
-  #isInVain({ num_ack_pending: pending, priority_groups: groups }: GroupInfo, held: number): boolean {
-    // Others have ended some of these: which, the server says by what it delivers again.
-    if (held > pending) return true
-    // Until there is something to deliver, nobody is served.
-    const served = groups?.[0]?.pinned_client_id
-    return served === undefined || served !== this.#pin
-  }
-
-  async #lookAtGroup(): Promise<void> {
-    const standpoint = this.#standpoint
-    this.#sinceLook = 0
-    this.#lookedAt = performance.now()
-    if (this.#main === undefined || standpoint === undefined) return
-    const info = await this.#infoOf(this.#main)
-    if (info === undefined || standpoint !== this.#standpoint) return
-    if (info.created !== standpoint.consumerMadeAt) return this.#gone('another one has its name')
-    this.#lag = info.num_pending + info.num_ack_pending
-    this.#isPaused = info.paused === true
-    const done = Math.max(standpoint.done, info.ack_floor.stream_seq)
-    const pausedUntil = this.#isPaused ? info.config.pause_until : undefined
-    this.#standpoint = { ...standpoint, done, pausedUntil }
-  }
-
-  /** What the server says of a consumer; `undefined` if it says nothing. Without it, it is created again. */
-  async #infoOf(subscription: Subscription): Promise<ConsumerInfo | undefined> {
-    const standpoint = this.#standpoint
-    if (this.#connection?.isConnected !== true) return undefined
-    try {
-      return await this.#groups?.info(subscription)
-    } catch (error) {
-      // The figures stay as they were.
-      const isGone = isMissing(error) || isOff(error)
-      const why = isOff(error) ? 'JetStream is off, or not ready' : (error as Error).message
-      if (isGone && standpoint === this.#standpoint) this.#gone(why)
-      return undefined
-    }
-  }
-
   // ── what is gone ─────────────────────────────────────────────────────────────────────────────────────
 
   /** The consumer, its stream, or all streams are gone. What is here may be all that there is. */
   #gone(why: string): void {
     if (this.#isStopped || this.#recovery.unavailable !== undefined) return
     for (const event of this.#heldHere()) event.isOnlyHere = true
-    const { stream, consumer } = this.#main as Subscription
+    const { stream, consumer } = this.#watch.main as Subscription
     this.#recovery.begin(`the consumer '${consumer}' of the stream '${stream}' is gone (${why})`)
   }
 
   #heldHere(): NatsEvent[] {
-    return [...this.#worker.held, ...(this.#early ?? [])]
+    return [...this.#worker.held, ...this.#early.all]
   }
 
   async #recover(): Promise<string> {
-    const { subject, group, route } = this.#options
+    const { pattern, group, route } = this.#options
     const connection = this.#connection as NatsConnection
-    const before = this.#standpoint as Standpoint
-    const made = await this.#options.groups().ensure(subject, group, route.durable, before)
+    const before = this.#watch.standpoint as Standpoint
+    const groups = this.#options.groups()
+    const made = await groups.ensure(pattern, group, route.durable, before)
     if (this.#isStopped || connection !== this.#connection) return ''
     await this.#stopPulls()
     if (this.#isStopped || connection !== this.#connection) return ''
-    this.#join(connection, made)
+    this.#join(connection, groups, made)
     const { stream, streamMadeAt, done } = made.standpoint
     const isSame = streamMadeAt === before.streamMadeAt && stream === before.stream
     return isSame ? `behind position ${done}` : `from the beginning of the stream '${stream}', which is new`
@@ -475,7 +344,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   /** Decides about what is here when the group has got another consumer, or its stream is another one. */
   #settle({ stream, streamMadeAt, againMadeAt, consumerMadeAt }: Standpoint): void {
-    const before = this.#standpoint
+    const before = this.#watch.standpoint
     if (before === undefined) return
     const isSame = streamMadeAt === before.streamMadeAt && stream === before.stream
     const isSameAgain = againMadeAt === before.againMadeAt
@@ -487,8 +356,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     // It was a false alarm: all that is here is still known to the server.
     if (isKnown) return
     this.#epoch++
-    const early = this.#early ?? []
-    this.#early = undefined
+    const early = this.#early.end()
     // The rest comes again. The previous consumer has to be told so; to another one it is news.
     const isSameConsumer = consumerMadeAt === before.consumerMadeAt
     const rest = [...this.#worker.release(true), ...early.filter(({ isOnlyHere }) => !isOnlyHere)]
@@ -496,8 +364,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       if (isSameConsumer) this.#giveBack(event, 0)
       else this.#held.forget(event)
     const lost = early.filter(({ isOnlyHere }) => isOnlyHere)
-    for (const event of lost.sort((one, other) => one.place.sequence - other.place.sequence))
-      this.#worker.add(event)
+    for (const event of lost.sort(bySequence)) this.#worker.add(event)
     this.#worker.open()
   }
 }

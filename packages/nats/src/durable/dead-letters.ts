@@ -1,5 +1,5 @@
 /** The dead letters of one group: a stream of their own, from which they go back to the group. */
-import { envelopeOf, jsonOf, patternOf, textOf } from '@elysia-microservices/transport/engine'
+import { patternOf, readableContentOf } from '@elysia-microservices/transport/engine'
 import {
   type DeadLetter,
   type DeadLetters,
@@ -108,24 +108,18 @@ export class NatsDeadLetters implements DeadLetters {
   #shown(letter: StoredMsg): DeadLetter {
     const { seq, header, data, time } = letter
     const leftOut = leftOutOf(letter)
-    let body: unknown
-    try {
-      body = data.length === 0 ? undefined : jsonOf(textOf(data))
-    } catch {
-      body = textOf(data)
-    }
-    const packet = envelopeOf(body)
+    const content = readableContentOf(data)
     const key = header.get(HEADER.key)
     return {
       position: String(seq),
       group: this.#group,
-      pattern: patternOf(packet?.pattern, header.get(HEADER.subject)),
+      pattern: patternOf(content.pattern, header.get(HEADER.subject)),
       id: idFromHeader(header.get(HEADER.ownId)),
       key: key === '' ? undefined : decoded(key),
       reason: decoded(header.get(HEADER.reason)),
       attempts: Number(header.get(HEADER.attempts)),
       headers: ownHeaders(header) ?? {},
-      data: packet === undefined ? body : packet.data,
+      data: content.data,
       publishedAt: new Date(Number(header.get(HEADER.publishedAt))),
       diedAt: time,
       ...(leftOut !== undefined && { leftOut })

@@ -1,11 +1,11 @@
 /** A message of JetStream as an event here: for its handler, and for the dead letters. */
-import { envelopeOf, jsonOf, patternOf, textOf } from '@elysia-microservices/transport/engine'
+import { storedMessage } from '@elysia-microservices/transport/engine'
 import {
-  ageOf,
   type Delivery,
+  deliveryOf,
   type Headers,
   type HeldEvent,
-  IncomingMessage
+  type IncomingMessage
 } from '@elysia-microservices/transport/kit'
 import { type Msg, headers as newHeaders } from '@nats-io/transport-node'
 import { sizeOfHeaders } from '../words/headers.ts'
@@ -131,16 +131,7 @@ class Stored {
 
   #read(): Delivery {
     const { id, key, position, publishedAt } = this.#event
-    return {
-      id,
-      group: this.#group,
-      attempt: this.#attempt,
-      redelivered: this.#attempt > 1,
-      key,
-      publishedAt: new Date(publishedAt),
-      age: ageOf(publishedAt, Date.now()),
-      position
-    }
+    return deliveryOf({ id, key, position, publishedAt, attempt: this.#attempt }, this.#group)
   }
 }
 
@@ -150,18 +141,7 @@ class Stored {
  * @throws {SyntaxError} its body is not JSON
  */
 export function messageOf(event: NatsEvent, group: string, via: string): IncomingMessage {
-  const { data, subject } = event
-  const body = data.length === 0 ? undefined : jsonOf(textOf(data))
-  const packet = envelopeOf(body)
-  return new IncomingMessage({
-    transport: 'nats',
-    kind: 'event',
-    pattern: patternOf(packet?.pattern, subject),
-    route: subject,
-    data: packet === undefined ? body : packet.data,
-    stored: new Stored(event, group),
-    via
-  })
+  return storedMessage('nats', event.subject, event.data, { stored: new Stored(event, group), via })
 }
 
 /** Bytes of headers that JetStream takes (64 KiB), without what a redriven letter has besides. */

@@ -1,4 +1,5 @@
 /** The events of one handler that are here, and those that were done here a while ago. */
+import { Recent } from '@elysia-microservices/transport/engine'
 import type { NatsEvent } from './event.ts'
 import { AGAIN_STREAM } from './names.ts'
 
@@ -11,9 +12,8 @@ export class HeldEvents {
   #bytes = 0
   /** The highest number that has come. */
   #highest = 0
-  /** When each was stored. Two generations: taking the oldest out of one map is slow. */
-  #done = new Map<number, number>()
-  #doneBefore: ReadonlyMap<number, number> = new Map()
+  /** When each was stored. */
+  readonly #done = new Recent<number, number>(MAX_DONE)
 
   get count(): number {
     return this.#held.size
@@ -43,7 +43,7 @@ export class HeldEvents {
         known.epoch = event.epoch
         return 'here'
       }
-      if ((this.#done.get(number) ?? this.#doneBefore.get(number)) === storedAt) return 'done'
+      if (this.#done.get(number) === storedAt) return 'done'
       // What is held of a stream that is gone is nobody's any more.
       if (known !== undefined) this.forget(known)
     }
@@ -83,9 +83,6 @@ export class HeldEvents {
   done(event: NatsEvent): void {
     this.forget(event)
     this.#done.set(numberOf(event), event.place.storedAt)
-    if (this.#done.size < MAX_DONE) return
-    this.#doneBefore = this.#done
-    this.#done = new Map()
   }
 }
 

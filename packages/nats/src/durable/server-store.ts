@@ -1,6 +1,11 @@
 /** The durable handlers of a service, as JetStream has them. */
-import { type Consumer, Publisher, type ServerStore } from '@elysia-microservices/transport/engine'
-import type { Dispatcher, DurableRoute, ServerContext } from '@elysia-microservices/transport/kit'
+import {
+  type Consumer,
+  type ConsumerInit,
+  Publisher,
+  type ServerStore
+} from '@elysia-microservices/transport/engine'
+import type { ServerContext } from '@elysia-microservices/transport/kit'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { NatsConsumer } from './consumer.ts'
@@ -12,8 +17,6 @@ import { Streams } from './streams.ts'
 
 /** Makes consumers, with one publisher for their dead letters. */
 export class NatsServerStore implements ServerStore<NatsConnection> {
-  readonly service: string | undefined
-  readonly #dispatcher: Dispatcher
   readonly #options: CheckedOptions
   readonly #context: ServerContext
   readonly #publisher: Publisher<StoredMessage>
@@ -21,9 +24,7 @@ export class NatsServerStore implements ServerStore<NatsConnection> {
   #streams: Streams | undefined
   #groups: Groups | undefined
 
-  constructor(dispatcher: Dispatcher, options: CheckedOptions, context: ServerContext) {
-    this.service = options.queue ?? context.name
-    this.#dispatcher = dispatcher
+  constructor(options: CheckedOptions, context: ServerContext) {
     this.#options = options
     this.#context = context
     this.#publisher = new Publisher({
@@ -33,16 +34,12 @@ export class NatsServerStore implements ServerStore<NatsConnection> {
     })
   }
 
-  consumer(route: DurableRoute, subject: string, group: string): Consumer<NatsConnection> {
-    checkDurableSubject(subject)
+  consumer(init: ConsumerInit): Consumer<NatsConnection> {
+    checkDurableSubject(init.pattern)
     return new NatsConsumer({
-      dispatcher: this.#dispatcher,
-      route,
-      subject,
-      group,
+      ...init,
       ackWait: this.#options.durable.ackWait,
       groups: () => this.#groups as Groups,
-      logger: this.#context.logger,
       publisher: this.#publisher
     })
   }

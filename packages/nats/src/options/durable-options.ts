@@ -1,5 +1,15 @@
 /** How events are stored: the option `durable` of `nats()`. */
-import { atLeast, checkNames, milliseconds, OptionError } from '@elysia-microservices/transport/kit'
+import { checkWindow, STORAGE } from '@elysia-microservices/transport/engine'
+import {
+  type FromTable,
+  mustBe,
+  mustBeAtLeast,
+  mustBeOneOf,
+  mustBeWhole,
+  type OptionTable,
+  readTable,
+  withoutUndefined
+} from '@elysia-microservices/transport/kit'
 
 /** How durable events are stored by JetStream. Streams that are there already are used as they are. */
 export interface NatsDurableOptions {
@@ -25,61 +35,44 @@ export interface NatsDurableOptions {
   readonly ackWait?: number | undefined
 }
 
+/** A stream for many patterns. */
+type Shared = NonNullable<NatsDurableOptions['stream']>
+
+const STREAM = {
+  name: { check: mustBe('a text of letters, digits, - and _', isStreamName), isNeeded: true },
+  subjects: { check: mustBe("a list of subjects such as 'orders.*'", isListOfSubjects), isNeeded: true }
+} as const satisfies OptionTable<Shared>
+
+/** All of them. */
+export const NATS_DURABLE = {
+  stream: {
+    check: (path, value) => void readTable(path, value as Shared, STREAM)
+  },
+  storage: { byDefault: 'file', check: mustBeOneOf('file', 'memory') },
+  replicas: { byDefault: 1, check: mustBeWhole(1, 5) },
+  ...STORAGE,
+  // NATS counts in nanoseconds, and JSON has no whole numbers beyond 2 ** 53.
+  maxBytes: { byDefault: 0, check: mustBeAtLeast(0) }
+} as const satisfies OptionTable<NatsDurableOptions>
+
 /** Checked. What the user has set is in `set`: only that is compared with streams that are there. */
-export interface DurableStorage {
-  readonly stream: { readonly name: string; readonly subjects: readonly string[] } | undefined
-  readonly storage: 'file' | 'memory'
-  readonly replicas: number
-  readonly maxAge: number
-  readonly maxBytes: number
-  readonly duplicateWindow: number
-  readonly ackWait: number
+export interface DurableStorage extends FromTable<NatsDurableOptions, typeof NATS_DURABLE> {
   readonly set: ReadonlySet<string>
 }
 
-const DEFAULTS = {
-  storage: 'file' as const,
-  replicas: 1,
-  maxAge: 7 * 24 * 60 * 60 * 1_000,
-  maxBytes: 0,
-  duplicateWindow: 120_000,
-  ackWait: 30_000
+/** @throws {OptionError} an option is invalid */
+export function durableStorage(given: NatsDurableOptions = {}): DurableStorage {
+  const storage = readTable('options.durable', given, NATS_DURABLE)
+  checkWindow('options.durable', storage)
+  return { ...storage, set: new Set(Object.keys(withoutUndefined(given))) }
 }
 
-/** @throws {OptionError} an option is invalid */
-export function durableStorage(given: NatsDurableOptions | undefined): DurableStorage {
-  const path = 'options.durable'
-  if (given !== undefined) checkNames(path, given, ['stream', ...Object.keys(DEFAULTS)])
-  const set = Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined))
-  const options = {
-    stream: undefined,
-    ...DEFAULTS,
-    ...(set as Partial<NatsDurableOptions>)
-  } as DurableStorage
-  if (options.storage !== 'file' && options.storage !== 'memory')
-    throw OptionError.expected(`${path}.storage`, "'file' or 'memory'", options.storage)
-  if (![1, 2, 3, 4, 5].includes(options.replicas))
-    throw OptionError.expected(`${path}.replicas`, 'a whole number from 1 to 5', options.replicas)
-  // NATS counts in nanoseconds, and JSON has no whole numbers beyond 2 ** 53.
-  atLeast(0, `${path}.maxAge`, options.maxAge)
-  atLeast(0, `${path}.maxBytes`, options.maxBytes)
-  milliseconds(100, `${path}.duplicateWindow`, options.duplicateWindow)
-  milliseconds(500, `${path}.ackWait`, options.ackWait)
-  if (options.maxAge !== 0 && options.maxAge < options.duplicateWindow)
-    throw new OptionError(`${path}.duplicateWindow`, `${path}.duplicateWindow must not be longer than maxAge`)
-  const { stream } = options
-  if (stream !== undefined) {
-    checkNames(`${path}.stream`, stream, ['name', 'subjects'])
-    if (typeof stream.name !== 'string' || !/^[A-Za-z0-9_-]+$/.test(stream.name))
-      throw OptionError.expected(`${path}.stream.name`, 'a text of letters, digits, - and _', stream.name)
-    if (!Array.isArray(stream.subjects) || stream.subjects.length === 0 || !stream.subjects.every(isSubject))
-      throw OptionError.expected(
-        `${path}.stream.subjects`,
-        "a list of subjects such as 'orders.*'",
-        stream.subjects
-      )
-  }
-  return { ...options, set: new Set(Object.keys(set)) }
+function isStreamName(value: unknown): boolean {
+  return typeof value === 'string' && /^[A-Za-z0-9_-]+$/.test(value)
+}
+
+function isListOfSubjects(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isSubject)
 }
 
 function isSubject(subject: unknown): boolean {

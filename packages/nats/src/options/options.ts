@@ -1,35 +1,41 @@
 /** The options of `nats()`. */
-import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
+import { EVENTS, QUEUE } from '@elysia-microservices/transport/engine'
+import {
+  type FromTable,
+  mustBe,
+  type OptionTable,
+  readTable,
+  withoutUndefined
+} from '@elysia-microservices/transport/kit'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import { Inboxes } from '../words/inboxes.ts'
 import { type DurableStorage, durableStorage, type NatsDurableOptions } from './durable-options.ts'
 
 /** Options of the driver that are passed on as they are, with its own meaning. */
-const DRIVER_OPTIONS = [
-  'authenticator',
-  'debug',
-  'ignoreClusterUpdates',
-  'inboxPrefix',
-  'maxPingOut',
-  'name',
-  'noRandomize',
-  'pass',
-  'pingInterval',
-  'port',
-  'reconnectDelayHandler',
-  'reconnectJitter',
-  'reconnectJitterTLS',
-  'reconnectTimeWait',
-  'resolve',
-  'servers',
-  'timeout',
-  'tls',
-  'token',
-  'user'
-] as const satisfies readonly (keyof NodeConnectionOptions)[]
+type PassedOn =
+  | 'authenticator'
+  | 'debug'
+  | 'ignoreClusterUpdates'
+  | 'inboxPrefix'
+  | 'maxPingOut'
+  | 'name'
+  | 'noRandomize'
+  | 'pass'
+  | 'pingInterval'
+  | 'port'
+  | 'reconnectDelayHandler'
+  | 'reconnectJitter'
+  | 'reconnectJitterTLS'
+  | 'reconnectTimeWait'
+  | 'resolve'
+  | 'servers'
+  | 'timeout'
+  | 'tls'
+  | 'token'
+  | 'user'
 
 /** Options of `nats()`: those of NATS's driver for the connection, and ours. */
-export interface NatsOptions extends Pick<NodeConnectionOptions, (typeof DRIVER_OPTIONS)[number]> {
+export interface NatsOptions extends Pick<NodeConnectionOptions, PassedOn> {
   /**
    * The queue group of a service: its processes share what comes. Default: the service's name. A service without a name
    * shares requests with all such services, and gets every event.
@@ -46,21 +52,50 @@ export interface NatsOptions extends Pick<NodeConnectionOptions, (typeof DRIVER_
   readonly durable?: NatsDurableOptions | undefined
 }
 
+const A_PREFIX = "a subject without wildcards such as '_INBOX_orders'"
+
+/**
+ * The options of the driver. It gives up after ten attempts and notices a dead server after minutes, unless it is told
+ * otherwise.
+ */
+const DRIVER = {
+  authenticator: {},
+  debug: {},
+  ignoreClusterUpdates: {},
+  inboxPrefix: { check: mustBe(A_PREFIX, isPrefix) },
+  maxPingOut: {},
+  name: {},
+  noRandomize: {},
+  pass: {},
+  pingInterval: { byDefault: 10_000 },
+  port: {},
+  reconnectDelayHandler: {},
+  reconnectJitter: { byDefault: 250 },
+  reconnectJitterTLS: {},
+  reconnectTimeWait: { byDefault: 250 },
+  resolve: {},
+  servers: { check: mustBe("an address such as 'nats://localhost:4222', or a list of such", isServers) },
+  timeout: { byDefault: 10_000 },
+  tls: {},
+  token: {},
+  user: {}
+} as const satisfies OptionTable<Pick<NodeConnectionOptions, PassedOn>>
+
+/** All options. */
+export const NATS_OPTIONS = {
+  queue: QUEUE,
+  events: EVENTS,
+  inboxPrefixes: { byDefault: [], check: mustBe(`a list, each ${A_PREFIX}`, isListOfPrefixes) },
+  durable: {},
+  ...DRIVER
+} as const satisfies OptionTable<NatsOptions>
+
 /** What is checked of them. */
-export interface CheckedOptions {
-  readonly queue: string | undefined
-  readonly events: 'one' | 'all'
+export interface CheckedOptions
+  extends Pick<FromTable<NatsOptions, typeof NATS_OPTIONS>, 'queue' | 'events'> {
   readonly durable: DurableStorage
   readonly connection: NodeConnectionOptions
   readonly inboxes: Inboxes
-}
-
-/** Milliseconds, for the driver: it gives up after ten attempts and notices a dead server after minutes otherwise. */
-const DEFAULTS: NodeConnectionOptions = {
-  reconnectTimeWait: 250,
-  reconnectJitter: 250,
-  pingInterval: 10_000,
-  timeout: 10_000
 }
 
 /** What a user may not change: an end that gives up reconnecting is deaf for ever. */
@@ -74,34 +109,24 @@ const FIXED: NodeConnectionOptions = {
 
 /** @throws {OptionError} an option is invalid */
 export function natsOptions(given: NatsOptions): CheckedOptions {
-  checkNames('options', given, ['queue', 'events', 'durable', 'inboxPrefixes', ...DRIVER_OPTIONS])
-  const { queue, events = 'one', durable, inboxPrefixes = [], ...driver } = given
-  if (queue !== undefined && !(typeof queue === 'string' && /^\S+$/.test(queue)))
-    throw OptionError.expected('options.queue', 'a text without blanks', queue)
-  if (events !== 'one' && events !== 'all')
-    throw OptionError.expected('options.events', "'one' or 'all'", events)
-  for (const prefix of [inboxPrefixes, driver.inboxPrefix ?? []].flat())
-    if (typeof prefix !== 'string' || !/^[^\s*>.$]+(\.[^\s*>.$]+)*$/.test(prefix) || prefix === '_ELYSIA')
-      throw OptionError.expected(
-        Array.isArray(inboxPrefixes) ? 'options.inboxPrefix(es)' : 'options.inboxPrefixes',
-        "a subject without wildcards such as '_INBOX_orders'",
-        prefix
-      )
-  const { servers } = driver
-  const list = typeof servers === 'string' ? [servers] : (servers ?? [])
-  if (!Array.isArray(list) || list.some((server) => typeof server !== 'string' || server === ''))
-    throw OptionError.expected(
-      'options.servers',
-      "an address such as 'nats://localhost:4222', or a list of such",
-      servers
-    )
-  const set = Object.fromEntries(Object.entries(driver).filter(([, value]) => value !== undefined))
-  const inboxes = new Inboxes(driver.inboxPrefix, inboxPrefixes)
+  const { queue, events, durable, inboxPrefixes, ...driver } = readTable('options', given, NATS_OPTIONS)
   return {
     queue,
     events,
     durable: durableStorage(durable),
-    connection: { ...DEFAULTS, ...set, ...FIXED },
-    inboxes
+    connection: { ...withoutUndefined(driver), ...FIXED },
+    inboxes: new Inboxes(driver.inboxPrefix, inboxPrefixes)
   }
+}
+
+function isServers(value: unknown): boolean {
+  return [value].flat().every((server) => typeof server === 'string' && server !== '')
+}
+
+function isPrefix(value: unknown): boolean {
+  return typeof value === 'string' && /^[^\s*>.$]+(\.[^\s*>.$]+)*$/.test(value) && value !== '_ELYSIA'
+}
+
+function isListOfPrefixes(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isPrefix)
 }

@@ -30,22 +30,13 @@ export function writeHeaders(given: CarriedHeaders): MsgHdrs {
   return written
 }
 
-/**
- * Refuses headers of callers by which NATS would act (`Nats-Rollup` deletes messages), or which it would change.
- * @throws {OptionError} which one
- */
-export function checkHeaders(given: CarriedHeaders): void {
-  for (const name in given) {
-    const value = given[name] as string | readonly string[]
-    const why = OWN.test(name)
-      ? "is NATS's own, and would act on its streams"
-      : typeof value === 'string'
-        ? whyChanged(value)
-        : value.map(whyChanged).find((one) => one !== undefined)
-    if (why === undefined) continue
-    const path = `options.headers[${JSON.stringify(name)}]`
-    throw new OptionError(path, `${path} cannot be a header of NATS: it ${why}`)
-  }
+/** Why NATS would act by a header (`Nats-Rollup` deletes messages), or would change it; `undefined`: it does neither. */
+export function whyNoHeader(name: string, value: string | readonly string[]): string | undefined {
+  if (OWN.test(name)) return "is NATS's own, and would act on its streams"
+  return [value]
+    .flat()
+    .map(whyChanged)
+    .find((why) => why !== undefined)
 }
 
 const OWN = /^nats-/i

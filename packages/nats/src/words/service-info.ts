@@ -3,6 +3,8 @@
  * `@nats-io/services`, which wants to subscribe and dispatch itself and counts only the synchronous part of handlers.
  */
 import { MAX_REPLY, type Subject } from '@elysia-microservices/transport/engine'
+import type { ServerContext } from '@elysia-microservices/transport/kit'
+import { nuid } from '@nats-io/transport-node'
 
 /** The connection, as far as it is needed here. */
 interface Connection {
@@ -76,10 +78,13 @@ function figuresOf({ requests, errors, time }: Subject): object {
   }
 }
 
-/** The name of a service as the API allows it. */
-export function serviceName(name: string | undefined): string {
-  const allowed = (name ?? '').replace(/[^A-Za-z0-9_-]+/g, '-')
-  return allowed === '' ? 'elysia-microservices' : allowed
+/** A service as the API allows it to call itself. */
+export function identityOf({ name = '', version = '', instance }: ServerContext): ServiceIdentity {
+  return {
+    name: name.replace(/[^A-Za-z0-9_-]+/g, '-') || 'elysia-microservices',
+    version: /^\d+\.\d+\.\d+/.test(version) ? version : '0.0.0',
+    id: instance ?? nuid.next()
+  }
 }
 
 function endpointName(subject: string): string {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { subjectOfCall, subjectOfHandler } from './subjects.ts'
+import { addressOfCall, addressOfHandler } from '@elysia-microservices/transport/engine'
+import { whyNot } from './subjects.ts'
+
+const NATS = { title: 'NATS', whyNot }
+const subjectOfCall = (route: string) => addressOfCall(NATS, route)
+const subjectOfHandler = (route: string | undefined) => addressOfHandler(NATS, route)
 
 describe('subjects', () => {
   for (const route of ['echo', 'orders.total', '{"a":"x","b":1}', '5', 'a-b_c', 'é', '*a', 'a.>b'])

@@ -2,13 +2,20 @@
  * RabbitMQ by amqplib: one connection that is looked for again for ever, and channels on it that are opened again. The only
  * place that knows how the driver connects, loses its server and finds it again.
  */
-import type { Socket } from 'node:net'
-import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { Reconnecting } from '@elysia-microservices/transport/engine'
+import {
+  backoffDelay,
+  ConnectionError,
+  endedWithin,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { type CheckedOptions, hostOf } from '../options/options.ts'
+import { connectFailure } from './failures.ts'
+import { destroy, gatherWrites, onChannelOf, socketOf, watch, withHeartbeat } from './socket.ts'
 
 /** Milliseconds between attempts. */
-const AGAIN_AFTER = { first: 50, most: 2_000 }
+const AGAIN_AFTER = { minDelay: 50, maxDelay: 2_000 }
 
 /** Is told what becomes of a link. */
 export interface LinkListener {
@@ -61,9 +68,7 @@ export class Link {
   /** The address that is tried next. */
   #next = 0
   #isConnected = false
-  /** Attempts since a connection has held. */
-  #attempts = 0
-  #connectedAt = 0
+  readonly #pauses = new Reconnecting(AGAIN_AFTER)
   #isClosed = false
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Of the server. Default: of one that does not say. */
@@ -154,14 +159,7 @@ export class Link {
   /** Runs a task on a channel of its own, which the server may close. */
   async aside<Value>(task: (channel: Channel) => Promise<Value>): Promise<Value> {
     if (this.#model === undefined) throw new ConnectionError('There is no server', false)
-    const channel = await this.#model.createChannel()
-    channel.on('error', () => {})
-    try {
-      return await task(channel)
-    } finally {
-      // Nobody waits for it.
-      channel.close().catch(() => {})
-    }
+    return onChannelOf(this.#model, task)
   }
 
   async close(): Promise<void> {
@@ -171,8 +169,7 @@ export class Link {
     const model = this.#model
     this.#model = undefined
     // A server that does not answer is not waited for.
-    const late = new Promise((resolve) => setTimeout(resolve, 1_000).unref?.())
-    await Promise.race([model?.close().catch(() => {}), late])
+    await endedWithin(Promise.resolve(model?.close().catch(() => {})), 1_000)
     destroy(model)
   }
 
@@ -196,42 +193,13 @@ export class Link {
       gatherWrites(socket)
       // The driver listens to ends and errors only.
       socket.once('close', () => this.#lost(model))
-      this.#watch(model, socket)
+      watch(model, socket, timeout, () => this.#model === model)
     }
     this.server = hostOf(url)
     this.#version = versionOf(model)
-    this.#connectedAt = performance.now()
+    this.#pauses.connected()
     this.#model = model
     model.on('close', () => this.#lost(model))
-  }
-
-  /** A server may give signs of life and take nothing any more: a process of it that waits for a queue holds up all others. */
-  #watch(model: ChannelModel, socket: Socket): void {
-    let isBlocked = false
-    let unanswered = 0
-    let left = 0
-    const look = () => {
-      const isMoving = socket.writableLength !== left
-      left = socket.writableLength
-      // One that has no memory or no disk left says so, and is waited for.
-      if (isBlocked || isMoving || this.#model !== model) unanswered = 0
-      // Once may be our own turn that took so long.
-      else if (++unanswered > 2) socket.destroy(new Error('RabbitMQ takes nothing any more'))
-      if (unanswered > 1) return
-      const answered = () => {
-        unanswered = 0
-      }
-      this.aside(async () => {}).then(answered, () => {})
-    }
-    const timer = setInterval(look, this.#options.timeout / 2)
-    timer.unref()
-    model.on('blocked', () => {
-      isBlocked = true
-    })
-    model.on('unblocked', () => {
-      isBlocked = false
-    })
-    model.on('close', () => clearInterval(timer))
   }
 
   async #setUp(part: Held): Promise<void> {
@@ -281,7 +249,7 @@ export class Link {
   /** Only this channel was closed, because of something that was asked on it, or because its queue is gone. */
   async #again(part: Held, attempt: number): Promise<void> {
     const model = this.#model
-    await new Promise((resolve) => setTimeout(resolve, pauseBefore(attempt)))
+    await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN_AFTER, attempt, Math.random())))
     if (this.#model !== model || model === undefined || !this.#parts.has(part)) return
     try {
       await this.#setUp(part)
@@ -301,18 +269,16 @@ export class Link {
     if (this.#isConnected) {
       this.#isConnected = false
       this.#listener.lost()
-      // One that is lost again and again at once is no reason to hurry.
-      const hasHeld = performance.now() - this.#connectedAt > AGAIN_AFTER.most
-      this.#findLater(hasHeld ? 0 : this.#attempts + 1)
+      this.#pauses.lost()
+      this.#findLater()
     }
   }
 
-  #findLater(attempt: number): void {
-    this.#attempts = attempt
-    this.#timer = setTimeout(() => void this.#find(attempt), pauseBefore(attempt))
+  #findLater(): void {
+    this.#timer = setTimeout(() => void this.#find(), this.#pauses.pause)
   }
 
-  async #find(attempt: number): Promise<void> {
+  async #find(): Promise<void> {
     try {
       await this.#connect()
       for (const part of this.#parts) if (part.isApart !== true) await this.#setUp(part)
@@ -326,11 +292,15 @@ export class Link {
         await model.close().catch(() => {})
         destroy(model)
       }
-      return this.#findLater(attempt + 1)
+      this.#pauses.failed()
+      return this.#findLater()
     }
     if (this.#isClosed) return
     // It may be lost already again.
-    if (this.#model === undefined) return this.#findLater(attempt + 1)
+    if (this.#model === undefined) {
+      this.#pauses.failed()
+      return this.#findLater()
+    }
     this.#isConnected = true
     for (const part of this.#parts) if (part.isApart === true) void this.#again(part, 0)
     this.#listener.restored()
@@ -348,62 +318,4 @@ async function shut(part: Held): Promise<void> {
   const { channel } = part
   part.channel = undefined
   await channel?.close().catch(() => {})
-}
-
-function pauseBefore(attempt: number): number {
-  return Math.min(AGAIN_AFTER.first * 2 ** Math.min(attempt, 10), AGAIN_AFTER.most)
-}
-
-/** The server is asked for a sign of life twice in this time; the driver gives up after two that are missing. */
-function withHeartbeat(url: string, timeout: number): string {
-  const read = new URL(url)
-  if (!read.searchParams.has('heartbeat'))
-    read.searchParams.set('heartbeat', String(Math.max(1, Math.round(timeout / 1_000))))
-  return read.href
-}
-
-/** What the driver does not tell of its connection. */
-function socketOf(model: ChannelModel | undefined): Socket | undefined {
-  return (model as { connection?: { stream?: Socket } } | undefined)?.connection?.stream
-}
-
-/** The driver writes each message alone; what it writes in one turn leaves in one system call. */
-function gatherWrites(socket: Socket): void {
-  const write = socket.write
-  let isGathering = false
-  socket.write = function (this: Socket, ...args: unknown[]) {
-    if (!isGathering) {
-      isGathering = true
-      this.cork()
-      process.nextTick(() => {
-        isGathering = false
-        this.uncork()
-      })
-    }
-    return Reflect.apply(write, this, args)
-  } as Socket['write']
-}
-
-/** Whatever it still waits for. */
-function destroy(model: ChannelModel | undefined): void {
-  socketOf(model)?.destroy()
-}
-
-function connectFailure(where: string, cause: Error): Error {
-  if (/ACCESS.REFUSED/.test(cause.message))
-    return new UnauthenticatedError(
-      `RabbitMQ at ${where} does not accept the credentials (${cause.message}); check user and password in options.urls. The user guest may only connect from the server's own machine`
-    )
-  // That is how the driver says it.
-  if (/NOT.ALLOWED|Expected ConnectionOpenOk/.test(cause.message))
-    return new ConnectionError(
-      `RabbitMQ at ${where} does not let this user into the virtual host (${cause.message}); make it by 'rabbitmqctl add_vhost', and give the user its permissions`,
-      false,
-      cause
-    )
-  return new ConnectionError(
-    `Cannot reach RabbitMQ at ${where}: ${cause.message || cause.name}; start rabbitmq-server there, or check options.urls`,
-    false,
-    cause
-  )
 }

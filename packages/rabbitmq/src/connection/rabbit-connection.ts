@@ -13,11 +13,10 @@ import {
   type Words
 } from '@elysia-microservices/transport/engine'
 import { ConnectionError } from '@elysia-microservices/transport/kit'
-import type { Channel, Message, Options } from 'amqplib'
+import type { Message, Options } from 'amqplib'
 import type { CheckedOptions, NestQueue } from '../options/options.ts'
 import { readHeaders } from '../words/headers.ts'
 import {
-  addressOfCall,
   CALLS,
   EVENTS,
   EVERYONE,
@@ -31,9 +30,9 @@ import {
   routeOfKey,
   STORED
 } from '../words/names.ts'
-import { asking, expiring, readReplyOf, replyTo, withoutId, written } from '../words/properties.ts'
+import { asking, expiring, replyTo, withoutId, written } from '../words/properties.ts'
 import { Attendance, isRefusal } from './attendance.ts'
-import { consume } from './consume.ts'
+import { Inboxes, listenToAll } from './inboxes.ts'
 import { Link, type Part } from './link.ts'
 import { Taking } from './taking.ts'
 
@@ -65,13 +64,13 @@ export class RabbitConnection implements Carrier {
   readonly #listener: CarrierListener
   readonly #held: HeldMessages
   readonly #room: Room
-  readonly #hearing: Hearing
+  /** Who hears what comes to our own addresses. */
+  readonly hearing: Hearing
   readonly #nest: NestQueue | undefined
   readonly #attendance: Attendance | undefined
   #out: Pick<Part, 'channel'> = { channel: undefined }
   #taking: Taking | undefined
-  /** Ends the inboxes: what is published there from then on comes back to its sender. */
-  #deafening: (() => Promise<unknown>)[] = []
+  readonly #inboxes: Inboxes
   /** Where was published since the server has confirmed something. */
   readonly #recent = new Set<string>()
   /** Until when stored events are not sent to an address, too, because nobody has heard the last one there. */
@@ -87,7 +86,8 @@ export class RabbitConnection implements Carrier {
     this.#options = options
     this.#listener = listener
     this.#held = new HeldMessages(listener)
-    this.#hearing = new Hearing(listener)
+    this.hearing = new Hearing(listener)
+    this.#inboxes = new Inboxes(link, this.hearing)
     this.#nest = options.nest
     this.#attendance =
       options.nest === undefined || options.nest.exchange !== undefined
@@ -143,10 +143,6 @@ export class RabbitConnection implements Carrier {
 
   isInbox(address: string): boolean {
     return isInbox(address) || readNestAnswer(address) !== undefined
-  }
-
-  addressOf(route: string): string {
-    return addressOfCall(route)
   }
 
   /** Only our services are bound to our exchange; a queue of Nest's may have others, too. */
@@ -261,7 +257,7 @@ export class RabbitConnection implements Carrier {
 
   /** Tells one of our own addresses that nobody has got what it has asked. */
   #nobody(address: string): void {
-    if (isInbox(address)) this.#hearing.nobody(queueOfInbox(address), address)
+    if (isInbox(address)) this.hearing.nobody(queueOfInbox(address), address)
   }
 
   /** The server has closed the channel, because somebody published where this user may not. */
@@ -275,39 +271,15 @@ export class RabbitConnection implements Carrier {
   // ── in ───────────────────────────────────────────────────────────────────────────────────────────────
 
   listen(address: string, receive: Receive, refused?: (error: Error) => void): void {
-    const listening = address === EVERYONE ? this.#listenToAll(receive) : this.#listenAt(address, receive)
-    this.#pending(
-      listening.then(
-        () => {},
-        (error: Error) => {
-          if (this.isConnected) refused?.(error)
-        }
-      )
-    )
-  }
-
-  #listenAt(address: string, receive: Receive): Promise<Part> {
-    this.#hearing.add(address.slice(0, -1), receive)
-    return this.link.open(async (channel) => {
-      const tag = await this.listenOn(channel, address, receive)
-      const queue = address.slice(0, -1)
-      this.#deafening.push(async () => {
-        // What is published before reaches the queue while somebody takes it; what comes later is told to be for nobody.
-        await channel.unbindQueue(queue, INBOXES, queue)
-        await channel.cancel(tag)
-      })
+    const listening =
+      address === EVERYONE
+        ? listenToAll(this.link, this.hearing, receive)
+        : this.#inboxes.open(address, receive)
+    const settled = listening.catch((error: Error) => {
+      if (this.isConnected) refused?.(error)
     })
-  }
-
-  /** Receives what is published to an inbox, as long as a channel is there. @returns the consumer's tag */
-  async listenOn(channel: Channel, address: string, receive: Receive): Promise<string> {
-    const queue = address.slice(0, -1)
-    await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false })
-    await channel.bindQueue(queue, INBOXES, queue)
-    return consume(channel, queue, this.#hearing, ({ content, properties: { correlationId, messageId } }) => {
-      const reply = readReplyOf(messageId)
-      receive({ address: address + String(correlationId), words: content, reply, headers: undefined })
-    })
+    this.#asked++
+    void settled.finally(() => this.#answered())
   }
 
   /** Whether a queue is there. @throws the server refuses to say it */
@@ -334,26 +306,11 @@ export class RabbitConnection implements Carrier {
     })
   }
 
-  #listenToAll(receive: Receive): Promise<Part> {
-    return this.link.open(async (channel) => {
-      const queue = await ownQueue(channel, EVERYONE)
-      await channel.bindQueue(queue, EVERYONE, '')
-      await consume(channel, queue, this.#hearing, ({ content, properties: { messageId } }) =>
-        receive({ address: EVERYONE, words: content, reply: readReplyOf(messageId), headers: undefined })
-      )
-    })
-  }
-
-  #pending(task: Promise<void>): void {
-    this.#asked++
-    void task.finally(() => this.#answered())
-  }
-
   take(subjects: readonly Subject[], receive: (subject: Subject, message: Carried) => void): Promise<void> {
     this.#taking = new Taking({
       carrier: this,
       link: this.link,
-      hearing: this.#hearing,
+      hearing: this.hearing,
       options: this.#options,
       subjects,
       receive
@@ -389,14 +346,7 @@ export class RabbitConnection implements Carrier {
   async close(): Promise<void> {
     if (this.#isClosing) return
     if (this.isConnected) {
-      const deafening = this.#deafening
-      await Promise.all(
-        deafening.map((one) =>
-          Promise.resolve()
-            .then(one)
-            .catch(() => {})
-        )
-      )
+      await this.#inboxes.deafen()
       await this.flush().catch(() => {})
     }
     this.#isClosing = true
@@ -409,7 +359,7 @@ export class RabbitConnection implements Carrier {
     this.#attendance?.forget()
     this.#recent.clear()
     this.#taking?.lost()
-    this.#deafening = []
+    this.#inboxes.lost()
     for (const settled of this.#settled.splice(0)) settled()
     if (!this.#isClosing) this.#listener.lost()
   }
@@ -420,13 +370,6 @@ export class RabbitConnection implements Carrier {
     this.#listener.restored()
     this.#room.resume()
   }
-}
-
-/** A queue of this connection alone. Its name is ours, because rights are by name. */
-export async function ownQueue(channel: Channel, prefix: string): Promise<string> {
-  const queue = `${prefix}.${newSecret()}`
-  await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false })
-  return queue
 }
 
 /** Where the calls of a client go that uses a queue as Nest's clients do. */

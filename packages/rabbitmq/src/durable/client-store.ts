@@ -1,24 +1,16 @@
 /** What a client over RabbitMQ can do with stored events: publish them, and pause groups. */
 import {
-  dataToJson,
+  type ClientStoreInit,
+  type EventContent,
   type EventHead,
-  eventOf,
-  mergedHeaders,
-  PublishingStore
+  PublishingStore,
+  unknownGroup
 } from '@elysia-microservices/transport/engine'
-import {
-  type ClientContext,
-  ConnectionError,
-  type DeadLetters,
-  OptionError,
-  type Pattern,
-  type PublishOptions,
-  routeOf
-} from '@elysia-microservices/transport/kit'
-import { requestHead } from '@elysia-microservices/transport/nest'
+import { ConnectionError, type DeadLetters, OptionError } from '@elysia-microservices/transport/kit'
+import { listenOn } from '../connection/inboxes.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
-import { checkHeaders, recordOf, writeHeaders } from '../words/headers.ts'
-import { addressOfCall, GROUPS, queueOfDead, queueOfMembers, queueOfPaused } from '../words/names.ts'
+import { writeHeaders } from '../words/headers.ts'
+import { GROUPS, queueOfDead, queueOfMembers, queueOfPaused } from '../words/names.ts'
 import { EventStore } from './event-store.ts'
 import { optionsOf, type StoredMessage } from './stored.ts'
 
@@ -27,10 +19,9 @@ const MEMBERS_KNOW = 5_000
 
 /** Over whatever connection the client has. */
 export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredMessage> {
-  /** @param connect gives the connection; makes it if there is none */
-  constructor(context: ClientContext, connect: () => Promise<RabbitConnection>) {
+  constructor(init: ClientStoreInit<RabbitConnection>) {
     // RabbitMQ knows no ids: what is sent again may be stored twice, however soon.
-    super(context, connect, { title: 'RabbitMQ', duplicateWindow: Number.POSITIVE_INFINITY })
+    super(init, { duplicateWindow: Number.POSITIVE_INFINITY })
   }
 
   /** @throws {OptionError} always: a queue cannot be looked through */
@@ -44,11 +35,7 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {
     const connection = await this.connect()
     const members = queueOfMembers(group)
-    if (!(await connection.hasQueue(members)))
-      throw new OptionError(
-        'group',
-        `There is no group '${group}' on this RabbitMQ server: it begins with its first service`
-      )
+    if (!(await connection.hasQueue(members))) throw unknownGroup(group, 'on this RabbitMQ server')
     const marker = queueOfPaused(group)
     const count = await connection.link.aside(async (channel) => {
       await channel.purgeQueue(marker)
@@ -76,8 +63,7 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
         const heard = () => {
           if (++known === count) resolve()
         }
-        connection
-          .listenOn(channel, inbox, heard)
+        listenOn(channel, connection.hearing, inbox, heard)
           .then(() => channel.publish(GROUPS, '', Buffer.from(group), { messageId: `${inbox}1` }))
           .catch(reject)
       }).finally(() => clearTimeout(late))
@@ -88,20 +74,9 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
     EventStore.attach(connection, this.publisher).catch((error: Error) => this.publisher.failWaiting(error))
   }
 
-  protected outgoing(
-    head: EventHead,
-    pattern: Pattern,
-    data: unknown,
-    { key, headers: given }: PublishOptions
-  ): StoredMessage {
-    const address = addressOfCall(routeOf(pattern))
-    const record = recordOf(data)
-    const json = dataToJson(record === undefined ? data : record.data)
-    const own = mergedHeaders(record?.headers, given)
-    if (own !== undefined) checkHeaders(own)
+  protected outgoing(head: EventHead, { packet, key, headers: own }: EventContent): StoredMessage {
     const { headers, priority } = writeHeaders(own)
-    const payload = Buffer.from(eventOf(requestHead(pattern), json))
-    const size = payload.length
-    return { ...head, address, payload, size, options: optionsOf(head, key, headers, priority) }
+    const payload = Buffer.from(packet)
+    return { ...head, payload, size: payload.length, options: optionsOf(head, key, headers, priority) }
   }
 }

@@ -1,15 +1,18 @@
 /** One durable handler of a service in one process: its queue, its pauses, its dead letters. */
-import { type Consumer, newSecret } from '@elysia-microservices/transport/engine'
 import {
-  type Dispatcher,
+  type Consumer,
+  type ConsumerInit,
+  figuresOf,
+  newSecret,
+  Recent,
+  repeat
+} from '@elysia-microservices/transport/engine'
+import {
   type DurableFigures,
-  type DurableRoute,
   DurableWorker,
   hasWildcards,
-  type Logger,
   OptionError,
-  systemClock,
-  viaOf
+  systemClock
 } from '@elysia-microservices/transport/kit'
 import type { Channel, ConsumeMessage } from 'amqplib'
 import type { Part } from '../connection/link.ts'
@@ -38,12 +41,7 @@ const PASSED_ON = 100
 /** Events that are remembered as done, in case the word about them was lost. */
 const MAX_DONE = 10_000
 
-export interface ConsumerOptions {
-  readonly dispatcher: Dispatcher
-  readonly route: DurableRoute
-  readonly address: string
-  readonly group: string
-  readonly logger: Logger
+export interface ConsumerOptions extends ConsumerInit {
   readonly copies: () => Copies
 }
 
@@ -57,9 +55,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   readonly #exact: string | undefined
   /** Events that are here, and those that are done, by what tells them from others. */
   readonly #held = new Map<string, RabbitEvent>()
-  #done = new Set<string>()
-  #doneBefore: ReadonlySet<string> = new Set()
-  readonly #look: ReturnType<typeof setInterval>
+  readonly #done = new Recent<string, true>(MAX_DONE)
+  readonly #endLooks: () => void
   readonly #pauses: Pauses
   #connection: RabbitConnection | undefined
   #part: Part | undefined
@@ -73,26 +70,23 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   #isStopped = false
 
   constructor(options: ConsumerOptions) {
-    const { route, address, group, logger } = options
+    const { dispatcher, route, pattern, group, via, logger } = options
     this.#options = options
     this.group = group
-    this.#queue = queueOfGroup(group, address)
+    this.#queue = queueOfGroup(group, pattern)
     this.#dead = queueOfDead(group)
     const link = () => (this.#connection as RabbitConnection).link
     this.#pauses = new Pauses(this.#queue, link, options.copies)
-    this.#exact = hasWildcards(address) ? undefined : address
+    this.#exact = hasWildcards(pattern) ? undefined : pattern
     if (route.durable.start !== 'new')
       throw new OptionError(
         'options.durable.start',
-        `The durable event '${address}' wants events from before its group: RabbitMQ stores events for groups that are there; leave durable.start out`
+        `The durable event '${pattern}' wants events from before its group: RabbitMQ stores events for groups that are there; leave durable.start out`
       )
     this.#worker = new DurableWorker<RabbitEvent>(
       route.durable,
       {
-        run: (event) => {
-          const via = viaOf(route.route, route.durable.group)
-          return options.dispatcher.event(messageOf(event, group, via))
-        },
+        run: (event) => dispatcher.event(messageOf(event, group, via)),
         isOurs: ({ deliveries }) => deliveries === this.#deliveries,
         letGo: (event) => this.#forget(event),
         acknowledge: (event) => this.#acknowledge(event),
@@ -103,8 +97,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       systemClock,
       logger
     )
-    this.#look = setInterval(() => void this.look(), LOOK)
-    this.#look.unref?.()
+    this.#endLooks = repeat(() => void this.look(), LOOK)
   }
 
   get running(): number {
@@ -116,20 +109,15 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   get figures(): DurableFigures {
-    const { retries, deadLetters } = this.#worker.figures
-    const { address, group, route } = this.#options
+    const { pattern, group } = this.#options
     const isThere = this.#deliveries !== undefined || this.#connection?.isConnected !== true
-    return {
-      pattern: address,
-      group,
+    const unavailable = `The durable event '${pattern}' of the group '${group}' is not received: its queue is gone, or cannot be made`
+    return figuresOf(this.#options, this.#worker.figures, {
       lag: this.#lag,
-      redeliveries: this.#redeliveries + (route.durable.ordered ? retries : 0),
-      deadLetters,
+      redeliveries: this.#redeliveries,
       isPaused: this.#isPaused,
-      ...(!isThere && {
-        unavailable: `The durable event '${address}' of the group '${group}' is not received: its queue is gone, or cannot be made`
-      })
-    }
+      unavailable: isThere ? undefined : unavailable
+    })
   }
 
   /**
@@ -137,9 +125,9 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
    * @throws {OptionError} what is there differs
    */
   async start(connection: RabbitConnection): Promise<void> {
-    const { address, group, logger } = this.#options
+    const { pattern, group, logger } = this.#options
     this.#connection = connection
-    const what = `The durable event '${address}' of the group '${group}'`
+    const what = `The durable event '${pattern}' of the group '${group}'`
     try {
       this.#part ??= await connection.link.open((channel) => this.#setUp(channel), {
         isApart: true,
@@ -162,7 +150,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   async #setUp(channel: Channel): Promise<void> {
-    const { address, route, group } = this.#options
+    const { pattern, route, group } = this.#options
     const { ordered, concurrency } = route.durable
     // What came over an earlier channel comes again, here or elsewhere.
     for (const event of this.#worker.release()) this.#forget(event)
@@ -180,7 +168,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
         ...(ordered && { 'x-single-active-consumer': true })
       })
     )
-    await channel.bindQueue(this.#queue, STORED, bindingOf(address))
+    await channel.bindQueue(this.#queue, STORED, bindingOf(pattern))
     await channel.prefetch(ordered ? concurrency * IN_ADVANCE : concurrency)
     await channel.consume(queueOfMembers(group), () => {}, { noAck: true })
     await this.#readPaused(channel)
@@ -212,8 +200,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     const isNextAttempt = known !== undefined && known.failed < event.failed
     // Its publisher has sent it twice, or the word that it is done was lost.
     const isRepeated = known !== undefined && !isNextAttempt
-    if (isRepeated || this.#done.has(event.unique) || this.#doneBefore.has(event.unique))
-      return deliveries.acknowledge(event.tag)
+    if (isRepeated || this.#done.get(event.unique)) return deliveries.acknowledge(event.tag)
     // In order, others may have it only when all that is here goes back at once.
     if (this.#isStopped && this.#isOrdered) return
     if (this.#isStopped || (this.#isPaused && !this.#isOrdered)) return deliveries.giveBack(event.tag)
@@ -235,11 +222,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   #acknowledge(event: RabbitEvent): void {
-    this.#done.add(event.unique)
-    if (this.#done.size >= MAX_DONE) {
-      this.#doneBefore = this.#done
-      this.#done = new Set()
-    }
+    this.#done.set(event.unique, true)
     this.#settle(event, true)
   }
 
@@ -250,7 +233,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       this.#settle(event, true)
     } catch (error) {
       this.#options.logger.warn(
-        `A durable event '${event.address}' cannot pause; it comes again at once`,
+        `A durable event '${event.pattern}' cannot pause; it comes again at once`,
         error
       )
       this.#settle(event, false)
@@ -322,7 +305,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#tag = undefined
     this.#part?.renew().catch((error: Error) => {
       this.#options.logger.error(
-        `The queue of the durable event '${this.#options.address}' cannot be asked`,
+        `The queue of the durable event '${this.#options.pattern}' cannot be asked`,
         error
       )
     })
@@ -346,7 +329,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    clearInterval(this.#look)
+    this.#endLooks()
     const { released, ended } = this.#worker.stop()
     if (!this.#isOrdered) {
       await this.#pause().catch(() => {})
@@ -354,13 +337,13 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     }
     await ended
     // The server passes acknowledgements on to a quorum queue a few at a time, and forgets the rest with their channel.
-    if (this.#deliveries !== undefined && this.#done.size > 0)
+    if (this.#deliveries !== undefined && !this.#done.isEmpty)
       await new Promise((resolve) => setTimeout(resolve, PASSED_ON))
     await this.leave()
   }
 
   cut(): void {
-    clearInterval(this.#look)
+    this.#endLooks()
     this.#deliveries?.flush()
     if (!this.#isOrdered) for (const event of this.#worker.held) this.#settle(event, false)
   }

@@ -1,37 +1,19 @@
 /** The durable handlers of a service, as RabbitMQ has them. */
-import type { Consumer, ServerStore } from '@elysia-microservices/transport/engine'
-import type { Dispatcher, DurableRoute, ServerContext } from '@elysia-microservices/transport/kit'
-import { ownQueue, type RabbitConnection } from '../connection/rabbit-connection.ts'
+import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/transport/engine'
+import { ownQueue } from '../connection/inboxes.ts'
+import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { GROUPS, isInbox } from '../words/names.ts'
 import { RabbitConsumer } from './consumer.ts'
 import { Copies } from './copies.ts'
 
 /** Makes consumers. */
 export class RabbitServerStore implements ServerStore<RabbitConnection> {
-  readonly service: string | undefined
-  readonly #dispatcher: Dispatcher
-  readonly #context: ServerContext
   readonly #consumers: RabbitConsumer[] = []
   #connection: RabbitConnection | undefined
   #copies: Copies | undefined
 
-  constructor(dispatcher: Dispatcher, context: ServerContext) {
-    this.service = context.name
-    this.#dispatcher = dispatcher
-    this.#context = context
-  }
-
-  consumer(route: DurableRoute, address: string, group: string): Consumer<RabbitConnection> {
-    const { logger } = this.#context
-    const copies = () => this.#copies as Copies
-    const consumer = new RabbitConsumer({
-      dispatcher: this.#dispatcher,
-      route,
-      address,
-      group,
-      logger,
-      copies
-    })
+  consumer(init: ConsumerInit): Consumer<RabbitConnection> {
+    const consumer = new RabbitConsumer({ ...init, copies: () => this.#copies as Copies })
     this.#consumers.push(consumer)
     return consumer
   }

@@ -1,19 +1,15 @@
 /** An event as a message of RabbitMQ: what is published, what has come, and what is told to its handler. */
 import {
   type EventHead,
-  envelopeOf,
-  jsonOf,
   newSecret,
   type OutgoingEvent,
-  patternOf,
-  textOf
+  storedMessage
 } from '@elysia-microservices/transport/engine'
 import {
-  ageOf,
-  type Delivery,
+  deliveryOf,
   type Headers,
   type HeldEvent,
-  IncomingMessage
+  type IncomingMessage
 } from '@elysia-microservices/transport/kit'
 import type { ConsumeMessage, MessageProperties, Options } from 'amqplib'
 import { readHeaders } from '../words/headers.ts'
@@ -70,7 +66,7 @@ export function uniqueOf({ headers, messageId }: Options.Publish | MessageProper
 /** An event here. */
 export class RabbitEvent implements HeldEvent {
   readonly message: ConsumeMessage
-  readonly address: string
+  readonly pattern: string
   readonly id: string
   readonly key: string | undefined
   readonly unique: string
@@ -80,24 +76,21 @@ export class RabbitEvent implements HeldEvent {
   /** Where it came last, and its number there; what has come over another channel cannot be acknowledged any more. */
   deliveries: Deliveries
   tag: number
+  readonly position = undefined
   readonly #receivedAt = Date.now()
 
-  constructor(message: ConsumeMessage, deliveries: Deliveries, address: string | undefined) {
+  constructor(message: ConsumeMessage, deliveries: Deliveries, pattern: string | undefined) {
     const { fields, properties } = message
     const headers = given(properties.headers)
     this.message = message
     this.deliveries = deliveries
     this.tag = fields.deliveryTag
-    this.address = address ?? textIn(headers[HEADER.pattern]) ?? routeOfKey(fields.routingKey)
+    this.pattern = pattern ?? textIn(headers[HEADER.pattern]) ?? routeOfKey(fields.routingKey)
     this.unique = uniqueOf(properties) || newSecret()
     this.id = textIn(headers[HEADER.id]) ?? this.unique
     this.key = textIn(headers[HEADER.key])
     this.failed = countIn(headers[HEADER.failed])
     this.attempt = 1 + this.failed + countIn(headers['x-delivery-count'])
-  }
-
-  get pattern(): string {
-    return this.address
   }
 
   get headers(): Headers | undefined {
@@ -112,28 +105,12 @@ export class RabbitEvent implements HeldEvent {
     return typeof timestamp === 'number' ? timestamp * 1_000 : this.#receivedAt
   }
 
-  delivery(group: string): Delivery {
-    const publishedAt = new Date(this.publishedAt)
-    const { id, key, attempt } = this
-    const redelivered = attempt > 1
-    return {
-      id,
-      group,
-      attempt,
-      redelivered,
-      key,
-      publishedAt,
-      age: ageOf(this.publishedAt, Date.now()),
-      position: undefined
-    }
-  }
-
   /** The properties of a copy of it. */
   copyWith(headers: Readonly<Record<string, string | number>>): Options.Publish {
     const { properties } = this.message
     // What RabbitMQ itself has said of the message is not said again.
     const { 'x-delivery-count': _count, 'x-death': _death, ...own } = given(properties.headers)
-    const said = { [HEADER.id]: this.id, [HEADER.unique]: this.unique, [HEADER.pattern]: this.address }
+    const said = { [HEADER.id]: this.id, [HEADER.unique]: this.unique, [HEADER.pattern]: this.pattern }
     return {
       persistent: true,
       mandatory: true,
@@ -149,17 +126,9 @@ export class RabbitEvent implements HeldEvent {
  * @throws {SyntaxError} its body is not JSON
  */
 export function messageOf(event: RabbitEvent, group: string, via: string): IncomingMessage {
-  const { address, message } = event
-  const body = message.content.length === 0 ? undefined : jsonOf(textOf(message.content))
-  const packet = envelopeOf(body)
-  return new IncomingMessage({
-    transport: 'rabbitmq',
-    kind: 'event',
-    pattern: patternOf(packet?.pattern, address),
-    route: address,
-    data: packet === undefined ? body : packet.data,
+  return storedMessage('rabbitmq', event.pattern, event.message.content, {
     metadata: event.headers,
-    delivery: event.delivery(group),
+    delivery: deliveryOf(event, group),
     via
   })
 }

@@ -1,6 +1,17 @@
 /** The options of `rabbitmq()`. */
 import type { SecureContextOptions } from 'node:tls'
-import { checkNames, milliseconds, OptionError } from '@elysia-microservices/transport/kit'
+import { EVENTS, readAddress, TIMEOUT, TLS } from '@elysia-microservices/transport/engine'
+import {
+  type FromTable,
+  mustBe,
+  mustBeBoolean,
+  mustBeWhole,
+  mustHaveOnly,
+  OptionError,
+  type OptionTable,
+  readTable,
+  withoutUndefined
+} from '@elysia-microservices/transport/kit'
 import type { Options } from 'amqplib'
 
 /** How the queue of Nest is declared: as Nest names it. Both ends must say the same, or RabbitMQ refuses the second. */
@@ -15,17 +26,6 @@ export type QueueOptions = Pick<
   | 'maxPriority'
   | 'messageTtl'
 >
-
-const QUEUE_OPTIONS = [
-  'arguments',
-  'autoDelete',
-  'durable',
-  'exclusive',
-  'expires',
-  'maxLength',
-  'maxPriority',
-  'messageTtl'
-] as const satisfies readonly (keyof QueueOptions)[]
 
 /** Options of `rabbitmq()`. */
 export interface RabbitmqOptions {
@@ -77,137 +77,102 @@ export interface NestQueue {
   readonly prefetchCount: number
 }
 
+/** All options. */
+export const RABBITMQ_OPTIONS = {
+  urls: { byDefault: ['amqp://localhost'] },
+  queue: { check: mustBe('the name of a queue', isName) },
+  queueOptions: {
+    check: mustHaveOnly(
+      'arguments',
+      'autoDelete',
+      'durable',
+      'exclusive',
+      'expires',
+      'maxLength',
+      'maxPriority',
+      'messageTtl'
+    )
+  },
+  wildcards: { byDefault: false, check: mustBeBoolean },
+  exchange: { check: mustBe('the name of an exchange', isName) },
+  noAck: { byDefault: true, check: mustBeBoolean },
+  prefetchCount: { byDefault: 0, check: mustBeWhole(0, 65_535) },
+  replyQueues: { byDefault: [], check: mustBe('a list of names of queues', isListOfNames) },
+  events: EVENTS,
+  tls: TLS,
+  connectionName: { check: mustBe('a text', (value) => typeof value === 'string') },
+  timeout: TIMEOUT
+} as const satisfies OptionTable<RabbitmqOptions>
+
+type FromUser = FromTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>
+
 /** What is checked of them. */
-export interface CheckedOptions {
+export interface CheckedOptions
+  extends Pick<FromUser, 'replyQueues' | 'events' | 'tls' | 'connectionName' | 'timeout'> {
   readonly urls: readonly string[]
   readonly nest: NestQueue | undefined
-  readonly replyQueues: readonly string[]
-  readonly events: 'one' | 'all'
-  readonly tls: object | undefined
-  readonly connectionName: string | undefined
-  readonly timeout: number
   /** The servers, for errors; without credentials. */
   readonly where: string
 }
 
 /** @throws {OptionError} an option is invalid */
 export function rabbitmqOptions(given: RabbitmqOptions): CheckedOptions {
-  checkNames('options', given, [
-    'urls',
-    'queue',
-    'queueOptions',
-    'wildcards',
-    'exchange',
-    'noAck',
-    'prefetchCount',
-    'replyQueues',
-    'events',
-    'tls',
-    'connectionName',
-    'timeout'
-  ])
-  const { events = 'one', replyQueues = [], connectionName, tls, timeout = 10_000 } = given
-  const urls = urlsOf(given.urls ?? ['amqp://localhost'])
-  if (events !== 'one' && events !== 'all')
-    throw OptionError.expected('options.events', "'one' or 'all'", events)
-  if (!Array.isArray(replyQueues) || replyQueues.some((name) => !isName(name)))
-    throw OptionError.expected('options.replyQueues', 'a list of names of queues', replyQueues)
-  if (connectionName !== undefined && typeof connectionName !== 'string')
-    throw OptionError.expected('options.connectionName', 'a text', connectionName)
-  if (tls !== undefined)
-    checkNames('options.tls', tls, ['ca', 'cert', 'key', 'passphrase', 'pfx', 'servername'])
-  milliseconds(100, 'options.timeout', timeout)
-  return {
-    urls,
-    nest: nestQueue(given),
-    replyQueues,
-    events,
-    tls,
-    connectionName,
-    timeout,
-    where: urls.map(hostOf).join(', ')
-  }
+  const all = readTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>('options', given, RABBITMQ_OPTIONS)
+  const { replyQueues, events, tls, connectionName, timeout } = all
+  const urls = typeof all.urls === 'string' ? [all.urls] : all.urls
+  if (!Array.isArray(urls) || urls.length === 0) throw OptionError.expected('options.urls', WANTED, urls)
+  const where = urls.map(hostOf).join(', ')
+  const nest = nestQueue(all, given)
+  return { urls, nest, replyQueues, events, tls, connectionName, timeout, where }
 }
 
-function nestQueue({
-  queue,
-  queueOptions,
-  wildcards = false,
-  exchange,
-  noAck = true,
-  prefetchCount
-}: RabbitmqOptions): NestQueue | undefined {
-  if (typeof noAck !== 'boolean') throw OptionError.expected('options.noAck', 'a boolean', noAck)
-  if (prefetchCount !== undefined) {
-    if (!Number.isInteger(prefetchCount) || prefetchCount < 0 || prefetchCount > 65_535)
-      throw OptionError.expected('options.prefetchCount', 'a whole number up to 65535', prefetchCount)
-    if (noAck)
-      throw new OptionError(
-        'options.prefetchCount',
-        'options.prefetchCount counts messages that are not acknowledged; give noAck: false, too'
-      )
-  }
-  if (typeof wildcards !== 'boolean') throw OptionError.expected('options.wildcards', 'a boolean', wildcards)
-  if (exchange !== undefined && !isName(exchange))
-    throw OptionError.expected('options.exchange', 'the name of an exchange', exchange)
-  if (queueOptions !== undefined) checkNames('options.queueOptions', queueOptions, QUEUE_OPTIONS)
+/** @param given without defaults */
+function nestQueue(all: FromUser, given: RabbitmqOptions): NestQueue | undefined {
+  const { queue, queueOptions, wildcards, exchange, noAck, prefetchCount } = all
+  if (given.prefetchCount !== undefined && noAck)
+    throw new OptionError(
+      'options.prefetchCount',
+      'options.prefetchCount counts messages that are not acknowledged; give noAck: false, too'
+    )
   if (queue === undefined) {
-    for (const [name, value] of Object.entries({
+    const ways = {
       queueOptions,
       exchange,
       wildcards: wildcards || undefined,
       noAck: noAck ? undefined : noAck
-    }))
-      if (value !== undefined)
-        throw new OptionError(
-          `options.${name}`,
-          `options.${name} says how a queue of Nest's is used; give options.queue, too`
-        )
-    return undefined
+    }
+    const [way] = Object.keys(withoutUndefined(ways))
+    if (way === undefined) return undefined
+    throw new OptionError(
+      `options.${way}`,
+      `options.${way} says how a queue of Nest's is used; give options.queue, too`
+    )
   }
-  if (!isName(queue)) throw OptionError.expected('options.queue', 'the name of a queue', queue)
   return {
     name: queue,
     options: { durable: true, ...queueOptions },
     exchange: exchange ?? (wildcards ? queue : undefined),
     noAck,
-    prefetchCount: prefetchCount ?? 0
+    prefetchCount
   }
 }
 
 /** Neither ours, nor RabbitMQ's own. */
-function isName(name: unknown): name is string {
+function isName(name: unknown): boolean {
   return (
     typeof name === 'string' && name !== '' && Buffer.byteLength(name) < 256 && !/^(_elysia|amq\.)/.test(name)
   )
 }
 
-function urlsOf(given: unknown): readonly string[] {
-  const list = typeof given === 'string' ? [given] : given
-  const wanted = "an address such as 'amqp://localhost:5672', or a list of such"
-  if (!Array.isArray(list) || list.length === 0) throw OptionError.expected('options.urls', wanted, given)
-  for (const url of list) {
-    let read: URL | undefined
-    try {
-      read = typeof url === 'string' ? new URL(url) : undefined
-    } catch {}
-    if (
-      read === undefined ||
-      (read.protocol !== 'amqp:' && read.protocol !== 'amqps:') ||
-      read.hostname === ''
-    )
-      // An address may have a password in it.
-      throw OptionError.expected(
-        'options.urls',
-        wanted,
-        read?.protocol ?? (typeof url === 'string' ? 'no address' : url)
-      )
-  }
-  return list as string[]
+function isListOfNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isName)
 }
 
-/** Host and port of an address. */
-export function hostOf(url: string): string {
-  const { hostname, port, protocol } = new URL(url)
-  return `${hostname}:${port === '' ? (protocol === 'amqps:' ? 5671 : 5672) : port}`
+const WANTED = "an address such as 'amqp://localhost:5672', or a list of such"
+const PORTS = { amqp: 5672, amqps: 5671 } as const
+
+/** Host and port of an address. @throws {OptionError} it is none */
+export function hostOf(url: unknown): string {
+  const { host, port } = readAddress('options.urls', url, PORTS, WANTED)
+  return `${host}:${port}`
 }

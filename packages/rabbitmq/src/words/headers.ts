@@ -1,6 +1,6 @@
 /** Headers of RabbitMQ and ours, and the records in which Nest's users give them. */
-import type { CarriedHeaders, DataRecord } from '@elysia-microservices/transport/engine'
-import { type Headers, OptionError } from '@elysia-microservices/transport/kit'
+import { type CarriedHeaders, type DataRecord, joinedHeaders } from '@elysia-microservices/transport/engine'
+import type { Headers } from '@elysia-microservices/transport/kit'
 
 /** The header that is the priority of its message, a whole number from 0 to 255, as `RmqRecordBuilder` sets it. */
 export const PRIORITY = 'amqp-priority'
@@ -21,10 +21,7 @@ export function writeHeaders(given: CarriedHeaders | undefined): Written {
   const { [PRIORITY]: priority, ...rest } = given
   const names = Object.keys(rest)
   return {
-    headers:
-      names.length === 0
-        ? undefined
-        : Object.fromEntries(names.map((name) => [name, [rest[name] as string].flat().join(', ')])),
+    headers: names.length === 0 ? undefined : joinedHeaders(rest),
     priority: priority === undefined ? undefined : Number(priority)
   }
 }
@@ -43,20 +40,8 @@ function isPlain(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/**
- * Refuses headers by which RabbitMQ would act, or which it cannot carry.
- * @throws {OptionError} which one
- */
-export function checkHeaders(given: CarriedHeaders): void {
-  for (const name in given) {
-    const why = whyNot(name, given[name])
-    if (why === undefined) continue
-    const path = `options.headers[${JSON.stringify(name.slice(0, 300))}]`
-    throw new OptionError(path, `${path} cannot be a header of RabbitMQ: it ${why}`)
-  }
-}
-
-function whyNot(name: string, value: unknown): string | undefined {
+/** Why a header is none for RabbitMQ, which would act by it or cannot carry it; `undefined`: it is one. */
+export function whyNoHeader(name: string, value: unknown): string | undefined {
   if (OWN.test(name)) return "is RabbitMQ's own, and would act on its queues"
   if (Buffer.byteLength(name) > 255) return 'has a name of more than 255 bytes'
   if (name === PRIORITY) {

@@ -1,6 +1,5 @@
 /** Names at RabbitMQ: exchanges, queues, routing keys. All our names begin with `_elysia`. */
 import { createHash } from 'node:crypto'
-import { hasWildcards, OptionError } from '@elysia-microservices/transport/kit'
 
 /** Requests, by their patterns; the queues of services are bound here. */
 export const CALLS = '_elysia'
@@ -102,40 +101,12 @@ export function bindingOf(route: string): string {
   return keyOf(route).replace(/(^|\.)>$/, '$1*.#')
 }
 
-/**
- * The address of a pattern.
- * @throws {OptionError} RabbitMQ has none for it
- */
-export function addressOf(route: string | undefined): string {
-  if (route === undefined)
-    throw new OptionError(
-      'pattern',
-      "RabbitMQ cannot carry a RegExp as a pattern; use '*' for one segment and '>' for the rest"
-    )
-  const why = whyNot(route)
-  if (why !== undefined)
-    throw new OptionError('pattern', `RabbitMQ cannot carry the pattern '${route.slice(0, 300)}': ${why}`)
-  return route
-}
-
-function whyNot(route: string): string | undefined {
+/** Why RabbitMQ has no address for a pattern; `undefined`: it has one. */
+export function whyNot(route: string): string | undefined {
   if (route.split('.').includes('')) return 'a segment of it is empty; give each segment between dots a text'
   if (Buffer.byteLength(bindingOf(route)) > LONGEST)
     return `its routing key would have more than ${LONGEST} bytes; give it a shorter name`
   return undefined
-}
-
-/**
- * The address that a call goes to.
- * @throws {OptionError} RabbitMQ has none for it
- */
-export function addressOfCall(route: string): string {
-  if (hasWildcards(route))
-    throw new OptionError(
-      'pattern',
-      `RabbitMQ cannot carry the pattern '${route}': '*' and '>' stand for any segment, and a call goes to one address; write the segments out`
-    )
-  return addressOf(route)
 }
 
 /** Tells the consumers of all groups that something has changed in one. */

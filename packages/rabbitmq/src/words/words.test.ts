@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { addressOfCall, addressOfHandler, checkHeaders } from '@elysia-microservices/transport/engine'
 import { routeMatches } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
-import { checkHeaders, PRIORITY, readHeaders, recordOf, writeHeaders } from './headers.ts'
+import { PRIORITY, readHeaders, recordOf, whyNoHeader, writeHeaders } from './headers.ts'
 import {
-  addressOf,
-  addressOfCall,
   bindingOf,
   inboxOf,
   isInbox,
@@ -15,8 +14,11 @@ import {
   queueOfService,
   readNestAnswer,
   replyOf,
-  routeOfKey
+  routeOfKey,
+  whyNot
 } from './names.ts'
+
+const RABBITMQ = { title: 'RabbitMQ', whyNot, whyNoHeader }
 
 const segment = fc
   .oneof(fc.constantFrom('#', '%', '%#', '#a', 'a', 'b'), fc.string({ minLength: 1 }))
@@ -62,11 +64,11 @@ describe('routing keys', () => {
     ['x'.repeat(256), /more than 255 bytes/]
   ] as const)
     it(`are refused for ${String(given).slice(0, 20)}`, () => {
-      assert.throws(() => addressOf(given), { name: 'OptionError', message })
+      assert.throws(() => addressOfHandler(RABBITMQ, given), { name: 'OptionError', message })
     })
 
   it('are refused for calls with wildcards', () => {
-    for (const one of ['a.*', '>']) assert.throws(() => addressOfCall(one), { name: 'OptionError' })
+    for (const one of ['a.*', '>']) assert.throws(() => addressOfCall(RABBITMQ, one), { name: 'OptionError' })
   })
 })
 
@@ -122,7 +124,7 @@ describe('headers', () => {
           const all = priority === null ? given : { ...given, [PRIORITY]: String(priority) }
           let isRefused = false
           try {
-            checkHeaders(all)
+            checkHeaders(RABBITMQ, all)
           } catch {
             isRefused = true
           }
@@ -149,7 +151,7 @@ describe('headers', () => {
     { 'x-a': '\ud800' }
   ])
     it(`are refused: ${JSON.stringify(given)}`, () => {
-      assert.throws(() => checkHeaders(given), {
+      assert.throws(() => checkHeaders(RABBITMQ, given), {
         name: 'OptionError',
         message: /cannot be a header of RabbitMQ/
       })

@@ -3,8 +3,8 @@
  * The only place that knows how the driver connects, loses its server and finds it again.
  */
 
-import { repeat } from '@elysia-microservices/transport/engine'
-import { ConnectionError, OptionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { repeat, unreachable } from '@elysia-microservices/transport/engine'
+import { backoffDelay, OptionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import { Redis, type RedisOptions } from 'ioredis'
 import { Cluster, type Node } from './cluster.ts'
 
@@ -12,7 +12,7 @@ import { Cluster, type Node } from './cluster.ts'
 const PING_EVERY = 10_000
 /** Milliseconds between questions to a cluster whether its nodes have changed. */
 const LOOK_EVERY = 1_000
-const RECONNECT_AFTER = { first: 50, most: 2_000 }
+const RECONNECT_AFTER = { minDelay: 50, maxDelay: 2_000 }
 
 /**
  * What users may not change. `enableOfflineQueue: false` throws where nobody can catch it when the connection is lost,
@@ -68,7 +68,7 @@ export class Link {
     this.#listener = listener
     this.#cluster = nodes && new Cluster(nodes, options)
     const retryStrategy = (attempt: number): number | null =>
-      this.#stopPinging === none ? null : Math.min(RECONNECT_AFTER.first * attempt, RECONNECT_AFTER.most)
+      this.#stopPinging === none ? null : backoffDelay(RECONNECT_AFTER, attempt - 1, Math.random())
     this.#stopPinging = none
     const found = this.#cluster && { Connector: this.#cluster.Connector }
     const all = { ...options, ...FIXED, ...found, retryStrategy } as Omit<RedisOptions, 'replyMapping'>
@@ -275,9 +275,5 @@ function connectFailure(where: string, cause: Error): Error {
     return new UnauthenticatedError(
       `Redis at ${where} does not accept the credentials (${cause.message}); check username and password`
     )
-  return new ConnectionError(
-    `Cannot reach Redis at ${where}: ${cause.message || cause.name}; start redis-server there, or check options.url`,
-    false,
-    cause
-  )
+  return unreachable('Redis', where, cause, 'start redis-server there, or check options.url')
 }

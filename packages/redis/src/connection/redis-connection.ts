@@ -13,27 +13,24 @@ import {
   textOf,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ConnectionError, hasWildcards, ListenError, routeMatches } from '@elysia-microservices/transport/kit'
+import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
 import type { Redis } from 'ioredis'
 import type { CheckedOptions } from '../options/options.ts'
 import {
-  answersOf,
   CHANGES,
   changeOf,
-  channelOfCall,
   channelOfInbox,
   EVERYONE,
-  globOf,
   inboxOf,
   isInbox,
   isOfSystem,
   NEST_ANSWER,
-  placeOf,
   TOGETHER
 } from '../words/channels.ts'
-import { frameOf, readFrame, readNest } from '../words/frames.ts'
+import { frameOf, readFrame } from '../words/frames.ts'
 import { Link, type LinkListener } from './link.ts'
 import { Routing, type Sending } from './routing.ts'
+import { Taking } from './taking.ts'
 
 /** Bytes from which a message travels in parts: Redis cuts off a subscriber for which it holds 32 MB. */
 const MAX_PAYLOAD = 16 * 1024 * 1024
@@ -50,18 +47,10 @@ export class RedisConnection implements Carrier {
   readonly #room: Room
   /** Who gets what is sent. */
   readonly routing: Routing
-  /** Names this process to callers. */
-  readonly #id = newSecret()
   readonly #inboxes: Hearing
-  /** Subjects by our channel, by Nest's, and by glob. */
-  readonly #taken = new Map<string, Subject>()
-  readonly #exact = new Map<string, Subject[]>()
-  readonly #wild = new Map<string, Subject[]>()
-  #receive: (subject: Subject, message: Carried) => void = () => {}
+  readonly #taking: Taking
   /** Called when something is said on a channel, whatever it is. */
   readonly #hearing = new Map<string, Set<() => void>>()
-  /** Durable handlers hear what Nest's clients send, too. */
-  #besides: { readonly pattern: string; readonly receive: (channel: string, text: string) => void }[] = []
   /** What is sent later than it was published. */
   readonly #deferred = new Set<Promise<void>>()
   #last: Promise<unknown> = Promise.resolve()
@@ -74,6 +63,7 @@ export class RedisConnection implements Carrier {
     this.#listener = listener
     this.#link = link
     this.#held = new HeldMessages(listener)
+    this.#taking = new Taking(link)
     this.#inboxes = new Hearing(listener)
     this.#room = new Room(
       () => this.flush(),
@@ -139,10 +129,6 @@ export class RedisConnection implements Carrier {
 
   isInbox(address: string): boolean {
     return isInbox(address) || address.startsWith(NEST_ANSWER)
-  }
-
-  addressOf(route: string): string {
-    return channelOfCall(route)
   }
 
   togetherAt(address: string): string {
@@ -242,10 +228,8 @@ export class RedisConnection implements Carrier {
    * Receives what Nest's clients send to a pattern, besides handlers that are not durable.
    * @throws what the server says if it does not allow it
    */
-  async hearNest(pattern: string, receive: (channel: string, text: string) => void): Promise<void> {
-    this.#besides.push({ pattern, receive })
-    if (hasWildcards(pattern)) await this.#link.subscribe(globOf(pattern), true)
-    else await this.#link.subscribe(pattern)
+  hearNest(pattern: string, receive: (channel: string, text: string) => void): Promise<void> {
+    return this.#taking.hearNest(pattern, receive)
   }
 
   /** Does so no more. */
@@ -260,18 +244,8 @@ export class RedisConnection implements Carrier {
     subjects: readonly Subject[],
     receive: (subject: Subject, message: Carried) => void
   ): Promise<void> {
-    this.#receive = receive
-    const wanted: Promise<void>[] = []
-    for (const subject of subjects) {
-      const { channel } = placeOf(subject.address, subject.queue, this.#id, subject.answers)
-      const nests = subject.isExact ? subject.address : globOf(subject.address)
-      const all = subject.isExact ? this.#exact : this.#wild
-      this.#taken.set(channel, subject)
-      all.set(nests, [...(all.get(nests) ?? []), subject])
-      wanted.push(this.#link.subscribe(channel), this.#link.subscribe(nests, !subject.isExact))
-    }
     try {
-      await Promise.all(wanted)
+      await this.#taking.start(subjects, receive)
     } catch (error) {
       // What is lost with the server is set up again when there is one.
       if ((error as Error).name === 'ReplyError')
@@ -282,36 +256,27 @@ export class RedisConnection implements Carrier {
 
   async leave(): Promise<void> {
     const told = this.#tellOfChange(false)
-    const patterns = this.#besides.map(({ pattern }) => pattern)
-    this.#besides = []
-    const channels = [...this.#taken.keys(), ...this.#exact.keys(), ...patterns]
-    const globs = [...this.#wild.keys(), ...patterns.filter(hasWildcards).map(globOf)]
-    await this.#link.unsubscribe(channels, globs).catch(() => {})
-    this.#taken.clear()
-    this.#exact.clear()
-    this.#wild.clear()
+    await this.#taking.leave()
     await told
   }
 
   /** Callers send nothing more, or begin to. */
   async #tellOfChange(isThere: boolean): Promise<void> {
-    const change = changeOf({ isThere, channels: [...this.#taken.keys()] })
+    const change = changeOf({ isThere, channels: this.#taking.channels })
     if (this.isConnected) await this.#send(CHANGES, change).catch(() => {})
   }
 
   /** A message has come. @param glob that matches its channel; `undefined`: we subscribe to just this one */
   message(glob: string | undefined, channel: string, bytes: Buffer): void {
     try {
-      const subject = glob === undefined ? this.#taken.get(channel) : undefined
+      if (glob === undefined && this.#taking.receive(channel, bytes)) return
       const isForInbox = glob === undefined && this.#inboxes.has(channel)
       const hearing = glob === undefined ? this.#hearing.get(channel) : undefined
-      if (subject !== undefined) this.#receive(subject, readFrame(bytes))
-      else if (isForInbox)
-        this.#inboxes.hear(channel, readFrame(bytes, channel === EVERYONE ? '' : `${channel}.`))
+      if (isForInbox) this.#inboxes.hear(channel, readFrame(bytes, channel === EVERYONE ? '' : `${channel}.`))
       else if (hearing !== undefined) for (const said of hearing) said()
       else if (glob === undefined && channel === CHANGES) this.routing.changed(bytes.toString())
       else if (glob === undefined && this.routing.isAnswers(channel)) this.#answered(textOf(bytes))
-      else if (!isOfSystem(channel)) this.#receiveNest(glob, channel, bytes)
+      else if (!isOfSystem(channel)) this.#taking.receiveNest(glob, channel, bytes)
     } catch (error) {
       this.#listener.failed(error)
     }
@@ -322,41 +287,6 @@ export class RedisConnection implements Carrier {
     const inbox = this.routing.inboxOf(words)
     if (inbox !== undefined)
       this.#inboxes.hear(inbox.channel, { address: inbox.address, words, reply: '', headers: undefined })
-  }
-
-  /** Every process gets what Nest's clients send; in each, one subject of a queue takes it. */
-  #receiveNest(glob: string | undefined, channel: string, bytes: Buffer): void {
-    for (const { pattern, receive } of this.#besides)
-      if (
-        hasWildcards(pattern)
-          ? glob === globOf(pattern) && routeMatches(pattern, channel)
-          : pattern === channel
-      )
-        receive(channel, textOf(bytes))
-    const subjects = glob === undefined ? this.#exact.get(channel) : this.#wild.get(glob)
-    if (subjects === undefined) return
-    const { words, isRequest, isForNest, headers, reached } = readNest(textOf(bytes))
-    // Each process would take it.
-    if (isForNest) return
-    const message = {
-      address: channel,
-      words,
-      reply: isRequest ? NEST_ANSWER + answersOf(channel) : '',
-      headers
-    }
-    for (const subject of subjects) {
-      if (!routeMatches(subject.address, channel) || reached.includes(subject.queue ?? this.#id)) continue
-      if (subject.queue === undefined || this.#firstOf(subject.queue, channel) === subject)
-        this.#receive(subject, message)
-    }
-  }
-
-  #firstOf(queue: string, channel: string): Subject | undefined {
-    for (const subject of this.#exact.get(channel) ?? []) if (subject.queue === queue) return subject
-    for (const subjects of this.#wild.values())
-      for (const subject of subjects)
-        if (subject.queue === queue && routeMatches(subject.address, channel)) return subject
-    return undefined
   }
 
   // ── the connection ───────────────────────────────────────────────────────────────────────────────────
@@ -400,7 +330,7 @@ export class RedisConnection implements Carrier {
 
   /** There is a server again, with all subscriptions. */
   restored(): void {
-    if (this.#taken.size > 0) void this.#tellOfChange(true)
+    if (this.#taking.channels.length > 0) void this.#tellOfChange(true)
     this.routing.restored()
     this.#held.release()
     this.#listener.restored()

@@ -1,16 +1,13 @@
 /** What a client over Redis can do with stored events: publish them, and look after dead letters and groups. */
-import { dataToJson, type EventHead, eventOf, PublishingStore } from '@elysia-microservices/transport/engine'
 import {
-  type ClientContext,
-  type DeadLetters,
-  type Pattern,
-  type PublishOptions,
-  routeOf
-} from '@elysia-microservices/transport/kit'
-import { requestHead } from '@elysia-microservices/transport/nest'
+  type ClientStoreInit,
+  type EventContent,
+  type EventHead,
+  PublishingStore
+} from '@elysia-microservices/transport/engine'
+import type { DeadLetters } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
-import { channelOfCall } from '../words/channels.ts'
 import { RedisDeadLetters } from './dead-letters.ts'
 import { readableError } from './errors.ts'
 import type { OutgoingEntry } from './event.ts'
@@ -21,12 +18,10 @@ import { Groups } from './groups.ts'
 export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingEntry> {
   readonly #options: CheckedOptions
 
-  /** @param connect gives the connection; makes it if there is none */
-  constructor(options: CheckedOptions, context: ClientContext, connect: () => Promise<RedisConnection>) {
-    super(context, connect, {
-      title: 'Redis',
+  constructor(options: CheckedOptions, init: ClientStoreInit<RedisConnection>) {
+    super(init, {
       ensure: async (pattern) => {
-        const connection = await connect()
+        const connection = await init.connect()
         // Who may not look up who listens tells those who hear Nest's channel.
         await connection.routing.follow().catch((error: Error) => {
           if (error.name !== 'ReplyError') throw readableError(error, `the event '${pattern}'`)
@@ -51,14 +46,7 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
     this.publisher.attach(new EventStore(connection, this.#options.durable, this.publisher))
   }
 
-  protected outgoing(
-    head: EventHead,
-    pattern: Pattern,
-    data: unknown,
-    { key, headers }: PublishOptions
-  ): OutgoingEntry {
-    const address = channelOfCall(routeOf(pattern))
-    const packet = eventOf(requestHead(pattern), dataToJson(data))
-    return { ...head, address, size: Buffer.byteLength(packet), packet, key, headers }
+  protected outgoing(head: EventHead, { packet, key, headers }: EventContent): OutgoingEntry {
+    return { ...head, size: Buffer.byteLength(packet), packet, key, headers }
   }
 }

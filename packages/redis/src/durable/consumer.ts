@@ -1,16 +1,19 @@
 /** One durable handler of a service in one process: its streams, its group, its events. */
-import { type Consumer, newSecret, Recovery, repeat } from '@elysia-microservices/transport/engine'
 import {
-  type Dispatcher,
+  type Consumer,
+  type ConsumerInit,
+  figuresOf,
+  newSecret,
+  Recovery,
+  repeat
+} from '@elysia-microservices/transport/engine'
+import {
   type DurableFigures,
-  type DurableRoute,
   DurableWorker,
   hasWildcards,
-  type Logger,
   quietLog,
   shown,
-  systemClock,
-  viaOf
+  systemClock
 } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
@@ -27,15 +30,10 @@ const LOOK = 5_000
 /** Characters of events here, beyond which no more are asked for. */
 const MOST_HELD = 32 * 1024 * 1024
 
-export interface ConsumerOptions {
-  readonly dispatcher: Dispatcher
-  readonly route: DurableRoute
-  readonly pattern: string
-  readonly group: string
+export interface ConsumerOptions extends ConsumerInit {
   readonly storage: DurableStorage
   /** Streams and groups, behind the connection there is now. */
   readonly groups: () => Groups
-  readonly logger: Logger
 }
 
 /** Takes the events of one group for one pattern. */
@@ -61,14 +59,14 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   /** @throws {OptionError} Redis cannot store it as its options want */
   constructor(options: ConsumerOptions) {
     this.#options = options
-    const { route, pattern, group, storage, logger } = options
+    const { dispatcher, route, pattern, group, via, storage, logger } = options
     this.#isWide = hasWildcards(pattern)
     checkDurable(pattern, route.durable, this.#isWide)
     this.#again = this.#newFeed(againOf(group, pattern), pattern, true)
     this.#worker = new DurableWorker<RedisEvent>(
       route.durable,
       {
-        run: (event) => this.#run(event),
+        run: (event) => dispatcher.event(messageOf(event, group, via)),
         isOurs: ({ leasedUntil, isOnlyHere }) => isOnlyHere || performance.now() < leasedUntil,
         letGo: (event) => this.#letGo(event),
         acknowledge: (event) => this.#feedOf(event).acknowledge(event),
@@ -92,18 +90,13 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   }
 
   get figures(): DurableFigures {
-    const { retries, deadLetters } = this.#worker.figures
     const lags = this.#all.map(({ lag }) => lag)
-    const { pattern, group } = this.#options
-    return {
-      pattern,
-      group,
+    return figuresOf(this.#options, this.#worker.figures, {
       lag: lags.reduce((sum, lag) => (sum === undefined || lag === undefined ? undefined : sum + lag), 0),
-      redeliveries: this.#redeliveries + (this.#isOrdered ? retries : 0),
-      deadLetters,
+      redeliveries: this.#redeliveries,
       isPaused: this.#isPaused,
-      ...(this.#recovery.unavailable !== undefined && { unavailable: this.#recovery.unavailable })
-    }
+      unavailable: this.#recovery.unavailable
+    })
   }
 
   get #isOrdered(): boolean {
@@ -123,7 +116,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     const worker = () => this.#worker
     const again = () => this.#again
     const asked = () => this.#all.reduce((sum, feed) => sum + feed.asked, 0)
-    const held = () => this.#all.reduce((sum, feed) => sum + feed.heldSize, 0)
+    const held = () => this.#all.reduce((sum, feed) => sum + feed.held.size, 0)
     const isIdle = () => this.#isStopped || this.#recovery.unavailable !== undefined
     return new Feed({
       source: { stream, pattern, isAgain },
@@ -135,7 +128,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       logger,
       owner: {
         get room() {
-          if (isAgain) return 1 - again().held.size
+          if (isAgain) return 1 - again().held.all.size
           return held() < MOST_HELD ? worker().room - asked() : 0
         },
         get isIdle() {
@@ -263,19 +256,14 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     for (const event of events) {
       if (this.#worker.held.has(event)) continue
       if (event.attempt > 1) this.#redeliveries++
-      this.#feedOf(event).hold(event)
+      this.#feedOf(event).held.take(event)
       this.#worker.add(event)
     }
     if (isAll) this.#worker.open()
   }
 
   #forget(events: readonly RedisEvent[]): void {
-    for (const event of events) this.#feedOf(event).drop(event)
-  }
-
-  #run(event: RedisEvent): void | Promise<void> {
-    const { route, group, dispatcher } = this.#options
-    return dispatcher.event(messageOf(event, group, viaOf(route.route, route.durable.group)))
+    for (const event of events) this.#feedOf(event).held.drop(event)
   }
 
   #letGo(event: RedisEvent): void {
@@ -356,7 +344,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   /** A stream, or the group in it, is gone. What is here may be all that there is. */
   #gone(feed: Feed, why: string): void {
     if (this.#isStopped || this.#recovery.unavailable !== undefined) return
-    for (const event of feed.held.values()) event.isOnlyHere = true
+    for (const event of feed.held.all.values()) event.isOnlyHere = true
     const { group } = this.#options
     this.#recovery.begin(`the group '${group}' of the stream '${feed.source.stream}' is gone (${why})`)
   }

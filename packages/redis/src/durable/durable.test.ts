@@ -98,7 +98,7 @@ describe('what Redis says', () => {
 
 describe('the option durable of redis()', () => {
   it('has defaults', () => {
-    const defaults = { maxAge: 604_800_000, duplicateWindow: 120_000, ackWait: 30_000 }
+    const defaults = { maxAge: 604_800_000, duplicateWindow: 120_000, ackWait: 30_000, replicas: 1 }
     assert.deepEqual(durableStorage(undefined), defaults)
     assert.deepEqual(durableStorage({ ackWait: 1_000, maxAge: undefined }), { ...defaults, ackWait: 1_000 })
   })

@@ -1,18 +1,19 @@
 /** An event as an entry of a stream: as it is written, as its handler gets it, and as a dead letter. */
 import {
   type CarriedHeaders,
-  envelopeOf,
   jsonOf,
   type OutgoingEvent,
-  patternOf
+  patternOf,
+  readableContentOf,
+  storedMessage
 } from '@elysia-microservices/transport/engine'
 import {
-  ageOf,
   type DeadLetter,
-  type Delivery,
+  dateOf,
+  deliveryOf,
   type Headers,
   type HeldEvent,
-  IncomingMessage
+  type IncomingMessage
 } from '@elysia-microservices/transport/kit'
 import { headersIn } from '../words/frames.ts'
 import { timeOf } from './keys.ts'
@@ -102,6 +103,11 @@ export class RedisEvent implements HeldEvent {
     return (this.isFree ? this.fields.position : undefined) ?? this.place
   }
 
+  /** When, in milliseconds since 1970. */
+  get publishedAt(): number {
+    return timeOf(this.position)
+  }
+
   /** Characters that it takes here. */
   get size(): number {
     return this.fields.packet?.length ?? 0
@@ -114,36 +120,11 @@ export class RedisEvent implements HeldEvent {
  * @throws {SyntaxError} its body is not JSON
  */
 export function messageOf(event: RedisEvent, group: string, via: string): IncomingMessage {
-  const { fields, pattern, id, key, attempt, position } = event
-  const { data, written } = contentOf(fields)
-  const publishedAt = publishedAtOf(position)
-  const delivery: Delivery = {
-    id,
-    group,
-    attempt,
-    redelivered: attempt > 1,
-    key,
-    publishedAt: new Date(publishedAt),
-    age: ageOf(publishedAt, Date.now()),
-    position
-  }
-  return new IncomingMessage({
-    transport: 'redis',
-    kind: 'event',
-    pattern: patternOf(written, pattern),
-    route: pattern,
-    data,
-    metadata: headersOf(fields),
-    delivery,
+  return storedMessage('redis', event.pattern, event.fields.packet ?? '', {
+    metadata: headersOf(event.fields),
+    delivery: deliveryOf(event, group),
     via
   })
-}
-
-/** @throws {SyntaxError} the body is not JSON */
-function contentOf({ packet = '' }: Fields): { readonly data: unknown; readonly written?: unknown } {
-  const body = packet === '' ? undefined : jsonOf(packet)
-  const envelope = envelopeOf(body)
-  return envelope === undefined ? { data: body } : { data: envelope.data, written: envelope.pattern }
 }
 
 function headersOf({ headers }: Fields): Headers | undefined {
@@ -154,14 +135,6 @@ function headersOf({ headers }: Fields): Headers | undefined {
     return undefined
   }
 }
-
-function publishedAtOf(position: string): number {
-  const time = timeOf(position)
-  return Number.isSafeInteger(time) && time <= LATEST ? time : 0
-}
-
-/** The latest time that a `Date` can be. */
-const LATEST = 8.64e15
 
 /** The dead letter of an event. @param handler the pattern of its handler */
 export function deadLetterOf(event: RedisEvent, reason: string, handler: string): string[] {
@@ -181,24 +154,19 @@ export function readDeadLetter(
 ): { readonly letter: DeadLetter; readonly handler: string } {
   const fields = read(entry)
   const pattern = fields.pattern ?? ''
-  let content: ReturnType<typeof contentOf>
-  try {
-    content = contentOf(fields)
-  } catch {
-    content = { data: fields.packet }
-  }
+  const content = readableContentOf(fields.packet ?? '')
   const letter: DeadLetter = {
     position,
     group,
-    pattern: patternOf(content.written, pattern),
+    pattern: patternOf(content.pattern, pattern),
     id: fields.id ?? '',
     key: fields.key,
     reason: fields.reason ?? '',
     attempts: Number(fields.attempts),
     headers: headersOf(fields) ?? {},
     data: content.data,
-    publishedAt: new Date(publishedAtOf(fields.position ?? '')),
-    diedAt: new Date(publishedAtOf(position))
+    publishedAt: dateOf(timeOf(fields.position ?? '')),
+    diedAt: dateOf(timeOf(position))
   }
   return { letter, handler: fields.handler ?? pattern }
 }

@@ -3,7 +3,9 @@ import type { Logger } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import { isGone } from './errors.ts'
 import { RedisEvent, type Source } from './event.ts'
+import { Acknowledgements, HeldEvents } from './held.ts'
 import { before, comparePositions, laterOf, pausedOf, wakeOf } from './keys.ts'
+import { standingOf } from './look.ts'
 import { GIVE_BACK, KEEP, LEAVE, run, TAKE, TRIM } from './scripts.ts'
 
 /** Events asked for at a time. */
@@ -16,8 +18,6 @@ const AGAIN_AFTER = 1_000
 const FLOWS_FOR = 100
 /** What of `ackWait` an event is ours without another sign of life. */
 const LEASE = 0.8
-/** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
-const MAX_DONE = 4_096
 /** Positions that one script looks at. */
 const MOST_KEPT = 500
 
@@ -60,15 +60,10 @@ export class Feed {
   name = ''
   /** All events up to this position are done. */
   floor = '0-0'
-  readonly #held = new Map<string, RedisEvent>()
-  #heldSize = 0
+  readonly held = new HeldEvents()
   readonly #options: FeedOptions
   readonly #keys: string[]
-  /** Two generations: taking the oldest out of one set is slow. */
-  #done = new Set<string>()
-  #doneBefore: ReadonlySet<string> = new Set()
-  #unacknowledged = new Set<string>()
-  #isAcknowledging = false
+  readonly #acknowledgements: Acknowledgements
   #connection: RedisConnection | undefined
   #taking: Promise<void> | undefined
   #asked = 0
@@ -88,6 +83,7 @@ export class Feed {
     const { source, group, turn } = options
     this.#options = options
     this.source = source
+    this.#acknowledgements = new Acknowledgements(source, group)
     const { stream } = source
     const keys = [stream, pausedOf(group), laterOf(group, stream), wakeOf(stream)]
     this.#keys = turn === undefined ? keys : [...keys, turn]
@@ -101,26 +97,6 @@ export class Feed {
   /** Events that have been asked for and have not come. */
   get asked(): number {
     return this.#asked
-  }
-
-  /** Events that are here, by their places. */
-  get held(): ReadonlyMap<string, RedisEvent> {
-    return this.#held
-  }
-
-  /** Characters of them. */
-  get heldSize(): number {
-    return this.#heldSize
-  }
-
-  hold(event: RedisEvent): void {
-    this.#held.set(event.place, event)
-    this.#heldSize += event.size
-  }
-
-  /** It is not here any more. */
-  drop(event: RedisEvent): void {
-    if (this.#held.delete(event.place)) this.#heldSize -= event.size
   }
 
   get #isOrdered(): boolean {
@@ -156,7 +132,7 @@ export class Feed {
     if (this.#isStopped || this.#taking !== undefined || this.#isAsleep || owner.isIdle) return
     if (this.#connection?.isConnected !== true) return
     const room = Math.min(owner.room, MOST)
-    const isWorth = room >= LEAST_SHARE * (room + this.#held.size)
+    const isWorth = room >= LEAST_SHARE * (room + this.held.all.size)
     if (!isWorth && !(this.#isOrdered && this.#wantsAll)) return
     this.#asked = Math.max(room, 0)
     const taking = performance.now() < this.#flowsUntil ? this.#takeNew(room) : this.#take(this.#asked)
@@ -229,13 +205,13 @@ export class Feed {
     const fresh: RedisEvent[] = []
     const done: RedisEvent[] = []
     for (const event of events) {
-      const known = this.#held.get(event.place)
+      const known = this.held.all.get(event.place)
       if (comparePositions(event.place, this.#highest) > 0) this.#highest = event.place
       if (known !== undefined) {
         known.leasedUntil = event.leasedUntil
         known.isOnlyHere = false
         if (isAll) fresh.push(known)
-      } else if (this.#done.has(event.place) || this.#doneBefore.has(event.place)) done.push(event)
+      } else if (this.held.isDone(event.place)) done.push(event)
       else fresh.push(event)
     }
     for (const { place } of done) this.#confirm(place)
@@ -274,41 +250,20 @@ export class Feed {
 
   /** It is done. */
   acknowledge(event: RedisEvent): void {
-    this.drop(event)
-    this.#done.add(event.place)
-    if (this.#done.size >= MAX_DONE) {
-      this.#doneBefore = this.#done
-      this.#done = new Set()
-    }
+    this.held.done(event)
     if (!event.isOnlyHere) this.#confirm(event.place)
   }
 
   #confirm(place: string): void {
-    this.#unacknowledged.add(place)
-    if (this.#isAcknowledging) return
-    this.#isAcknowledging = true
-    setImmediate(() => {
-      this.#isAcknowledging = false
-      void this.#sendAcknowledgements()
-    })
+    if (this.#acknowledgements.add(place)) setImmediate(() => void this.#sendAcknowledgements())
   }
 
-  /** All that the server has not confirmed, of this turn or from before it was lost. */
   async #sendAcknowledgements(): Promise<void> {
-    const places = [...this.#unacknowledged]
-    if (places.length === 0 || this.#connection?.isConnected !== true) return
-    const { commands } = this.#connection
-    const { stream, isAgain } = this.source
-    this.#unacknowledged = new Set()
     try {
-      await Promise.all([
-        commands.xack(stream, this.#options.group, ...places),
-        isAgain && commands.xdel(stream, ...places)
-      ])
-      this.#undone = Math.max(0, this.#undone - places.length)
+      const confirmed = await this.#acknowledgements.send(this.#connection)
+      this.#undone = Math.max(0, this.#undone - confirmed)
     } catch (error) {
-      if ((error as Error).name === 'ReplyError') return this.#failed(error as Error)
-      for (const place of places) this.#unacknowledged.add(place)
+      this.#failed(error as Error)
     }
   }
 
@@ -320,7 +275,7 @@ export class Feed {
   giveBack(events: readonly RedisEvent[], delay: number, attempts = 0): void {
     const ours: (string | number)[] = []
     for (const event of events) {
-      this.drop(event)
+      this.held.drop(event)
       if (!event.isOnlyHere) ours.push(event.place, Math.ceil(delay), event.attempt + attempts)
     }
     if (ours.length === 0 || this.#connection?.isConnected !== true) return
@@ -339,7 +294,7 @@ export class Feed {
     const { group, process, ackWait, turn, owner } = this.#options
     const now = performance.now()
     // What may be with another by now must not be kept from it.
-    const kept = [...this.#held.values()].filter(
+    const kept = [...this.held.all.values()].filter(
       (event) => !event.isOnlyHere && (now < event.leasedUntil || isRunning(event))
     )
     for (let start = 0; start === 0 || start < kept.length; start += MOST_KEPT) {
@@ -358,7 +313,7 @@ export class Feed {
       if (
         gone.size > 0 &&
         this.#isOrdered &&
-        part.some(({ place }) => this.#held.has(place) && gone.has(place))
+        part.some(({ place }) => this.held.all.has(place) && gone.has(place))
       ) {
         owner.uncertain()
         this.fill()
@@ -373,22 +328,17 @@ export class Feed {
     const { group, logger, owner } = this.#options
     const { stream } = this.source
     try {
-      const [groups, about] = await Promise.all([
-        commands.call('XINFO', 'GROUPS', stream) as Promise<unknown[][]>,
-        commands.call('XINFO', 'STREAM', stream) as Promise<unknown[]>
-      ])
+      const { last, group: mine } = await standingOf(commands, stream, group)
       // What is too old goes with each event that is stored, and must not wait for one.
       if (!this.source.isAgain) void run(commands, TRIM, [stream], [this.#options.maxAge]).catch(() => {})
-      const mine = groups.map(fieldsIn).find(({ name }) => name === group)
       if (mine === undefined) return owner.gone(this, `it has no group '${group}' any more`)
       if (typeof mine.lag === 'number') this.#undelivered = mine.lag
       if (mine.pending === 0) this.floor = String(mine['last-delivered-id'])
-      const last = String(fieldsIn(about)['last-generated-id'])
       if (comparePositions(last, this.#highest) >= 0) return
       logger.error(
         `The stream '${stream}' has gone back to the position ${last}: Redis has lost what was stored there up to ${this.#highest}, as after a failover to a replica that lagged`
       )
-      for (const event of this.#held.values())
+      for (const event of this.held.all.values())
         if (comparePositions(event.place, last) > 0) event.isOnlyHere = true
       this.#highest = last
       this.floor = last
@@ -422,17 +372,3 @@ type Taken = [place: string, fields: string[], attempt: number | string]
 
 /** New entries as the server gives them. */
 type Read = [stream: string, entries: [place: string, fields: string[]][]][] | null
-
-/** What Redis says as a list of names and values. */
-function fieldsIn(list: readonly unknown[]): Told {
-  return Object.fromEntries(list.flatMap((name, at) => (at % 2 === 0 ? [[String(name), list[at + 1]]] : [])))
-}
-
-/** What of it counts: of groups, and of streams. */
-interface Told {
-  readonly name?: unknown
-  readonly lag?: unknown
-  readonly pending?: unknown
-  readonly 'last-delivered-id'?: unknown
-  readonly 'last-generated-id'?: unknown
-}

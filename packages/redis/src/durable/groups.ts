@@ -1,4 +1,5 @@
 /** Streams and groups: made where they are missing, refused where they are not as wanted. */
+import { unknownGroup } from '@elysia-microservices/transport/engine'
 import {
   type DurableSettings,
   type Logger,
@@ -148,10 +149,7 @@ export class Groups {
     try {
       const fields = await commands.hkeys(GROUPS)
       if (!fields.some((field) => readHandler(field).group === group))
-        throw new OptionError(
-          'group',
-          `There is no group '${group}' on this Redis server: it begins with its first service`
-        )
+        throw unknownGroup(group, 'on this Redis server')
       if (isPaused) await commands.set(pausedOf(group), '1')
       else await commands.del(pausedOf(group))
       await commands.publish(GROUPS, group)

@@ -1,6 +1,6 @@
 /** The durable handlers of a service, as Redis Streams have them. */
-import type { Consumer, ServerStore } from '@elysia-microservices/transport/engine'
-import type { Dispatcher, DurableRoute, ServerContext } from '@elysia-microservices/transport/kit'
+import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/transport/engine'
+import type { ServerContext } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { RedisConsumer } from './consumer.ts'
@@ -9,28 +9,20 @@ import { Groups } from './groups.ts'
 
 /** Makes consumers. */
 export class RedisServerStore implements ServerStore<RedisConnection> {
-  readonly service: string | undefined
-  readonly #dispatcher: Dispatcher
   readonly #options: CheckedOptions
   readonly #context: ServerContext
   #groups: Groups | undefined
 
-  constructor(dispatcher: Dispatcher, options: CheckedOptions, context: ServerContext) {
-    this.service = options.queue ?? context.name
-    this.#dispatcher = dispatcher
+  constructor(options: CheckedOptions, context: ServerContext) {
     this.#options = options
     this.#context = context
   }
 
-  consumer(route: DurableRoute, pattern: string, group: string): Consumer<RedisConnection> {
+  consumer(init: ConsumerInit): Consumer<RedisConnection> {
     return new RedisConsumer({
-      dispatcher: this.#dispatcher,
-      route,
-      pattern,
-      group,
+      ...init,
       storage: this.#options.durable,
-      groups: () => this.#groups as Groups,
-      logger: this.#context.logger
+      groups: () => this.#groups as Groups
     })
   }
 

@@ -1,5 +1,6 @@
 /** How events are stored: the option `durable` of `redis()`. */
-import { atLeast, checkNames, milliseconds, OptionError } from '@elysia-microservices/transport/kit'
+import { checkWindow, STORAGE } from '@elysia-microservices/transport/engine'
+import { type FromTable, mustBeWhole, type OptionTable, readTable } from '@elysia-microservices/transport/kit'
 
 /** How durable events are stored in Redis Streams. */
 export interface RedisDurableOptions {
@@ -19,31 +20,18 @@ export interface RedisDurableOptions {
   readonly replicas?: number | undefined
 }
 
-/** Checked, with defaults. */
-export type DurableStorage = Readonly<Record<keyof RedisDurableOptions, number>>
+/** All of them. */
+export const REDIS_DURABLE = {
+  ...STORAGE,
+  replicas: { byDefault: 1, check: mustBeWhole(1, 1_000) }
+} as const satisfies OptionTable<RedisDurableOptions>
 
-const DEFAULTS: DurableStorage = {
-  maxAge: 7 * 24 * 60 * 60 * 1_000,
-  duplicateWindow: 120_000,
-  ackWait: 30_000,
-  replicas: 1
-}
+/** Checked, with defaults. */
+export type DurableStorage = FromTable<RedisDurableOptions, typeof REDIS_DURABLE>
 
 /** @throws {OptionError} an option is invalid */
 export function durableStorage(given: RedisDurableOptions | undefined): DurableStorage {
-  const path = 'options.durable'
-  if (given !== undefined) checkNames(path, given, Object.keys(DEFAULTS))
-  const set = Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined))
-  const options = { ...DEFAULTS, ...set } as DurableStorage
-  atLeast(0, `${path}.maxAge`, options.maxAge)
-  if (!Number.isSafeInteger(options.maxAge))
-    throw OptionError.expected(`${path}.maxAge`, 'a whole number of milliseconds', options.maxAge)
-  milliseconds(100, `${path}.duplicateWindow`, options.duplicateWindow)
-  milliseconds(500, `${path}.ackWait`, options.ackWait)
-  atLeast(1, `${path}.replicas`, options.replicas)
-  if (!Number.isSafeInteger(options.replicas))
-    throw OptionError.expected(`${path}.replicas`, 'a whole number of copies', options.replicas)
-  if (options.maxAge !== 0 && options.maxAge < options.duplicateWindow)
-    throw new OptionError(`${path}.duplicateWindow`, `${path}.duplicateWindow must not be longer than maxAge`)
-  return options
+  const storage = readTable('options.durable', given, REDIS_DURABLE)
+  checkWindow('options.durable', storage)
+  return storage
 }

@@ -1,29 +1,40 @@
 /** The options of `redis()`. */
-import { checkNames, milliseconds, OptionError } from '@elysia-microservices/transport/kit'
+import { EVENTS, QUEUE, readAddress } from '@elysia-microservices/transport/engine'
+import {
+  type FromTable,
+  mustBe,
+  mustBeMilliseconds,
+  mustBeSecret,
+  mustBeText,
+  mustBeWhole,
+  OptionError,
+  type OptionTable,
+  readTable,
+  withoutUndefined
+} from '@elysia-microservices/transport/kit'
 import type { RedisOptions as DriverOptions } from 'ioredis'
 import { isInboxPrefix } from '../words/channels.ts'
 import { type DurableStorage, durableStorage, type RedisDurableOptions } from './durable-options.ts'
 
 /** Options of the driver that are passed on as they are, with its own meaning. */
-const DRIVER_OPTIONS = [
-  'connectTimeout',
-  'connectionName',
-  'family',
-  'host',
-  'keepAlive',
-  'name',
-  'password',
-  'path',
-  'port',
-  'sentinelPassword',
-  'sentinelUsername',
-  'sentinels',
-  'tls',
-  'username'
-] as const satisfies readonly (keyof DriverOptions)[]
+type PassedOn =
+  | 'connectTimeout'
+  | 'connectionName'
+  | 'family'
+  | 'host'
+  | 'keepAlive'
+  | 'name'
+  | 'password'
+  | 'path'
+  | 'port'
+  | 'sentinelPassword'
+  | 'sentinelUsername'
+  | 'sentinels'
+  | 'tls'
+  | 'username'
 
 /** Options of `redis()`: those of ioredis for the connection, and ours. */
-export interface RedisOptions extends Pick<DriverOptions, (typeof DRIVER_OPTIONS)[number]> {
+export interface RedisOptions extends Pick<DriverOptions, PassedOn> {
   /** `redis://[user:password@]host:port`, or `rediss://` for TLS. Default: `redis://localhost:6379`. */
   readonly url?: string | undefined
   /**
@@ -47,136 +58,121 @@ export interface RedisOptions extends Pick<DriverOptions, (typeof DRIVER_OPTIONS
   readonly durable?: RedisDurableOptions | undefined
 }
 
+/** The options of the driver: what it would take, and fail by later in words of its own, is refused. */
+const DRIVER = {
+  connectTimeout: { byDefault: 10_000, check: mustBeMilliseconds(1) },
+  connectionName: { check: mustBeText },
+  family: { check: mustBe('0, 4 or 6', (value) => [0, 4, 6].includes(value as number)) },
+  host: { check: mustBeText },
+  keepAlive: { check: mustBeMilliseconds(0) },
+  name: { check: mustBe('the name by which the sentinels know the master', isText) },
+  password: { check: mustBeSecret },
+  path: { check: mustBeText },
+  port: { check: mustBeWhole(1, 65_535) },
+  sentinelPassword: { check: mustBeSecret },
+  sentinelUsername: { check: mustBeText },
+  sentinels: { check: mustBe("a list such as [{ host: 'a', port: 26379 }]", isListOfSentinels) },
+  tls: { check: mustBe("an object of options of Node's tls.connect", (value) => Object(value) === value) },
+  username: { check: mustBeText }
+} as const satisfies OptionTable<Pick<DriverOptions, PassedOn>>
+
+/** All options. */
+export const REDIS_OPTIONS = {
+  url: {},
+  cluster: { check: mustBe("a list such as [{ host: 'a', port: 6379 }]", isListOfNodes) },
+  queue: QUEUE,
+  events: EVENTS,
+  inboxPrefix: { check: mustBe('a text of 1 to 64 letters, digits and _', isInboxPrefix) },
+  durable: {},
+  ...DRIVER
+} as const satisfies OptionTable<RedisOptions>
+
 /** What is checked of them. */
-export interface CheckedOptions {
-  readonly queue: string | undefined
-  readonly events: 'one' | 'all'
-  readonly inboxPrefix: string | undefined
+export interface CheckedOptions
+  extends Pick<
+    FromTable<RedisOptions, typeof REDIS_OPTIONS>,
+    'queue' | 'events' | 'inboxPrefix' | 'cluster'
+  > {
   readonly durable: DurableStorage
   readonly connection: DriverOptions
-  readonly cluster: RedisOptions['cluster']
   /** The server, for errors; without credentials. */
   readonly where: string
 }
 
 /** @throws {OptionError} an option is invalid */
 export function redisOptions(given: RedisOptions): CheckedOptions {
-  checkNames('options', given, [
-    'url',
-    'cluster',
-    'queue',
-    'events',
-    'inboxPrefix',
-    'durable',
-    ...DRIVER_OPTIONS
-  ])
-  const { url, cluster, queue, events = 'one', inboxPrefix, durable, ...driver } = given
-  if (queue !== undefined && !(typeof queue === 'string' && /^\S+$/.test(queue)))
-    throw OptionError.expected('options.queue', 'a text without blanks', queue)
-  if (events !== 'one' && events !== 'all')
-    throw OptionError.expected('options.events', "'one' or 'all'", events)
-  if (inboxPrefix !== undefined && !isInboxPrefix(inboxPrefix))
-    throw OptionError.expected('options.inboxPrefix', 'a text of 1 to 64 letters, digits and _', inboxPrefix)
-  checkDriver(driver)
-  const { host, port, path, sentinels, name } = driver
-  checkSentinels(given)
-  checkCluster(given)
-  if (port !== undefined && !(Number.isInteger(port) && port > 0 && port < 65_536))
-    throw OptionError.expected('options.port', 'a port', port)
-  const set = Object.fromEntries(Object.entries(driver).filter(([, value]) => value !== undefined))
-  const connection: DriverOptions = { connectTimeout: 10_000, ...readUrl(url), ...set }
-  const where =
-    cluster !== undefined
-      ? `the cluster of ${cluster.map((one) => `${one.host}:${one.port}`).join(', ')}`
-      : sentinels !== undefined
-        ? `the sentinels of '${name}' (${sentinels.map((one) => `${one.host ?? 'localhost'}:${one.port ?? 26_379}`).join(', ')})`
-        : (path ?? `${connection.host ?? host ?? 'localhost'}:${connection.port ?? port ?? 6379}`)
-  return { queue, events, inboxPrefix, durable: durableStorage(durable), connection, cluster, where }
-}
-
-const TEXTS = ['connectionName', 'host', 'password', 'path', 'username'] as const
-
-/** What the driver would take, and fail by later in words of its own. @throws {OptionError} an option is invalid */
-function checkDriver(given: DriverOptions): void {
-  for (const name of TEXTS)
-    if (given[name] !== undefined && (typeof given[name] !== 'string' || given[name] === ''))
-      throw OptionError.expected(`options.${name}`, 'a text', name === 'password' ? 'no text' : given[name])
-  const { tls, family, connectTimeout, keepAlive } = given
-  if (tls !== undefined && (typeof tls !== 'object' || tls === null))
-    throw OptionError.expected('options.tls', "an object of options of Node's tls.connect", tls)
-  if (family !== undefined && ![0, 4, 6].includes(family))
-    throw OptionError.expected('options.family', '0, 4 or 6', family)
-  if (connectTimeout !== undefined) milliseconds(1, 'options.connectTimeout', connectTimeout)
-  if (keepAlive !== undefined) milliseconds(0, 'options.keepAlive', keepAlive)
-}
-
-/** @throws {OptionError} they are not what they must be, or stand beside an address */
-function checkSentinels({ sentinels, name, url, host, port, path }: RedisOptions): void {
-  if (sentinels === undefined) {
-    if (name !== undefined)
-      throw new OptionError(
-        'options.name',
-        'options.name names a master of sentinels: give options.sentinels, too'
-      )
-    return
-  }
-  const isAddress = (one: unknown) => {
-    const { host: at = '', port: number = 1 } = Object(one) as { host?: unknown; port?: unknown }
-    return typeof at === 'string' && Number.isInteger(number)
-  }
-  if (!Array.isArray(sentinels) || sentinels.length === 0 || !sentinels.every(isAddress))
-    throw OptionError.expected('options.sentinels', "a list such as [{ host: 'a', port: 26379 }]", sentinels)
-  if (typeof name !== 'string' || name === '')
-    throw OptionError.expected('options.name', 'the name by which the sentinels know the master', name)
-  const beside = Object.entries({ url, host, port, path }).find(([, value]) => value !== undefined)
-  if (beside !== undefined)
+  const all = readTable('options', given, REDIS_OPTIONS)
+  const { url, cluster, queue, events, inboxPrefix, durable, ...driver } = all
+  if (driver.sentinels !== undefined) {
+    DRIVER.name.check('options.name', driver.name)
+    checkBeside(given, 'sentinels', 'is an address, and options.sentinels say where the master is')
+  } else if (driver.name !== undefined)
     throw new OptionError(
-      `options.${beside[0]}`,
-      `options.${beside[0]} is an address, and options.sentinels say where the master is: give one of them`
+      'options.name',
+      'options.name names a master of sentinels: give options.sentinels, too'
     )
+  if (cluster !== undefined)
+    checkBeside(given, 'cluster', 'stands beside options.cluster, which says where the servers are')
+  const connection: DriverOptions = { ...readUrl(url), ...withoutUndefined(driver) }
+  return {
+    queue,
+    events,
+    inboxPrefix,
+    durable: durableStorage(durable),
+    connection,
+    cluster,
+    where: whereOf(connection, cluster)
+  }
 }
 
-/** @throws {OptionError} they are not what they must be, or stand beside an address */
-function checkCluster(given: RedisOptions): void {
-  const { cluster } = given
-  if (cluster === undefined) return
-  const isAddress = (one: unknown) => {
-    const { host, port } = Object(one) as { host?: unknown; port?: unknown }
-    return typeof host === 'string' && host !== '' && Number.isInteger(port)
-  }
-  if (!Array.isArray(cluster) || cluster.length === 0 || !cluster.every(isAddress))
-    throw OptionError.expected('options.cluster', "a list such as [{ host: 'a', port: 6379 }]", cluster)
-  for (const name of ['url', 'host', 'port', 'path', 'sentinels'] as const)
-    if (given[name] !== undefined)
-      throw new OptionError(
-        `options.${name}`,
-        `options.${name} stands beside options.cluster, which says where the servers are: give one of them`
-      )
+function whereOf(
+  { sentinels, name, path, host = 'localhost', port = 6379 }: DriverOptions,
+  cluster: RedisOptions['cluster']
+): string {
+  if (cluster !== undefined)
+    return `the cluster of ${cluster.map((one) => `${one.host}:${one.port}`).join(', ')}`
+  if (sentinels === undefined) return path ?? `${host}:${port}`
+  const all = sentinels.map((one) => `${one.host ?? 'localhost'}:${one.port ?? 26_379}`)
+  return `the sentinels of '${name}' (${all.join(', ')})`
 }
+
+/** @throws {OptionError} an address stands beside what says where servers are */
+function checkBeside(given: RedisOptions, those: 'sentinels' | 'cluster', why: string): void {
+  for (const name of ['url', 'host', 'port', 'path', 'sentinels'] as const)
+    if (name !== those && given[name] !== undefined)
+      throw new OptionError(`options.${name}`, `options.${name} ${why}: give one of them`)
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== ''
+}
+
+function isListOfSentinels(value: unknown): boolean {
+  return isListOf(value, ({ host = '', port = 1 }) => typeof host === 'string' && Number.isInteger(port))
+}
+
+function isListOfNodes(value: unknown): boolean {
+  return isListOf(value, ({ host, port }) => isText(host) && Number.isInteger(port))
+}
+
+function isListOf(value: unknown, isOne: (one: { host?: unknown; port?: unknown }) => boolean): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => isOne(Object(one)))
+}
+
+const PORTS = { redis: 6379, rediss: 6379 } as const
 
 function readUrl(url: unknown): DriverOptions {
   if (url === undefined) return {}
   const wanted = "an address such as 'redis://localhost:6379'"
-  let read: URL
-  try {
-    if (typeof url !== 'string') throw new TypeError('no text')
-    read = new URL(url)
-  } catch {
-    throw OptionError.expected('options.url', wanted, typeof url === 'string' ? 'no address' : url)
-  }
-  const { protocol, hostname, port, username, password, pathname } = read
-  if ((protocol !== 'redis:' && protocol !== 'rediss:') || hostname === '')
-    throw OptionError.expected('options.url', wanted, protocol)
-  if (pathname.length > 1 && pathname !== '/0')
+  const { protocol, host, port, username, password, path } = readAddress('options.url', url, PORTS, wanted)
+  if (path !== '' && path !== '/0')
     throw new OptionError(
       'options.url',
-      `options.url names the database ${pathname}: channels have none; leave it out`
+      `options.url names the database ${path}: channels have none; leave it out`
     )
   return {
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: port === '' ? 6379 : Number(port),
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(password !== '' && { password: decodeURIComponent(password) }),
-    ...(protocol === 'rediss:' && { tls: {} })
+    host,
+    port,
+    ...withoutUndefined({ username, password, tls: protocol === 'rediss' ? {} : undefined })
   }
 }

@@ -2,7 +2,6 @@
  * Channels of Redis. Nest's are the patterns themselves, and `<pattern>.reply`; ours begin with `_elysia:`, so that
  * Nest's ends never see a word that is not theirs.
  */
-import { hasWildcards, OptionError } from '@elysia-microservices/transport/kit'
 
 /** What each of our channels begins with. */
 const OURS = '_elysia:'
@@ -95,40 +94,12 @@ export function globOf(pattern: string): string {
   return glob.startsWith('*') ? `[^_]${glob}` : glob
 }
 
-/**
- * The channel of a pattern.
- * @throws {OptionError} Redis has none for it
- */
-export function channelOf(route: string | undefined): string {
-  if (route === undefined)
-    throw new OptionError(
-      'pattern',
-      "Redis cannot carry a RegExp as a pattern; use '*' for one segment and '>' for the rest"
-    )
+/** Why Redis has no channel for a pattern; `undefined`: it has one. */
+export function whyNot(route: string): string | undefined {
   if (isOfSystem(route))
-    throw new OptionError(
-      'pattern',
-      `Redis cannot carry the pattern '${route}': channels that begin with '${OURS}' or end in '${REPLY}' carry answers; give it another name`
-    )
-  if (route.split('.').includes(''))
-    throw new OptionError(
-      'pattern',
-      `Redis cannot carry the pattern '${route}': a segment of it is empty; give each segment between dots a text`
-    )
-  return route
-}
-
-/**
- * The channel that a call goes to.
- * @throws {OptionError} Redis has none for it
- */
-export function channelOfCall(route: string): string {
-  if (hasWildcards(route))
-    throw new OptionError(
-      'pattern',
-      `Redis cannot carry the pattern '${route}': '*' and '>' stand for any segment, and a call goes to one channel; write the segments out`
-    )
-  return channelOf(route)
+    return `channels that begin with '${OURS}' or end in '${REPLY}' carry answers; give it another name`
+  if (route.split('.').includes('')) return 'a segment of it is empty; give each segment between dots a text'
+  return undefined
 }
 
 /** What a process says when it has come or goes: with which channels. */

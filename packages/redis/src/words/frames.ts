@@ -5,6 +5,7 @@
 import {
   type Carried,
   type CarriedHeaders,
+  joinedHeaders,
   jsonOf,
   textOf,
   type Words
@@ -48,8 +49,7 @@ export function readFrame(bytes: Buffer, prefix = ''): Carried {
 
 /** The JSON of headers; several values of a name with commas between. */
 export function headersToJson(headers: CarriedHeaders): string {
-  const plain = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')])
-  return JSON.stringify(Object.fromEntries(plain))
+  return JSON.stringify(joinedHeaders(headers))
 }
 
 /** Headers of JSON: texts by name. Whatever else stands there is left out. */

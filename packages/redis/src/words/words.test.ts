@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { textOf } from '@elysia-microservices/transport/engine'
+import { addressOfHandler, textOf } from '@elysia-microservices/transport/engine'
 import fc from 'fast-check'
 import {
   changeOf,
-  channelOf,
   globHears,
   globOf,
   inboxOf,
@@ -12,7 +11,8 @@ import {
   NEST_ANSWER,
   placeOf,
   readChange,
-  readPlace
+  readPlace,
+  whyNot
 } from './channels.ts'
 import { frameOf, nestEvent, nestRequest, readFrame, readNest } from './frames.ts'
 
@@ -143,6 +143,9 @@ describe('channels', () => {
     ['a..b', /a segment of it is empty/]
   ] as const)
     it(`are refused for ${route}`, () => {
-      assert.throws(() => channelOf(route), { name: 'OptionError', message })
+      assert.throws(() => addressOfHandler({ title: 'Redis', whyNot }, route), {
+        name: 'OptionError',
+        message
+      })
     })
 })

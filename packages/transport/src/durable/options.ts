@@ -1,6 +1,14 @@
 /** What a handler of durable events may want, whatever engine keeps them. */
 import { OptionError } from '../errors/index.ts'
-import { atLeast, checkNames, LONGEST_TIME, milliseconds } from '../options.ts'
+import {
+  LONGEST_TIME,
+  mustBe,
+  mustBeAtLeast,
+  mustBeBoolean,
+  mustBeMilliseconds,
+  type OptionTable,
+  readTable
+} from '../options.ts'
 
 /** How often, and after which pauses, a handler that has failed gets its event again. */
 export interface RetryOptions {
@@ -44,7 +52,27 @@ export interface DurableSettings {
   readonly start: DurableStart
 }
 
-const RETRY = { attempts: 5, delay: 1_000, factor: 2, maxDelay: 60_000 }
+const WHOLE = mustBe(
+  'a whole number, 1 or more',
+  (value) => Number.isSafeInteger(value) && Number(value) >= 1
+)
+
+/** How often, and after which pauses. */
+export const RETRY_OPTIONS = {
+  attempts: { byDefault: 5, check: WHOLE },
+  delay: { byDefault: 1_000, check: mustBeMilliseconds(0) },
+  factor: { byDefault: 2, check: mustBeAtLeast(1) },
+  maxDelay: { byDefault: 60_000, check: mustBeMilliseconds(0) }
+} as const satisfies OptionTable<RetryOptions>
+
+/** All of them. */
+export const DURABLE_OPTIONS = {
+  retry: {},
+  concurrency: { byDefault: 16, check: WHOLE },
+  ordered: { byDefault: false, check: mustBeBoolean },
+  group: { check: checkOwnGroup },
+  start: { byDefault: 'new', check: checkStart }
+} as const satisfies OptionTable<DurableOptions>
 
 /**
  * Fills in defaults; `true` stands for all of them.
@@ -52,30 +80,18 @@ const RETRY = { attempts: 5, delay: 1_000, factor: 2, maxDelay: 60_000 }
  * @throws {OptionError} an option is invalid
  */
 export function durableSettings(given: DurableOptions | true, path = 'options.durable'): DurableSettings {
-  const options: DurableOptions = given === true ? {} : given
-  checkNames(path, options, ['retry', 'concurrency', 'ordered', 'group', 'start'])
-  const { concurrency = 16, ordered = false, group, start = 'new', retry = {} } = options
-  checkNames(`${path}.retry`, retry, Object.keys(RETRY))
-  const set = Object.fromEntries(Object.entries(retry).filter(([, value]) => value !== undefined))
-  const filled = { ...RETRY, ...set }
-  whole(`${path}.retry.attempts`, filled.attempts)
-  milliseconds(0, `${path}.retry.delay`, filled.delay)
-  atLeast(1, `${path}.retry.factor`, filled.factor)
-  milliseconds(0, `${path}.retry.maxDelay`, filled.maxDelay)
-  whole(`${path}.concurrency`, concurrency)
-  if (typeof ordered !== 'boolean') throw OptionError.expected(`${path}.ordered`, 'a boolean', ordered)
-  if (group !== undefined) {
-    checkGroup(`${path}.group`, group)
-    // So is written what a service's name has and a group's must not.
-    if (group.includes('~')) throw OptionError.expected(`${path}.group`, "a text without '~'", group)
-  }
-  checkStart(`${path}.start`, start)
-  return { retry: filled, concurrency, ordered, group, start }
+  const options = readTable<DurableOptions, typeof DURABLE_OPTIONS>(
+    path,
+    given === true ? {} : given,
+    DURABLE_OPTIONS
+  )
+  return { ...options, retry: readTable(`${path}.retry`, options.retry, RETRY_OPTIONS) }
 }
 
-function whole(path: string, value: number): void {
-  if (!Number.isSafeInteger(value) || value < 1)
-    throw OptionError.expected(path, 'a whole number, 1 or more', value)
+/** `~` stands for what a service's name has and a group's must not. */
+function checkOwnGroup(path: string, group: unknown): void {
+  checkGroup(path, group)
+  if (group.includes('~')) throw OptionError.expected(path, "a text without '~'", group)
 }
 
 /** @throws {OptionError} no engine could have a group of that name */
@@ -88,7 +104,7 @@ export function checkGroup(path: string, group: unknown): asserts group is strin
     )
 }
 
-function checkStart(path: string, start: DurableStart): void {
+function checkStart(path: string, start: unknown): void {
   if (start === 'new' || start === 'all') return
   const { since, after, ...others } = Object(start) as { since?: unknown; after?: unknown }
   const isSince = since instanceof Date && !Number.isNaN(since.getTime()) && after === undefined

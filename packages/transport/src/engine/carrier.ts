@@ -52,11 +52,6 @@ export interface Carrier {
   /** Whether answers may be published to an address: it is an inbox, and nothing else on the engine. */
   isInbox(address: string): boolean
   /**
-   * Where services answer the requests for a route.
-   * @throws {OptionError} the engine has no address for it
-   */
-  addressOf(route: string): string
-  /**
    * Publishes to an address.
    * @param reply where the answer is wanted
    * @param expires milliseconds after which nobody waits for it: an engine that keeps what nobody takes may drop it then
@@ -131,14 +126,14 @@ export interface Engine<Connection extends Carrier = Carrier> {
    */
   open(listener: CarrierListener): Promise<Connection>
   /**
-   * The address a handler's pattern is subscribed by, wildcards included.
-   * @throws {OptionError} the engine has none
+   * Why it has no address for a pattern, in words, and what to do: "it has a blank; write '-' or '_' in its place".
+   * `undefined`: it has one, the pattern itself. Wildcards are allowed here; who calls may have none.
    */
-  subjectOf(route: string | undefined): string
+  whyNot(route: string): string | undefined
   /** Data with headers of its own, known by the class of the engine's Nest record. */
   recordOf?(value: unknown): DataRecord | undefined
-  /** Looks at the headers of a call or event before it is sent. @throws {OptionError} the engine would change one, or act by it */
-  checkHeaders?(headers: CarriedHeaders): void
+  /** Why a header cannot be sent, because the engine would change it, or act by it: "has a blank". `undefined`: it can. */
+  whyNoHeader?(name: string, value: string | readonly string[]): string | undefined
   /** The error that a service of another system has answered with; `undefined`: it is none. */
   foreignError?(message: Carried): Error | undefined
   /** Headers that tell callers of other systems of an error. */

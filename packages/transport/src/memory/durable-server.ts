@@ -1,6 +1,6 @@
 /** Durable handlers of a service on `memory()`. */
 import type { Dispatcher } from '../dispatcher.ts'
-import { ageOf } from '../durable/clock.ts'
+import { deliveryOf } from '../durable/delivery.ts'
 import { groupOf } from '../durable/options.ts'
 import { type DurableFigures, type DurableRoute, durableRoutes, viaOf } from '../durable/published.ts'
 import { DurableWorker } from '../durable/worker.ts'
@@ -106,7 +106,6 @@ export class MemoryConsumer implements GroupMember {
   #run(event: GroupEvent): void | Promise<void> {
     const { stored, attempt, key, id } = event
     const { pattern, route, headers, data } = stored.message
-    const now = this.#hub.store.clock.now()
     return this.#dispatcher.event(
       new IncomingMessage({
         transport: 'memory',
@@ -116,16 +115,11 @@ export class MemoryConsumer implements GroupMember {
         data: decode(this.#hub.openCodec(), data as Uint8Array),
         metadata: headers,
         via: viaOf(this.#route.route, this.#route.durable.group),
-        delivery: {
-          id,
-          group: this.#group.name,
-          attempt,
-          redelivered: attempt > 1,
-          key,
-          publishedAt: new Date(stored.publishedAt),
-          age: ageOf(stored.publishedAt, now),
-          position: String(stored.position)
-        }
+        delivery: deliveryOf(
+          { id, key, attempt, publishedAt: stored.publishedAt, position: String(stored.position) },
+          this.#group.name,
+          this.#hub.store.clock.now()
+        )
       })
     )
   }

@@ -6,7 +6,7 @@ import { codecsInWords, hasCodec, mimeTypeOfCodec } from '../codec/codecs.ts'
 import { type Clock, systemClock } from '../durable/clock.ts'
 import { OptionError } from '../errors/index.ts'
 import { withDefaults } from '../options.ts'
-import type { Traits, Transport } from '../transport.ts'
+import { STORES_EVERYTHING, type Traits, type Transport } from '../transport.ts'
 import { MemoryClient } from './client.ts'
 import { MemoryHub } from './hub.ts'
 import { MemoryServer } from './server.ts'
@@ -28,14 +28,7 @@ const TRAITS: Traits = {
   shares: 'engine',
   headers: true,
   channels: true,
-  stores: {
-    once: true,
-    positions: true,
-    delays: true,
-    wildcards: true,
-    browses: true,
-    start: ['new', 'all', 'since', 'after']
-  }
+  stores: STORES_EVERYTHING
 }
 
 /**

@@ -6,8 +6,9 @@ import { ConnectionError, PatternNotFoundError, PayloadTooLargeError } from '../
 import { routeOf } from '../../pattern.ts'
 import type { ClientContext } from '../../transport.ts'
 import { errorToText } from '../../wire-error.ts'
+import { addressOfCall } from '../address.ts'
 import type { Engine } from '../carrier.ts'
-import type { PartedCarrier } from '../parts.ts'
+import type { PartedCarrier } from '../parts/parts.ts'
 import { newSecret } from '../secret.ts'
 import {
   ALL_WINDOWS,
@@ -209,7 +210,7 @@ export class CallSender {
     const { kind, sequence, secret, pattern } = call
     this.#carrier.publish(
       this.#carrier.everyone,
-      this.#carrier.addressOf(routeOf(pattern)),
+      addressOfCall(this.#engine, routeOf(pattern)),
       this.#inbox + replyHead(kind, sequence, secret)
     )
   }
@@ -236,7 +237,7 @@ export class CallSender {
   /** The server does not let this client publish to an address. */
   refused(address: string, calls: readonly PendingCall[], error: Error): void {
     for (const call of calls) {
-      const own = this.#carrier.addressOf(routeOf(call.pattern))
+      const own = addressOfCall(this.#engine, routeOf(call.pattern))
       if (own === address) this.#calls.fail(call, error)
       else if (call.batch !== 0 && this.#carrier.togetherAt(own) === address) this.#sendAlone(call)
     }

@@ -9,7 +9,7 @@ import { ConnectionError, forOneMore, OptionError } from '../../errors/index.ts'
 import { Notices } from '../../notices.ts'
 import type { ClientContext, ClientTransport } from '../../transport.ts'
 import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
-import type { ClientStore } from '../durable/client-store.ts'
+import type { ClientStore, ClientStoreInit } from '../durable/client-store.ts'
 import { CallWriter, type OutgoingCall } from './outgoing-call.ts'
 import { Requester } from './requester.ts'
 
@@ -17,10 +17,8 @@ import { Requester } from './requester.ts'
 export interface DialogueClientInit<Connection extends Carrier> {
   readonly engine: Engine<Connection>
   readonly context: ClientContext
-  /** The address of a route, also before there is a connection. @throws {OptionError} there is none */
-  addressOf(route: string): string
-  /** Publishes stored events. Default: the engine stores none. @param connect gives the connection */
-  store?(connect: () => Promise<Connection>): ClientStore<Connection>
+  /** Publishes stored events. Default: the engine stores none. */
+  readonly store?: ((init: ClientStoreInit<Connection>) => ClientStore<Connection>) | undefined
 }
 
 /** One connection of a client, and what speaks over it. */
@@ -47,14 +45,14 @@ export class DialogueClient<Connection extends Carrier>
   #connected: Connected<Connection> | undefined
   #connecting: Promise<void> | undefined
 
-  constructor({ engine, context, addressOf, store }: DialogueClientInit<Connection>) {
+  constructor({ engine, context, store }: DialogueClientInit<Connection>) {
     super((call) => this.#calls.start(call), context.timeout)
     this.name = engine.name
     this.#engine = engine
     this.#context = context
     this.#notices = new Notices(context.logger, 'disconnected', true)
-    this.#writer = new CallWriter(engine, addressOf)
-    this.durable = store?.(() => this.#connection())
+    this.#writer = new CallWriter(engine)
+    this.durable = store?.({ engine, context, connect: () => this.#connection() })
     this.#calls = new OpenCalls({
       sender: this,
       timeout: context.timeout,

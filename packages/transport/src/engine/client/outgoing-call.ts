@@ -6,7 +6,9 @@ import type { Headers } from '../../headers.ts'
 import { requestHead, requestPacket, toJson } from '../../nest/packet.ts'
 import { routeOf } from '../../pattern.ts'
 import { isStream } from '../../stream.ts'
-import type { CarriedHeaders, Carrier, Engine } from '../carrier.ts'
+import { addressOfCall } from '../address.ts'
+import type { CarriedHeaders, Engine } from '../carrier.ts'
+import { checkHeaders } from '../headers.ts'
 
 /** What is sent. */
 export interface OutgoingCall {
@@ -23,6 +25,11 @@ export interface OutgoingCall {
 /** Addresses and heads of packets by pattern; bounded, because patterns may be made at run time. */
 const MAX_REMEMBERED = 1024
 
+/** A call, or an event that is to be stored, as far as it is written here. */
+type Writable = Pick<PendingCall, 'kind' | 'pattern' | 'data'> & {
+  readonly options?: { readonly headers?: Headers | undefined } | undefined
+}
+
 interface Place {
   readonly address: string
   readonly head: string
@@ -31,21 +38,19 @@ interface Place {
 /** Writes calls for one engine. */
 export class CallWriter {
   readonly #engine: Engine
-  readonly #addressOf: Carrier['addressOf']
   readonly #remembered = new Map<string | number, Place>()
 
-  constructor(engine: Engine, addressOf: Carrier['addressOf']) {
+  constructor(engine: Engine) {
     this.#engine = engine
-    this.#addressOf = addressOf
   }
 
   /** @throws {OptionError} the engine, or JSON, cannot carry a part of it */
-  write(call: PendingCall): OutgoingCall {
+  write(call: Writable): OutgoingCall {
     const { address, head } = this.#placeOf(call)
     const record = this.#engine.recordOf?.(call.data)
     const data = record === undefined ? call.data : record.data
     const headers = mergedHeaders(record?.headers, call.options?.headers)
-    if (headers !== undefined) this.#engine.checkHeaders?.(headers)
+    if (headers !== undefined) checkHeaders(this.#engine, headers)
     const input = typeof data === 'object' && data !== null && isStream(data) ? data : undefined
     if (input !== undefined && call.kind === 'event')
       throw new OptionError(
@@ -56,7 +61,7 @@ export class CallWriter {
     return { address, headers, head, json, input }
   }
 
-  #placeOf({ pattern }: PendingCall): Place {
+  #placeOf({ pattern }: Writable): Place {
     if (typeof pattern === 'object') return this.#newPlace(pattern)
     const known = this.#remembered.get(pattern)
     if (known !== undefined) return known
@@ -67,7 +72,7 @@ export class CallWriter {
   }
 
   #newPlace(pattern: PendingCall['pattern']): Place {
-    return { address: this.#addressOf(routeOf(pattern)), head: requestHead(pattern) }
+    return { address: addressOfCall(this.#engine, routeOf(pattern)), head: requestHead(pattern) }
   }
 }
 

@@ -7,9 +7,11 @@ import {
   type Published,
   type PublishOptions
 } from '../../durable/published.ts'
-import { unsendable } from '../../errors/index.ts'
+import { OptionError, unsendable } from '../../errors/index.ts'
 import { nameOf, type Pattern } from '../../pattern.ts'
 import type { ClientContext } from '../../transport.ts'
+import type { CarriedHeaders, Carrier, Engine } from '../carrier.ts'
+import { CallWriter, eventOf } from '../client/outgoing-call.ts'
 import { newSecret } from '../secret.ts'
 import { type OutgoingEvent, Publisher, type PublisherOptions } from './publisher.ts'
 
@@ -25,29 +27,53 @@ export interface ClientStore<Connection> extends DurableCaller {
   close(error: Error, unsent: Error): void
 }
 
+/** What a store is told of its client. */
+export interface ClientStoreInit<Connection extends Carrier> {
+  readonly engine: Engine<Connection>
+  readonly context: ClientContext
+  /** Gives the connection; makes it if there is none. */
+  connect(): Promise<Connection>
+}
+
 /** What is the same of every event, whatever its engine. */
-export type EventHead = Omit<OutgoingEvent, 'address' | 'size'>
+export type EventHead = Omit<OutgoingEvent, 'size'>
+
+/** What an event carries. */
+export interface EventContent {
+  /** Its data; `undefined` if there are none. */
+  readonly json: string | undefined
+  /** Its packet with them, as Nest's clients write it. */
+  readonly packet: string
+  readonly key: string | undefined
+  readonly headers: CarriedHeaders | undefined
+}
+
+/** The error of a group that does not exist. @param where such as 'on this NATS server' */
+export function unknownGroup(group: string, where: string): OptionError {
+  return new OptionError('group', `There is no group '${group}' ${where}: it begins with its first service`)
+}
 
 /** Publishes over whatever connection the client has. Engines say how an event looks, and look after dead letters. */
-export abstract class PublishingStore<Connection, Event extends OutgoingEvent>
+export abstract class PublishingStore<Connection extends Carrier, Event extends OutgoingEvent>
   implements ClientStore<Connection>
 {
   protected readonly context: ClientContext
   protected readonly publisher: Publisher<Event>
   /** Gives the connection; makes it if there is none. */
   protected readonly connect: () => Promise<Connection>
+  readonly #writer: CallWriter
   /** What the ids of our own begin with. */
   readonly #ids = `${newSecret()}${newSecret()}-`
   #nextId = 0
 
   protected constructor(
-    context: ClientContext,
-    connect: () => Promise<Connection>,
-    publisher: PublisherOptions
+    { engine, context, connect }: ClientStoreInit<Connection>,
+    publisher: Omit<PublisherOptions, 'title'>
   ) {
     this.context = context
     this.connect = connect
-    this.publisher = new Publisher(publisher)
+    this.publisher = new Publisher({ title: engine.title, ...publisher })
+    this.#writer = new CallWriter(engine)
   }
 
   abstract attach(connection: Connection): void
@@ -55,12 +81,7 @@ export abstract class PublishingStore<Connection, Event extends OutgoingEvent>
   abstract pauseGroup(group: string, isPaused: boolean): Promise<void>
 
   /** An event as the engine stores it. @throws {OptionError} it cannot be stored so */
-  protected abstract outgoing(
-    head: EventHead,
-    pattern: Pattern,
-    data: unknown,
-    options: PublishOptions
-  ): Event
+  protected abstract outgoing(head: EventHead, content: EventContent): Event
 
   publish(pattern: Pattern, data: unknown, given: PublishOptions = {}): Promise<Published> {
     let event: Event
@@ -77,11 +98,14 @@ export abstract class PublishingStore<Connection, Event extends OutgoingEvent>
   }
 
   #outgoing(pattern: Pattern, data: unknown, options: PublishOptions): Event {
-    const { id = this.#newId(), timeout = this.context.timeout, signal } = options
+    const { id = this.#newId(), timeout = this.context.timeout, signal, key } = options
     try {
+      const { address, head, json, headers } = this.#writer.write({ kind: 'event', pattern, data, options })
       const isOwnId = options.id === undefined
-      const head = { pattern: nameOf(pattern), id, isOwnId, timeout, signal: signal ?? undefined }
-      return this.outgoing(head, pattern, data, options)
+      return this.outgoing(
+        { pattern: nameOf(pattern), address, id, isOwnId, timeout, signal: signal ?? undefined },
+        { json, packet: eventOf(head, json), key, headers }
+      )
     } catch (error) {
       throw unsendable(error)
     }

@@ -1,9 +1,12 @@
 /** The durable handlers of a service over an engine that stores, over one connection after the other. */
 import type { Dispatcher } from '../../dispatcher.ts'
 import { groupOf } from '../../durable/options.ts'
-import { type DurableFigures, type DurableRoute, durableRoutes } from '../../durable/published.ts'
+import { type DurableFigures, type DurableRoute, durableRoutes, viaOf } from '../../durable/published.ts'
+import type { DurableWorker, HeldEvent } from '../../durable/worker.ts'
 import { ConnectionError } from '../../errors/index.ts'
+import type { Logger } from '../../logger.ts'
 import type { ServerContext } from '../../transport.ts'
+import { addressOfHandler } from '../address.ts'
 import type { Carrier, Engine } from '../carrier.ts'
 
 /** One durable handler of a service in one process. */
@@ -25,12 +28,43 @@ export interface Consumer<Connection> {
   cut(): void
 }
 
+/** What a consumer is told of its handler. */
+export interface ConsumerInit {
+  readonly dispatcher: Dispatcher
+  readonly route: DurableRoute
+  /** The address of its pattern. */
+  readonly pattern: string
+  readonly group: string
+  /** Which handlers its messages are for. */
+  readonly via: string
+  readonly logger: Logger
+}
+
+/** Figures of a consumer: what its worker has counted, and the rest as it knows it from the engine. */
+export function figuresOf(
+  { pattern, group, route }: ConsumerInit,
+  { retries, deadLetters }: DurableWorker<HeldEvent>['figures'],
+  {
+    redeliveries,
+    unavailable,
+    ...said
+  }: Pick<DurableFigures, 'lag' | 'redeliveries' | 'isPaused' | 'unavailable'>
+): DurableFigures {
+  return {
+    pattern,
+    group,
+    deadLetters,
+    // In order it is retried in its place, and the engine delivers nothing again.
+    redeliveries: redeliveries + (route.durable.ordered ? retries : 0),
+    ...said,
+    ...(unavailable !== undefined && { unavailable })
+  }
+}
+
 /** What an engine that stores gives to a server. */
 export interface ServerStore<Connection> {
-  /** The group of a service without a name for its durable handlers; see `groupOf`. */
-  readonly service: string | undefined
   /** @throws {OptionError} the pattern cannot be stored */
-  consumer(route: DurableRoute, address: string, group: string): Consumer<Connection>
+  consumer(init: ConsumerInit): Consumer<Connection>
   /** A new connection, before the consumers start with it; also for further attempts with the same. */
   attach(connection: Connection): Promise<void>
   /** The server is there again. */
@@ -51,19 +85,26 @@ export class DurableServer<Connection extends Carrier> {
   readonly #context: ServerContext
   readonly #consumers: readonly Consumer<Connection>[]
 
-  /** @throws {OptionError} a pattern cannot be stored, or has no group */
+  /**
+   * @param service the group of handlers that name none; see `groupOf`
+   * @throws {OptionError} a pattern cannot be stored, or has no group
+   */
   constructor(
     store: ServerStore<Connection>,
     dispatcher: Dispatcher,
     engine: Engine<Connection>,
-    context: ServerContext
+    context: ServerContext,
+    service: string | undefined
   ) {
     this.#store = store
     this.#engine = engine
     this.#context = context
+    const { logger } = context
     this.#consumers = durableRoutes(dispatcher).map((route) => {
-      const address = engine.subjectOf(route.route)
-      return store.consumer(route, address, groupOf(route.durable, store.service, address))
+      const pattern = addressOfHandler(engine, route.route)
+      const group = groupOf(route.durable, service, pattern)
+      const via = viaOf(route.route, route.durable.group)
+      return store.consumer({ dispatcher, route, pattern, group, via, logger })
     })
   }
 

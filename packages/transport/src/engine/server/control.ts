@@ -1,7 +1,7 @@
 /** The control addresses of one service: where callers say what concerns a call that lasts. */
 import type { Logger } from '../../logger.ts'
 import type { Carried } from '../carrier.ts'
-import type { PartedCarrier } from '../parts.ts'
+import type { PartedCarrier } from '../parts/parts.ts'
 import { repeat } from '../repeat.ts'
 import { newSecret, SECRET_LENGTH } from '../secret.ts'
 import { HEARTBEAT, LOST_AFTER, letterAt, numberIn, Said, Told } from '../words.ts'

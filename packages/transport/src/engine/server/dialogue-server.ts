@@ -4,10 +4,11 @@ import type { Dispatcher, Route } from '../../dispatcher.ts'
 import { quietLog, shown } from '../../quiet-log.ts'
 import { endedWithin } from '../../running-messages.ts'
 import type { Gauge, ServerContext, ServerTransport, StopOptions, TransportStats } from '../../transport.ts'
+import { addressOfHandler } from '../address.ts'
 import { AnswersOfTurn } from '../batches.ts'
 import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
 import { DurableServer, type ServerStore } from '../durable/durable-server.ts'
-import { inParts, type PartedCarrier } from '../parts.ts'
+import { inParts, type PartedCarrier } from '../parts/parts.ts'
 import { Callers } from './callers.ts'
 import { Control } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
@@ -36,8 +37,10 @@ export interface DialogueServerInit<Connection extends Carrier> {
   readonly context: ServerContext
   /** The queue for each kind of handlers: who of several processes gets a message. `undefined`: all of them. */
   readonly queues: Readonly<Record<Route['kind'], string | undefined>>
+  /** The group of a service for its durable handlers; see `groupOf`. */
+  readonly service?: string | undefined
   /** Takes stored events. Default: the engine stores none. */
-  store?(dispatcher: Dispatcher): ServerStore<Connection>
+  readonly store?: ((context: ServerContext) => ServerStore<Connection>) | undefined
 }
 
 interface Listening extends OpenConnection {
@@ -62,9 +65,11 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
   }
 
   async start(dispatcher: Dispatcher): Promise<void> {
-    const { engine, context, store } = this.#init
+    const { engine, context } = this.#init
     const responder = new Responder(engine, dispatcher, context.logger)
-    if (store !== undefined) this.#durable = new DurableServer(store(dispatcher), dispatcher, engine, context)
+    const store = this.#init.store?.(context)
+    if (store !== undefined)
+      this.#durable = new DurableServer(store, dispatcher, engine, context, this.#init.service)
     try {
       this.#listening = await this.#listen(dispatcher, responder)
     } catch (error) {
@@ -125,7 +130,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     const { logger } = context
     const subjects = new Subjects(
       plainRoutes(dispatcher),
-      (route) => engine.subjectOf(route),
+      (route) => addressOfHandler(engine, route),
       queues,
       engine.wildcards
     )

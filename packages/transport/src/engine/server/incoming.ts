@@ -1,10 +1,10 @@
 /** From a message of an engine to one of our messages. */
 import { VIA_PLAIN } from '../../durable/published.ts'
-import { IncomingMessage, type Sources } from '../../message.ts'
+import { IncomingMessage, type IncomingMessageInit, type Sources } from '../../message.ts'
 import type { NestPacket } from '../../nest/packet.ts'
 import { routeOfValue } from '../../pattern.ts'
-import type { Carried } from '../carrier.ts'
-import type { ReplyToken } from '../words.ts'
+import type { Carried, Words } from '../carrier.ts'
+import { jsonOf, type ReplyToken, textOf } from '../words.ts'
 import type { Subject } from './subjects.ts'
 
 /** Where a request came from, and when. */
@@ -35,6 +35,47 @@ export function envelopeOf(body: unknown): NestPacket | undefined {
 export function patternOf(pattern: unknown, address: string): string {
   if (pattern === address || typeof pattern !== 'object' || routeOfValue(pattern) !== address) return address
   return JSON.stringify(pattern)
+}
+
+/**
+ * What an event's body says: its data, and the pattern as its sender wrote it, if it is a packet.
+ * @throws {SyntaxError} it is not JSON
+ */
+export function contentOf(body: Words): Pick<NestPacket, 'data' | 'pattern'> {
+  if (body.length === 0) return { data: undefined }
+  const data = jsonOf(textOf(body))
+  return envelopeOf(data) ?? { data }
+}
+
+/** The same of a body that may be anything: what is not JSON is text. */
+export function readableContentOf(body: Words): ReturnType<typeof contentOf> {
+  try {
+    return contentOf(body)
+  } catch {
+    return { data: textOf(body) }
+  }
+}
+
+/**
+ * The message of a stored event for the dispatcher.
+ * @param said what it says besides
+ * @throws {SyntaxError} its body is not JSON
+ */
+export function storedMessage(
+  transport: string,
+  address: string,
+  body: Words,
+  said: Pick<IncomingMessageInit, 'metadata' | 'delivery' | 'stored' | 'via'>
+): IncomingMessage {
+  const { data, pattern } = contentOf(body)
+  return new IncomingMessage({
+    ...said,
+    transport,
+    kind: 'event',
+    pattern: patternOf(pattern, address),
+    route: address,
+    data
+  })
 }
 
 /** The message for the dispatcher. What counts is the address; the packet says how the caller has written it. */

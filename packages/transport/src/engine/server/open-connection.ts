@@ -2,7 +2,7 @@
 import type { Logger } from '../../logger.ts'
 import type { AnswersOfTurn } from '../batches.ts'
 import type { Engine } from '../carrier.ts'
-import type { PartedCarrier } from '../parts.ts'
+import type { PartedCarrier } from '../parts/parts.ts'
 import type { Callers } from './callers.ts'
 import type { Control } from './control.ts'
 import type { Subjects } from './subjects.ts'

@@ -45,8 +45,7 @@ export class Ends {
   client(context: Partial<ClientContext> = {}): DialogueClient<TestCarrier> {
     const client = new DialogueClient({
       engine: this.engine,
-      context: { logger: this.logger, timeout: 5_000, tellTimeout: false, dispatcher: undefined, ...context },
-      addressOf: (route) => route
+      context: { logger: this.logger, timeout: 5_000, tellTimeout: false, dispatcher: undefined, ...context }
     })
     this.#clients.push(client)
     return client

@@ -5,6 +5,7 @@
 import type { Headers } from '../../headers.ts'
 import { routeMatches } from '../../wildcards.ts'
 import type { Carried, CarriedHeaders, Carrier, CarrierListener, Engine, Sender, Words } from '../carrier.ts'
+import { joinedHeaders } from '../headers.ts'
 import { HeldMessages } from '../held-messages.ts'
 import { newSecret } from '../secret.ts'
 import type { Subject } from '../server/subjects.ts'
@@ -186,17 +187,12 @@ export class TestCarrier implements Carrier {
     return this.#hub.options.together === false ? undefined : TOGETHER + address
   }
 
-  addressOf(route: string): string {
-    return route
-  }
-
   publish(address: string, words: Words, reply = '', headers?: CarriedHeaders): void {
     const size = typeof words === 'string' ? bytesOf(words).length : words.length
     if (size > this.maxPayload) throw new Error(`${size} bytes are more than a message may have`)
     if (!this.isConnected)
       return this.#held.hold(address, size, () => this.publish(address, words, reply, headers))
-    const plain = headers && Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')])
-    this.#hub.publish(this, address, words, reply, plain && Object.fromEntries(plain))
+    this.#hub.publish(this, address, words, reply, headers && joinedHeaders(headers))
   }
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
@@ -302,7 +298,5 @@ export class TestEngine implements Engine<TestCarrier> {
     return new TestCarrier(this.#hub, listener)
   }
 
-  subjectOf(route: string | undefined): string {
-    return route ?? '>'
-  }
+  whyNot(): undefined {}
 }

@@ -1,0 +1,22 @@
+/** Why a connection cannot be made. */
+import { unreachable } from '@elysia-microservices/transport/engine'
+import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+
+/** MQTT 5's reasons, and what an older server says. */
+const REFUSED = new Set<unknown>([4, 5, 134, 135])
+const OTHER_VERSION = new Set<unknown>([1, 132])
+
+/** What the driver says, in words that say what to do. @param where without credentials */
+export function connectFailure(where: string, cause: Error & { code?: unknown }): Error {
+  if (REFUSED.has(cause.code))
+    return new UnauthenticatedError(
+      `MQTT at ${where} does not accept the credentials (${cause.message}); check username and password`
+    )
+  if (OTHER_VERSION.has(cause.code))
+    return new ConnectionError(
+      `MQTT at ${where} does not speak MQTT 5 (${cause.message}); use mosquitto 2, EMQX 5 or HiveMQ 4, or later ones`,
+      false,
+      cause
+    )
+  return unreachable('MQTT', where, cause, 'start mosquitto there, or check options.url')
+}

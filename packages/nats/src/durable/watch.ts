@@ -1,0 +1,86 @@
+/** What the server says of a group, looked at now and then: how much there is to do, where it stands, whether it is paused. */
+import type { ConsumerInfo } from '@nats-io/jetstream'
+import type { NatsConnection } from '../connection/nats-connection.ts'
+import type { GroupInfo } from './early.ts'
+import type { Group, Groups, Standpoint, Subscription } from './groups.ts'
+import { isMissing, isOff } from './jetstream-errors.ts'
+
+/** Under load it is looked sooner, after so many events and milliseconds: what was done since may run again with a new consumer. */
+const SOON = { events: 250, milliseconds: 100 }
+
+/** Watches the group of one handler. */
+export class GroupWatch {
+  readonly #gone: (why: string) => void
+  #connection: NatsConnection | undefined
+  #groups: Groups | undefined
+  /** Its consumer; `undefined` before it is made. */
+  main: Subscription | undefined
+  standpoint: Standpoint | undefined
+  /** Events that are stored and not done; `undefined`: not known yet. */
+  lag: number | undefined
+  isPaused = false
+  /** Events done since the last look, and when it was. */
+  #sinceLook = 0
+  #lookedAt = 0
+
+  /** @param gone is told that the consumer, its stream, or all streams are gone, and why */
+  constructor(gone: (why: string) => void) {
+    this.#gone = gone
+  }
+
+  /** The group is there. */
+  join(connection: NatsConnection, groups: Groups, { main, standpoint }: Group): void {
+    this.#connection = connection
+    this.#groups = groups
+    this.main = main
+    this.standpoint = standpoint
+  }
+
+  /** An event is done. */
+  done(): void {
+    if (++this.#sinceLook >= SOON.events && performance.now() - this.#lookedAt >= SOON.milliseconds)
+      void this.look()
+  }
+
+  async look(): Promise<void> {
+    const { main, standpoint } = this
+    this.#sinceLook = 0
+    this.#lookedAt = performance.now()
+    if (main === undefined || standpoint === undefined) return
+    const info = await this.infoOf(main)
+    if (info === undefined || standpoint !== this.standpoint) return
+    if (info.created !== standpoint.consumerMadeAt) return this.#gone('another one has its name')
+    this.lag = info.num_pending + info.num_ack_pending
+    this.isPaused = info.paused === true
+    const done = Math.max(standpoint.done, info.ack_floor.stream_seq)
+    const pausedUntil = this.isPaused ? info.config.pause_until : undefined
+    this.standpoint = { ...standpoint, done, pausedUntil }
+  }
+
+  /** What the server says of a consumer; `undefined` if it says nothing. Without it, it is created again. */
+  async infoOf(subscription: Subscription): Promise<ConsumerInfo | undefined> {
+    const { standpoint } = this
+    if (this.#connection?.isConnected !== true) return undefined
+    try {
+      return await this.#groups?.info(subscription)
+    } catch (error) {
+      // The figures stay as they were.
+      const isGone = isMissing(error) || isOff(error)
+      const why = isOff(error) ? 'JetStream is off, or not ready' : (error as Error).message
+      if (isGone && standpoint === this.standpoint) this.#gone(why)
+      return undefined
+    }
+  }
+
+  /** What the server says of the group's consumer. @throws what it says if it does not answer */
+  async ask(): Promise<GroupInfo | undefined> {
+    return this.main && (await this.#groups?.info(this.main))
+  }
+
+  /** Lets the server serve another process at once, if this one is served: it would wait for us until the time of the pin is over. */
+  async unpin(pin: string | undefined): Promise<void> {
+    if (pin === undefined || this.main === undefined || this.#connection?.isConnected !== true) return
+    const info = await this.ask()
+    if (info?.priority_groups?.[0]?.pinned_client_id === pin) await this.#groups?.unpin(this.main)
+  }
+}

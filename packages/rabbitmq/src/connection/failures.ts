@@ -1,0 +1,19 @@
+/** Why a connection cannot be made. */
+import { unreachable } from '@elysia-microservices/transport/engine'
+import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+
+/** What the driver says, in words that say what to do. @param where without credentials */
+export function connectFailure(where: string, cause: Error): Error {
+  if (/ACCESS.REFUSED/.test(cause.message))
+    return new UnauthenticatedError(
+      `RabbitMQ at ${where} does not accept the credentials (${cause.message}); check user and password in options.urls. The user guest may only connect from the server's own machine`
+    )
+  // That is how the driver says it.
+  if (/NOT.ALLOWED|Expected ConnectionOpenOk/.test(cause.message))
+    return new ConnectionError(
+      `RabbitMQ at ${where} does not let this user into the virtual host (${cause.message}); make it by 'rabbitmqctl add_vhost', and give the user its permissions`,
+      false,
+      cause
+    )
+  return unreachable('RabbitMQ', where, cause, 'start rabbitmq-server there, or check options.urls')
+}

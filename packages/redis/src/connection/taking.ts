@@ -1,0 +1,111 @@
+/** What a service takes over one connection: what our clients send to this process, and what Nest's send to all. */
+import { type Carried, newSecret, type Subject, textOf } from '@elysia-microservices/transport/engine'
+import { hasWildcards, routeMatches } from '@elysia-microservices/transport/kit'
+import { answersOf, globOf, NEST_ANSWER, placeOf } from '../words/channels.ts'
+import { readFrame, readNest } from '../words/frames.ts'
+import type { Link } from './link.ts'
+
+/** The subjects of a service. */
+export class Taking {
+  readonly #link: Link
+  /** Names this process to callers. */
+  readonly #id = newSecret()
+  /** Subjects by our channel, by Nest's, and by glob. */
+  readonly #taken = new Map<string, Subject>()
+  readonly #exact = new Map<string, Subject[]>()
+  readonly #wild = new Map<string, Subject[]>()
+  #receive: (subject: Subject, message: Carried) => void = () => {}
+  /** Durable handlers hear what Nest's clients send, too. */
+  #besides: { readonly pattern: string; readonly receive: (channel: string, text: string) => void }[] = []
+
+  constructor(link: Link) {
+    this.#link = link
+  }
+
+  /** Our channels, of which callers are told. */
+  get channels(): readonly string[] {
+    return [...this.#taken.keys()]
+  }
+
+  /** Subscribes. @throws what the server says if it does not allow it */
+  async start(
+    subjects: readonly Subject[],
+    receive: (subject: Subject, message: Carried) => void
+  ): Promise<void> {
+    this.#receive = receive
+    const wanted: Promise<void>[] = []
+    for (const subject of subjects) {
+      const { channel } = placeOf(subject.address, subject.queue, this.#id, subject.answers)
+      const nests = subject.isExact ? subject.address : globOf(subject.address)
+      const all = subject.isExact ? this.#exact : this.#wild
+      this.#taken.set(channel, subject)
+      all.set(nests, [...(all.get(nests) ?? []), subject])
+      wanted.push(this.#link.subscribe(channel), this.#link.subscribe(nests, !subject.isExact))
+    }
+    await Promise.all(wanted)
+  }
+
+  /**
+   * Receives what Nest's clients send to a pattern, besides handlers that are not durable.
+   * @throws what the server says if it does not allow it
+   */
+  async hearNest(pattern: string, receive: (channel: string, text: string) => void): Promise<void> {
+    this.#besides.push({ pattern, receive })
+    if (hasWildcards(pattern)) await this.#link.subscribe(globOf(pattern), true)
+    else await this.#link.subscribe(pattern)
+  }
+
+  async leave(): Promise<void> {
+    const patterns = this.#besides.map(({ pattern }) => pattern)
+    this.#besides = []
+    const channels = [...this.#taken.keys(), ...this.#exact.keys(), ...patterns]
+    const globs = [...this.#wild.keys(), ...patterns.filter(hasWildcards).map(globOf)]
+    await this.#link.unsubscribe(channels, globs).catch(() => {})
+    this.#taken.clear()
+    this.#exact.clear()
+    this.#wild.clear()
+  }
+
+  /** A message has come over one of our channels. @returns false: it is none of a subject */
+  receive(channel: string, bytes: Buffer): boolean {
+    const subject = this.#taken.get(channel)
+    if (subject === undefined) return false
+    this.#receive(subject, readFrame(bytes))
+    return true
+  }
+
+  /** Every process gets what Nest's clients send; in each, one subject of a queue takes it. */
+  receiveNest(glob: string | undefined, channel: string, bytes: Buffer): void {
+    for (const { pattern, receive } of this.#besides)
+      if (
+        hasWildcards(pattern)
+          ? glob === globOf(pattern) && routeMatches(pattern, channel)
+          : pattern === channel
+      )
+        receive(channel, textOf(bytes))
+    const subjects = glob === undefined ? this.#exact.get(channel) : this.#wild.get(glob)
+    if (subjects === undefined) return
+    const { words, isRequest, isForNest, headers, reached } = readNest(textOf(bytes))
+    // Each process would take it.
+    if (isForNest) return
+    const message = {
+      address: channel,
+      words,
+      reply: isRequest ? NEST_ANSWER + answersOf(channel) : '',
+      headers
+    }
+    for (const subject of subjects) {
+      if (!routeMatches(subject.address, channel) || reached.includes(subject.queue ?? this.#id)) continue
+      if (subject.queue === undefined || this.#firstOf(subject.queue, channel) === subject)
+        this.#receive(subject, message)
+    }
+  }
+
+  #firstOf(queue: string, channel: string): Subject | undefined {
+    for (const subject of this.#exact.get(channel) ?? []) if (subject.queue === queue) return subject
+    for (const subjects of this.#wild.values())
+      for (const subject of subjects)
+        if (subject.queue === queue && routeMatches(subject.address, channel)) return subject
+    return undefined
+  }
+}

@@ -1,0 +1,36 @@
+/** What Redis says of a stream and a group in it. */
+import type { Redis } from 'ioredis'
+
+/** How a group stands in a stream. */
+export interface Standing {
+  /** Where the stream ends. */
+  readonly last: string
+  /** `undefined`: the stream has no such group. */
+  readonly group: Told | undefined
+}
+
+/** What of it counts: of groups, and of streams. */
+interface Told {
+  readonly name?: unknown
+  readonly lag?: unknown
+  readonly pending?: unknown
+  readonly 'last-delivered-id'?: unknown
+  readonly 'last-generated-id'?: unknown
+}
+
+/** @throws what the server says, also that there is no such stream */
+export async function standingOf(commands: Redis, stream: string, group: string): Promise<Standing> {
+  const [groups, about] = await Promise.all([
+    commands.call('XINFO', 'GROUPS', stream) as Promise<unknown[][]>,
+    commands.call('XINFO', 'STREAM', stream) as Promise<unknown[]>
+  ])
+  return {
+    last: String(fieldsIn(about)['last-generated-id']),
+    group: groups.map(fieldsIn).find(({ name }) => name === group)
+  }
+}
+
+/** What Redis says as a list of names and values. */
+function fieldsIn(list: readonly unknown[]): Told {
+  return Object.fromEntries(list.flatMap((name, at) => (at % 2 === 0 ? [[String(name), list[at + 1]]] : [])))
+}

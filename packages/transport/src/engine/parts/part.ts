@@ -1,0 +1,73 @@
+/**
+ * A part of a message that is too large for an engine: `~<id> <index> <bytes of all>` and a line feed, and bytes; and the
+ * word that so many bytes have come: `~+20480`.
+ */
+import { text as utf8 } from '../../bytes/text.ts'
+import type { Words } from '../carrier.ts'
+import { SECRET_LENGTH } from '../secret.ts'
+import { bytesOf, letterAt, numberIn, textOf } from '../words.ts'
+
+/** The first character of a part: no JSON begins with it, and none of our other words. */
+const PART = '~'
+/** What follows it in the word that so many bytes have come. */
+const RECEIVED = '+'
+/** The head of a part is shorter than this, in bytes. */
+export const HEAD = 64
+
+/** Of a message. */
+export interface Part {
+  readonly id: string
+  readonly index: number
+  readonly size: number
+  readonly bytes: Uint8Array
+}
+
+/** Reads a part; `undefined`: it is none. */
+export function readPart(words: Words): Part | undefined {
+  const bytes = typeof words === 'string' ? bytesOf(words) : words
+  const end = bytes.subarray(0, HEAD).indexOf(LINE_FEED)
+  if (end === -1) return undefined
+  const head = utf8.read(bytes, 1, end)
+  const blank = head.indexOf(' ', SECRET_LENGTH + 1)
+  const index = numberIn(head, SECRET_LENGTH + 1, blank)
+  const size = numberIn(head, blank + 1)
+  if (blank === -1 || index === -1 || size < 1) return undefined
+  return { id: head.slice(0, SECRET_LENGTH), index, size, bytes: bytes.subarray(end + 1) }
+}
+
+const LINE_FEED = 10
+
+/** Whether words are a part, or one about parts. */
+export function isOfParts(words: Words): boolean {
+  return letterAt(words) === PART
+}
+
+/** How many bytes have come, if words say that; -1: not a number; `undefined`: they say something else. */
+export function readReceived(words: Words): number | undefined {
+  return letterAt(words, 1) === RECEIVED ? numberIn(textOf(words), 2) : undefined
+}
+
+/** Says that so many bytes have come. */
+export function receivedWord(bytes: number): string {
+  return `${PART}${RECEIVED}${bytes}`
+}
+
+/** Writes a part. */
+export function partOf(id: string, index: number, size: number, bytes: Uint8Array): Uint8Array {
+  const head = `${PART}${id} ${index} ${size}\n`
+  const all = utf8.allocate(head.length + bytes.length)
+  utf8.write(all, head, 0)
+  all.set(bytes, head.length)
+  return all
+}
+
+/** Puts parts together again. */
+export function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = utf8.allocate(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}

@@ -1,0 +1,215 @@
+/**
+ * `inParts`: a carrier around a carrier, for engines with a small largest message. What is larger travels in parts. To an inbox all parts follow one another. To a service, which shares
+ * its address with other processes, the first part goes alone; the process that gets it says where the others go, and how
+ * much it has taken.
+ */
+import { PayloadTooLargeError } from '../../errors/index.ts'
+import type { Gauge } from '../../transport.ts'
+import type { Carried, CarriedHeaders, Carrier, Sender, Words } from '../carrier.ts'
+import { newSecret } from '../secret.ts'
+import type { Subject } from '../server/subjects.ts'
+import { bytesOf, LOST_AFTER, MAX_MESSAGE, MAX_REPLY } from '../words.ts'
+import { Assemblies } from './assemblies.ts'
+import { HEAD, isOfParts, partOf, readReceived } from './part.ts'
+
+/** Bytes left for headers and addresses in a message that is as large as the server allows. */
+const MARGIN = 1_024
+/** Bytes of a request that are on their way without having been acknowledged. */
+const WINDOW = 4 * 1024 * 1024
+
+/** A carrier of messages of any size up to `MAX_MESSAGE`, and of answers to addresses of at most `MAX_REPLY` characters. */
+export interface PartedCarrier extends Carrier {
+  togetherAt(address: string): string | undefined
+  /** Bytes that wait for the rest of their messages. */
+  readonly parts: Gauge
+  /** Whether the request with this reply address is still being sent. */
+  isSending(reply: string): boolean
+  /** Nobody waits at this reply address any more: what has not been sent of its request is not. */
+  forget(reply: string): void
+  /** As of a carrier. @param wants whether somebody waits at an address behind this one: parts for nobody are not kept */
+  listen(
+    address: string,
+    receive: (message: Carried) => void,
+    refused?: (error: Error) => void,
+    wants?: (address: string) => boolean
+  ): void
+}
+
+/** A carrier that cuts what is too large for another. */
+export function inParts(carrier: Carrier): PartedCarrier {
+  return new Parts(carrier)
+}
+
+/** A request of which not all is sent. */
+interface Outgoing {
+  readonly id: string
+  readonly bytes: Uint8Array
+  readonly partSize: number
+  index: number
+  sent: number
+  heardAt: number
+}
+
+class Parts implements PartedCarrier {
+  readonly #carrier: Carrier
+  readonly everyone: string
+  /** By the reply address of the request. */
+  readonly #outgoing = new Map<string, Outgoing>()
+  readonly #incoming: Assemblies
+  #inbox: string | undefined
+
+  constructor(carrier: Carrier) {
+    this.#carrier = carrier
+    this.everyone = carrier.everyone
+    this.#incoming = new Assemblies(carrier)
+  }
+
+  get isConnected(): boolean {
+    return this.#carrier.isConnected
+  }
+
+  get server(): string {
+    return this.#carrier.server
+  }
+
+  get maxPayload(): number {
+    return this.#carrier.maxPayload
+  }
+
+  get over(): Carrier['over'] {
+    return this.#carrier.over
+  }
+
+  get parts(): Gauge {
+    return this.#incoming.size
+  }
+
+  newInbox(): string {
+    return this.#carrier.newInbox()
+  }
+
+  isInbox(address: string): boolean {
+    return address.length <= MAX_REPLY && this.#carrier.isInbox(address)
+  }
+
+  togetherAt(address: string): string | undefined {
+    return this.#carrier.togetherAt?.(address)
+  }
+
+  emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
+    this.#carrier.emit(address, packet, reply, headers)
+  }
+
+  hasRoomFor(sender: Sender): boolean {
+    return this.#carrier.hasRoomFor(sender)
+  }
+
+  atTurnEnd(task: () => void): void {
+    this.#carrier.atTurnEnd(task)
+  }
+
+  flush(): Promise<void> {
+    return this.#carrier.flush()
+  }
+
+  /** @throws {PayloadTooLargeError} it is larger than any message may be */
+  publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders, expires?: number): void {
+    const room = this.#carrier.maxPayload - MARGIN
+    if (words.length * 3 <= room) return this.#carrier.publish(address, words, reply, headers, expires)
+    const bytes = typeof words === 'string' ? bytesOf(words) : words
+    if (bytes.length <= room) return this.#carrier.publish(address, bytes, reply, headers, expires)
+    if (bytes.length > MAX_MESSAGE)
+      throw new PayloadTooLargeError('the size of a message', MAX_MESSAGE, bytes.length, 'bytes')
+    const outgoing: Outgoing = {
+      id: newSecret(),
+      bytes,
+      partSize: room - HEAD,
+      index: 0,
+      sent: 0,
+      heardAt: performance.now()
+    }
+    if (reply === undefined || this.isInbox(address))
+      while (outgoing.sent < bytes.length) this.#sendPart(outgoing, address, reply, headers)
+    else {
+      this.#sendPart(outgoing, address, reply, headers)
+      this.#outgoing.set(reply, outgoing)
+    }
+  }
+
+  listen(
+    address: string,
+    receive: (message: Carried) => void,
+    refused?: (error: Error) => void,
+    wants?: (address: string) => boolean
+  ): void {
+    this.#carrier.listen(
+      address,
+      (message) => {
+        if (!isOfParts(message.words)) return receive(message)
+        const received = readReceived(message.words)
+        if (received !== undefined) this.#sendMore(message, received)
+        else if (wants?.(message.address) === true) this.#incoming.take(message, message.address, receive)
+      },
+      refused
+    )
+  }
+
+  take(subjects: readonly Subject[], receive: (subject: Subject, message: Carried) => void): Promise<void> {
+    return this.#carrier.take(subjects, (subject, message) => {
+      if (!isOfParts(message.words)) return receive(subject, message)
+      if (message.reply === '' || !this.isInbox(message.reply)) return
+      this.#inbox ??= this.#openInbox()
+      this.#incoming.take(message, this.#inbox + newSecret(), (whole) => receive(subject, whole))
+    })
+  }
+
+  async leave(): Promise<void> {
+    await this.#carrier.leave()
+    // The first parts have come: what they began belongs to what is in flight.
+    await this.#incoming.ended()
+  }
+
+  async close(): Promise<void> {
+    this.#outgoing.clear()
+    this.#incoming.close()
+    await this.#carrier.close()
+  }
+
+  isSending(reply: string): boolean {
+    const outgoing = this.#outgoing.get(reply)
+    return outgoing !== undefined && performance.now() - outgoing.heardAt < LOST_AFTER
+  }
+
+  forget(reply: string): void {
+    this.#outgoing.delete(reply)
+  }
+
+  // ── out ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  #sendPart(outgoing: Outgoing, address: string, reply: string | undefined, headers?: CarriedHeaders): void {
+    const { id, bytes, partSize, sent } = outgoing
+    const part = bytes.subarray(sent, sent + partSize)
+    const words = partOf(id, outgoing.index, bytes.length, part)
+    outgoing.sent += part.length
+    // Headers are those of the message, and the first part tells them.
+    this.#carrier.publish(address, words, reply, outgoing.index === 0 ? headers : undefined)
+    outgoing.index++
+  }
+
+  /** A service has so many bytes of a request, and says where the others go. */
+  #sendMore({ address: reply, reply: address }: Carried, received: number): void {
+    const outgoing = this.#outgoing.get(reply)
+    if (outgoing === undefined || received > outgoing.sent || received < 0 || !this.isInbox(address)) return
+    outgoing.heardAt = performance.now()
+    while (outgoing.sent < outgoing.bytes.length && outgoing.sent - received < WINDOW)
+      this.#sendPart(outgoing, address, undefined)
+    if (outgoing.sent === outgoing.bytes.length) this.#outgoing.delete(reply)
+  }
+
+  /** Where further parts of requests come. */
+  #openInbox(): string {
+    const inbox = this.#carrier.newInbox()
+    this.#carrier.listen(inbox, (message) => this.#incoming.more(message))
+    return inbox
+  }
+}

@@ -1,0 +1,105 @@
+/** Tables of options in the documentation name every option that there is with its default, and no other. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { rootFolder } from '../workspace.ts'
+
+type Table = Readonly<Record<string, { readonly byDefault?: unknown }>>
+
+interface Documented {
+  readonly page: string
+  /** Its first line in the page. */
+  readonly head: string
+  /** Where the tables are built, and their names. What users write as `retry.delay` is in the one after. */
+  readonly built: string
+  readonly tables: readonly string[]
+}
+
+const ENGINES = ['kafka', 'mqtt', 'nats', 'rabbitmq', 'redis']
+
+const DOCUMENTED: readonly Documented[] = [
+  ...ENGINES.map((name) => ({
+    page: `docs/${name}.md`,
+    head: '| option | of | default | |',
+    built: `packages/${name}/dist/options/options.js`,
+    tables: [`${name.toUpperCase()}_OPTIONS`]
+  })),
+  {
+    page: 'docs/redis.md',
+    head: '| option of `redis({ durable })` | default | |',
+    built: 'packages/redis/dist/options/durable-options.js',
+    tables: ['REDIS_DURABLE']
+  },
+  {
+    page: 'docs/durable-events.md',
+    head: '| option of `nats({ durable })` | default | |',
+    built: 'packages/nats/dist/options/durable-options.js',
+    tables: ['NATS_DURABLE']
+  },
+  {
+    page: 'docs/durable-events.md',
+    head: '| option of `durable` | default | |',
+    built: 'packages/transport/dist/durable/options.js',
+    tables: ['DURABLE_OPTIONS', 'RETRY_OPTIONS']
+  },
+  {
+    page: 'docs/websocket.md',
+    head: '| option | default | |',
+    built: 'packages/websocket/dist/options.js',
+    tables: ['WEBSOCKET_OPTIONS']
+  }
+]
+
+/** The cells of the rows below a line of a page. */
+function rowsBelow(page: string, head: string): readonly (readonly string[])[] {
+  const [, rest = ''] = readFileSync(join(rootFolder, page), 'utf8').split(`\n${head}\n`)
+  const [table = ''] = rest.split('\n\n')
+  const lines = table.split('\n').slice(1)
+  return lines.map((line) => line.split(' | ').map((cell) => cell.replace(/^\| ?|\|$/g, '').trim()))
+}
+
+/** What stands in a page as code, without the group of an option: `delay` of `retry.delay`. */
+function namesIn(text: string): readonly string[] {
+  return [...text.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name.replace(/^.*\./, ''))
+}
+
+function isIn(cell: string, value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((one) => isIn(cell, one))
+  if (value === false && cell === 'none') return true
+  const DAY = 24 * 60 * 60 * 1_000
+  const days = Number(value) / DAY
+  const text = typeof value === 'number' ? value.toLocaleString('en') : String(value)
+  return cell.includes(text) || (days >= 1 && cell.includes(`${days} days`))
+}
+
+describe('tables of options in the documentation', () => {
+  for (const { page, head, built, tables } of DOCUMENTED)
+    it(`have all of ${tables.join(' and ')}: ${page}`, async () => {
+      const module = (await import(pathToFileURL(join(rootFolder, built)).href)) as Record<string, Table>
+      const options: Table = Object.assign({}, ...tables.map((name) => module[name]))
+      assert.ok(Object.keys(options).length > 2)
+      const rows = rowsBelow(page, head)
+      const column = head.includes('| of |') ? 2 : 1
+      const named = rows.flatMap((cells) => namesIn(cells[0] ?? ''))
+      assert.deepEqual(
+        named.filter((name) => !Object.hasOwn(options, name)),
+        [],
+        'these are no options'
+      )
+      const mentioned = namesIn(rows.flat().join(' '))
+      const absent = Object.keys(options).filter((name) => !mentioned.includes(name))
+      assert.deepEqual(
+        absent.filter((name) => name !== 'retry'),
+        [],
+        'these are not in the table'
+      )
+      for (const cells of rows)
+        for (const name of namesIn(cells[0] ?? '')) {
+          const value = options[name]?.byDefault
+          if (value !== undefined)
+            assert.ok(isIn(cells[column] ?? '', value), `the default of ${name} is ${value}`)
+        }
+    })
+})
