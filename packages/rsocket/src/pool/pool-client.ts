@@ -14,7 +14,7 @@ export interface PoolClientInit extends PoolOptions {
   /** The name of the transport. */
   readonly name: string
   readonly newProtocol: NewProtocol
-  /** Most bytes of a stream that may wait for its reader. Default: that of the transports. */
+  /** Most bytes of a stream that may wait for its reader. Default: the transport's own. */
   readonly streamBuffer?: number | undefined
 }
 

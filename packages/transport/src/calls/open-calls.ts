@@ -39,7 +39,7 @@ export interface OpenCallsInit {
   readonly table?: StreamTable<PendingCall>
   /** The server that calls are sent to at the moment, for errors. Default: not known. */
   endpoint?(): string | undefined
-  /** Which failed calls are retried. Default: none. */
+  /** Decides which failed calls are retried. Default: none. */
   readonly retries?: RetryPolicy | undefined
   /** Is told about retries. Default: nobody. */
   readonly notices?: Pick<Notices, 'tell'> | undefined

@@ -12,10 +12,10 @@ import { isSecret, SECRET_LENGTH } from './secret.ts'
 /** The version of these words, the first character of a reply token. Callers of other versions are served as Nest's. */
 export const VERSION = '1'
 
-/** What a caller wants, as its reply address says it. */
+/** Kind of call in a caller's reply address. */
 export type CallerKind = 'request' | 'stream' | 'event'
 
-/** What the last segment of one of our reply addresses says. */
+/** Content of the last segment of our reply addresses. */
 export interface ReplyToken {
   readonly kind: CallerKind
   /** Milliseconds the caller waits; `undefined` if it does not say. */
@@ -107,7 +107,7 @@ export const CHANNEL = '^'
 /** The first character of what a service says that is no packet of Nest's. */
 export const SAID = '+'
 
-/** What follows `+` in the words of a service. */
+/** Letter after `+` in the words of a service. */
 export const Said = {
   /** The request has begun, or goes on: here is its control address. */
   accepted: 'a',

@@ -180,7 +180,7 @@ export class Callers {
     return { current: this.#waitingSize, limit: MAX_WAITING }
   }
 
-  /** What callers have not confirmed, in all. */
+  /** Bytes that all callers have not confirmed. */
   get onItsWay(): number {
     let size = 0
     for (const { room } of this.#byInbox.values()) size += room.onItsWay

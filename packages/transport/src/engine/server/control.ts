@@ -10,7 +10,7 @@ import { HEARTBEAT, LOST_AFTER, letterAt, numberIn, Said, Told } from '../words.
 export interface Controlled {
   /** Given when it is added. */
   number: number
-  /** Given when its control address is first told; empty before. */
+  /** Made when the control address is first sent; empty before. */
   secret: string
   /** When its caller was heard of last. */
   heardAt: number
