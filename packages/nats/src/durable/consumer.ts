@@ -29,7 +29,7 @@ import type { StoredMessage } from './outgoing-event.ts'
 import { Pull } from './pull.ts'
 import { readPlace } from './stored.ts'
 
-/** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
+/** Milliseconds between two requests for the group's state, and between two checks that stream and consumer exist. */
 const LOOK = 5_000
 const LOOK_AGAIN = 50
 /** Under load it is looked sooner, after so many events and milliseconds: what was done since may run again with a new consumer. */
