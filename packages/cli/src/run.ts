@@ -20,7 +20,7 @@ export interface Terminal extends Pick<Output, 'out' | 'error' | 'isTerminal'> {
 
 const CUT = 'A type that contains itself is unknown where it does'
 
-/** Connection failures are reported by the error that ends the command. */
+/** A logger that writes nothing: the error that ends the command reports failures. */
 const QUIET = { error() {}, warn() {} }
 
 /** Runs a command line; gives what the process is to end with. Never rejects. */

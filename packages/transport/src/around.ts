@@ -107,7 +107,7 @@ export interface CallerFigures {
    * beyond the bound.
    */
   readonly from: 'client' | 'nest' | 'unnamed' | 'engine' | 'others'
-  /** What the client calls itself, at most 100 characters of a stranger's text. */
+  /** Name of the client: untrusted text of at most 100 characters. */
   readonly caller?: string
   readonly kind: 'message' | 'event'
   /** The name of the transport. */

@@ -84,7 +84,7 @@ export interface ServerContext {
 /** Context of a client, given by `connect()`. */
 export interface ClientContext {
   readonly logger: Logger
-  /** What the client is called. Default: as this process (`callerName`). */
+  /** Name of the client. Default: that of this process (`callerName`). */
   readonly name?: string | undefined
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number

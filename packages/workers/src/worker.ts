@@ -4,7 +4,7 @@ import { type FromWorker, marked, type ToWorker, unmarked } from './messages.ts'
 import { endByItself, UNDER_BUN } from './role.ts'
 import { stopOnSignals } from './signals.ts'
 
-/** Requests of the supervisor to a worker's service. */
+/** Methods of a worker's service that its supervisor calls. */
 export interface Supervised {
   /** Begins to listen. */
   start(): Promise<void>

@@ -9,7 +9,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { type NewProtocol, Pool, type PoolOptions } from './pool.ts'
 
-/** What a client over a pool is made from. */
+/** Parts of a client over a pool. */
 export interface PoolClientInit extends PoolOptions {
   /** The name of the transport. */
   readonly name: string

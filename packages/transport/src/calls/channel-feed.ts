@@ -147,7 +147,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
   }
 }
 
-/** What a source fails with may be anything, even what cannot be looked at. */
+/** A source may fail with any value, even one that throws when it is read. */
 function asError(error: unknown): Error {
   try {
     return error instanceof Error ? error : new Error(String(error))

@@ -50,7 +50,7 @@ export interface OpenCallsInit {
    * `waitForConnection`.
    */
   unreached?(call: PendingCall): Error
-  /** What calls wait for, in words. Default: 'a connection'. */
+  /** Text for errors: the thing that calls wait for. Default: 'a connection'. */
   readonly waitsFor?: string
   /** There is a connection, so that `waitForConnection` of a call does not limit its wait. Default: false. */
   readonly isConnected?: boolean

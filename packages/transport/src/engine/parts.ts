@@ -93,7 +93,7 @@ interface Assembly {
   readonly isRequest: boolean
   readonly chunks: Uint8Array[]
   received: number
-  /** What it counts for: its bytes, and what holding them costs. */
+  /** Its bytes and the overhead of holding them. */
   cost: number
   readonly startedAt: number
   heardAt: number

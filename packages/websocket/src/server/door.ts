@@ -59,7 +59,7 @@ export interface Entering extends Upgrade {
 /** Says of an upgrade, and of each request that comes by it, why it is refused; `undefined`: it is not. */
 export type Admits = (upgrade: Upgrade) => Promise<string | undefined>
 
-/** Marks a door of this library. */
+/** Parts by which a door of another package, such as the console's, differs from a user's. */
 export interface DoorParts {
   /** Default: who may connect may call all that is exposed. */
   readonly admits?: Admits
@@ -86,7 +86,7 @@ export class WebSocketDoor {
   readonly #sessions = new Set<Session>()
   readonly #services = new Set<Exposed>()
   readonly #metadataReaders = new Map<string, MetadataReader>()
-  /** Sockets that wait for a service. */
+  /** Callbacks that wait for a service. */
   readonly #awaited: (() => void)[] = []
   /** That of the first service. */
   #logger: Logger = consoleLogger

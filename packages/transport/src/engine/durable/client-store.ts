@@ -1,4 +1,4 @@
-/** What a client has besides calls where its engine stores events. */
+/** Methods of a client whose engine stores events. */
 import { inheritedOptions } from '../../calls/within.ts'
 import {
   checkPublishOptions,
@@ -25,7 +25,7 @@ export interface ClientStore<Connection> extends DurableCaller {
   close(error: Error, unsent: Error): void
 }
 
-/** What is the same of every event, whatever its engine. */
+/** Fields of an event that are the same over every engine. */
 export type EventHead = Omit<OutgoingEvent, 'address' | 'size'>
 
 /** Publishes over whatever connection the client has. Engines say how an event looks, and look after dead letters. */
@@ -36,7 +36,7 @@ export abstract class PublishingStore<Connection, Event extends OutgoingEvent>
   protected readonly publisher: Publisher<Event>
   /** Gives the connection; makes it if there is none. */
   protected readonly connect: () => Promise<Connection>
-  /** What the ids of our own begin with. */
+  /** Prefix of generated ids. */
   readonly #ids = `${newSecret()}${newSecret()}-`
   #nextId = 0
 

@@ -25,7 +25,7 @@ export interface Consumer<Connection> {
   cut(): void
 }
 
-/** What an engine that stores gives to a server. */
+/** Interface of an engine's store for servers. */
 export interface ServerStore<Connection> {
   /** The group of a service without a name for its durable handlers; see `groupOf`. */
   readonly service: string | undefined

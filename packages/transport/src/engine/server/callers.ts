@@ -56,7 +56,7 @@ export class Caller implements Controlled, Sender, Source {
   readonly room: Room
   #asked = 0
   #isNameAsked = false
-  /** What it calls itself, once it was asked and has answered. */
+  /** Its name, once it has replied to the question. */
   name: string | undefined
   #heard: (() => void) | undefined
   readonly waiting: Waiting[] = []

@@ -18,7 +18,7 @@ export interface Controlled {
   readonly reply: string
   /** Where its caller gets its answer. */
   readonly replyTo: string
-  /** What its caller says. @param word the first letter */
+  /** Called with a word of its caller. @param word the first letter */
   told(word: string, message: Carried): void
   /** Nobody is there to take the answer. */
   callerGone(): void

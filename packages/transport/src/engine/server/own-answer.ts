@@ -104,7 +104,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     this.#deadline = setTimeout(() => this.callerGone(), Math.min(message.timeout, LONGEST_TIME))
   }
 
-  /** What the caller sends in a channel. */
+  /** Input of a channel, sent by the caller. */
   openInput(): InputStream {
     this.#input = new InputStream(
       (n) => this.#grantInput(n),
