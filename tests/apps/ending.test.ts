@@ -54,7 +54,7 @@ for (const runtime of runtimes) {
     it('is gone where a stop hook never ends, and says which', async () => {
       const { code, log } = await endings.measure(runtime, ['hooks', 'endless hook', 'http'])
       assert.equal(code, 0)
-      assert.match(log.lines.join('\n'), /stops without the end of onStop\(flush\)/)
+      assert.match(log.lines.join('\n'), /stops before onStop\(flush\) has ended/)
     })
 
     it('answers the HTTP request that is in flight', async () => {

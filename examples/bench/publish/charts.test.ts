@@ -42,23 +42,24 @@ describe('a chart of the documentation', () => {
   })
 })
 
-describe('the sentences of where Nest is ahead', () => {
+describe('rows of where Nest is ahead', () => {
   it('say what it does better, and by how much', () => {
     const report = measured(text, { rps: 40_000, p99: 4 }, { rps: 50_000, p99: 2.5 })
     assert.equal(
       nestAhead(report),
-      '- Nest answers more requests a second (50,000, ours 40,000) and has the lower latency at the 99th percentile ' +
-        '(2.50 ms, ours 4.00 ms): a string, 200 B, shared connection, Bun.'
+      [
+        '| load | figure | Nest | ours |',
+        '| --- | --- | ---: | ---: |',
+        '| a string, 200 B, shared connection, Bun | requests a second | 50,000 | 40,000 |',
+        '| a string, 200 B, shared connection, Bun | latency p99 | 2.50 ms | 4.00 ms |'
+      ].join('\n')
     )
   })
 
   it('speak of what a mode measures', () => {
     const task = { mode: 'emit', batch: 1, busy: 0 } as const
     const report = measured({ ...text, task }, { task, p50: 2 }, { task, p50: 1 })
-    assert.match(
-      nestAhead(report),
-      /Nest settles the promise of `emit` sooner in the median \(1\.00 ms, ours 2\.00 ms\)/
-    )
+    assert.match(nestAhead(report), /\| `emit` settles p50 \| 1\.00 ms \| 2\.00 ms \|/)
   })
 
   it('say when there is nothing to say', () => {

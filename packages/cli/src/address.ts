@@ -13,7 +13,7 @@ export interface Certificates {
   readonly key?: string | undefined
 }
 
-/** What of the options says how to connect. */
+/** Options of the connection. */
 export interface AddressOptions extends Certificates {
   readonly protocol: string
 }

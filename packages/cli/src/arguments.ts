@@ -5,7 +5,7 @@ import type { ConnectOptions } from 'elysia-microservices/client'
 import { addressOf, textOf } from './address.ts'
 import { type Letters, NO_LETTERS, readLetters } from './letters.ts'
 
-/** What can be asked for. */
+/** The commands. */
 export const COMMANDS = [
   'call',
   'stream',

@@ -1,4 +1,4 @@
-/** What the commands do. Each gives the code that the process ends with, or throws the error that decides it. */
+/** The commands. Each returns the exit code, or throws the error that decides it. */
 import { LONGEST_TIME, PatternNotFoundError } from '@elysia-microservices/transport/kit'
 import type { UntypedClient } from 'elysia-microservices/client'
 import type { Arguments, Command } from './arguments.ts'

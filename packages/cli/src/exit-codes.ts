@@ -1,7 +1,7 @@
 /** How the command line ends, for scripts: a code for each kind of failure. */
 import { MicroserviceError } from '@elysia-microservices/transport/kit'
 
-/** What the process ends with. */
+/** Exit codes of the process. */
 export const EXIT = {
   ok: 0,
   /** The service answered with an error. */

@@ -1,4 +1,4 @@
-/** What `elysia-microservices --help` prints. A test runs every example. */
+/** Text of `elysia-microservices --help`. A test runs every example. */
 
 /** The examples: `sh` runs them as they are. */
 export const EXAMPLES: readonly string[] = [

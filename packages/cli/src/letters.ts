@@ -1,10 +1,10 @@
 /** The arguments of `dead-letters`. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
-/** What can be done with dead letters. */
+/** Commands for dead letters. */
 const ACTIONS = ['list', 'redrive', 'delete'] as const
 
-/** What is to be done with which dead letters. */
+/** A command, and the dead letters it is for. */
 export interface Letters {
   readonly action: (typeof ACTIONS)[number]
   readonly group: string

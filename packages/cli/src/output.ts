@@ -4,7 +4,7 @@
 export interface Output {
   /** The result. */
   out(text: string): void
-  /** What went wrong. */
+  /** Writes an error. */
   error(text: string): void
   /** Whether somebody looks: then `top` draws over what it has drawn. */
   readonly isTerminal: boolean

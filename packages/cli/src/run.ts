@@ -9,7 +9,7 @@ import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { HELP } from './help.ts'
 import { type Output, plainText, valueText } from './output.ts'
 
-/** What a command line is run with. */
+/** Environment of a command line. */
 export interface Terminal extends Pick<Output, 'out' | 'error' | 'isTerminal'> {
   /** Gives all of the standard input. */
   stdin(): Promise<string>
@@ -20,7 +20,7 @@ export interface Terminal extends Pick<Output, 'out' | 'error' | 'isTerminal'> {
 
 const CUT = 'A type that contains itself is unknown where it does'
 
-/** What goes wrong is said by the error that the command ends with. */
+/** A logger that writes nothing: the error that ends the command reports failures. */
 const QUIET = { error() {}, warn() {} }
 
 /** Runs a command line; gives what the process is to end with. Never rejects. */

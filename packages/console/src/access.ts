@@ -17,7 +17,8 @@ export interface AccessOptions {
   readonly allow?: Allow | undefined
   /**
    * Names that the console is reached by, besides `localhost`, `*.localhost`, 127.0.0.0/8 and ::1, without ports. Requests
-   * for other names are refused: by a name of their own that leads here, strangers' pages would reach it. Default: none.
+   * for other names are refused, because a stranger's page could otherwise get in by a name that resolves to this
+   * machine (DNS rebinding). Default: none.
    */
   readonly hosts?: readonly string[] | undefined
 }

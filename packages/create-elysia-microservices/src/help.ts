@@ -1,4 +1,4 @@
-/** What `--help` prints. */
+/** Text of `--help`. */
 export const HELP = `Makes a project with elysia-microservices: a service, a gateway, a client, tests, Docker, CI.
 
   npm create elysia-microservices [folder] [-- options]

@@ -2,15 +2,15 @@
 import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** What runs the project. */
+/** Runtime of the project. */
 export const RUNTIMES = ['bun', 'node', 'deno'] as const
 export type Runtime = (typeof RUNTIMES)[number]
 
-/** What carries its messages. */
+/** Transport of its messages. */
 export const TRANSPORTS = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
-/** What is to be made. */
+/** The project to make. */
 export interface Options {
   /** As it was given: relative to where the program runs, or absolute. */
   readonly folder: string

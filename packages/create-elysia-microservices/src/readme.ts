@@ -31,7 +31,7 @@ const WHERE = {
     '| `KAFKA_BROKERS` | `localhost:9092` | Kafka brokers between the service and its callers, with commas between |'
 } as const
 
-/** What a project is, in a few words. */
+/** A project's description in a few words. */
 export function summary({ runtime, transport, web }: Options): string {
   return `a service, a gateway${web ? ', a page' : ''} and a client, on ${RUNTIME[runtime]} over ${TRANSPORT[transport]}`
 }

@@ -6,7 +6,7 @@ import { filesOf, manifest } from './project.ts'
 import { ask, Canceled, type Defaults, type Terminal, wantsInstall } from './questions.ts'
 import { firstCommands, summary } from './readme.ts'
 
-/** What the process ends with. */
+/** Exit codes of the process. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, canceled: 130 } as const
 
 /** What the program knows of its surroundings. */

@@ -70,7 +70,7 @@ export type MicroserviceServerEvents = {
   error: (error: Error) => void
 }
 
-/** What `on` of the client takes. */
+/** Events of the client's `on()`, with their listeners. */
 export type MicroserviceClientEvents = {
   /** A connection is made. */
   connect: () => void

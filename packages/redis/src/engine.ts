@@ -1,4 +1,4 @@
-/** Redis as the dialogue needs it. */
+/** The carrier of the dialogue over Redis. */
 import type { Engine } from '@elysia-microservices/transport/engine'
 import { RedisConnection } from './connection/redis-connection.ts'
 import { StoredPatterns } from './durable/stored-patterns.ts'

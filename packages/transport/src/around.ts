@@ -64,7 +64,7 @@ export interface AroundAny extends Attached {
   <Message extends AroundMessage>(next: Handle<Message>): Handle<Message>
 }
 
-/** What an around may have beside its call, to see more than messages. */
+/** Optional members of an around, to see more than messages. */
 interface Attached {
   /** Is told whose messages it stands around: `use()` and `connect()` call it. */
   attach?(end: WatchedService | WatchedClient): void
@@ -78,7 +78,7 @@ interface Attached {
   readonly ignoresValues?: boolean
 }
 
-/** What was counted of one pattern, since the process has begun. */
+/** Figures of one pattern since the start of the process. */
 export interface HandlerFigures {
   readonly kind: 'message' | 'event'
   /** The pattern of the handler; `_OTHER` for all patterns beyond the bound. */
@@ -99,7 +99,7 @@ export interface DurationBuckets {
   readonly counts: readonly number[]
 }
 
-/** What was counted of one pattern and one caller, since somebody has begun to ask for it. */
+/** Figures of one pattern and one caller since somebody began to ask for them. */
 export interface CallerFigures {
   /**
    * Who calls: `client`, whose name is `caller`; `nest`, an end of Nest's or another library's over an engine; `unnamed`, a
@@ -107,7 +107,7 @@ export interface CallerFigures {
    * beyond the bound.
    */
   readonly from: 'client' | 'nest' | 'unnamed' | 'engine' | 'others'
-  /** What the client calls itself, at most 100 characters of a stranger's text. */
+  /** Name of the client: untrusted text of at most 100 characters. */
   readonly caller?: string
   readonly kind: 'message' | 'event'
   /** The name of the transport. */
@@ -124,7 +124,7 @@ export interface CallerFigures {
 
 /** A service, as an around sees it. */
 export interface WatchedService {
-  /** What each of its transports does at the moment. */
+  /** Current figures of each of its transports. */
   stats(): readonly TransportStats[]
   /** Whether it takes messages at the moment. */
   readonly status: ServiceStatus

@@ -1,4 +1,4 @@
-/** What a client transport reports: its status, and what it does about failures. */
+/** Events of a client transport: its status, and its reaction to failures. */
 
 import type { Headers } from './headers.ts'
 

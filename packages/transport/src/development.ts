@@ -4,7 +4,7 @@
  */
 import type { Address } from './transport.ts'
 
-/** What a service tells when it listens. */
+/** Announcement of a service that listens. */
 export interface Announcement {
   /** Missing if it has no name. */
   readonly service: string | undefined

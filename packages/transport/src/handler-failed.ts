@@ -1,4 +1,4 @@
-/** What a log says of a handler that failed: which one, and for which request. */
+/** Log line of a failed handler: its pattern and its request. */
 
 import { RpcError } from './errors/index.ts'
 import type { IncomingMessage } from './message.ts'

@@ -8,7 +8,7 @@ import type { Dispatcher } from './dispatcher.ts'
 import type { DurableCaller, DurableFigures } from './durable/published.ts'
 import type { Logger } from './logger.ts'
 
-/** What a transport that stores events can do with them. */
+/** Abilities of a transport that stores events. */
 export interface StoreTraits {
   /** An event published again with its `id` is stored once. */
   readonly once: boolean
@@ -24,7 +24,7 @@ export interface StoreTraits {
   readonly start: readonly ('new' | 'all' | 'since' | 'after')[]
 }
 
-/** Those of a transport that can do everything with them. */
+/** Traits of a store without limits. */
 export const STORES_EVERYTHING: StoreTraits = {
   once: true,
   positions: true,
@@ -34,7 +34,7 @@ export const STORES_EVERYTHING: StoreTraits = {
   start: ['new', 'all', 'since', 'after']
 }
 
-/** What a transport can do. Code asks for these traits, never for a transport's name. */
+/** Abilities of a transport. Code checks these traits, never a transport's name. */
 export interface Traits {
   /** `*` and `>` in the patterns of Nest's handlers are wildcards, so that each segment of a pattern needs a text. */
   readonly wildcards: boolean
@@ -59,7 +59,7 @@ export interface Traits {
   readonly headers: boolean
   /** A stream can be sent as data. */
   readonly channels: boolean
-  /** What it does with durable events. Missing: it stores none. */
+  /** Its abilities with durable events. Missing: it stores none. */
   readonly stores?: StoreTraits
 }
 
@@ -80,7 +80,7 @@ export interface Transport {
   client(context: ClientContext): ClientTransport
 }
 
-/** What the service gives to its server. */
+/** Context of a server, given by its service. */
 export interface ServerContext {
   /** The name of the service; brokers share work among all servers with the same name. `undefined` if it has none. */
   readonly name: string | undefined
@@ -91,10 +91,10 @@ export interface ServerContext {
   readonly logger: Logger
 }
 
-/** What `connect()` gives to its client. */
+/** Context of a client, given by `connect()`. */
 export interface ClientContext {
   readonly logger: Logger
-  /** What the client is called. Default: as this process (`callerName`). */
+  /** Name of the client. Default: that of this process (`callerName`). */
   readonly name?: string | undefined
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
@@ -136,7 +136,7 @@ export interface ServerTransport {
   start(dispatcher: Dispatcher): Promise<void>
   /** Takes no new work, lets work in flight end, then closes. Resolves when all is closed. */
   stop(options?: StopOptions): Promise<void>
-  /** What the server does at the moment. Costs nothing until it is called. */
+  /** Current figures of the server. Costs nothing until it is called. */
   stats(): TransportStats
   /** Whether it stores events, for durable handlers. Default: false. */
   readonly isDurable?: boolean
@@ -154,7 +154,7 @@ export interface Gauge {
   readonly limit: number
 }
 
-/** What a server does at the moment. Transports add numbers of their own. */
+/** Current figures of a server. Transports add their own. */
 export interface TransportStats {
   /** The name of the transport. */
   readonly transport: string

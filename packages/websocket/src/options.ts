@@ -18,7 +18,7 @@ import {
 import { exposedRoutes } from './server/exposed.ts'
 import { checkOrigins } from './server/origins.ts'
 
-/** What is known of a client when it connects. */
+/** Facts about a client when it connects. */
 export interface Upgrade {
   /** The address that it asked for. */
   readonly url: string
@@ -37,7 +37,7 @@ export interface WebSocketAuthentication {
   readonly route: string | undefined
 }
 
-/** Who a client is. */
+/** Identity of a client. */
 export interface User {
   /** Names the user: `peer.user` of messages. Only the same user resumes a connection that was lost. */
   readonly user: string

@@ -27,7 +27,7 @@ export function tellIfAlive(signal: string, logger: Logger): void {
   setTimeout(tell, FORGOTTEN).unref()
 }
 
-/** What keeps the process alive, in words. */
+/** Names the open resources that keep the process alive. */
 function kept(): string {
   // Bun has the function and answers with an empty list.
   const names = (process.getActiveResourcesInfo?.() ?? []).filter((name) => !ALWAYS.has(name))

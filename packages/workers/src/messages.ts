@@ -3,7 +3,7 @@ import type { TransportStats } from '@elysia-microservices/transport/kit'
 
 const KEY = 'elysia-microservices'
 
-/** What a supervisor may ask a worker. */
+/** Requests of a supervisor to a worker. */
 export type Question =
   | { readonly about: 'stats' }
   /** What a transport in the supervisor asks the same one in a worker. */

@@ -1,9 +1,9 @@
-/** Which part this process plays in a service with workers. */
+/** Role of this process in a service with workers. */
 
 /** The part of a process; `'alone'` without `workers`. */
 export type Role = 'alone' | 'supervisor' | 'worker'
 
-/** What a supervisor tells a worker when it starts it. */
+/** Start message of a supervisor to a worker. */
 export interface WorkerPlace {
   /** The number of the worker, from 1. Its replacement has the same number. */
   readonly worker: number

@@ -9,7 +9,7 @@ export type ShutdownSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 /** All of them. */
 export const SHUTDOWN_SIGNALS: readonly ShutdownSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
 
-/** What stops at a signal. */
+/** A service or an app that stops at a signal. */
 export interface StoppingAt {
   readonly signals: readonly ShutdownSignal[]
   readonly logger: Logger

@@ -4,11 +4,11 @@ import { type FromWorker, marked, type ToWorker, unmarked } from './messages.ts'
 import { endByItself, UNDER_BUN } from './role.ts'
 import { stopOnSignals } from './signals.ts'
 
-/** What the service of a worker does for its supervisor. */
+/** Methods of a worker's service that its supervisor calls. */
 export interface Supervised {
   /** Begins to listen. */
   start(): Promise<void>
-  /** What its transports do. */
+  /** Current figures of its transports. */
   stats(): readonly TransportStats[]
   /** Does what the same transport in the supervisor asks. @param index which of the transports */
   answer(index: number, question: unknown): Promise<void>

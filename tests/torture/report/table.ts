@@ -15,44 +15,36 @@ export const COLUMNS: readonly Column[] = [
   { title: 'scenario', meaning: 'what was done', align: 'left', cell: (row) => row.scenario },
   {
     title: 'server',
-    meaning: "whose server was under it: ours, or Nest's",
+    meaning: "ours, or Nest's",
     align: 'left',
     cell: (row) => row.server
   },
-  count(
-    'faults',
-    'how many faults were injected: kills, restarts, cuts, hostile peers, mutated frames',
-    'faults'
-  ),
-  count('requests', 'how many requests were made', 'requests'),
-  count('succeeded', 'how many of them were answered with their own answer', 'succeeded'),
-  count('failed', 'how many of them failed with a typed error', 'failed'),
-  count('lost', "how many ended with neither, or with another request's answer", 'lost'),
-  count(
-    'doubled',
-    'how many settled, or ran, more than once though that is promised not to happen',
-    'doubled'
-  ),
-  count('hung', 'how many had not settled long after they had to', 'hung'),
+  count('faults', 'injected kills, restarts, cuts, hostile peers, mutated frames', 'faults'),
+  count('requests', 'requests made', 'requests'),
+  count('succeeded', 'answered with their own answer', 'succeeded'),
+  count('failed', 'failed with a typed error', 'failed'),
+  count('lost', "ended with neither, or with another request's answer", 'lost'),
+  count('doubled', 'settled or ran more than once, against the promise', 'doubled'),
+  count('hung', 'not settled in time', 'hung'),
   {
     title: 'worst recovery',
-    meaning: 'the longest time from the server being back (it listens) to the next success',
+    meaning: 'the longest time from a server that listens again to the next success',
     align: 'right',
     cell: ({ worstRecoveryMs }) => unit(worstRecoveryMs, 'ms')
   },
   {
     title: 'peak RSS',
-    meaning: "the most memory the server's process has had in RAM",
+    meaning: "peak memory of the server's process",
     align: 'right',
     cell: ({ peakRssMb }) => unit(peakRssMb, 'MB')
   },
   {
     title: 'RSS limit',
-    meaning: 'what the configured limits allow it to have',
+    meaning: 'memory that the configured limits allow',
     align: 'right',
     cell: ({ rssLimitMb }) => unit(rssLimitMb, 'MB')
   },
-  { title: 'remark', meaning: 'what else is worth knowing', align: 'left', cell: ({ remark = '' }) => remark }
+  { title: 'remark', meaning: 'further figures', align: 'left', cell: ({ remark = '' }) => remark }
 ]
 
 /** For a terminal: columns aligned by blanks. */

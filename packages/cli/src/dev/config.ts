@@ -1,9 +1,9 @@
 /** `microservices.config.ts`: which services there are, and what they need. Checked before anything is started. */
 import { checkNames, milliseconds, nearest, OptionError } from '@elysia-microservices/transport/kit'
 
-/** What runs an entry file. */
+/** Runtime of an entry file. */
 export const RUNTIMES = ['bun', 'node', 'deno'] as const
-/** What runs an entry file. */
+/** Runtime of an entry file. */
 export type Runtime = (typeof RUNTIMES)[number]
 
 /** Engines that are started where none answers. */
@@ -47,7 +47,7 @@ export interface DevEngine {
   readonly port?: number | undefined
 }
 
-/** What `microservices.config.ts` exports by default. */
+/** Default export of `microservices.config.ts`. */
 export interface DevConfig<Names extends string = string> {
   /** Services by their names: an entry file, or more. */
   readonly services: Readonly<Record<Names, string | DevService<NoInfer<Names>>>>

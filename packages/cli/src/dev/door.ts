@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Announcement } from '@elysia-microservices/transport/kit'
 import { LineSplitter } from './lines.ts'
 
-/** What a process tells. */
+/** Message of a process to `dev`. */
 export interface Told {
   /** The name that `dev` has given the program. */
   readonly name: string

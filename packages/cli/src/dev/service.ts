@@ -9,7 +9,7 @@ import type { Start } from './process-group.ts'
 import { SourceWatch } from './sources.ts'
 import { Supervisor } from './supervisor.ts'
 
-/** What a service is run with. */
+/** Dependencies of a service that `dev` runs. */
 export interface ServiceInit {
   readonly plan: ServicePlan
   readonly lines: Lines

@@ -87,9 +87,7 @@ async function stopOnce(app: AnyElysia, stop: () => Promise<unknown>): Promise<v
   } finally {
     await begun
     await within(hooks.ended(), () =>
-      consoleLogger.error(
-        `The app stops without the end of its onStop(), which has not come within ${HOOKS} ms`
-      )
+      consoleLogger.error(`The app stops before its onStop() has ended, which took longer than ${HOOKS} ms`)
     )
     await Promise.all(here.map(({ after }) => after?.(app)))
   }

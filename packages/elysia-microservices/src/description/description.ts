@@ -1,4 +1,4 @@
-/** What a service tells of itself: plain data, which callers can be sent. */
+/** Description of a service: plain data, which can be sent to callers. */
 
 import type {
   CallerFigures,
@@ -13,7 +13,7 @@ import { type HandlerPattern, parsePattern } from '../router/handler-pattern.ts'
 import { type MessageSchema, sourceOf } from '../schema/message-schema.ts'
 import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
 
-/** What a service tells of itself. JSON carries it. */
+/** Description of a service, which JSON can carry. */
 export interface ServiceDescription {
   /** Missing if it has none, as is `version`. */
   readonly name?: string
@@ -24,9 +24,9 @@ export interface ServiceDescription {
   /** What carries its messages, with their figures. */
   readonly transports: readonly TransportStats[]
   readonly handlers: readonly HandlerDescription[]
-  /** What was counted of its messages: only if that was asked for, and `telemetry()` counts. */
+  /** Figures of its messages: only on request, and with `telemetry()`. */
   readonly figures?: readonly HandlerFigures[]
-  /** Who calls what: only if that was asked for, of a service that may be asked what it is. */
+  /** Figures of its callers: only on request, of a service with `describe`. */
   readonly callers?: readonly CallerFigures[]
   /** Figures of what else the process runs, such as relays of outboxes: only for callers who ask for figures. */
   readonly parts?: readonly PartFigures[]
@@ -41,7 +41,7 @@ export interface PartFigures {
   readonly figures: Readonly<Record<string, number>>
 }
 
-/** What a handler is, without its function. */
+/** Description of a handler, without its function. */
 export interface HandlerDescription {
   readonly kind: 'message' | 'event'
   /** The patterns it is registered under. */
@@ -74,7 +74,7 @@ export interface PatternDescription {
   readonly pattern: string
 }
 
-/** What may be asked of `describe()`. */
+/** Options of `describe()`. */
 export interface DescribeOptions {
   /** With what was counted. Default: without. */
   readonly figures?: boolean | undefined
@@ -82,7 +82,7 @@ export interface DescribeOptions {
   readonly callers?: boolean | undefined
 }
 
-/** What a handler is. */
+/** Description of a handler. */
 export function describeHandler(
   kind: 'message' | 'event',
   patterns: readonly HandlerPattern[],

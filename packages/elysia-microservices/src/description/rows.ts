@@ -1,7 +1,7 @@
-/** What the handlers of a service did between two looks at its figures. */
+/** Activity of a service's handlers between two samples of its figures. */
 import type { DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
 
-/** What one pattern did between two looks. */
+/** Activity of one pattern between two samples. */
 export interface Row {
   readonly kind: HandlerFigures['kind']
   readonly pattern: string
@@ -16,14 +16,14 @@ export interface Row {
   readonly inFlight: number
   /** Messages a second that ended otherwise than well. */
   readonly errors: number
-  /** Those of them a second that nobody meant: errors that were not thrown on purpose, and times that were over. */
+  /** Unexpected failures a second: errors not thrown on purpose, and timeouts. */
   readonly failures: number
 }
 
 /** The codes of what nobody meant. */
 const FAILURES = ['INTERNAL', 'TIMEOUT'] as const
 
-/** What each pattern did between two looks, the busiest first. Figures that have shrunk began anew: their process did. */
+/** Activity of each pattern between two samples, the busiest first. Figures that have shrunk restart at 0: so did their process. */
 export function rowsBetween(
   before: readonly HandlerFigures[],
   now: readonly HandlerFigures[],

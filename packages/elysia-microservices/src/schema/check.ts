@@ -1,12 +1,12 @@
 /** A compiled schema: a function that takes values, and the error that it throws. */
 
-/** What is wrong with a value. */
+/** A violation of a schema. */
 export interface Violation {
   /** Where, from the root of the value: `.items[2].price`; empty for the value itself. */
   readonly path: string
-  /** What was expected there, in words. */
+  /** The expected value, in words. */
   readonly expected: string
-  /** What stood there. */
+  /** The value found there. */
   readonly received: unknown
   /** The sentence of the schema's library, where it is better than ours. */
   readonly message?: string

@@ -9,9 +9,9 @@ export class ResponseValidationError extends Error {
   override name = 'ResponseValidationError'
   /** Where the value stands, such as `response.items[2]` or `errors.OUT_OF_STOCK.left`. */
   readonly path: string
-  /** What was expected there, in words. */
+  /** The expected value, in words. */
   readonly expected: string
-  /** What stood there. */
+  /** The value found there. */
   readonly received: unknown
 
   constructor({ path, expected, received, message }: Violation, cause: unknown, root = 'response') {

@@ -140,7 +140,7 @@ describe('onStart() and onStop()', () => {
     await service.stop()
     assert.deepEqual(notes, [])
     assert.deepEqual(log, [
-      "The service 'orders' stops without the end of onStop(), which has not come within 1000 ms"
+      "The service 'orders' stops before onStop() has ended, which took longer than 1000 ms"
     ])
   })
 

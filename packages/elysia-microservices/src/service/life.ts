@@ -78,7 +78,7 @@ export class Life {
     const isLate = new Promise<void>((resolve) => {
       late = setTimeout(() => {
         at.isOver = true
-        logger.error(`${title} stops without the end of ${at.name}, which has not come within ${time} ms`)
+        logger.error(`${title} stops before ${at.name} has ended, which took longer than ${time} ms`)
         resolve()
       }, time)
     })

@@ -33,19 +33,19 @@ type Checked<Schema, Guard, None> = Schema extends AnySchema
     ? OutputOf<Guard>
     : None
 
-/** What `onStart` and `onStop` get: decorators and store. */
+/** Argument of `onStart` and `onStop`: decorators and store. */
 export type LifeContext<Scope extends ScopeTypes> = { readonly store: object } & Scope['context']
 
-/** What `onAfterHandle` gets. */
+/** Argument of `onAfterHandle`. */
 export type AfterContext<Context> = Context & {
-  /** What the handler or the hook before has returned: a value, or a stream as a whole. */
+  /** Result of the handler or the previous hook: a value, or a stream as a whole. */
   readonly response: unknown
 }
 
-/** What `onAfterResponse` gets. */
+/** Argument of `onAfterResponse`. */
 export type EndedContext<Context> = Context & { readonly end: MessageEnd }
 
-/** What `onError` gets: `code` tells which error it is. */
+/** Argument of `onError`: `code` tells which error it is. */
 export type ErrorContext<Context, Scope extends ScopeTypes> = Context & KnownFailure<Scope['errors']>
 
 type KnownFailure<Errors> =
@@ -69,7 +69,7 @@ export type Added<Result> = 0 extends 1 & Result
     ? Fields
     : Empty
 
-/** What `derive` and `resolve` may return: fields for the context, an error, or nothing. */
+/** Result of `derive` and `resolve`: fields for the context, an error, or nothing. */
 export type Addition = MaybePromise<object | undefined>
 
 /** One hook, or several. */

@@ -14,7 +14,7 @@ export interface AnyErrors {
   readonly error: (code: string, details?: unknown, message?: string) => RpcError
 }
 
-/** What a macro stands for: hooks and schemas. */
+/** Definition of a macro: hooks and schemas. */
 export interface MacroDefinition<Context> extends LocalHooks<Context, EmptyScope, AnyErrors> {
   /** Adds the fields that it returns to the context, before schemas. */
   readonly derive?: OneOrMore<(context: Context & AnyErrors) => unknown>

@@ -1,15 +1,15 @@
-/** What a handler gets. */
+/** The message that a handler gets. */
 import type { Delivery, Headers, Peer } from '@elysia-microservices/transport/kit'
 
 /** One request or event: its data, and what travelled beside it. */
 export interface Message<Data = unknown, HeaderValues = Headers> {
-  /** What the caller sent; `undefined` if nothing. With a schema: checked and decoded. */
+  /** Data of the caller; `undefined` if it sent none. With a schema: checked and decoded. */
   readonly data: Data
   /** The pattern as the caller wrote it; an object pattern as its JSON text. */
   readonly pattern: string
   /** Headers the caller sent; empty if none. With a schema: checked and decoded. */
   readonly headers: HeaderValues
-  /** What was sent beside the data, as it came; `undefined` if nothing. */
+  /** Metadata beside the data, unchecked; `undefined` if there is none. */
   readonly metadata: unknown
   /** Aborts when nobody waits for the result any more: work should stop then. Never for events. */
   readonly signal: AbortSignal

@@ -100,7 +100,7 @@ type ParamsOf<One> = One extends RegExp
 export type ParamsContext<Given> = [Exclude<ParamsOf<OnePattern<Given>>, readonly []>] extends [never]
   ? Empty
   : {
-      /** What wildcards or groups of the pattern stand for, in their order. */
+      /** Texts that wildcards or groups of the pattern stand for, in their order. */
       readonly params: ParamsOf<OnePattern<Given>>
     }
 

@@ -8,7 +8,7 @@ import type { ParamsContext, Prefixed } from './pattern.ts'
 import type { Empty, Extras, SchemaTypes, ScopeTypes } from './scope.ts'
 import type { MacroFields } from './used-macros.ts'
 
-/** What a message pattern takes and gives. */
+/** Input and output types of a message pattern. */
 export interface MessageType<
   Data = unknown,
   Value = unknown,
@@ -16,11 +16,11 @@ export interface MessageType<
   Headers = unknown,
   Errors = unknown
 > {
-  /** What callers send. */
+  /** Data that callers send. */
   readonly data: Data
   /** The same, so that a service that takes more fits a contract; has no value. */
   readonly '~takes'?: (data: Data) => void
-  /** What one answer, or each value of a stream, is. */
+  /** Type of an answer, or of each value of a stream. */
   readonly value: Value
   /** `true`: a stream of values, `false`: one value, `boolean`: either. */
   readonly stream: Stream
@@ -30,9 +30,9 @@ export interface MessageType<
   readonly errors: Errors
 }
 
-/** What an event pattern takes. */
+/** Input type of an event pattern. */
 export interface EventType<Data = unknown, Headers = unknown> {
-  /** What senders send. */
+  /** Data that senders send. */
   readonly data: Data
   /** See {@link MessageType}. */
   readonly '~takes'?: (data: Data) => void
@@ -46,7 +46,7 @@ export type MessageHandler<Data = unknown, Result = unknown> = (message: Message
 /** A function that takes an event. Its result is awaited or subscribed to, and then dropped. */
 export type EventHandler<Data = unknown> = (message: Message<Data>) => unknown
 
-/** What a handler may return to give many values. */
+/** Results by which a handler answers with many values. */
 export type AnyStream<Value = unknown> = Observable<Value> | AsyncIterable<Value> | Generator<Value>
 
 /** The values a caller receives from a handler that returns `Result`. */
@@ -90,7 +90,7 @@ interface Sides<Schema> {
   readonly answer: AnswerOf<Schema>
 }
 
-/** What a handler gets besides the message. */
+/** Context of a handler besides the message. */
 export type HandlerExtras<Scope extends ScopeTypes, Given, Used> = ParamsContext<Given> &
   Extras<Scope> &
   MacroFields<Scope['macros'], Used> &

@@ -39,7 +39,7 @@ import { bytesOf } from './bytes.ts'
  */
 const EARLY_WRITES: object = { pendingLimit: 16 * 1024 }
 
-/** What NATS's driver calls back with. */
+/** Callback of the driver. */
 export type Receive = (error: Error | null, message: Msg) => void
 
 /** A connection that has been made. */

@@ -42,7 +42,7 @@ export interface Standpoint {
   readonly pausedUntil?: string | undefined
 }
 
-/** What a group has at the server. */
+/** Consumers of a group at the server. */
 export interface Group {
   readonly main: Subscription
   readonly again: Subscription

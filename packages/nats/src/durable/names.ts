@@ -1,4 +1,4 @@
-/** What is called what in JetStream. */
+/** Names in JetStream. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
 /** Dead letters of all groups: `_ELYSIA.DEAD.<group>.<consumer>`. */

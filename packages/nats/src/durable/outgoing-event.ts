@@ -2,7 +2,7 @@
 import type { OutgoingEvent } from '@elysia-microservices/transport/engine'
 import type { MsgHdrs } from '@nats-io/transport-node'
 
-/** What is to be published to a stream. */
+/** An event to publish to a stream. */
 export interface StoredMessage extends OutgoingEvent {
   readonly payload: Uint8Array
   /** With the id in it. */

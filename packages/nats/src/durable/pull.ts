@@ -38,7 +38,7 @@ interface Standing {
   readonly number: number
   left: number
   heardAt: number
-  /** What it was asked with. */
+  /** Pin that its request named. */
   readonly pin: string | undefined
 }
 

@@ -41,7 +41,7 @@ export interface NatsOptions extends Pick<NodeConnectionOptions, PassedOn> {
    * shares requests with all such services, and gets every event.
    */
   readonly queue?: string | undefined
-  /** Who gets an event: `one` process of the queue group, or `all` processes. Default: `one`. */
+  /** Whether `one` process of the queue group gets an event, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
   /**
    * Prefixes of the inboxes of others, beside `_INBOX` and what begins with `_INBOX_`, and `inboxPrefix`: nothing is ever

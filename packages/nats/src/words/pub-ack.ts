@@ -1,4 +1,4 @@
-/** What JetStream answers when a message is published to a stream. */
+/** JetStream's answer to a message published to a stream. */
 import { textOf, type Words } from '@elysia-microservices/transport/engine'
 
 /** An acknowledgement, or an error. */

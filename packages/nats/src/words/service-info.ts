@@ -14,7 +14,7 @@ interface Connection {
   isInbox(subject: string): boolean
 }
 
-/** What a service says of itself. */
+/** A service's description of itself. */
 export interface ServiceIdentity {
   readonly name: string
   readonly version: string

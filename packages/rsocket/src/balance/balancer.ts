@@ -21,7 +21,7 @@ export interface Candidate {
   readonly weight: number
 }
 
-/** What a balancer needs. */
+/** Dependencies of a balancer. */
 export interface BalancerInit<Endpoint> {
   /** `undefined`: endpoints are never ejected. */
   readonly health: HealthOptions | undefined

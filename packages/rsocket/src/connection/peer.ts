@@ -8,9 +8,9 @@ export interface PeerSide {
   readonly output: Output | undefined
   /** Makes calls to the peer; `undefined` if the protocol cannot, or before the connection is set up. */
   readonly caller?: Caller | undefined
-  /** Who it is; `undefined` if the server does not know users, or before the connection is set up. */
+  /** The user; `undefined` if the server does not authenticate, or before the connection is set up. */
   readonly user?: string | undefined
-  /** What it calls itself; `undefined` if it does not say so, or before the connection is set up. */
+  /** Its name; `undefined` if it sends none, or before the connection is set up. */
   readonly name?: string | undefined
 }
 

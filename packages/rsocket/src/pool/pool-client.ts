@@ -9,12 +9,12 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { type NewProtocol, Pool, type PoolOptions } from './pool.ts'
 
-/** What a client over a pool is made from. */
+/** Parts of a client over a pool. */
 export interface PoolClientInit extends PoolOptions {
   /** The name of the transport. */
   readonly name: string
   readonly newProtocol: NewProtocol
-  /** Most bytes of a stream that may wait for its reader. Default: that of the transports. */
+  /** Most bytes of a stream that may wait for its reader. Default: the transport's own. */
   readonly streamBuffer?: number | undefined
 }
 

@@ -28,7 +28,7 @@ import { Endpoint, type EndpointOwner, type Link, type NewLink } from './endpoin
 import { EndpointSet } from './endpoint-set.ts'
 import { EndpointSource, type Resolver } from './endpoint-source.ts'
 
-/** What the protocol of a connection gets from its pool. */
+/** Dependencies of a connection's protocol, given by its pool. */
 export interface ProtocolParts {
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string

@@ -29,7 +29,7 @@ export type Authenticate = (request: AuthenticationRequest) => boolean | Promise
 /** The same of a transport that knows users. */
 export type Judge = (request: AuthenticationRequest) => Verdict | Promise<Verdict>
 
-/** What a hook has said. Only `true` and `Accepted` let in, so a hook that forgets to return accepts nobody. */
+/** Result of a hook. Only `true` and `Accepted` let in, so a hook that forgets to return accepts nobody. */
 export function verdictOf(said: unknown): Verdict {
   return said instanceof Accepted ? said : said === true
 }

@@ -1,4 +1,4 @@
-/** What a client calls itself: an entry of our own in the metadata of SETUP, which others' servers pass over. */
+/** Name of a client: an entry of our own in the metadata of SETUP, which other servers ignore. */
 import { type ByteWriter, callerName, readCallerName, text } from '@elysia-microservices/transport/kit'
 import { beginEntry, endEntry, readEntries } from './composite-metadata.ts'
 import { MimeType } from './mime-type.ts'
@@ -13,7 +13,7 @@ export function writeCaller(out: ByteWriter, own: string | undefined): void {
   endEntry(out, entry)
 }
 
-/** What a client calls itself; `undefined` if it does not say so. */
+/** Name of a client; `undefined` if it sends none. */
 export function callerOf({ metadata, metadataMimeType }: Setup): string | undefined {
   if (metadata === undefined || metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined
   try {

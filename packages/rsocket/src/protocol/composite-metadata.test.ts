@@ -482,8 +482,8 @@ describe('authentication metadata', () => {
   it('is refused where it ends too soon, with what is missing', () => {
     for (const [bytes, message] of [
       [Buffer.of(0x80, 0), 'Simple authentication metadata has no username length'],
-      [Buffer.of(0x80, 0, 2, 0x61), 'A username reaches beyond its authentication metadata'],
-      [Buffer.of(2, 0x61), 'The name of an authentication type reaches beyond its metadata']
+      [Buffer.of(0x80, 0, 2, 0x61), 'A username is longer than its authentication metadata'],
+      [Buffer.of(2, 0x61), 'The name of an authentication type is longer than its metadata']
     ] as const)
       assert.throws(() => readCredentials(bytes), { name: 'ProtocolError', message })
   })

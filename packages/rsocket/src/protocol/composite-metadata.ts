@@ -98,7 +98,7 @@ export function readCredentials(content: Uint8Array): Credentials {
   if (first === (WELL_KNOWN | AUTH_SIMPLE)) {
     if (content.length < 3) throw new ProtocolError('Simple authentication metadata has no username length')
     const end = 3 + readUint16(content, 1)
-    if (end > content.length) throw new ProtocolError('A username reaches beyond its authentication metadata')
+    if (end > content.length) throw new ProtocolError('A username is longer than its authentication metadata')
     return {
       type: 'simple',
       username: text.read(content, 3, end),
@@ -109,7 +109,7 @@ export function readCredentials(content: Uint8Array): Credentials {
     return { type: 'other', name: `0x${(first & ~WELL_KNOWN).toString(16)}`, payload: content.subarray(1) }
   const end = 1 + first
   if (end > content.length)
-    throw new ProtocolError('The name of an authentication type reaches beyond its metadata')
+    throw new ProtocolError('The name of an authentication type is longer than its metadata')
   return { type: 'other', name: text.latin1(content, 1, end), payload: content.subarray(end) }
 }
 

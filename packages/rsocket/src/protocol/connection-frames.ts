@@ -4,7 +4,7 @@ import { Flag, FrameType } from './frame-type.ts'
 import { writeKeepalive } from './frames.ts'
 import type { Wire } from './wire.ts'
 
-/** What frames on stream 0 do, which differs between client and server. */
+/** Handlers of frames on stream 0, which differ between client and server. */
 export interface ConnectionRole {
   /** This side may send `requests` requests within `timeToLive` milliseconds. */
   leased(timeToLive: number, requests: number): void

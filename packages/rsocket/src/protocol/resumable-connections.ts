@@ -23,7 +23,7 @@ export type Later = (task: () => void, delay: number) => () => void
 /** The part of the places and bytes that one address may take. */
 const SHARE_OF_AN_ADDRESS = 1 / 4
 
-/** What waiting connections take. */
+/** Number and size of waiting connections. */
 interface Load {
   connections: number
   bytes: number
@@ -62,7 +62,7 @@ export class ResumableConnections {
     this.#givenUp = givenUp
   }
 
-  /** What waits at the moment. */
+  /** Figures of connections that wait now. */
   get waiting(): Readonly<Load> {
     return this.#total
   }

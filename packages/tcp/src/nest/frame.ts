@@ -36,7 +36,7 @@ export class NestFrameDecoder {
   #text = ''
   /** Index of the next unread character of `#text`. */
   #at = 0
-  /** What comes after `#text`, in order; none of it is empty. */
+  /** Chunks after `#text`, in order; none is empty. */
   #later: string[] = []
   #laterLength = 0
   /** Index from which to search for the end of an incomplete header; there is no `#` before it. */

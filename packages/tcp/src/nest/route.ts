@@ -22,7 +22,7 @@ const NO_PATTERN: IncomingPattern = { text: 'undefined', route: undefined }
 export class PatternReader {
   readonly #remembered = new Map<string, IncomingPattern>()
 
-  /** The text and route of a packet's pattern. */
+  /** Text and route of a packet's pattern. */
   read(pattern: unknown): IncomingPattern {
     if (pattern === undefined) return NO_PATTERN
     const text = typeof pattern === 'string' ? pattern : textOf(pattern)

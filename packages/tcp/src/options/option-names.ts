@@ -1,4 +1,4 @@
-/** What is said of a name that is no option of TCP. */
+/** Error text for a name that is no option of TCP. */
 import { nearest, OptionError } from '@elysia-microservices/transport/kit'
 import { TEST_DEFAULTS } from './shared-options.ts'
 

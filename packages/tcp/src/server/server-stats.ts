@@ -1,11 +1,11 @@
-/** What a server does at the moment, next to its limits. Counted only when asked for. */
+/** Current figures of a server, next to its limits. Counted only on request. */
 
 import type { ResumableConnections, ServerLimits } from '@elysia-microservices/rsocket'
 import type { Session } from '@elysia-microservices/rsocket/session'
 import type { Address, Gauge, TransportStats } from '@elysia-microservices/transport/kit'
 import type { CheckedServerOptions } from '../options/server-options.ts'
 
-/** What a TCP server does at the moment. */
+/** Current figures of a TCP server. */
 export interface TcpServerStats extends TransportStats {
   /** Open connections, and `limits.connections`. */
   readonly connections: Gauge

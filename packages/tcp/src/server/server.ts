@@ -87,7 +87,7 @@ export class TcpServer implements ServerTransport {
     return this.sharing.address ?? this.#listener.address
   }
 
-  /** What it does at the moment, next to its limits. Looks at every connection. */
+  /** Its current figures, next to its limits. Visits every connection. */
   stats(): TcpServerStats {
     return serverStats(this.address, this.#sessions, this.#options, this.#limits, this.#resumable)
   }

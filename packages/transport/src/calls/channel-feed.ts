@@ -25,7 +25,7 @@ export interface ChannelOutput {
   writeHeld(encoded: Encoded, out: ByteWriter): void
   /** Sends values that had to wait, as `writeHeld` wrote them. */
   sendHeld(bytes: Uint8Array): void
-  /** Sends that no more values come. */
+  /** Sends the end of the channel. */
   complete(): void
   /** The source has failed, or is too far ahead of the demand. */
   fail(error: Error): void
@@ -147,7 +147,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
   }
 }
 
-/** What a source fails with may be anything, even what cannot be looked at. */
+/** A source may fail with any value, even one that throws when it is read. */
 function asError(error: unknown): Error {
   try {
     return error instanceof Error ? error : new Error(String(error))

@@ -37,7 +37,7 @@ export abstract class PendingCall implements TableEntry {
   secret = ''
   /** Set by engines: the message that it left in with others; 0: it left alone. */
   batch = 0
-  /** What the transport knows of where it is sent. */
+  /** The transport's own data about the destination. */
   attachment: object | undefined
   readonly pattern: Pattern
   readonly kind: CallKind

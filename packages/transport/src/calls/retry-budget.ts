@@ -3,7 +3,7 @@
  * filled by calls and by time. Pure: the clock comes from outside.
  */
 
-/** What fills the bucket. */
+/** Rates that fill the token bucket. */
 export interface RetryBudgetOptions {
   /** Retries allowed per call: 0.2 lets one call in five be retried. */
   readonly ratio: number

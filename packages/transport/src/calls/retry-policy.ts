@@ -19,7 +19,7 @@ export const DEFAULT_RETRY: CheckedRetry = {
   budget: { ratio: 0.2, perSecond: 10 }
 }
 
-/** What counts of a failed call. */
+/** Facts about a failed call that decide about a retry. */
 export type FailedCall = Pick<PendingCall, 'retries' | 'deadline' | 'isAnswered' | 'input' | 'options'>
 
 /** Decides about failed calls. */

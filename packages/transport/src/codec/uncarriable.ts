@@ -18,7 +18,7 @@ export interface Rules {
 export interface Found {
   /** Its path, such as `data.items[2]`. */
   readonly path: string
-  /** What is wrong with it, in words. */
+  /** The error, in words. */
   readonly wrong: string
   readonly value: unknown
 }

@@ -1,7 +1,7 @@
 /** What people do with the dead letters of a group: some or all are sent again, or deleted. */
 import type { DeadLetters } from './published.ts'
 
-/** What is done with a dead letter. */
+/** Change of a dead letter: redrive or delete. */
 export type DeadLetterChange = 'redrive' | 'delete'
 
 /** One dead letter that something was to be done with. */

@@ -1,4 +1,4 @@
-/** What a handler of durable events may want, whatever engine keeps them. */
+/** Options of a handler of durable events, over any engine. */
 import { OptionError } from '../errors/index.ts'
 import {
   LONGEST_TIME,

@@ -1,9 +1,9 @@
-/** What the end of a handler means for its event. */
+/** Decides by the end of a handler what happens to its event. */
 import { Discard, RetryLater, ValidationError } from '../errors/index.ts'
 import { ErrorAnswer, EventHandlersError, isNoHandler } from '../failure.ts'
 import { type DurableSettings, pauseAfter } from './options.ts'
 
-/** What becomes of an event whose handler has failed. */
+/** Decision about an event whose handler has failed. */
 export type Outcome =
   /** It is delivered again after `delay` milliseconds. */
   | { readonly kind: 'retry'; readonly delay: number; readonly reason: string }

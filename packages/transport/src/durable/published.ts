@@ -17,7 +17,7 @@ export interface PublishOptions
   readonly id?: string | undefined
 }
 
-/** What the engine said about an event that it has stored. */
+/** The engine's confirmation of a stored event. */
 export interface Published {
   readonly id: string
   /** Where it is stored; a handler may start behind it (`start: { after: position }`). `undefined` if the engine has no positions. */
@@ -74,7 +74,7 @@ export interface DeadLetters {
   delete(position: string): Promise<boolean>
 }
 
-/** What a client of a transport that stores events can do besides calls. */
+/** Methods of a client whose transport stores events. */
 export interface DurableCaller {
   /** See `client.publish`. */
   publish(pattern: Pattern, data: unknown, options?: PublishOptions): Promise<Published>
@@ -84,7 +84,7 @@ export interface DurableCaller {
   pauseGroup(group: string, isPaused: boolean): Promise<void>
 }
 
-/** What is known of one durable handler in this process. */
+/** Figures of one durable handler in this process. */
 export interface DurableFigures {
   readonly pattern: string
   readonly group: string

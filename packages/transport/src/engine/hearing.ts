@@ -1,4 +1,4 @@
-/** Who hears what comes to the addresses of a connection itself. */
+/** Listeners for messages to a connection's own addresses. */
 import type { Carried, CarrierListener } from './carrier.ts'
 
 type Receive = (message: Carried) => void

@@ -1,4 +1,4 @@
-/** What is published while there is no server: held in order, up to a limit, and sent once there is one. */
+/** Messages published while there is no server: held in order, up to a limit, and sent once there is one. */
 import { OverloadedError } from '../errors/index.ts'
 import type { CarrierListener } from './carrier.ts'
 

@@ -12,10 +12,10 @@ import { isSecret, SECRET_LENGTH } from './secret.ts'
 /** The version of these words, the first character of a reply token. Callers of other versions are served as Nest's. */
 export const VERSION = '1'
 
-/** What a caller wants, as its reply address says it. */
+/** Kind of call in a caller's reply address. */
 export type CallerKind = 'request' | 'stream' | 'event'
 
-/** What the last segment of one of our reply addresses says. */
+/** Content of the last segment of our reply addresses. */
 export interface ReplyToken {
   readonly kind: CallerKind
   /** Milliseconds the caller waits; `undefined` if it does not say. */
@@ -30,7 +30,7 @@ export interface ReplyToken {
 export const STREAM_WINDOW = 1024 * 1024
 /** Bytes of all streams of a caller together: engines cut off a connection for which they hold too much (32 to 64 MiB). */
 export const ALL_WINDOWS = 16 * STREAM_WINDOW
-/** What a stream may have at least, however many there are. */
+/** Least room of a stream, however many there are. */
 export const LEAST_WINDOW = 16 * 1024
 /** The largest message between our own ends, in bytes. */
 export const MAX_MESSAGE = 32 * 1024 * 1024
@@ -52,7 +52,7 @@ export function replyToken(
   return kind === 'stream' ? `${head}-${demand}-${window}` : head
 }
 
-/** What of a reply token names the call: `1r17-<secret>-`. */
+/** The part of a reply token that names the call: `1r17-<secret>-`. */
 export function replyHead(kind: CallerKind, call: number, secret: string): string {
   return `${VERSION}${LETTERS[kind]}${call}-${secret}-`
 }
@@ -107,7 +107,7 @@ export const CHANNEL = '^'
 /** The first character of what a service says that is no packet of Nest's. */
 export const SAID = '+'
 
-/** What follows `+` in the words of a service. */
+/** Letter after `+` in the words of a service. */
 export const Said = {
   /** The request has begun, or goes on: here is its control address. */
   accepted: 'a',
@@ -145,7 +145,7 @@ export const Told = {
 export const HEARTBEAT = 5_000
 export const LOST_AFTER = 4 * HEARTBEAT
 
-/** What a grant says: values granted and characters taken, since the beginning; `undefined`: it is none. */
+/** Content of a grant: values granted and characters taken since the beginning; `undefined` if it is malformed. */
 export function readGrant(words: string): { readonly values: number; readonly size: number } | undefined {
   const comma = words.indexOf(',')
   const values = numberIn(words, 1, comma)

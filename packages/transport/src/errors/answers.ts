@@ -110,9 +110,9 @@ export class PatternNotFoundError extends RpcError {
 export interface ValidationIssue {
   /** Where it stands, such as `data.items[2]`. */
   readonly path: string
-  /** What is expected there, in words. */
+  /** The expected value, in words. */
   readonly expected: string
-  /** What stands there, in words. */
+  /** The value found there, in words. */
   readonly received: string
 }
 
@@ -121,7 +121,7 @@ export class ValidationError extends RpcError {
   override name = 'ValidationError'
   /** Path of the first wrong value, such as `data.items[2]`. */
   readonly path: string
-  /** What is expected there, in words. */
+  /** The expected value, in words. */
   readonly expected: string
   /** All wrong values, the first of them first; of very many the first 32. On the wire they are `details.issues`. */
   readonly issues: readonly ValidationIssue[]

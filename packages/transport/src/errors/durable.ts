@@ -1,4 +1,4 @@
-/** What handlers of durable events throw, and why an event was not stored. */
+/** Errors that handlers of durable events throw, and the error of an event that was not stored. */
 import { LocalError, OptionError } from './local.ts'
 
 /**

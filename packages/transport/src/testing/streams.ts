@@ -1,7 +1,7 @@
 /** Streams of every kind for tests, and a sink that writes down what it is told. */
 import { consume, FEED, type StreamSink, type StreamSource } from '../stream.ts'
 
-/** What a sink has been told, in words. */
+/** Log of a sink's calls. */
 export class RecordingSink implements StreamSink {
   readonly seen: string[] = []
   /** Values that it takes before it has enough; it takes as many again after `more`. */

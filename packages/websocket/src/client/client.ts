@@ -30,7 +30,7 @@ import {
 import { Link, type LinkOptions, type LinkOwner } from './link.ts'
 import type { NewWebSocket } from './web-socket.ts'
 
-/** What a client is made from. */
+/** Parts of a client. */
 export interface ClientInit {
   readonly url: URL
   readonly dataMimeType: string
@@ -76,7 +76,7 @@ const toWireError: ToWireError = (error, logger, of) => {
   return { code: ErrorCode.APPLICATION_ERROR, data }
 }
 
-/** What connections to all servers of a client share. */
+/** State that a client's connections to all servers share. */
 export function linkOptions<Init extends Omit<ClientInit, 'url'>>(
   init: Init,
   { logger, name, timeout, tellTimeout }: ClientContext

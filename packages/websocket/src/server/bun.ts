@@ -3,7 +3,7 @@ import { subprotocolOf, TURNS } from '../wire/messages.ts'
 import type { Entering, WebSocketDoor } from './door.ts'
 import type { RawListener, RawSocket } from './server-socket.ts'
 
-/** What is used of Bun's WebSocket. */
+/** Members of Bun's WebSocket that are used here. */
 interface BunWebSocket {
   sendBinary(message: Uint8Array): number
   getBufferedAmount(): number
@@ -11,7 +11,7 @@ interface BunWebSocket {
   terminate(): void
 }
 
-/** What is used of Bun's server. */
+/** Members of Bun's server that are used here. */
 export interface BunServer {
   upgrade(
     request: Request,

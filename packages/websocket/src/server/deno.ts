@@ -3,7 +3,7 @@ import { subprotocolOf, TURNS } from '../wire/messages.ts'
 import type { Entering, WebSocketDoor } from './door.ts'
 import { CloseCode, type RawListener, type RawSocket } from './server-socket.ts'
 
-/** What is used of Deno's WebSocket. */
+/** Members of Deno's WebSocket that are used here. */
 interface DenoWebSocket {
   binaryType: string
   readonly bufferedAmount: number
@@ -15,7 +15,7 @@ interface DenoWebSocket {
   close(code?: number): void
 }
 
-/** What is used of Deno. */
+/** Members of Deno that are used here. */
 interface Deno {
   upgradeWebSocket(
     request: Request,

@@ -36,7 +36,7 @@ import { Exposed } from './exposed.ts'
 import { originRefusal } from './origins.ts'
 import { CloseCode, type RawListener, type RawSocket, rawListener, ServerSocket } from './server-socket.ts'
 
-/** What a door does at the moment. Services of one app share it. */
+/** Current figures of a door. Services of one app share it. */
 export interface WebSocketStats extends TransportStats {
   readonly connections: Gauge
   /** Lost connections that wait to be resumed, and the bytes that are kept for them. */
@@ -59,7 +59,7 @@ export interface Entering extends Upgrade {
 /** Says of an upgrade, and of each request that comes by it, why it is refused; `undefined`: it is not. */
 export type Admits = (upgrade: Upgrade) => Promise<string | undefined>
 
-/** What tells a door from those of users. */
+/** Parts by which a door of another package, such as the console's, differs from a user's. */
 export interface DoorParts {
   /** Default: who may connect may call all that is exposed. */
   readonly admits?: Admits
@@ -86,7 +86,7 @@ export class WebSocketDoor {
   readonly #sessions = new Set<Session>()
   readonly #services = new Set<Exposed>()
   readonly #metadataReaders = new Map<string, MetadataReader>()
-  /** Who waits for a service. */
+  /** Callbacks that wait for a service. */
   readonly #awaited: (() => void)[] = []
   /** That of the first service. */
   #logger: Logger = consoleLogger

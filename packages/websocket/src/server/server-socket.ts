@@ -18,7 +18,7 @@ export interface RawSocket {
   resume(): void
 }
 
-/** What a runtime says of its WebSocket. */
+/** Events of a runtime's WebSocket. */
 export interface RawListener {
   message(message: string | Uint8Array): void
   drain(): void

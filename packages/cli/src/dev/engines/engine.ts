@@ -1,11 +1,11 @@
-/** What `dev` knows of an engine. */
+/** An engine that `dev` can start. */
 import type { EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
 
 /** An engine. */
 export interface Engine {
   readonly name: EngineName
-  /** What it is called. */
+  /** Its name. */
   readonly title: string
   /** The variable that tells services where it is. A user who sets it has an engine already. */
   readonly variable: string
@@ -43,7 +43,7 @@ export interface Fetching {
   readonly signal: AbortSignal
 }
 
-/** What an engine is started with. */
+/** Arguments of an engine's start. */
 export interface EngineStart {
   readonly root: string
   /** What was found. */
@@ -53,5 +53,5 @@ export interface EngineStart {
   readonly folder: string
 }
 
-/** Who listens on a port. */
+/** The process that listens on a port. */
 export type Probed = 'engine' | 'stranger' | 'nobody'

@@ -114,7 +114,9 @@ function refuseClasses(value: unknown, type: string): void {
   } else if (value instanceof Set) {
     for (const item of value) refuseClasses(item, type)
   } else if (value instanceof RegExp || value instanceof Error) {
-    throw new ProtocolError(`Data of type ${type} has ${describeClass(value)}, which is not carried`)
+    throw new ProtocolError(
+      `Data of type ${type} has ${describeClass(value)}, which MessagePack cannot carry`
+    )
   } else {
     for (const key in value) refuseClasses((value as Record<string, unknown>)[key], type)
   }

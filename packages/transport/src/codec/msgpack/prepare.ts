@@ -13,7 +13,7 @@ export function isOpaque(value: object): boolean {
   return OPAQUE.has(Object.prototype.toString.call(value))
 }
 
-/** What is wrong with a text that is not UTF-16. */
+/** Error text for a lone surrogate. */
 export const LONE_SURROGATE = 'has a lone surrogate, which has no UTF-8'
 
 /** Whether a text can be UTF-8. Engines know it of most texts without a look. */

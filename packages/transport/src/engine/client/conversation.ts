@@ -28,7 +28,7 @@ export class Conversation {
   /** Values of the channel: sent, and granted since the beginning. */
   #inputCount = 0
   #inputGranted = 0
-  /** What was to be said before the service could be reached. */
+  /** Words to send once the service can be reached. */
   #early: string[] = []
 
   constructor(carrier: Carrier, replyTo: string, granted: number, window: number) {

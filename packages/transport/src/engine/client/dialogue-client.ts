@@ -40,7 +40,7 @@ export class DialogueClient<Connection extends Carrier>
   readonly #writer: CallWriter
   readonly #table = new StreamTable<PendingCall>()
   readonly #calls: OpenCalls
-  /** What is to be sent of calls that wait for a connection. */
+  /** Messages of calls that wait for a connection. */
   readonly #written = new Map<PendingCall, OutgoingCall>()
   #connected: Connected<Connection> | undefined
   #connecting: Promise<void> | undefined

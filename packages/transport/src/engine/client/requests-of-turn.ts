@@ -27,7 +27,7 @@ const MAX_REMEMBERED = 1_024
 /** Batches whose secrets are remembered: the engine says at once that nobody listens. */
 const MAX_SECRETS = 1_024
 
-/** What is known of an address. */
+/** State of an address. */
 class Place {
   /** Where our services take requests together. */
   readonly together: string
@@ -44,7 +44,7 @@ class Place {
   /** Those of this turn. */
   calls: PendingCall[] = []
   text = ''
-  /** What goes out if the first one stays alone. */
+  /** Message to send if the first request stays alone. */
   alone: (() => void) | undefined
 
   constructor(together: string) {

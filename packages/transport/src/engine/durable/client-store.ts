@@ -1,4 +1,4 @@
-/** What a client has besides calls where its engine stores events. */
+/** Methods of a client whose engine stores events. */
 import { inheritedOptions } from '../../calls/within.ts'
 import {
   checkPublishOptions,
@@ -35,7 +35,7 @@ export interface ClientStoreInit<Connection extends Carrier> {
   connect(): Promise<Connection>
 }
 
-/** What is the same of every event, whatever its engine. */
+/** Fields of an event that are the same over every engine. */
 export type EventHead = Omit<OutgoingEvent, 'size'>
 
 /** What an event carries. */
@@ -62,7 +62,7 @@ export abstract class PublishingStore<Connection extends Carrier, Event extends 
   /** Gives the connection; makes it if there is none. */
   protected readonly connect: () => Promise<Connection>
   readonly #writer: CallWriter
-  /** What the ids of our own begin with. */
+  /** Prefix of generated ids. */
   readonly #ids = `${newSecret()}${newSecret()}-`
   #nextId = 0
 

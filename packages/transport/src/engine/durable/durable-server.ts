@@ -61,7 +61,7 @@ export function figuresOf(
   }
 }
 
-/** What an engine that stores gives to a server. */
+/** Interface of an engine's store for servers. */
 export interface ServerStore<Connection> {
   /** @throws {OptionError} the pattern cannot be stored */
   consumer(init: ConsumerInit): Consumer<Connection>

@@ -27,7 +27,7 @@ export interface OutgoingEvent {
   readonly signal: AbortSignal | undefined
 }
 
-/** What an engine has to be able to do, so that events are stored. */
+/** Interface of an engine that stores events. */
 export interface Store<Event extends OutgoingEvent> {
   readonly isConnected: boolean
   /** The largest event in bytes. */
@@ -67,7 +67,7 @@ interface Entry<Event> {
   forget: (() => void) | undefined
 }
 
-/** What a publisher knows of its engine. */
+/** Facts about its engine that a publisher needs. */
 export interface PublisherOptions {
   /** The name of the engine in errors, such as `'NATS'`. */
   readonly title: string

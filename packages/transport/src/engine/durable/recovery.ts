@@ -4,7 +4,7 @@ import type { Logger } from '../../logger.ts'
 
 const PAUSES = { minDelay: 250, maxDelay: 5_000 }
 
-/** What a recovery needs. */
+/** Dependencies of a recovery. */
 export interface RecoveryOptions {
   /** What is received, for logs and health, such as `The durable event 'orders.placed' of the group 'billing'`. */
   readonly what: string

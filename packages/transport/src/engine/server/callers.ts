@@ -56,7 +56,7 @@ export class Caller implements Controlled, Sender, Source {
   readonly room: Room
   #asked = 0
   #isNameAsked = false
-  /** What it calls itself, once it was asked and has answered. */
+  /** Its name, once it has replied to the question. */
   name: string | undefined
   #heard: (() => void) | undefined
   readonly waiting: Waiting[] = []
@@ -180,7 +180,7 @@ export class Callers {
     return { current: this.#waitingSize, limit: MAX_WAITING }
   }
 
-  /** What callers have not confirmed, in all. */
+  /** Bytes that all callers have not confirmed. */
   get onItsWay(): number {
     let size = 0
     for (const { room } of this.#byInbox.values()) size += room.onItsWay

@@ -19,7 +19,7 @@ import { Subjects } from './subjects.ts'
 const MOST_REFUSALS = 10
 const AGAIN = { minDelay: 500, maxDelay: 10_000 }
 
-/** What a server over an engine does at the moment. */
+/** Current figures of a server over an engine. */
 export interface EngineStats extends TransportStats {
   /** Requests dropped since the start because they wanted their answer where there is no inbox. */
   readonly refused: number

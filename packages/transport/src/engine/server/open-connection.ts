@@ -1,4 +1,4 @@
-/** What all answers of a service have in common: its connection, and where their callers reach them. */
+/** State that all answers of a service share: its connection, and the control addresses of calls. */
 import type { Logger } from '../../logger.ts'
 import type { AnswersOfTurn } from '../batches.ts'
 import type { Engine } from '../carrier.ts'

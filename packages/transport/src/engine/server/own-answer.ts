@@ -28,7 +28,7 @@ import type { Caller } from './callers.ts'
 import type { Controlled } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
 
-/** Characters of values that leave before the turn is over. */
+/** Above so many characters, values leave before the turn is over. */
 const BATCH_SIZE = 16 * 1024
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
@@ -104,7 +104,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     this.#deadline = setTimeout(() => this.callerGone(), Math.min(message.timeout, LONGEST_TIME))
   }
 
-  /** What the caller sends in a channel. */
+  /** Input of a channel, sent by the caller. */
   openInput(): InputStream {
     this.#input = new InputStream(
       (n) => this.#grantInput(n),
