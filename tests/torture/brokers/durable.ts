@@ -252,6 +252,7 @@ async function killConsumer({ services }: Setting, n: number): Promise<void> {
 }
 
 async function killServer({ servers, broker }: Setting, n: number): Promise<void> {
+  if (broker.failOver !== undefined) return broker.failOver(servers)
   const server = servers[n % servers.length] as BrokerServer
   await server.stop()
   await pause(Math.random() * 300)
@@ -387,7 +388,8 @@ export const durableEvents: readonly Scenario[] = tortured('torture of durable e
   .flatMap((broker) => [
     ...PLANS.filter(
       ({ name, plan }) =>
-        (broker.hasCluster || plan(false).nodes === undefined) && (broker.hasLog || !OF_LOGS.includes(name))
+        (plan(false).nodes === undefined ? broker.hasCluster !== 'only' : broker.hasCluster !== false) &&
+        (broker.hasLog || !OF_LOGS.includes(name))
     ).map(
       ({ name, plan }): Scenario => ({
         name: broker.name === 'nats' ? name : `${broker.name}-${name}`,
