@@ -82,14 +82,21 @@ export async function testProject(client: Client, place: Place): Promise<void> {
   await run(client.script('test'), place)
 }
 
-/** Starts service and gateway of a project as its README says, and places an order by HTTP. */
+/** Starts services and gateway of a project as its README says, and places an order by HTTP. */
 export async function useProject(client: Client, place: Place): Promise<void> {
-  const ports = { ORDERS_PORT: await freePort(), HEALTH_PORT: await freePort(), PORT: await freePort() }
+  const ports = {
+    STOCK_PORT: await freePort(),
+    STOCK_HEALTH_PORT: await freePort(),
+    ORDERS_PORT: await freePort(),
+    HEALTH_PORT: await freePort(),
+    PORT: await freePort()
+  }
   const env = { ...place.env, ...Object.fromEntries(Object.entries(ports).map(([k, v]) => [k, String(v)])) }
   const own = { ...place, env }
   const started: Started[] = []
   try {
     for (const [script, port] of [
+      ['stock', ports.STOCK_HEALTH_PORT],
       ['service', ports.HEALTH_PORT],
       ['gateway', ports.PORT]
     ] as const) {

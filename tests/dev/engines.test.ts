@@ -12,6 +12,7 @@ import { isMissing } from '../support/missing.ts'
 import { mosquittoMissing } from '../support/mosquitto-server.ts'
 import { natsFolder, natsMissing } from '../support/nats-server.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
+import { until } from '../support/within.ts'
 import { type DevOptions, DevProcess, Project } from './dev-process.ts'
 import { config, idle } from './programs.ts'
 
@@ -55,6 +56,33 @@ describe('engines of dev', () => {
       assert.ok(existsSync(join(project.folder, '.elysia-microservices/redis')))
       assert.equal(readFileSync(join(project.folder, '.elysia-microservices/.gitignore'), 'utf8'), '*\n')
       await dev.leavesNothing([], [port])
+    })
+
+  if (!isMissing('Redis of two devs', redisMissing()))
+    it('Redis belongs to one dev of a project at a time, and to the next after one that was killed', async () => {
+      const { project, dev } = start({ redis: { port: 0 } }, printed('REDIS_URL'))
+      await dev.says('it is at redis://127.0.0.1:')
+      const port = dev.number(/it is at redis:\/\/127\.0\.0\.1:(\d+)$/)
+      const second = run(project)
+      assert.equal(await second.ended(), 2)
+      assert.deepEqual(second.errors.lines, [
+        `OPTION: Redis cannot be started: another dev of this project uses its data; end that one, or set REDIS_URL=redis://127.0.0.1:${port} to use its Redis`
+      ])
+      const sharing = run(project, { env: { REDIS_URL: `redis://127.0.0.1:${port}` } })
+      await sharing.says(`it is at redis://127.0.0.1:${port}`)
+      assert.equal(await sharing.end(), 0)
+      await dev.end('SIGKILL')
+      await until('its Redis has ended', () =>
+        canBeUsed(port).then(
+          () => true,
+          () => false
+        )
+      )
+      const third = run(project)
+      await third.says('it is at redis://127.0.0.1:')
+      assert.equal(await third.end(), 0, third.log.lines.join('\n'))
+      const left = readdirSync(join(project.folder, '.elysia-microservices'))
+      assert.deepEqual(left.sort(), ['.gitignore', 'redis'])
     })
 
   if (!isMissing('Redis of dev that is there', redisMissing()))

@@ -38,21 +38,21 @@ const COMMANDS = {
     run: [bun, 'run'],
     check: 'typecheck',
     test: [bun, 'test'],
-    passed: /^ 8 pass$/m,
+    passed: /^ 9 pass$/m,
     program: (name: string) => [bun, `src/${name}.ts`]
   },
   node: {
     run: ['npm', 'run'],
     check: 'build',
     test: ['npm', 'test'],
-    passed: /^(#|ℹ) pass 8$/m,
+    passed: /^(#|ℹ) pass 9$/m,
     program: (name: string) => ['node', `dist/${name}.js`]
   },
   deno: {
     run: [deno, 'task'],
     check: 'typecheck',
     test: [deno, 'task', 'test'],
-    passed: /2 passed \(8 steps\)/,
+    passed: /2 passed \(9 steps\)/,
     program: (name: string) => [deno, 'run', '-A', '--unstable-net', `src/${name}.ts`]
   }
 } as const
@@ -188,15 +188,20 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
 
 /** Opens the page of a project, and sees an order on it that is placed there and paid. */
 async function showsOrders(runtime: Runtime, folder: string): Promise<void> {
-  const [http, tcp] = [await freePort(), await freePort()]
+  const [http, tcp, health, stock] = [await freePort(), await freePort(), await freePort(), await freePort()]
   const programs = new Programs()
   const url = `http://localhost:${http}`
   const program = COMMANDS[runtime].program('web')
-  const healthcheck = [bun, '-e', `process.exit((await fetch('${url}')).ok ? 0 : 1)`]
+  const answering = (at: string) => [bun, '-e', `process.exit((await fetch('${at}')).ok ? 0 : 1)`]
+  const stockCheck = answering(`http://localhost:${health}/readyz`)
   const browser = await openBrowser()
   try {
-    const env = { ...process.env, PATH, WEB_PORT: String(http), ORDERS_PORT: String(tcp) }
-    await programs.start(folder, { command: program, healthcheck }, env)
+    const ports = { WEB_PORT: http, ORDERS_PORT: tcp, STOCK_PORT: stock, STOCK_HEALTH_PORT: health }
+    const texts = Object.fromEntries(Object.entries(ports).map(([name, port]) => [name, String(port)]))
+    const env = { ...process.env, PATH, ...texts }
+    const stockProgram = COMMANDS[runtime].program('stock-service')
+    await programs.start(folder, { command: stockProgram, healthcheck: stockCheck }, env)
+    await programs.start(folder, { command: program, healthcheck: answering(url) }, env)
     const page = await browser.newPage()
     page.setDefaultTimeout(PATIENCE)
     const errors: string[] = []
@@ -206,7 +211,8 @@ async function showsOrders(runtime: Runtime, folder: string): Promise<void> {
     await page.getByText('1 tea: paid').waitFor()
     assert.deepEqual(errors, [])
     await page.close()
-    assert.deepEqual(await programs.stop('SIGTERM'), [[0, null]], programs.log.lines.join('\n'))
+    const ends = await programs.stop('SIGTERM')
+    assert.deepEqual(ends, Array(2).fill([0, null]), programs.log.lines.join('\n'))
   } finally {
     await browser.close()
     await programs.stop('SIGKILL')
@@ -281,7 +287,7 @@ async function fits(runtime: Runtime, folder: string): Promise<void> {
     readFileSync(join(folder, 'src', name), 'utf8')
   )
   const { services } = (await yaml(folder, 'compose.yaml')) as Compose
-  assert.ok('orders' in services && 'gateway' in services)
+  for (const name of ['stock', 'orders', 'gateway']) assert.ok(name in services, name)
   for (const { build, environment = {}, depends_on: needed = {} } of Object.values(services)) {
     if (build !== undefined) assert.ok(dockerfile.stages.includes(build.target), build.target)
     for (const name of build === undefined ? [] : Object.keys(environment))
@@ -360,20 +366,24 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 /** Starts what the images of a project would have and run, on free ports, and asks it. */
 async function answers(runtime: Runtime, folder: string, transport: Transport): Promise<void> {
   const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
+  const [stockHealth, stock] = [await freePort(), await freePort()]
   const engine = transport === 'tcp' ? undefined : ENGINES[transport]
   const server = await engine?.start()
   const own = {
     PATH,
     HEALTH_PORT: String(health),
+    STOCK_HEALTH_PORT: String(stockHealth),
     PORT: String(http),
-    ...(engine === undefined ? { ORDERS_PORT: String(tcp) } : { [engine.variable]: server?.url })
+    ...(engine === undefined
+      ? { ORDERS_PORT: String(tcp), STOCK_PORT: String(stock) }
+      : { [engine.variable]: server?.url })
   }
   const programs = new Programs()
   // Where these are set, HTTP under Node leaves signals alone.
   const { CI: _ci, TEST: _test, ...inherited } = process.env
   try {
     const dockerfile = new Dockerfile(folder)
-    for (const name of ['service', 'gateway']) {
+    for (const name of ['stock', 'service', 'gateway']) {
       const place = join(folder, 'images', name)
       mkdirSync(place, { recursive: true })
       const image = dockerfile.image(name, place)
@@ -410,6 +420,7 @@ async function answers(runtime: Runtime, folder: string, transport: Transport): 
       ends,
       [
         [0, null],
+        [0, null],
         [0, null]
       ],
       said
@@ -425,9 +436,11 @@ async function answers(runtime: Runtime, folder: string, transport: Transport): 
 /** Runs the script `dev` in a group of its own, asks the gateway, and ends the group as Ctrl-C of a terminal does. */
 async function develops(runtime: Runtime, folder: string): Promise<void> {
   const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
-  const web = await freePort()
+  const [web, stockHealth, stock] = [await freePort(), await freePort(), await freePort()]
   const ports = {
     HEALTH_PORT: String(health),
+    STOCK_HEALTH_PORT: String(stockHealth),
+    STOCK_PORT: String(stock),
     PORT: String(http),
     WEB_PORT: String(web),
     ORDERS_PORT: String(tcp)
@@ -459,7 +472,7 @@ async function develops(runtime: Runtime, folder: string): Promise<void> {
     process.kill(-child.pid!, 'SIGINT')
     await within(closed, 'The end').catch((error: Error) => assert.fail(`${error.message}\n${said()}`))
     assert.match(said(), /dev {5}\| All have ended/)
-    for (const port of [health, http, web, tcp])
+    for (const port of [health, http, web, tcp, stockHealth, stock])
       await assert.rejects(fetch(`http://127.0.0.1:${port}`), `nobody listens on ${port}`)
   } finally {
     if (!hasEnded(child)) process.kill(-child.pid!, 'SIGKILL')

@@ -109,6 +109,18 @@ describe('Watch', () => {
     assert.ok('sample' in sample && sample.sample.at >= last!.at)
   })
 
+  it('tells of many services together, though each is heard of by itself', async () => {
+    const { client } = await described()
+    const many = new Map(Array.from({ length: 500 }, (_, n) => [`shop ${n}`, client]))
+    const page = opened(new Watch(() => many, settings))
+    let overviews = 0
+    await page.overview(({ services }) => {
+      overviews++
+      return services.every(({ problem }) => problem !== 'It has not answered yet')
+    })
+    assert.ok(overviews < 50, `${overviews} overviews`)
+  })
+
   it('tells what each pattern did, and all together', async () => {
     let times = 0
     const figures = (): HandlerFigures[] => {

@@ -1,4 +1,5 @@
 /** What pages see. Services are asked only while a page is open, and once for all pages. */
+import { setMaxListeners } from 'node:events'
 import type { ConsoleClient } from './clients.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
 import type { Source } from './sources/source.ts'
@@ -6,6 +7,12 @@ import { WatchedService } from './watched-service.ts'
 
 /** Services that are asked: the others are only counted. */
 const MAX_SERVICES = 1_000
+/**
+ * Milliseconds in which changes are gathered, at least and for each service: an overview has all services, and a thousand
+ * that are heard of one by one would each send it again.
+ */
+const GATHERED = 10
+const GATHERED_EACH = 0.25
 
 /** Asks the services while somebody watches. */
 export class Watch {
@@ -17,6 +24,7 @@ export class Watch {
   readonly #pages = new Set<OpenPage>()
   #asking = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
+  #gathering: ReturnType<typeof setTimeout> | undefined
   /** Services that are not asked, because they are too many. */
   #leftOut = 0
   /** Whether services are asked while no page is open, too. */
@@ -92,6 +100,8 @@ export class Watch {
 
   #begin(): void {
     this.#asking = new AbortController()
+    // Each question listens to it.
+    setMaxListeners(0, this.#asking.signal)
     this.#timer = setInterval(() => {
       this.#tell()
       this.#ask()
@@ -112,7 +122,9 @@ export class Watch {
   #restUnlessWatched(): void {
     if (this.#pages.size > 0 || this.#isAlways || this.#timer === undefined) return
     clearInterval(this.#timer)
+    clearTimeout(this.#gathering)
     this.#timer = undefined
+    this.#gathering = undefined
     this.#asking.abort()
     for (const service of this.#present) service.rest()
     for (const source of this.#sources) source.rest?.()
@@ -128,7 +140,13 @@ export class Watch {
   }
 
   #tellOverview(): void {
-    for (const page of this.#pages) page.tellOverview()
+    this.#gathering ??= setTimeout(
+      () => {
+        this.#gathering = undefined
+        for (const page of this.#pages) page.tellOverview()
+      },
+      Math.max(GATHERED, GATHERED_EACH * this.#services.size)
+    )
   }
 
   #tell(): void {

@@ -1,5 +1,5 @@
 /** Text of `--help`. */
-export const HELP = `Makes a project with elysia-microservices: a service, a gateway, a client, tests, Docker, CI.
+export const HELP = `Makes a project with elysia-microservices: two services, a gateway, a client, tests, Docker, CI.
 
   npm create elysia-microservices [folder] [-- options]
   bun create elysia-microservices [folder] [options]

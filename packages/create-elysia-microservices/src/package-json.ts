@@ -22,6 +22,7 @@ export interface ProjectManifest {
 const SCRIPTS = {
   bun: {
     dev: 'elysia-microservices dev --open',
+    stock: 'bun --watch src/stock-service.ts',
     service: 'bun --watch src/service.ts',
     gateway: 'bun --watch src/gateway.ts',
     client: 'bun src/client.ts',
@@ -31,13 +32,15 @@ const SCRIPTS = {
   node: {
     dev: 'elysia-microservices dev --open',
     build: 'tsc',
+    stock: 'npm run build && node dist/stock-service.js',
     service: 'npm run build && node dist/service.js',
     gateway: 'npm run build && node dist/gateway.js',
     client: 'npm run build && node dist/client.js',
     test: 'npm run build && node --test dist/*.test.js'
   },
   deno: {
-    dev: 'elysia-microservices dev',
+    dev: 'elysia-microservices dev --open',
+    stock: 'deno run -A --unstable-net --watch src/stock-service.ts',
     service: 'deno run -A --unstable-net --watch src/service.ts',
     gateway: 'deno run -A --unstable-net --watch src/gateway.ts',
     client: 'deno run -A src/client.ts',

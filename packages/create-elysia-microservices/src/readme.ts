@@ -21,19 +21,19 @@ const INSTEAD = {
 } as const
 /** The variables that say where callers find the service. */
 const WHERE = {
-  tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where the service listens, and where its callers find it |',
-  nats: '| `NATS_URL` | `nats://localhost:4222` | the NATS server between the service and its callers |',
-  redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between the service and its callers |',
+  tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where orders listens, and where its callers find it |\n| `STOCK_HOST`, `STOCK_PORT` | `localhost`, `4001` | the same of stock |',
+  nats: '| `NATS_URL` | `nats://localhost:4222` | the NATS server between services and their callers |',
+  redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between services and their callers |',
   rabbitmq:
-    '| `RABBITMQ_URL` | `amqp://orders:orders@localhost` | the RabbitMQ server between the service and its callers |',
-  mqtt: '| `MQTT_URL` | `mqtt://localhost:1883` | the MQTT server between the service and its callers |',
+    '| `RABBITMQ_URL` | `amqp://orders:orders@localhost` | the RabbitMQ server between services and their callers |',
+  mqtt: '| `MQTT_URL` | `mqtt://localhost:1883` | the MQTT server between services and their callers |',
   kafka:
-    '| `KAFKA_BROKERS` | `localhost:9092` | Kafka brokers between the service and its callers, with commas between |'
+    '| `KAFKA_BROKERS` | `localhost:9092` | Kafka brokers between services and their callers, with commas between |'
 } as const
 
 /** A project's description in a few words. */
 export function summary({ runtime, transport, web }: Options): string {
-  return `a service, a gateway${web ? ', a page' : ''} and a client, on ${RUNTIME[runtime]} over ${TRANSPORT[transport]}`
+  return `two services, a gateway${web ? ', a page' : ''} and a client, on ${RUNTIME[runtime]} over ${TRANSPORT[transport]}`
 }
 
 /** How commands of `package.json` are run. */
@@ -56,8 +56,8 @@ export function firstCommands({ runtime, transport, web }: Options): readonly st
 
 /** What a page adds. */
 const WEB_FILES = `| \`src/page.ts\` | the page, in the browser: a client with the types of the service |
-| \`src/door.ts\` | what of the service pages may call |
-| \`src/assets.ts\`, \`src/web.ts\` | the page bundled and served, by the process of the service; \`web\` of \`package.json\` runs it alone |
+| \`src/door.ts\` | what of orders pages may call |
+| \`src/assets.ts\`, \`src/web.ts\` | the page bundled and served, by the process of orders; \`web\` of \`package.json\` runs it alone |
 `
 
 const WEB_PORT = '| `WEB_PORT` | `3001` | the page |\n'
@@ -76,7 +76,7 @@ Orders: ${summary(options)}, made of [elysia-microservices](https://www.npmjs.co
 ${firstCommands(options).join('\n')}
 \`\`\`
 
-\`${run} dev\` starts service${web ? ', page' : ''} and gateway, restarts what you edit, and shows all services on a page whose address it prints; Ctrl-C ends everything. Then \`${run} client\` in another terminal places an order by a typed client, and with HTTP:
+\`${run} dev\` starts services${web ? ', page' : ''} and gateway, restarts what you edit, and shows all services on a page whose address it prints; Ctrl-C ends everything. Then \`${run} client\` in another terminal places an order by a typed client, and with HTTP:
 
 \`\`\`sh
 curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
@@ -86,20 +86,20 @@ curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
 
 | file | |
 | --- | --- |
-| \`src/orders.ts\` | the service: what it answers, and which events it takes |
-| \`src/schemas.ts\` | the data that travel, checked by the service and shown by the gateway |
-| \`src/routes.ts\` | HTTP routes that call the service |
+| \`src/orders.ts\`, \`src/stock.ts\` | the services: what they answer, and which events they take; orders calls stock |
+| \`src/schemas.ts\` | the data that travel, checked by the services and shown by the gateway |
+| \`src/routes.ts\` | HTTP routes that call orders |
 | \`microservices.config.ts\` | what \`${run} dev\` runs |
 | \`src/transport.ts\` | what carries messages |
-| \`src/service.ts\`, \`src/gateway.ts\`, \`src/client.ts\` | the programs |
-${web ? WEB_FILES : ''}| \`src/*.test.ts\` | tests of the service and of the routes |
+| \`src/service.ts\`, \`src/stock-service.ts\`, \`src/gateway.ts\`, \`src/client.ts\` | the programs |
+${web ? WEB_FILES : ''}| \`src/*.test.ts\` | tests of the services and of the routes |
 
 | variable | default | |
 | --- | --- | --- |
 ${where}
-| \`HEALTH_PORT\` | \`8081\` | where the service answers \`/livez\`, \`/readyz\` and \`/healthz\` |
+| \`HEALTH_PORT\`, \`STOCK_HEALTH_PORT\` | \`8081\`, \`8082\` | where orders and stock answer \`/livez\`, \`/readyz\` and \`/healthz\` |
 | \`PORT\` | \`3000\` | HTTP of the gateway |
 ${web ? WEB_PORT : ''}
-Service and gateway end with SIGTERM or SIGINT, after the work in flight. The service keeps its orders in memory: give it a database before a second process of it.
+Services and gateway end with SIGTERM or SIGINT, after the work in flight. They keep their data in memory: give them a database before a second process of one.
 `
 }

@@ -100,7 +100,8 @@ function ended(system: System, lines: Lines, output: DevTerminal['output']) {
         for (const name of killed) lines.say(`${name} had to be killed: it did not end by itself`)
         if (killed.length === 0) lines.say('All have ended')
         resolve(killed.length === 0 ? EXIT.ok : EXIT.answer)
-        forget()
+        // A signal that comes twice must not end it by the signal in its last moment.
+        setTimeout(forget, SAME).unref()
       })
     }
     const listeners = SIGNALS.map((signal) => [signal, () => stop(signal)] as const)

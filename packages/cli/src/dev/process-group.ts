@@ -147,8 +147,15 @@ export class ProcessGroup {
     const end = read.then(() => {
       isRead = true
     })
-    do await Promise.race([end, pause(HELD)])
-    while (!isRead && reader.isFull)
+    do {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      const held = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, HELD)
+      })
+      await Promise.race([end, held])
+      // It would keep the whole process from ending.
+      clearTimeout(timer)
+    } while (!isRead && reader.isFull)
     this.#child.stdout?.destroy()
     this.#child.stderr?.destroy()
   }

@@ -3,7 +3,7 @@ import { basename, delimiter, resolve } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Plan, ServicePlan } from './config.ts'
 import { Door, NAME, PAGE, SOCKET, type Told } from './door.ts'
-import { answers, type FoundEngine, findEngine } from './engines/index.ts'
+import { answers, claimData, type FoundEngine, findEngine } from './engines/index.ts'
 import { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
 import type { Page } from './page.ts'
@@ -24,6 +24,8 @@ export class System {
   readonly #ready: (page: string | undefined) => void
   readonly #services = new Map<string, RunningService>()
   readonly #engines: { readonly name: string; readonly supervisor: Supervisor }[] = []
+  /** Each gives back the data of an engine. */
+  readonly #claims: (() => void)[] = []
   readonly #folders: readonly string[]
   #door: Door | undefined
   readonly #guard = new Guard()
@@ -137,6 +139,7 @@ export class System {
     const engines = await Promise.all(
       this.#engines.map(async ({ name, supervisor }) => [name, await supervisor.stop()] as const)
     )
+    for (const giveBack of this.#claims) giveBack()
     await Promise.all([this.#door?.close(), this.#guard.close()])
     return [...ended, ...engines].flatMap(([name, wasKilled]) => (wasKilled ? [name] : []))
   }
@@ -149,6 +152,7 @@ export class System {
 
   async #startEngine(found: FoundEngine): Promise<void> {
     const { engine, said, start } = found
+    this.#claims.push(await claimData(found, (this.#door as Door).path))
     this.#lines.say(said)
     if (start === undefined || this.#isStopping) return
     const { name } = engine

@@ -3,7 +3,8 @@ import { defineConfig } from '@elysia-microservices/cli'
 
 export default defineConfig({
   services: {
-    orders: 'src/web.ts',
+    stock: 'src/stock-service.ts',
+    orders: { entry: 'src/web.ts', after: ['stock'] },
     gateway: { entry: 'src/gateway.ts', after: ['orders'] }
   }
 })

@@ -4,6 +4,7 @@ import { relative } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { DevEngine, EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
+import { claim, type Owner, release } from './claim.ts'
 import type { Engine, Fetching } from './engine.ts'
 import { dataFolder, programsFolder } from './folder.ts'
 import { kafka } from './kafka.ts'
@@ -26,6 +27,8 @@ export interface FoundEngine {
   readonly said: string
   /** How it is started; missing: it is there already. */
   readonly start?: () => Promise<Start>
+  /** The folder of its data, if it is started. */
+  readonly folder?: string
 }
 
 /** The engines that a project needs by the packages it uses. */
@@ -74,8 +77,27 @@ export async function findEngine(
     port,
     url: engine.url(port),
     start,
+    folder,
     said: `${title} is started on 127.0.0.1:${port}, its data lies in ${shown}; ${own}`
   }
+}
+
+/**
+ * Takes the data of an engine that is to be started.
+ * @param socket is open while this process runs
+ * @returns gives them back
+ * @throws {OptionError} another `dev` has them
+ */
+export async function claimData({ engine, url, folder }: FoundEngine, socket: string): Promise<() => void> {
+  if (folder === undefined) return () => {}
+  const own: Owner = { socket, url }
+  const other = await claim(folder, own)
+  if (other === undefined) return () => release(folder, own)
+  const { name, title, variable } = engine
+  throw new OptionError(
+    `engines.${name}`,
+    `${title} cannot be started: another dev of this project uses its data; end that one, or set ${variable}=${other.url} to use its ${title}`
+  )
 }
 
 /** Resolves when an engine answers. @param isOver whether it will not any more */

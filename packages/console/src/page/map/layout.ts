@@ -35,6 +35,8 @@ interface Size {
   readonly height: number
 }
 const WIDE: Size = { width: 148, height: 56 }
+/** So that a row of five stands side by side on a small screen, too. */
+const MEDIUM: Size = { width: 128, height: 56 }
 /** On a phone. */
 const NARROW: Size = { width: 116, height: 52 }
 
@@ -45,6 +47,7 @@ const NARROW: Size = { width: 116, height: 52 }
  */
 export function layOut(names: readonly string[], edges: readonly Line[], room: number): Layout {
   let chosen = laidOut(names, edges, 'LR', WIDE)
+  if (chosen.width > room) chosen = laidOut(names, edges, 'LR', MEDIUM)
   if (chosen.width > room) chosen = laidOut(names, edges, 'TB', WIDE)
   if (chosen.width > room) chosen = laidOut(names, edges, 'TB', NARROW)
   return inMiddle(chosen, Math.max(room, chosen.width))
@@ -60,13 +63,13 @@ interface Laid {
 
 function laidOut(names: readonly string[], edges: readonly Line[], rankdir: 'LR' | 'TB', box: Size): Laid {
   const graph = new Graph<GraphLabel, NodeLabel, EdgeLabel>({ multigraph: true })
-  const isWide = box === WIDE
+  const isWide = box !== NARROW
   const margin = isWide ? 20 : 8
   graph.setGraph({
     rankdir,
     nodesep: isWide ? 24 : 8,
     edgesep: isWide ? 12 : 4,
-    ranksep: 44,
+    ranksep: box === MEDIUM ? 34 : 44,
     marginx: margin,
     marginy: margin
   })

@@ -197,7 +197,7 @@ function serviceNode(name: string, views: readonly ServiceView[]): Node {
     state: bad > 0 ? 'bad' : isListening ? 'good' : 'odd',
     note:
       bad > 0
-        ? `${bad} of ${views.length} not reached`
+        ? `${views.length === 1 ? '' : `${bad} of ${views.length} `}not reached`
         : isSilent
           ? 'not described'
           : [views.length === 1 ? '' : `${views.length} instances`, ...versions].filter(Boolean).join(', ') ||

@@ -26,7 +26,7 @@ function MapScreen(props: ScreenProps) {
 
 function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
   const now = graphOf(overview, shown.history, shown.topics.traces)
-  const graph = useRemembered(now)
+  const graph = remembered(now)
   const [box, width] = useWidth()
   const picture = useLayout(graph, width)
   const node = graph.nodes.find(({ id }) => id === chosen)
@@ -184,7 +184,7 @@ function Calls({
             over
           </th>
           <th scope="col" class="rate">
-            a second
+            msg/s
           </th>
           <th scope="col" class="p50">
             mean ms
@@ -223,10 +223,12 @@ function classOf({ kind, rate, errors }: Edge): string {
   return `${kind}${state}`
 }
 
-/** What was there once stays, without a rate: so that boxes do not jump when somebody makes a pause. */
-function useRemembered(now: Graph): Graph {
-  const seen = useRef({ nodes: new Map<string, Node>(), edges: new Map<string, Edge>() })
-  const { nodes, edges } = seen.current
+/** Outside the screen: it is the same map when somebody comes back from another one. */
+const seen = { nodes: new Map<string, Node>(), edges: new Map<string, Edge>() }
+
+/** What was there once stays, without a rate: so that boxes do not jump when somebody makes a pause or does not answer. */
+function remembered(now: Graph): Graph {
+  const { nodes, edges } = seen
   for (const node of nodes.values())
     if (node.kind === 'service' && !now.nodes.some(({ id }) => id === node.id)) nodes.delete(node.id)
   for (const node of now.nodes) if (nodes.has(node.id) || nodes.size < 100) nodes.set(node.id, node)

@@ -8,7 +8,7 @@ import { newTransport } from './transport.ts'
 const { PORT = '3000' } = process.env
 
 const app = new Elysia()
-  .use(newRoutes(() => connect<Orders>({ transport: newTransport() })))
+  .use(newRoutes(() => connect<Orders>({ transport: newTransport('orders') })))
   .listen(Number(PORT), () => console.log(`The gateway listens: http://localhost:${PORT}/openapi`))
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => app.stop())

@@ -3,15 +3,22 @@ import { after, before, describe, it } from 'node:test'
 import { memory, ValidationError } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { newOrders, type Orders } from './orders.ts'
+import { newStock, type Stock } from './stock.ts'
 
 describe('orders', () => {
   const transport = memory()
-  const service = newOrders(transport)
+  const inStock = memory()
+  const stock = newStock(inStock)
+  const service = newOrders(transport, connect<Stock>({ transport: inStock }))
   const client = connect<Orders>({ transport })
-  before(() => service.listen())
+  before(async () => {
+    await stock.listen()
+    await service.listen()
+  })
   after(async () => {
     await client.close()
     await service.stop()
+    await stock.stop()
   })
 
   it('are placed, and found again', async () => {
@@ -38,6 +45,13 @@ describe('orders', () => {
 
   it('need a quantity', async () => {
     await assert.rejects(client.request('orders.place', { item: 'tea', quantity: 0 }), ValidationError)
+  })
+
+  it('are refused where stock has too little', async () => {
+    await assert.rejects(client.request('orders.place', { item: 'forks', quantity: 101 }), {
+      code: 'OUT_OF_STOCK',
+      details: { left: 100 }
+    })
   })
 
   it('that are unknown are an error with a code', async () => {

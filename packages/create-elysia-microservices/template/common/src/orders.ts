@@ -2,13 +2,16 @@
 import { EventEmitter, on } from 'node:events'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { microservice, RpcError, type Transport } from 'elysia-microservices'
-import { NewOrder, Order, OrderId } from './schemas.ts'
+import type { ClientOf } from 'elysia-microservices/client'
+import { Left, NewOrder, Order, OrderId } from './schemas.ts'
+import type { Stock } from './stock.ts'
 
 /**
  * Makes the service.
  * @param transport what carries its messages; `memory()` in tests
+ * @param stock calls the service that has what is ordered; it is closed when this one stops
  */
-export function newOrders(transport: Transport) {
+export function newOrders(transport: Transport, stock: ClientOf<Stock>) {
   const orders = new Map<number, Order>()
   const changes = new EventEmitter().setMaxListeners(0)
 
@@ -23,13 +26,15 @@ export function newOrders(transport: Transport) {
     .use(telemetry()) // figures for the page of `dev`, spans for an OpenTelemetry SDK
     .message(
       'orders.place',
-      ({ data }) => {
-        const order = { id: orders.size + 1, ...data, paid: false }
+      async (message) => {
+        // `within`: it has the time that the caller has left, and no more.
+        await stock.request('stock.reserve', message.data, { within: message })
+        const order = { id: orders.size + 1, ...message.data, paid: false }
         orders.set(order.id, order)
         changes.emit('order', order)
         return order
       },
-      { data: NewOrder, response: Order }
+      { data: NewOrder, response: Order, errors: { OUT_OF_STOCK: Left }, passes: ['OUT_OF_STOCK'] }
     )
     .message('orders.get', ({ data }) => find(data.id), { data: OrderId, response: Order })
     .message(
@@ -43,13 +48,15 @@ export function newOrders(transport: Transport) {
     )
     .event(
       'orders.paid',
-      ({ data }) => {
+      async ({ data }) => {
         const order = find(data.id)
         order.paid = true
         changes.emit('order', order)
+        await stock.emit('stock.ship', { item: order.item, quantity: order.quantity })
       },
       { data: OrderId }
     )
+    .onStop(() => stock.close())
 }
 
 /** Its type, for those who call it: `connect<Orders>()`. */

@@ -4,16 +4,23 @@ import { memory } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { newOrders, type Orders } from './orders.ts'
 import { newRoutes } from './routes.ts'
+import { newStock, type Stock } from './stock.ts'
 
 describe('the gateway', () => {
   const transport = memory()
-  const service = newOrders(transport)
+  const inStock = memory()
+  const stock = newStock(inStock)
+  const service = newOrders(transport, connect<Stock>({ transport: inStock }))
   const client = connect<Orders>({ transport })
   const routes = newRoutes(() => client)
-  before(() => service.listen())
+  before(async () => {
+    await stock.listen()
+    await service.listen()
+  })
   after(async () => {
     await client.close()
     await service.stop()
+    await stock.stop()
   })
 
   function ask(method: string, path: string, body?: object): Promise<Response> {
@@ -35,6 +42,7 @@ describe('the gateway', () => {
   it('says what is wrong with a request', async () => {
     assert.equal((await ask('GET', '/orders/0')).status, 404)
     assert.equal((await ask('POST', '/orders', { item: 'tea' })).status, 422)
+    assert.equal((await ask('POST', '/orders', { item: 'tea', quantity: 101 })).status, 409)
   })
 
   it('has documents of its routes', async () => {

@@ -23,7 +23,7 @@ export function newRoutes(connectOrders: () => ClientOf<Orders>) {
           'GET /orders/:id': { pattern: 'orders.get', params: OrderId, response: Order },
           'POST /orders/:id/payment': { emit: 'orders.paid', params: OrderId }
         },
-        { timeout: 5_000, errors: { ORDER_NOT_FOUND: 404 } }
+        { timeout: 5_000, errors: { ORDER_NOT_FOUND: 404, OUT_OF_STOCK: 409 } }
       )
     )
 }

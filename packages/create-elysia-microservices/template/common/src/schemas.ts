@@ -1,4 +1,4 @@
-/** The data that travel: the service checks them, the gateway shows them. */
+/** The data that travel: the services check them, the gateway shows them. */
 import { t } from 'elysia'
 
 /** What a customer asks for. */
@@ -15,6 +15,9 @@ export const Order = t.Object({
   paid: t.Boolean()
 })
 export type Order = typeof Order.static
+
+/** How many of an item there are. */
+export const Left = t.Object({ left: t.Integer() })
 
 /** Which order is meant. */
 export const OrderId = t.Object({ id: t.Integer() })

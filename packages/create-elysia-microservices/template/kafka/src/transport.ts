@@ -3,7 +3,7 @@ import { kafka } from '@elysia-microservices/kafka'
 
 const { KAFKA_BROKERS = 'localhost:9092' } = process.env
 
-/** For the service and for its callers. */
-export function newTransport() {
+/** For services and for their callers: all of them meet there. */
+export function newTransport(_service: string) {
   return kafka({ brokers: KAFKA_BROKERS.split(',') })
 }

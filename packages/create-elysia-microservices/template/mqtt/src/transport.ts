@@ -3,7 +3,7 @@ import { mqtt } from '@elysia-microservices/mqtt'
 
 const { MQTT_URL = 'mqtt://localhost:1883' } = process.env
 
-/** For the service and for its callers. */
-export function newTransport() {
+/** For services and for their callers: all of them meet there. */
+export function newTransport(_service: string) {
   return mqtt({ url: MQTT_URL })
 }

@@ -3,7 +3,7 @@ import { nats } from '@elysia-microservices/nats'
 
 const { NATS_URL = 'nats://localhost:4222' } = process.env
 
-/** For the service and for its callers. */
-export function newTransport() {
+/** For services and for their callers: all of them meet there. */
+export function newTransport(_service: string) {
   return nats({ servers: NATS_URL })
 }

@@ -12,7 +12,7 @@ const { PORT = '3000' } = process.env
 const server = { port: Number(PORT), gracefulShutdown: false }
 
 const app = new Elysia({ adapter: node() })
-  .use(newRoutes(() => connect<Orders>({ transport: newTransport() })))
+  .use(newRoutes(() => connect<Orders>({ transport: newTransport('orders') })))
   .listen(server, () => console.log(`The gateway listens: http://localhost:${PORT}/openapi`))
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => app.stop())

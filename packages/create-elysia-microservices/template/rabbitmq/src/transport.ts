@@ -3,7 +3,7 @@ import { rabbitmq } from '@elysia-microservices/rabbitmq'
 
 const { RABBITMQ_URL = 'amqp://orders:orders@localhost' } = process.env
 
-/** For the service and for its callers. */
-export function newTransport() {
+/** For services and for their callers: all of them meet there. */
+export function newTransport(_service: string) {
   return rabbitmq({ urls: RABBITMQ_URL })
 }

@@ -3,7 +3,7 @@ import { redis } from '@elysia-microservices/redis'
 
 const { REDIS_URL = 'redis://localhost:6379' } = process.env
 
-/** For the service and for its callers. */
-export function newTransport() {
+/** For services and for their callers: all of them meet there. */
+export function newTransport(_service: string) {
   return redis({ url: REDIS_URL })
 }

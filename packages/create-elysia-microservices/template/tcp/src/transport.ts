@@ -2,8 +2,14 @@
 import { tcp } from 'elysia-microservices/tcp'
 
 const { ORDERS_HOST = 'localhost', ORDERS_PORT = '4000' } = process.env
+const { STOCK_HOST = 'localhost', STOCK_PORT = '4001' } = process.env
 
-/** For the service, which listens there, and for its callers. */
-export function newTransport() {
-  return tcp({ host: ORDERS_HOST, port: Number(ORDERS_PORT) })
+const ADDRESSES = {
+  orders: { host: ORDERS_HOST, port: Number(ORDERS_PORT) },
+  stock: { host: STOCK_HOST, port: Number(STOCK_PORT) }
+}
+
+/** For a service, which listens there, and for its callers. */
+export function newTransport(service: keyof typeof ADDRESSES) {
+  return tcp(ADDRESSES[service])
 }

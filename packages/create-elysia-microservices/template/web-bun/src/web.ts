@@ -1,14 +1,18 @@
 /** The program with the page: the service and the door to it are parts of one app. */
 import { Elysia } from 'elysia'
+import { connect } from 'elysia-microservices/client'
 import { page } from './assets.ts'
 import { door } from './door.ts'
 import { newOrders } from './orders.ts'
+import type { Stock } from './stock.ts'
 import { newTransport } from './transport.ts'
 
 const { WEB_PORT = '3001' } = process.env
 
+const stock = connect<Stock>({ transport: newTransport('stock'), timeout: 5_000 })
+
 const app = new Elysia()
-  .use(newOrders(newTransport()))
+  .use(newOrders(newTransport('orders'), stock))
   .use(door)
   .use(page)
   .listen(Number(WEB_PORT), () => console.log(`The page: http://localhost:${WEB_PORT}`))

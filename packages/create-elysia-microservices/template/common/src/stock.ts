@@ -1,0 +1,34 @@
+/** The service that orders ask for what they need. */
+import { telemetry } from '@elysia-microservices/telemetry'
+import { microservice, type Transport } from 'elysia-microservices'
+import { Left, NewOrder } from './schemas.ts'
+
+/** How many of each item there are at first. */
+const FULL = 100
+
+/**
+ * Makes the service.
+ * @param transport what carries its messages; `memory()` in tests
+ */
+export function newStock(transport: Transport) {
+  const left = new Map<string, number>()
+
+  return microservice({ name: 'stock', transport, shutdownOn: ['SIGTERM', 'SIGINT'] })
+    .use(telemetry())
+    .message(
+      'stock.reserve',
+      ({ data: { item, quantity }, error }) => {
+        const there = left.get(item) ?? FULL
+        if (quantity > there) throw error('OUT_OF_STOCK', { left: there }, `There are ${there} ${item}`)
+        left.set(item, there - quantity)
+        return { left: there - quantity }
+      },
+      { data: NewOrder, response: Left, errors: { OUT_OF_STOCK: Left } }
+    )
+    .event('stock.ship', ({ data: { item, quantity } }) => console.log(`${quantity} ${item} can go`), {
+      data: NewOrder
+    })
+}
+
+/** Its type, for those who call it: `connect<Stock>()`. */
+export type Stock = ReturnType<typeof newStock>
