@@ -14,16 +14,8 @@ import {
   type Words
 } from '@elysia-microservices/transport/engine'
 import { ListenError, LONGEST_TIME } from '@elysia-microservices/transport/kit'
-import type { KafkaRecord } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
-import {
-  callersOf,
-  HEADER,
-  type ReadHeaders,
-  type RecordHeaders,
-  readHeaders,
-  writeHeaders
-} from '../words/headers.ts'
+import { HEADER } from '../words/headers.ts'
 import {
   addressOf,
   EVERYONE,
@@ -36,13 +28,14 @@ import {
   readAnswer,
   replyAddress
 } from '../words/names.ts'
+import { type Fetched, writeRecord } from '../words/record.ts'
 import { dataOf, nestAnswerOf, packetOf, packetOfNest, readValue, writeValue } from '../words/values.ts'
 import { Cluster } from './cluster.ts'
 import { Departures } from './departures.ts'
 import { Code, codesIn } from './errors.ts'
-import { Producer, sizeOf, type Told } from './producer.ts'
+import { Producer, type Told } from './producer.ts'
 import { Reader } from './reader.ts'
-import { Takers } from './takers.ts'
+import { type TakenRecord, Takers } from './takers.ts'
 
 /** Bytes from which a message travels in parts. */
 const MAX_PAYLOAD = 900 * 1024
@@ -97,7 +90,7 @@ export class KafkaConnection implements Carrier {
     this.#reader = new Reader(cluster, 'inbox', {
       receive: (fetched) => {
         for (const { topic, records } of fetched)
-          for (const { record } of records) this.#hearing.guard(() => this.#hear(topic, record))
+          for (const record of records) this.#hearing.guard(() => this.#hear(topic, record))
       },
       gone: () => Promise.resolve(0n),
       failed: (error) => listener.failed(error)
@@ -164,66 +157,54 @@ export class KafkaConnection implements Carrier {
         queueMicrotask(() => this.#nobody(reply))
         return
       }
-      const own = reply ? writeHeaders(undefined, { [HEADER.reply]: reply }) : undefined
-      return this.#send(address, topic, partition, bufferOf(token), bufferOf(words), own, reply)
+      const bytes = writeRecord(token, words, { [HEADER.reply]: reply || undefined })
+      return this.#send(address, { topic, partition, bytes }, reply)
     }
     if (address === EVERYONE) {
-      const own = writeHeaders(undefined, { [HEADER.reply]: reply })
-      return this.#send(address, EVERYONE, 0, undefined, bufferOf(words), own, undefined)
+      const bytes = writeRecord(undefined, words, { [HEADER.reply]: reply })
+      return this.#send(address, { topic: EVERYONE, partition: 0, bytes })
     }
     const isPacket = typeof words === 'string' ? words.startsWith('{') : words[0] === BRACE
     const asking = { ...askingFor(reply), [HEADER.expires]: expiring(expires) }
     if (!isPacket) {
       // The stream of a channel, or parts: Nest's services could not read them.
-      const own = writeHeaders(headers, { ...asking, [HEADER.words]: '1' })
-      return this.#send(address, address, undefined, undefined, bufferOf(words), own, reply)
+      const bytes = writeRecord(undefined, words, { ...asking, [HEADER.words]: '1' }, headers)
+      return this.#send(address, { topic: address, bytes }, reply)
     }
     const { value, type } = writeValue(dataOf(textOf(words), address, true))
-    const own = writeHeaders(headers, { ...asking, [HEADER.type]: type })
-    this.#send(address, address, undefined, undefined, bufferOf(value), own, reply)
+    const bytes = writeRecord(undefined, value, { ...asking, [HEADER.type]: type }, headers)
+    this.#send(address, { topic: address, bytes }, reply)
   }
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
     if (!this.isConnected)
       return this.#held.hold(address, packet.length, () => this.emit(address, packet, reply, headers))
     const { value, type } = writeValue(dataOf(packet, address, false))
-    const own = writeHeaders(headers, { [HEADER.type]: type })
-    this.#send(address, address, undefined, undefined, bufferOf(value), own, reply)
+    const bytes = writeRecord(undefined, value, { [HEADER.type]: type }, headers)
+    this.#send(address, { topic: address, bytes }, reply)
   }
 
   /** What Nest's services say. */
   #answerNest({ topic, partition, token }: Place, packet: string): void {
     const { value, key, headers, err, isDisposed } = nestAnswerOf(packet)
-    const own = writeHeaders(headers, {
+    const own = {
       [HEADER.correlation]: token,
       [HEADER.error]: err,
       // Nest writes a byte of zero.
       [HEADER.disposed]: isDisposed ? '\0' : undefined
-    })
-    this.#send(
-      topic,
-      topic,
-      partition,
-      bufferOf(key),
-      bufferOf(err === undefined ? value : undefined),
-      own,
-      undefined
-    )
+    }
+    const bytes = writeRecord(key, err === undefined ? value : undefined, own, headers)
+    this.#send(topic, { topic, partition, bytes })
   }
 
   #send(
     address: string,
-    topic: string,
-    partition: number | undefined,
-    key: Buffer | undefined,
-    value: Buffer | undefined,
-    headers: RecordHeaders | undefined,
-    reply: string | undefined
+    record: { readonly topic: string; readonly partition?: number; readonly bytes: Buffer },
+    reply?: string
   ): void {
-    const size = sizeOf(key, value, headers)
     const told = (what: Told) => this.#told(address, reply, what)
-    this.#producer.send({ topic, partition, key, value, headers, size, told })
-    this.#room.use(size)
+    this.#producer.send({ partition: undefined, ...record, told })
+    this.#room.use(record.bytes.length)
   }
 
   #told(address: string, reply: string | undefined, { isMissing, error }: Told): void {
@@ -278,57 +259,57 @@ export class KafkaConnection implements Carrier {
   }
 
   /** A message for a service has come. */
-  #receive(
-    subject: Subject,
-    { record, isLate, timestamp }: { record: KafkaRecord; isLate: boolean; timestamp: number }
-  ): void {
+  #receive(subject: Subject, { record, isLate }: TakenRecord): void {
     const { address } = subject
-    const read = readHeaders(record.headers)
-    const expires = Number(read[HEADER.expires])
+    const expires = isLate ? Number(record.header(HEADER.expires)) : 0
     // Its caller has given it up before any process was there to take it.
-    if (isLate && expires > 0 && timestamp + expires < Date.now()) return
-    const reply = this.#replyOf(address, read)
-    const token = reply === '' ? undefined : read[HEADER.correlation]
+    if (expires > 0 && record.timestamp + expires < Date.now()) return
+    const token = record.header(HEADER.correlation)
+    const reply = this.#replyOf(address, record, token)
     const words =
-      read[HEADER.words] === undefined
-        ? packetOf(address, readValue(record.value?.toString(), read[HEADER.type]), token)
+      record.header(HEADER.words) === undefined
+        ? packetOf(
+            address,
+            readValue(record.text, record.header(HEADER.type)),
+            reply === '' ? undefined : token
+          )
         : (record.value ?? '')
-    this.#received(subject, { address, words, reply, headers: callersOf(read) })
+    this.#received(subject, { address, words, reply, headers: record.callers })
   }
 
-  #replyOf(topic: string, read: ReadHeaders): string {
-    const token = read[HEADER.correlation]
-    const wanted = read[HEADER.replyTopic]
+  #replyOf(topic: string, record: Fetched, token: string | undefined): string {
+    const wanted = record.header(HEADER.replyTopic)
     if (token === undefined || wanted === undefined) return ''
-    const partition = Number(read[HEADER.replyPartition] ?? 0)
+    const partition = Number(record.header(HEADER.replyPartition) ?? 0)
     return replyAddress(topic, { topic: wanted, partition, token }, this.#options.replyTopics)
   }
 
   /** Something has come on our partition of the inboxes' topic, perhaps for another; or to every service. */
-  #hear(topic: string, { key, value, headers }: KafkaRecord): void {
+  #hear(topic: string, record: Fetched): void {
     if (topic === EVERYONE) {
-      const gone = headers.find(([name]) => name?.toString() === HEADER.gone)?.[1]?.toString()
+      const gone = record.header(HEADER.gone)
       if (gone !== undefined) return this.#departures.gone(gone)
-      const reply = known(readHeaders(headers)[HEADER.reply])
-      return this.#hearing.hear(EVERYONE, { address: topic, words: value ?? '', reply, headers: undefined })
+      const reply = known(record.header(HEADER.reply))
+      const words = record.value ?? ''
+      return this.#hearing.hear(EVERYONE, { address: topic, words, reply, headers: undefined })
     }
-    if (key !== null) {
+    const { key } = record
+    if (key !== undefined) {
       const token = key.toString('latin1')
       const secret = secretOf(token)
       if (!this.#hearing.has(secret)) return
       const address = `${topic}/${this.#partition}/${token}`
-      const reply = headers.length === 0 ? '' : known(readHeaders(headers)[HEADER.reply])
-      return this.#hearing.hear(secret, { address, words: value ?? '', reply, headers: undefined })
+      const reply = known(record.header(HEADER.reply))
+      return this.#hearing.hear(secret, { address, words: record.value ?? '', reply, headers: undefined })
     }
     // A service of Nest's has answered.
-    const read = readHeaders(headers)
-    const token = read[HEADER.correlation]
+    const token = record.header(HEADER.correlation)
     const secret = token === undefined ? '' : secretOf(token)
     if (!this.#hearing.has(secret)) return
     const address = `${topic}/${this.#partition}/${token}`
-    const isDisposed = read[HEADER.disposed] !== undefined
-    const words = packetOfNest(value?.toString(), read[HEADER.error], isDisposed, address)
-    this.#hearing.hear(secret, { address, words, reply: '', headers: callersOf(read) })
+    const isDisposed = record.header(HEADER.disposed) !== undefined
+    const words = packetOfNest(record.text, record.header(HEADER.error), isDisposed, address)
+    this.#hearing.hear(secret, { address, words, reply: '', headers: record.callers })
   }
 
   // ── the connection ───────────────────────────────────────────────────────────────────────────────────
@@ -351,8 +332,8 @@ export class KafkaConnection implements Carrier {
     if (this.cluster.isClosed) return
     if (this.isConnected && this.#inbox !== undefined && !this.#hearing.has(EVERYONE)) {
       // Nobody hears otherwise that this caller waits no more.
-      const own = writeHeaders(undefined, { [HEADER.gone]: this.#inbox })
-      this.#send(EVERYONE, EVERYONE, 0, undefined, undefined, own, undefined)
+      const bytes = writeRecord(undefined, undefined, { [HEADER.gone]: this.#inbox })
+      this.#send(EVERYONE, { topic: EVERYONE, partition: 0, bytes })
     }
     if (this.isConnected) await this.flush().catch(() => {})
     await this.#takers.leave()
@@ -397,13 +378,6 @@ function expiring(milliseconds: number | undefined): string | undefined {
   return milliseconds === undefined || milliseconds > LONGEST_TIME
     ? undefined
     : String(Math.max(1, Math.ceil(milliseconds)))
-}
-
-function bufferOf(words: Words | undefined): Buffer | undefined {
-  if (words === undefined) return undefined
-  return typeof words === 'string'
-    ? Buffer.from(words)
-    : Buffer.from(words.buffer, words.byteOffset, words.length)
 }
 
 /** Otherwise a stranger could have us publish to topics of others: such a message is dropped, and counted. */

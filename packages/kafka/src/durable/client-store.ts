@@ -11,9 +11,10 @@ import {
   routeOf
 } from '@elysia-microservices/transport/kit'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import { sizeOf } from '../connection/producer.ts'
-import { checkHeaders, HEADER, writeHeaders } from '../words/headers.ts'
+import { COST_OF_RECORD } from '../words/batch.ts'
+import { checkHeaders, HEADER } from '../words/headers.ts'
 import { addressOf } from '../words/names.ts'
+import { writeRecord } from '../words/record.ts'
 import { writeValue } from '../words/values.ts'
 import { KafkaDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
@@ -63,8 +64,7 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
     const address = addressOf(routeOf(pattern))
     if (given !== undefined) checkHeaders(given)
     const { value, type } = writeValue(dataToJson(data))
-    const headers = writeHeaders(given, { ...cloudEvent(head, address, key), [HEADER.type]: type })
-    const [keyBytes, bytes] = [key, value].map((text) => (text === undefined ? undefined : Buffer.from(text)))
-    return { ...head, address, size: sizeOf(keyBytes, bytes, headers), key: keyBytes, value: bytes, headers }
+    const bytes = writeRecord(key, value, { ...cloudEvent(head, address, key), [HEADER.type]: type }, given)
+    return { ...head, address, size: bytes.length + COST_OF_RECORD, key, bytes }
   }
 }

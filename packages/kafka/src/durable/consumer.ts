@@ -297,7 +297,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
         const event = new KafkaEvent(source, one)
         if (!owned.tracker.came(event.offset)) continue
         if (!event.isFree) this.#fresh.push(event)
-        else if (event.headers[HEADER.group] !== group) this.#done(event)
+        else if (one.header(HEADER.group) !== group) this.#done(event)
         else this.#wait(event)
       }
       owned.tracker.passed(Number(next))
@@ -410,8 +410,8 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     topic: Parameters<typeof put>[1],
     event: KafkaEvent,
     said: Readonly<Record<string, string>>,
-    key = event.fetched.record.key ?? undefined,
-    value = event.fetched.record.value ?? undefined
+    key = event.fetched.key,
+    value = event.fetched.value
   ): Promise<void> {
     const keyed = event.key === undefined ? {} : { [HEADER.key]: event.key }
     await put((this.#connection as KafkaConnection).cluster, topic, {

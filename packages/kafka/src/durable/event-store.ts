@@ -4,10 +4,11 @@
  */
 import type { Publisher, Store } from '@elysia-microservices/transport/engine'
 import { EventRefusedError, NotStoredError } from '@elysia-microservices/transport/kit'
-import { initProducerIdV5, murmur2, type NumericMap, produceV11 } from '@platformatic/kafka'
+import { initProducerIdV5, murmur2 } from '@platformatic/kafka'
 import { Code, codesIn } from '../connection/errors.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { refusedIn } from '../connection/producer.ts'
+import { produceApi } from '../connection/record-apis.ts'
 import { positionOf, type StoredRecord } from './stored.ts'
 
 /** Bytes of events that leave together for one partition. */
@@ -107,7 +108,9 @@ export class EventStore implements Store<StoredRecord> {
     const count = this.#connection.cluster.topic(topic)?.leaders.length
     if (count === undefined) return this.#publisher.missing(one.number)
     const partition =
-      event.key === undefined ? this.#turnOf(topic, count) : (murmur2(event.key) & 0x7fffffff) % count
+      event.key === undefined
+        ? this.#turnOf(topic, count)
+        : (murmur2(Buffer.from(event.key)) & 0x7fffffff) % count
     const key = `${topic} ${partition}`
     let batch = open.get(key)
     if (batch === undefined || batch.size + event.size > MOST_TOGETHER) {
@@ -165,31 +168,15 @@ export class EventStore implements Store<StoredRecord> {
     for (const { topic } of batches) this.#turns.set(topic, (this.#turns.get(topic) ?? 0) + 1)
     try {
       this.#id ??= await cluster.askAny(initProducerIdV5.api, null, 0, -1n, -1)
-      const sequences = new Map(batches.map((batch) => [`${batch.topic}:${batch.partition}`, batch.sequence]))
-      const messages = batches.flatMap(({ topic, partition, timestamp, events }) =>
-        events.map(({ event: { key, value, headers } }) => ({
-          topic,
-          partition,
-          timestamp: BigInt(timestamp),
-          value: value as Buffer,
-          ...(key && { key }),
-          headers
-        }))
-      )
-      const answer = await cluster.ask(
-        leader,
-        'events',
-        produceV11.api,
-        -1,
-        STORED_WITHIN,
-        messages,
-        // The driver asks for the first number of each partition.
-        {
-          ...this.#id,
-          sequences: { getWithDefault: (key: string) => sequences.get(key) ?? 0 } as unknown as NumericMap
-        }
-      )
-      const { responses } = answer as produceV11.ProduceResponse
+      const { producerId, producerEpoch } = this.#id
+      const numbered = batches.map(({ topic, partition, timestamp, sequence, events }) => ({
+        topic,
+        partition,
+        timestamp,
+        records: events.map(({ event }) => event.bytes),
+        by: { producerId, producerEpoch, sequence }
+      }))
+      const { responses } = await cluster.ask(leader, 'events', produceApi, -1, STORED_WITHIN, numbered)
       for (const { name, partitionResponses } of responses)
         for (const { index, baseOffset } of partitionResponses) this.#stored(batches, name, index, baseOffset)
     } catch (error) {
