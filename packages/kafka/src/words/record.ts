@@ -52,41 +52,45 @@ export class Cursor {
 
 // ── out ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Records are written here, one after the other, and then cut out. */
+/** Records are written here one behind the other, and stay here until they are sent. */
 const USUAL = 64 * 1024
-let scratch = Buffer.allocUnsafe(USUAL)
+let slab = Buffer.allocUnsafe(USUAL)
+/** Where the record begins that is being written, and where it ends so far. */
+let start = 0
 let end = 0
 
 function makeRoom(count: number): void {
-  if (end + count <= scratch.length) return
-  const larger = Buffer.allocUnsafe(Math.max(2 * scratch.length, end + count))
-  scratch.copy(larger, 0, 0, end)
-  scratch = larger
+  if (end + count <= slab.length) return
+  const larger = Buffer.allocUnsafe(Math.max(USUAL, 2 * (end - start) + count))
+  slab.copy(larger, 0, start, end)
+  slab = larger
+  end -= start
+  start = 0
 }
 
 function put(words: Words | undefined): void {
   if (words === undefined) {
     makeRoom(1)
-    scratch[end++] = 1
+    slab[end++] = 1
     return
   }
   if (typeof words !== 'string') {
     makeRoom(5 + words.length)
-    end = putVarint(scratch, words.length, end)
-    scratch.set(words, end)
+    end = putVarint(slab, words.length, end)
+    slab.set(words, end)
     end += words.length
     return
   }
   makeRoom(5 + 3 * words.length)
   // Its length takes one byte, mostly.
-  const size = words.length < 64 ? scratch.write(words, end + 1) : 64
+  const size = words.length < 64 ? slab.write(words, end + 1) : 64
   if (size < 64) {
-    scratch[end] = 2 * size
+    slab[end] = 2 * size
     end += 1 + size
     return
   }
-  end = putVarint(scratch, Buffer.byteLength(words), end)
-  end += scratch.write(words, end)
+  end = putVarint(slab, Buffer.byteLength(words), end)
+  end += slab.write(words, end)
 }
 
 /**
@@ -99,14 +103,14 @@ export function writeRecord(
   own: Readonly<Record<string, string | undefined>> = {},
   given?: Readonly<Record<string, string | readonly string[]>>
 ): Buffer {
-  end = 0
+  start = end
   put(key)
   put(value)
   let count = 0
   for (const name in own) if (own[name] !== undefined) count++
   for (const _ in given) count++
   makeRoom(5)
-  end = putVarint(scratch, count, end)
+  end = putVarint(slab, count, end)
   for (const name in own) {
     const text = own[name]
     if (text === undefined) continue
@@ -117,9 +121,7 @@ export function writeRecord(
     put(name)
     put([given[name] as string].flat().join(', '))
   }
-  const written = Buffer.from(scratch.subarray(0, end))
-  if (scratch.length > 16 * USUAL) scratch = Buffer.allocUnsafe(USUAL)
-  return written
+  return slab.subarray(start, end)
 }
 
 // ── in ─────────────────────────────────────────────────────────────────────────────────────────────────
