@@ -7,7 +7,7 @@ import { ServerProcess } from '../../support/server-process.ts'
 import { PATIENCE, pause, until, within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { floodOfEvents } from './durable-flood.ts'
-import { type Broker, type BrokerServer, tortured } from './engine.ts'
+import { addPartitions, type Broker, type BrokerServer, tortured } from './engine.ts'
 
 const PATTERN = 'torture.event'
 
@@ -23,6 +23,8 @@ interface Plan {
   readonly faults: number
   /** Events that always fail, each behind some others of other keys. */
   readonly poison?: number
+  /** Events that always fail, in front of all others: each of a key of its own, so that every partition begins with some. */
+  readonly poisonFirst?: number
   /** Whether a run of an event that had ended well is broken: where nothing was killed. */
   readonly isOnce?: boolean
   /** Milliseconds that a handler takes; then no more than `events` are published. Default: up to 4, by chance. */
@@ -121,7 +123,7 @@ class Setting {
 async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Promise<readonly Row[]> {
   const setting = await Setting.start(plan, broker)
   try {
-    const { events, keys, faults, poison = 0, takes = 0 } = plan
+    const { events, keys, faults, poison = 0, poisonFirst = 0, takes = 0 } = plan
     let failed = 0
     let published = 0
     const failures = new Set<string>()
@@ -131,7 +133,8 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
       const window = new Set<Promise<unknown>>()
       for (let n = 0; n < events || (hasFaults && takes === 0); n++) {
         setting.begun++
-        const key = n % every === every - 1 ? 'poison' : `k${n % keys}`
+        const isPoison = n % every === every - 1
+        const key = n < poisonFirst ? `poison${n}` : isPoison ? 'poison' : `k${n % keys}`
         const one = setting.client.publish(PATTERN, n, { key }).then(
           () => void published++,
           (error: Error) => {
@@ -158,7 +161,7 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
     const healthy = () => setting.done.size + setting.gone
     const [server] = setting.servers
     const letters = () => broker.countDeadLetters(setting.client, server?.url ?? '')
-    const poisoned = Number.isFinite(every) ? Math.floor(begun / every) : 0
+    const poisoned = poisonFirst + (Number.isFinite(every) ? Math.floor(begun / every) : 0)
     const hung = await settled(() => begun - failed - poisoned - healthy(), PATIENCE + takes)
     await until('The poisoned ones are dead letters', async () => (await letters()) >= poisoned).catch(
       () => {}
@@ -185,7 +188,7 @@ async function settled(left: () => number, patience: number): Promise<number> {
 
 function rowOf(
   { title, faults, isOrdered, isOnce = false }: Plan,
-  { lines, gone, deleted, broker }: Setting,
+  { lines, gone, deleted, broker, servers }: Setting,
   failures: readonly string[],
   {
     events,
@@ -200,8 +203,9 @@ function rowOf(
   const again = [...done.values()].reduce((sum, times) => sum + times - 1, 0)
   const broken: string[] = []
   if (failed > 0) broken.push(`${failed} events could not be published: ${failures.join('; ')}`)
+  const knowsIds = broker.transport(servers.map(({ url }) => url)).traits?.stores?.once === true
   // Killed between its dead letter and its acknowledgement, an event becomes one again where the engine knows no ids.
-  if (broker.hasLog ? dead !== poisoned : dead < poisoned)
+  if (knowsIds ? dead !== poisoned : dead < poisoned)
     broken.push(`${dead} dead letters of ${poisoned} poisoned events`)
   if (isOnce && again > 0) broken.push(`${again} events ran twice, though nothing was killed`)
   if (isOrdered) broken.push(...disorder(lines))
@@ -233,7 +237,7 @@ function disorder(lines: Setting['lines']): string[] {
   const broken: string[] = []
   const byKey = new Map<string, { done: number; begun: number }>()
   for (const { what, key, n } of lines) {
-    if (key === 'poison' || key === 'first') continue
+    if (key.startsWith('poison') || key === 'first') continue
     const state = byKey.get(key) ?? { done: -1, begun: -1 }
     byKey.set(key, state)
     if (what === 'run' && n > state.begun) {
@@ -376,6 +380,57 @@ const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] =
   }
 ]
 
+/** Each process in turn goes, and comes back: both move partitions. */
+async function rebalance({ services }: Setting, n: number): Promise<void> {
+  const service = services[Math.ceil(n / 2) % services.length] as ServerProcess
+  await pause(3_000)
+  if (n % 2 === 0) await service.start()
+  else await within(service.stop('SIGTERM'), 'The service ends after SIGTERM')
+}
+
+/** As an operator does it: no group can be deleted that has members. */
+async function deleteOffsets(setting: Setting): Promise<void> {
+  await Promise.all(setting.services.map((service) => service.stop('SIGTERM')))
+  await deleteAt(setting, 'group')
+  await Promise.all(setting.services.map((service) => service.start()))
+}
+
+const PLANS_OF_PARTITIONS: typeof PLANS = [
+  {
+    name: 'durable-rebalance',
+    plan: (isLong) => ({
+      title: 'durable events in the order of their keys: a rebalance every 3 s',
+      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: true, isOnce: true },
+      ...{ faults: isLong ? 100 : 4, fault: rebalance }
+    })
+  },
+  {
+    name: 'durable-poison-first',
+    plan: (isLong) => ({
+      title: 'durable events: poison at the head of each partition, consumers killed (SIGKILL)',
+      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false },
+      ...{ faults: isLong ? 20 : 4, poisonFirst: 64, fault: killConsumer }
+    })
+  },
+  {
+    name: 'durable-delete-offsets',
+    plan: (isLong) => ({
+      title: 'durable events in the order of their keys: the offsets of the group deleted',
+      ...{ events: isLong ? 20_000 : 2_000, keys: 100, processes: 3, isOrdered: true },
+      ...{ faults: isLong ? 10 : 2, fault: deleteOffsets }
+    })
+  },
+  {
+    name: 'durable-add-partitions',
+    plan: (isLong) => ({
+      title: 'durable events: two partitions added at a time, under load',
+      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false, isOnce: true },
+      ...{ faults: isLong ? 20 : 4 },
+      fault: ({ servers }) => addPartitions((servers[0] as BrokerServer).url, PATTERN, 2)
+    })
+  }
+]
+
 /**
  * Only where a group can be gone while what is stored stays; and a quorum queue of RabbitMQ 3.10 that is deleted while
  * many publish and declare it may be left without a process, which ends every channel that uses it.
@@ -385,14 +440,18 @@ const OF_LOGS = ['durable-delete-stream', 'durable-delete-consumer', 'durable-de
 export const durableEvents: readonly Scenario[] = tortured('torture of durable events')
   .filter((broker) => broker.storesNothing !== true)
   .flatMap((broker) => [
-    ...PLANS.filter(
-      ({ name, plan }) =>
-        (broker.hasCluster || plan(false).nodes === undefined) && (broker.hasLog || !OF_LOGS.includes(name))
-    ).map(
-      ({ name, plan }): Scenario => ({
-        name: broker.name === 'nats' ? name : `${broker.name}-${name}`,
-        run: (circumstances) => run(plan(circumstances.length === 'long'), broker, circumstances)
-      })
-    ),
+    ...[...PLANS, ...(broker.hasPartitions ? PLANS_OF_PARTITIONS : [])]
+      .filter(
+        ({ name, plan }) =>
+          (broker.hasCluster || plan(false).nodes === undefined) &&
+          (broker.hasLog || !OF_LOGS.includes(name)) &&
+          !(broker.hasPartitions && name.startsWith('durable-delete-consumer'))
+      )
+      .map(
+        ({ name, plan }): Scenario => ({
+          name: broker.name === 'nats' ? name : `${broker.name}-${name}`,
+          run: (circumstances) => run(plan(circumstances.length === 'long'), broker, circumstances)
+        })
+      ),
     ...(broker.name === 'nats' ? [{ name: 'durable-flood', run: floodOfEvents }] : [])
   ])
