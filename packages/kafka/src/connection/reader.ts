@@ -42,6 +42,8 @@ export interface ReaderListener {
 interface Position {
   readonly topic: string
   readonly partition: number
+  /** The topic by the id that brokers gave it: one that is made again has another. */
+  id: string | undefined
   next: bigint
 }
 
@@ -67,7 +69,12 @@ export class Reader {
 
   /** Reads a partition from a position on. */
   add(topic: string, partition: number, next: bigint): void {
-    this.#positions.set(`${topic} ${partition}`, { topic, partition, next })
+    this.#positions.set(`${topic} ${partition}`, {
+      topic,
+      partition,
+      id: this.#cluster.topic(topic)?.id,
+      next
+    })
     this.#changed()
   }
 
@@ -132,6 +139,7 @@ export class Reader {
       if (positions === undefined) break
       try {
         if (node === -1) await this.#findLeaders(positions)
+        else if (await this.#isNew(positions)) continue
         else await this.#fetch(node, positions)
       } catch (error) {
         if (this.#isStopped || !this.#cluster.isConnected) break
@@ -150,6 +158,21 @@ export class Reader {
     if ((this.#byLeader().get(-1)?.length ?? 0) < positions.length) this.#changed()
   }
 
+  /** Whether a topic was deleted and made again: what was to be read next there is another's number. */
+  async #isNew(positions: readonly Position[]): Promise<boolean> {
+    let isNew = false
+    for (const position of positions) {
+      const { topic, partition } = position
+      const id = this.#cluster.topic(topic)?.id
+      position.id ??= id
+      if (position.id === id) continue
+      isNew = true
+      position.id = id
+      position.next = await this.#listener.gone(topic, partition)
+    }
+    return isNew
+  }
+
   async #fetch(node: number, positions: readonly Position[]): Promise<void> {
     const version = this.#version
     let answer: FetchedBytes[]
@@ -162,34 +185,45 @@ export class Reader {
       // It waited for partitions that are not, or not the only ones that are, wanted any more.
       return
     }
-    const fetched = await this.#take(answer)
+    const fetched = await this.#take(answer, positions)
     if (fetched.length === 0) return
     // What one broker says is taken before another's: who takes it may have to wait for room.
-    const receiving = this.#receiving.then(() => this.#listener.receive(fetched))
+    const receiving = this.#receiving.then(() => {
+      // Others may have partitions by now, and we again, from another position on.
+      const read = fetched.filter(({ of }) => this.#isRead(of)).map(({ partition }) => partition)
+      return this.#listener.receive(read)
+    })
     this.#receiving = receiving.catch((error) => this.#listener.failed(error))
     await this.#receiving
   }
 
   #wanted(positions: readonly Position[]): Wanted[] {
-    return [...grouped(positions, ({ topic }) => topic)].map(([name, of]) => ({
-      topicId: this.#cluster.topic(name)?.id ?? '',
+    return [...grouped(positions, ({ id }) => id)].map(([id = '', of]) => ({
+      topicId: id,
       partitions: of.map(({ partition, next }) => wantedFrom(partition, next))
     }))
   }
 
-  async #take(answer: readonly FetchedBytes[]): Promise<FetchedPartition[]> {
-    const fetched: FetchedPartition[] = []
+  #isRead(position: Position): boolean {
+    return this.#positions.get(`${position.topic} ${position.partition}`) === position
+  }
+
+  async #take(
+    answer: readonly FetchedBytes[],
+    asked: readonly Position[]
+  ): Promise<{ readonly of: Position; readonly partition: FetchedPartition }[]> {
+    const fetched: { readonly of: Position; readonly partition: FetchedPartition }[] = []
     const moved = new Set<string>()
     for (const { topicId, partition, errorCode, bytes, end } of answer) {
-      const topic = this.#cluster.topicById(topicId)?.name
-      const position = this.#positions.get(`${topic} ${partition}`)
-      if (topic === undefined || position === undefined) continue
+      const position = asked.find((one) => one.id === topicId && one.partition === partition)
+      if (position === undefined || !this.#isRead(position)) continue
+      const { topic } = position
       if (errorCode === Code.offsetOutOfRange) position.next = await this.#listener.gone(topic, partition)
       else if (errorCode !== 0) moved.add(topic)
       else if (bytes.length > 0) {
         const { records, next } = readBatches(bytes, Number(position.next))
         position.next = BigInt(next)
-        fetched.push({ topic, partition, records, next: position.next, end })
+        fetched.push({ of: position, partition: { topic, partition, records, next: position.next, end } })
       }
     }
     if (moved.size > 0) {

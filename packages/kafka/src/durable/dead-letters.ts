@@ -13,8 +13,8 @@ import { HEADER } from '../words/headers.ts'
 import { deadOf, isDead, retryOf, topicOfDead } from '../words/names.ts'
 import type { Fetched } from '../words/record.ts'
 import { put } from './copies.ts'
+import { Source } from './partition.ts'
 import { deadLetterOf, headersOfCopy, KafkaEvent } from './stored.ts'
-import { Tracker } from './tracker.ts'
 
 /** The topic of the dead letters of a pattern. */
 export function topicForDead(pattern: string): WantedTopic {
@@ -67,7 +67,7 @@ export class KafkaDeadLetters implements DeadLetters {
     if (known === undefined) return false
     const { topic, fetched } = known.found
     const pattern = topicOfDead(topic)
-    const source = { topic, partition: 0, pattern, tracker: new Tracker(0) }
+    const source = new Source(pattern, { topic, partition: 0, next: 0n, metadata: '' })
     const event = new KafkaEvent(source, fetched)
     const said = { [HEADER.group]: this.#group, [HEADER.attempts]: '0', [HEADER.due]: '0' }
     const headers = { ...headersOfCopy(event, said), [HEADER.reason]: undefined }

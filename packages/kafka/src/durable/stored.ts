@@ -11,7 +11,7 @@ import {
 import { HEADER } from '../words/headers.ts'
 import type { Fetched } from '../words/record.ts'
 import { readValue } from '../words/values.ts'
-import type { Tracker } from './tracker.ts'
+import type { Source } from './partition.ts'
 
 /** Where an event was published, and when. */
 export interface Position {
@@ -55,15 +55,6 @@ export function cloudEvent(
     [HEADER.eventType]: topic,
     [HEADER.key]: key
   }
-}
-
-/** Where an event is here: the partition that it came from, as long as that is ours. */
-export interface Source {
-  readonly topic: string
-  readonly partition: number
-  readonly tracker: Tracker
-  /** The topic of its pattern: another one, if it is on its way again. */
-  readonly pattern: string
 }
 
 /** An event that is here. */
