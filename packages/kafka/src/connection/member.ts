@@ -10,6 +10,7 @@ import {
   offsetCommitV9,
   offsetFetchV9
 } from '@platformatic/kafka'
+import { grouped } from '../words/grouped.ts'
 import { type Cluster, soon } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
 
@@ -117,16 +118,17 @@ export class Group {
     memberEpoch: () => number = () => -1
   ): Promise<void> {
     if (positions.length === 0) return
-    const topics = new Map<string, { name: string; partitions: ReturnType<typeof toCommit>[] }>()
-    for (const position of positions) {
-      const topic = topics.get(position.topic) ?? { name: position.topic, partitions: [] }
-      topics.set(position.topic, topic)
-      topic.partitions.push(toCommit(position))
-    }
+    const topics = [...grouped(positions, ({ topic }) => topic)].map(([name, of]) => ({
+      name,
+      partitions: of.map(({ partition, next, metadata }) => ({
+        partitionIndex: partition,
+        committedOffset: next,
+        committedLeaderEpoch: -1,
+        committedMetadata: metadata
+      }))
+    }))
     await this.ask((node) =>
-      this.cluster.ask(node, 'groups', offsetCommitV9.api, this.name, memberEpoch(), memberId, null, [
-        ...topics.values()
-      ])
+      this.cluster.ask(node, 'groups', offsetCommitV9.api, this.name, memberEpoch(), memberId, null, topics)
     )
   }
 
@@ -175,19 +177,9 @@ export class Group {
   }
 }
 
-function toCommit({ partition, next, metadata }: Committed) {
-  return {
-    partitionIndex: partition,
-    committedOffset: next,
-    committedLeaderEpoch: -1,
-    committedMetadata: metadata
-  }
-}
-
 function byTopic(partitions: readonly Partition[]): Map<string, number[]> {
-  const topics = new Map<string, number[]>()
-  for (const { topic, partition } of partitions) topics.set(topic, [...(topics.get(topic) ?? []), partition])
-  return topics
+  const topics = grouped(partitions, ({ topic }) => topic)
+  return new Map([...topics].map(([topic, of]) => [topic, of.map(({ partition }) => partition)]))
 }
 
 /** A member of a group. */
@@ -305,11 +297,10 @@ export class Member {
   }
 
   #say(epoch: number) {
-    const ids = new Map<string, number[]>()
-    for (const { topic, partition } of this.#owned.values()) {
-      const id = this.group.cluster.topic(topic)?.id
-      if (id !== undefined) ids.set(id, [...(ids.get(id) ?? []), partition])
-    }
+    const owned = [...byTopic([...this.#owned.values()])].flatMap(([topic, partitions]) => {
+      const topicId = this.group.cluster.topic(topic)?.id
+      return topicId === undefined ? [] : [{ topicId, partitions }]
+    })
     return this.group.ask((node) =>
       this.group.cluster.ask(
         node,
@@ -324,7 +315,7 @@ export class Member {
         [...this.#topics],
         null,
         null,
-        [...ids].map(([topicId, partitions]) => ({ topicId, partitions }))
+        owned
       )
     )
   }

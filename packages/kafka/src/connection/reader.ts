@@ -263,14 +263,16 @@ export async function positionsOf(
   timestamp: bigint
 ): Promise<Map<number, bigint>> {
   return cluster.persist([topic], async () => {
-    const byLeader = new Map<number, number[]>()
-    for (const partition of partitions) {
-      const leader = await cluster.leaderOf(topic, partition)
-      byLeader.set(leader, [...(byLeader.get(leader) ?? []), partition])
-    }
+    const led = await Promise.all(
+      partitions.map(async (partition) => ({ partition, leader: await cluster.leaderOf(topic, partition) }))
+    )
     const positions = new Map<number, bigint>()
-    for (const [leader, of] of byLeader) {
-      const wanted = of.map((partitionIndex) => ({ partitionIndex, currentLeaderEpoch: -1, timestamp }))
+    for (const [leader, of] of grouped(led, (one) => one.leader)) {
+      const wanted = of.map(({ partition }) => ({
+        partitionIndex: partition,
+        currentLeaderEpoch: -1,
+        timestamp
+      }))
       const { topics } = await cluster.ask(leader, 'main', listOffsetsV9.api, -1, 0, [
         { name: topic, partitions: wanted }
       ])
