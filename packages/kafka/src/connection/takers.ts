@@ -9,7 +9,8 @@ import { isOfProcess } from '../words/names.ts'
 import type { Fetched } from '../words/record.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
-import { Group, Member, type Partition } from './member.ts'
+import { Group, type Partition } from './group.ts'
+import { Member } from './member.ts'
 import { EARLIEST, type FetchedPartition, LATEST, positionsOf, Reader } from './reader.ts'
 
 /** A message for a service. */

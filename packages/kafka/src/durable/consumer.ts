@@ -6,7 +6,6 @@ import {
   type DurableRoute,
   DurableWorker,
   type Logger,
-  OptionError,
   quietLog,
   shown,
   systemClock,
@@ -14,8 +13,9 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
 import { Code, codesIn } from '../connection/errors.ts'
+import { type Committed, Group, type Partition } from '../connection/group.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import { type Committed, Group, Member, type Partition } from '../connection/member.ts'
+import { Member } from '../connection/member.ts'
 import { EARLIEST, type FetchedPartition, LATEST, positionsOf, Reader } from '../connection/reader.ts'
 import { grouped } from '../words/grouped.ts'
 import { HEADER } from '../words/headers.ts'
@@ -23,7 +23,8 @@ import { retriesOf } from '../words/names.ts'
 import { bury, putAside } from './failed.ts'
 import { groupAt } from './groups.ts'
 import { Partitions, type Source } from './partition.ts'
-import { KafkaEvent, messageOf, readPosition } from './stored.ts'
+import { beginningsOf, checkStart } from './start.ts'
+import { KafkaEvent, messageOf } from './stored.ts'
 import { WaitingEvents } from './waiting.ts'
 
 /** Milliseconds between looks at how much there is to do. */
@@ -66,12 +67,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     const { route, pattern, group, logger, dispatcher } = options
     this.#options = options
     this.group = group
-    const { start } = route.durable
-    if (typeof start === 'object' && 'after' in start && readPosition(start.after) === undefined)
-      throw new OptionError(
-        'options.durable.start',
-        `The durable event '${pattern}' wants to begin behind '${shown(String(start.after))}', which is no position of Kafka's; give one that publish() has given`
-      )
+    checkStart(pattern, route.durable.start)
     this.#worker = new DurableWorker<KafkaEvent>(
       route.durable,
       {
@@ -126,7 +122,9 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     await cluster.ensure([{ name: pattern }])
     const name = groupAt(group, pattern)
     const kafkaGroup = new Group(cluster, name)
-    await kafkaGroup.begin([pattern], (topic, partitions, isNew) => this.#begin(topic, partitions, isNew))
+    await kafkaGroup.begin([pattern], (topic, partitions, isNew) =>
+      beginningsOf(cluster, topic, partitions, isNew ? route.durable.start : 'all')
+    )
     this.#readers = { fresh: this.#newReader(`fresh ${name}`), again: this.#newReader(`again ${name}`) }
     const topics = [pattern, ...retriesOf(pattern, route.durable.retry.attempts)]
     this.#member = new Member(
@@ -164,25 +162,6 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     if (codesIn(error).some((code) => code === Code.topicAuthorization || code === Code.groupAuthorization))
       this.#unavailable = `${what} is not received: Kafka does not let this user read it`
     quietLog(logger).error(`durable ${pattern}`, `${what} cannot be received at the moment`, error)
-  }
-
-  /** Where a group begins. */
-  async #begin(topic: string, partitions: readonly number[], isNew: boolean): Promise<Map<number, bigint>> {
-    const cluster = this.#cluster
-    const { start } = this.#options.route.durable
-    const at = (time: bigint) => positionsOf(cluster, topic, partitions, time)
-    if (!isNew || start === 'all') return at(EARLIEST)
-    const latest = await at(LATEST)
-    if (start === 'new') return latest
-    const after = 'after' in start ? readPosition(start.after) : undefined
-    const since = 'since' in start ? start.since.getTime() : (after?.timestamp ?? 0)
-    const positions = await at(BigInt(Math.max(0, since)))
-    // Nothing is as new as that.
-    for (const [partition, next] of positions)
-      if (next < 0n) positions.set(partition, latest.get(partition) ?? 0n)
-    if (after !== undefined && positions.has(after.partition))
-      positions.set(after.partition, BigInt(after.offset + 1))
-    return positions
   }
 
   #readerOf(topic: string): Reader | undefined {

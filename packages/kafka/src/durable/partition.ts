@@ -1,5 +1,5 @@
 /** The partitions that one durable handler has in one process, and how far each is done. */
-import type { Committed, Partition } from '../connection/member.ts'
+import type { Committed, Partition } from '../connection/group.ts'
 import { Tracker } from './tracker.ts'
 
 /** Milliseconds until what is done is committed: a process that is killed has it run again elsewhere. */
