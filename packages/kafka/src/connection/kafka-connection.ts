@@ -10,10 +10,9 @@ import {
   Room,
   type Sender,
   type Subject,
-  textOf,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ListenError, LONGEST_TIME } from '@elysia-microservices/transport/kit'
+import { ListenError } from '@elysia-microservices/transport/kit'
 import type { CheckedOptions } from '../options/options.ts'
 import { HEADER } from '../words/headers.ts'
 import {
@@ -23,13 +22,13 @@ import {
   inboxOf,
   inboxTopic,
   isInbox,
-  type Place,
   placeOf,
   readAnswer,
   replyAddress
 } from '../words/names.ts'
-import { type Fetched, writeRecord } from '../words/record.ts'
-import { dataOf, nestAnswerOf, packetOf, packetOfNest, readValue, writeValue } from '../words/values.ts'
+import { departureOf, eventFor, messageFor, type Outgoing } from '../words/outgoing.ts'
+import type { Fetched } from '../words/record.ts'
+import { packetOf, packetOfNest, readValue } from '../words/values.ts'
 import { Cluster } from './cluster.ts'
 import { Departures } from './departures.ts'
 import { Code, codesIn } from './errors.ts'
@@ -43,7 +42,6 @@ const MAX_PAYLOAD = 900 * 1024
 const ANSWERS_STAY = 600_000
 /** In the place of an address that is no inbox: nothing is published there. */
 const NOWHERE = '?'
-const BRACE = 0x7b
 
 type Receive = (message: Carried) => void
 
@@ -149,61 +147,20 @@ export class KafkaConnection implements Carrier {
       return this.#held.hold(address, words.length, () =>
         this.publish(address, words, reply, headers, expires)
       )
-    const asker = readAnswer(address)
-    if (asker !== undefined) return this.#answerNest(asker, textOf(words))
-    if (isInbox(address)) {
-      const { topic, partition, token } = placeOf(address)
-      if (reply && !this.#departures.expect(address, reply)) {
-        queueMicrotask(() => this.#nobody(reply))
-        return
-      }
-      const bytes = writeRecord(token, words, { [HEADER.reply]: reply || undefined })
-      return this.#send(address, { topic, partition, bytes }, reply)
-    }
-    if (address === EVERYONE) {
-      const bytes = writeRecord(undefined, words, { [HEADER.reply]: reply })
-      return this.#send(address, { topic: EVERYONE, partition: 0, bytes })
-    }
-    const isPacket = typeof words === 'string' ? words.startsWith('{') : words[0] === BRACE
-    const asking = { ...askingFor(reply), [HEADER.expires]: expiring(expires) }
-    if (!isPacket) {
-      // The stream of a channel, or parts: Nest's services could not read them.
-      const bytes = writeRecord(undefined, words, { ...asking, [HEADER.words]: '1' }, headers)
-      return this.#send(address, { topic: address, bytes }, reply)
-    }
-    const { value, type } = writeValue(dataOf(textOf(words), address, true))
-    const bytes = writeRecord(undefined, value, { ...asking, [HEADER.type]: type }, headers)
-    this.#send(address, { topic: address, bytes }, reply)
+    if (reply && isInbox(address) && !this.#departures.expect(address, reply))
+      return queueMicrotask(() => this.#nobody(reply))
+    this.#send(address, messageFor(address, words, { reply, headers, expires }), reply)
   }
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
     if (!this.isConnected)
       return this.#held.hold(address, packet.length, () => this.emit(address, packet, reply, headers))
-    const { value, type } = writeValue(dataOf(packet, address, false))
-    const bytes = writeRecord(undefined, value, { [HEADER.type]: type }, headers)
-    this.#send(address, { topic: address, bytes }, reply)
+    this.#send(address, eventFor(address, packet, headers), reply)
   }
 
-  /** What Nest's services say. */
-  #answerNest({ topic, partition, token }: Place, packet: string): void {
-    const { value, key, headers, err, isDisposed } = nestAnswerOf(packet)
-    const own = {
-      [HEADER.correlation]: token,
-      [HEADER.error]: err,
-      // Nest writes a byte of zero.
-      [HEADER.disposed]: isDisposed ? '\0' : undefined
-    }
-    const bytes = writeRecord(key, err === undefined ? value : undefined, own, headers)
-    this.#send(topic, { topic, partition, bytes })
-  }
-
-  #send(
-    address: string,
-    record: { readonly topic: string; readonly partition?: number; readonly bytes: Buffer },
-    reply?: string
-  ): void {
+  #send(address: string, record: Outgoing, reply?: string): void {
     const told = (what: Told) => this.#told(address, reply, what)
-    this.#producer.send({ partition: undefined, ...record, told })
+    this.#producer.send({ ...record, told })
     this.#room.use(record.bytes.length)
   }
 
@@ -332,8 +289,7 @@ export class KafkaConnection implements Carrier {
     if (this.cluster.isClosed) return
     if (this.isConnected && this.#inbox !== undefined && !this.#hearing.has(EVERYONE)) {
       // Nobody hears otherwise that this caller waits no more.
-      const bytes = writeRecord(undefined, undefined, { [HEADER.gone]: this.#inbox })
-      this.#send(EVERYONE, { topic: EVERYONE, partition: 0, bytes })
+      this.#send(EVERYONE, departureOf(this.#inbox))
     }
     if (this.isConnected) await this.flush().catch(() => {})
     await this.#takers.leave()
@@ -361,23 +317,6 @@ export class KafkaConnection implements Carrier {
 /** An inbox is known by what stands in front of the dot. */
 function secretOf(token: string): string {
   return token.slice(0, token.indexOf('.'))
-}
-
-/** What says where an answer is wanted, as Nest's services look for it. */
-function askingFor(reply: string | undefined): Readonly<Record<string, string>> {
-  if (reply === undefined || reply === '') return {}
-  const { topic, partition, token } = placeOf(reply)
-  return {
-    [HEADER.correlation]: token,
-    [HEADER.replyTopic]: topic,
-    [HEADER.replyPartition]: String(partition)
-  }
-}
-
-function expiring(milliseconds: number | undefined): string | undefined {
-  return milliseconds === undefined || milliseconds > LONGEST_TIME
-    ? undefined
-    : String(Math.max(1, Math.ceil(milliseconds)))
 }
 
 /** Otherwise a stranger could have us publish to topics of others: such a message is dropped, and counted. */

@@ -5,6 +5,7 @@
 import { ConnectionError } from '@elysia-microservices/transport/kit'
 import { COST_OF_RECORD } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
+import type { Outgoing } from '../words/outgoing.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
 import { produceApi } from './record-apis.ts'
@@ -22,12 +23,8 @@ export interface Told {
 }
 
 /** A record on its way out. */
-export interface OutgoingRecord {
-  readonly topic: string
-  /** `undefined`: any. */
+export interface OutgoingRecord extends Outgoing {
   partition: number | undefined
-  /** As `writeRecord` gives it. */
-  readonly bytes: Buffer
   readonly told?: ((told: Told) => void) | undefined
 }
 
