@@ -103,7 +103,7 @@ export class KafkaDeadLetters implements DeadLetters {
   async #read(cluster: Cluster, topic: string, from?: bigint): Promise<Found[]> {
     const found = new Map<string, Found>()
     for await (const fetched of readAll(cluster, topic, from)) {
-      const name = fetched.key?.toString() ?? ''
+      const name = fetched.keyText ?? ''
       const group = fetched.header(HEADER.group)
       if (fetched.value === undefined && group === undefined) found.delete(name)
       else if (group === this.#group) {

@@ -42,7 +42,7 @@ export class PausedGroups {
       receive: (fetched) => {
         for (const { records, next } of fetched) {
           for (const record of records) {
-            const group = record.key?.toString() ?? ''
+            const group = record.keyText ?? ''
             if (record.value === undefined) this.#paused.delete(group)
             else this.#paused.add(group)
             this.#answer(group, record.header(HEADER.reply))

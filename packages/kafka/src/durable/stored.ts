@@ -63,6 +63,7 @@ export class KafkaEvent implements HeldEvent {
   readonly fetched: Fetched
   readonly offset: number
   attempt: number
+  #key: string | undefined
   /** When it is to run; 0: at once. Milliseconds since 1970. */
   readonly due: number
   constructor(source: Source, fetched: Fetched) {
@@ -87,7 +88,8 @@ export class KafkaEvent implements HeldEvent {
   }
 
   get key(): string | undefined {
-    return this.fetched.key?.toString()
+    this.#key ??= this.fetched.keyText
+    return this.#key
   }
 
   /** Where it was published. */

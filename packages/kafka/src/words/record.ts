@@ -159,9 +159,18 @@ export class Fetched {
     return this.#part(this.#value)
   }
 
+  /** The key as text. */
+  get keyText(): string | undefined {
+    return this.#text(this.#key)
+  }
+
   /** The value as text. */
   get text(): string | undefined {
-    const cursor = new Cursor(this.#bytes, this.#value)
+    return this.#text(this.#value)
+  }
+
+  #text(at: number): string | undefined {
+    const cursor = new Cursor(this.#bytes, at)
     const length = cursor.varint()
     return length < 0 ? undefined : this.#bytes.toString('utf8', cursor.at, cursor.at + length)
   }
