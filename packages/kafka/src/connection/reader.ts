@@ -42,7 +42,7 @@ export interface ReaderListener {
 interface Position {
   readonly topic: string
   readonly partition: number
-  /** The topic by the id that brokers gave it: one that is made again has another. */
+  /** The topic by the id that brokers gave it: a recreated one has another. */
   id: string | undefined
   next: bigint
 }

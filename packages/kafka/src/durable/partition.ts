@@ -14,7 +14,7 @@ export class Source {
   readonly tracker: Tracker
   /** Where it ends, as far as is known. */
   limit = 0
-  /** False once another process has it, or it was made again. */
+  /** False once another process has it, or its topic was recreated. */
   isOurs = true
 
   constructor(pattern: string, { topic, partition, next, metadata }: Committed) {

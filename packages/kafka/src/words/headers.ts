@@ -51,6 +51,8 @@ export function isReserved(bytes: Buffer, at: number): boolean {
   return false
 }
 
+export type HeaderName = (typeof HEADER)[keyof typeof HEADER]
+
 /** Our names as they are written. */
 export const OWN_NAMES: ReadonlyMap<string, Buffer> = new Map(
   Object.values(HEADER).map((name) => [name, Buffer.from(name)])

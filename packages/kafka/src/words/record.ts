@@ -1,7 +1,7 @@
 /** One record: what stands in it behind its number, and what is read of one that has come. */
 import type { Words } from '@elysia-microservices/transport/engine'
 import type { Headers } from '@elysia-microservices/transport/kit'
-import { isReserved, OWN_NAMES } from './headers.ts'
+import { type HeaderName, isReserved, OWN_NAMES } from './headers.ts'
 
 /** Bytes that a varint takes, for a number that is not negative. */
 export function varintSize(value: number): number {
@@ -95,7 +95,7 @@ function put(words: Words | undefined): void {
 
 /**
  * A record without its number: key, value, headers.
- * @param own headers of ours @param given those of the caller, with all values of a name in one
+ * @param own the transport's headers @param given those of the caller, with all values of a name in one
  */
 export function writeRecord(
   key: Words | undefined,
@@ -182,7 +182,7 @@ export class Fetched {
   }
 
   /** One of our headers, or of Nest's; `undefined`: it has none of this name. Of several the last counts. */
-  header(name: string): string | undefined {
+  header(name: HeaderName): string | undefined {
     const wanted = OWN_NAMES.get(name) as Buffer
     let found: string | undefined
     this.#each((cursor, from, to) => {
