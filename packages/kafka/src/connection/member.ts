@@ -85,8 +85,9 @@ export class Member {
       try {
         return await this.group.commit(positions, this.id, () => this.#epoch)
       } catch (error) {
-        // The age that we commit with is told by the next heartbeat.
+        // The age that we commit with is told by the next heartbeat, which may be a second away.
         if (attempt > MOST_COMMITS || !codesIn(error).includes(Code.staleMember)) throw error
+        this.beat()
         await soon(SHORTLY)
       }
     }

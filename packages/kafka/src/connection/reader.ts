@@ -229,6 +229,8 @@ export class Reader {
     if (moved.size > 0) {
       await soon(AGAIN_AFTER)
       await this.#cluster.refresh([...moved])
+      // Nobody may be asking the broker that leads them now.
+      this.#changed()
     }
     return fetched
   }

@@ -52,6 +52,8 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   #isFeeding = false
   /** Let readers go on. */
   #resume: (() => void)[] = []
+  /** Events that the worker has let go, and that are being put aside: until they are, they are not done. */
+  readonly #beingPut = new Map<KafkaEvent, Promise<void>>()
   /** Partitions that go to others once nothing of them runs here. */
   #leaving: { readonly sources: ReadonlySet<Source>; readonly free: () => void }[] = []
   readonly #look: ReturnType<typeof setInterval>
@@ -75,7 +77,13 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
         isOurs: ({ source }) => source.isOurs,
         letGo: () => {},
         acknowledge: (event) => this.#done(event),
-        retry: (event, delay) => void this.#retry(event, delay),
+        retry: (event, delay) => {
+          const put = this.#retry(event, delay).finally(() => {
+            this.#beingPut.delete(event)
+            this.#left()
+          })
+          this.#beingPut.set(event, put)
+        },
         bury: (event, reason) => this.#bury(event, reason),
         left: () => this.#left()
       },
@@ -193,7 +201,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   #freeLeft(): void {
     if (this.#leaving.length === 0) return
-    const busy = new Set([...this.#worker.held].map(({ source }) => source))
+    const busy = new Set([...this.#worker.held, ...this.#beingPut.keys()].map(({ source }) => source))
     this.#leaving = this.#leaving.filter(({ sources, free }) => {
       const isBusy = [...sources].some((source) => busy.has(source))
       if (!isBusy) free()
@@ -359,6 +367,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#feed()
     await Promise.all([this.#readers?.fresh.stop(), this.#readers?.again.stop()])
     await ended
+    await Promise.all(this.#beingPut.values())
     await this.#partitions.commit().catch(() => {})
     this.#partitions.stop()
     await this.#member?.leave()
