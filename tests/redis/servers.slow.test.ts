@@ -114,6 +114,15 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       assert.equal(service.stats()[0]?.unavailable, undefined)
     })
 
+    it('an event of which no replica has a copy is not confirmed where copies are wanted', async () => {
+      const main = await start()
+      const client = newClient({ url: main.url, durable: { replicas: 2 } })
+      await assert.rejects(client.publish('orders.placed', 1, { timeout: 1_500 }), (error: Error) => {
+        assert.match(error.message, /0 of 1 replicas have it/)
+        return true
+      })
+    })
+
     it('a node of a cluster is refused, with what to do', async () => {
       const { url } = await start('--cluster-enabled', 'yes', '--dir', folder)
       for (const connects of [() => serve({ url }), () => newClient({ url }).connect()])

@@ -11,6 +11,7 @@ async function killConsumer({ services }: Setting, n: number): Promise<void> {
 }
 
 async function killServer({ servers, broker }: Setting, n: number): Promise<void> {
+  if (broker.failOver !== undefined) return broker.failOver(servers)
   const server = servers[n % servers.length] as BrokerServer
   await server.stop()
   await pause(Math.random() * 300)

@@ -147,7 +147,7 @@ export const durableEvents: readonly Scenario[] = tortured('torture of durable e
     ...[...PLANS, ...(broker.hasPartitions ? PLANS_OF_PARTITIONS : [])]
       .filter(
         ({ name, plan }) =>
-          (broker.hasCluster || plan(false).nodes === undefined) &&
+          (plan(false).nodes === undefined ? broker.hasCluster !== 'only' : broker.hasCluster !== false) &&
           (broker.hasLog || !OF_LOGS.includes(name)) &&
           !(broker.hasPartitions && name.startsWith('durable-delete-consumer'))
       )

@@ -1,4 +1,5 @@
 /** The engines that are tortured, each as the plans need it. */
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { kafka } from '@elysia-microservices/kafka'
 import { mqtt } from '@elysia-microservices/mqtt'
@@ -17,6 +18,7 @@ import { MosquittoProcess, mosquittoMissing } from '../../support/mosquitto-serv
 import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../../support/rabbitmq-server.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../../support/redis-server.ts'
+import { MASTER, WatchedRedis } from '../../support/redis-watched.ts'
 
 /** A server, and where it is. */
 export type BrokerServer = EngineProcess & { readonly url: string }
@@ -43,8 +45,10 @@ export interface Broker {
   transport(urls: readonly string[], options?: TransportOptions): Transport
   /** Deletes, as an operator does it, the stream of a pattern or the group `torture` in it. */
   delete(url: string, what: 'stream' | 'group', pattern: string): Promise<void>
-  /** It has clusters in which each server has a copy. */
-  readonly hasCluster: boolean
+  /** It has clusters in which each server has a copy; `only`: what one server does is seen elsewhere. */
+  readonly hasCluster: boolean | 'only'
+  /** Kills the server on which all others depend, and starts it again when another has its place. */
+  failOver?(servers: readonly BrokerServer[]): Promise<void>
   /** Milliseconds until what has been declared outlives its server. Default: none. */
   readonly settlesIn?: number
   /** It stores no events. Default: it does. */
@@ -107,6 +111,29 @@ const onRedis: Broker = {
     else await bare.xgroup('DESTROY', stream, 'torture').catch(() => {})
     bare.disconnect()
   }
+}
+
+const onSentinel: Broker = {
+  ...onRedis,
+  name: 'redis-sentinel',
+  title: 'Redis with a sentinel',
+  scheme: 'sentinel',
+  hasCluster: 'only',
+  start: (nodes, store) =>
+    WatchedRedis.startAll(nodes, (n) => {
+      if (store === undefined) return []
+      const folder = join(store, `n${n}`)
+      mkdirSync(folder)
+      return keepsIn(folder)
+    }),
+  transport: ([url = ''], { ackWait, replicas = 1 } = {}) =>
+    redis({
+      sentinels: [{ host: '127.0.0.1', port: Number(new URL(url).port) }],
+      name: MASTER,
+      // Of three copies two are on the servers that are left when one is killed.
+      durable: { ackWait, replicas: Math.min(replicas, 2) }
+    }),
+  failOver: (servers) => WatchedRedis.failOver(servers as readonly WatchedRedis[])
 }
 
 const onRabbitmq: Broker = {
@@ -203,7 +230,7 @@ const onMqtt: Broker = {
 }
 
 /** All of them. */
-const BROKERS: readonly Broker[] = [onNats, onRedis, onRabbitmq, onMqtt, onKafka]
+const BROKERS: readonly Broker[] = [onNats, onRedis, onSentinel, onRabbitmq, onMqtt, onKafka]
 
 /** The engine of an address. */
 export function brokerOf(url: string): Broker {

@@ -172,6 +172,7 @@ const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[
       inSetting(3, 3, async (setting) => {
         const kills = circumstances.length === 'long' ? 20 : 3
         await underLoad(setting, kills, circumstances, async (n) => {
+          if (broker.failOver !== undefined) return broker.failOver(setting.servers)
           const node = setting.servers[n % 3] as BrokerServer
           await node.stop()
           await pause(500)
@@ -302,7 +303,8 @@ const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[
 const OF_CLUSTERS = ['kill-node', 'partition']
 
 export const requestsOverEngines: readonly Scenario[] = tortured('torture of requests').flatMap((broker) =>
-  scenariosOver(broker, settingOver(broker)).filter(
-    ({ name }) => broker.hasCluster || !OF_CLUSTERS.some((one) => name.endsWith(one))
-  )
+  scenariosOver(broker, settingOver(broker)).filter(({ name }) => {
+    const isOfClusters = OF_CLUSTERS.some((one) => name.endsWith(one))
+    return isOfClusters ? broker.hasCluster !== false : broker.hasCluster !== 'only'
+  })
 )

@@ -1,6 +1,6 @@
 /**
- * Redis by ioredis: one connection for commands, one for what comes. The only place that knows how the driver connects,
- * loses its server and finds it again.
+ * Redis by ioredis: one connection for commands, one for what comes, and one for events of which replicas must have copies.
+ * The only place that knows how the driver connects, loses its server and finds it again.
  */
 
 import { repeat } from '@elysia-microservices/transport/engine'
@@ -36,10 +36,21 @@ export interface LinkListener {
   message(pattern: string | undefined, channel: string, bytes: Buffer): void
 }
 
-/** Both connections to one server. */
+/** What a link is for, besides an address. */
+export interface LinkOptions {
+  /** Nodes of a cluster, in place of an address. */
+  readonly nodes?: readonly Node[] | undefined
+  /** Events are stored over a connection of their own: one that waits for replicas does nothing else. Default: false. */
+  readonly storesApart?: boolean
+}
+
+/** All connections to one server. */
 export class Link {
   readonly commands: Redis
+  /** For commands that store events: the same connection, or one of its own. */
+  readonly storing: Redis
   readonly #subscriber: Redis
+  readonly #all: readonly Redis[]
   readonly #listener: LinkListener
   readonly #cluster: Cluster | undefined
   readonly #channels = new Set<string>()
@@ -49,7 +60,11 @@ export class Link {
   #stopPinging: () => void = () => {}
   #lastError: Error | undefined
 
-  private constructor(options: RedisOptions, listener: LinkListener, nodes: readonly Node[] | undefined) {
+  private constructor(
+    options: RedisOptions,
+    listener: LinkListener,
+    { nodes, storesApart = false }: LinkOptions
+  ) {
     this.#listener = listener
     this.#cluster = nodes && new Cluster(nodes, options)
     const retryStrategy = (attempt: number): number | null =>
@@ -59,7 +74,9 @@ export class Link {
     const all = { ...options, ...FIXED, ...found, retryStrategy } as Omit<RedisOptions, 'replyMapping'>
     this.commands = new Redis(all)
     this.#subscriber = new Redis(all)
-    for (const one of [this.commands, this.#subscriber]) {
+    this.storing = storesApart ? new Redis(all) : this.commands
+    this.#all = [...new Set([this.commands, this.#subscriber, this.storing])]
+    for (const one of this.#all) {
       one.on('error', (error: Error) => {
         this.#lastError = error
       })
@@ -79,22 +96,20 @@ export class Link {
    * @throws {ConnectionError} the server cannot be reached
    * @throws {UnauthenticatedError} the server does not accept the credentials
    * @throws {OptionError} the server is a node of a cluster, or is none and should be
-   * @param nodes of a cluster, in place of an address
    */
   static async open(
     options: RedisOptions,
     where: string,
     listener: LinkListener,
-    nodes?: readonly Node[] | undefined
+    kind: LinkOptions = {}
   ): Promise<Link> {
-    const link = new Link(options, listener, nodes)
+    const link = new Link(options, listener, kind)
     try {
-      await Promise.all([link.commands.connect(), link.#subscriber.connect()])
-      if (nodes === undefined) await link.#refuseCluster(where)
+      await Promise.all(link.#all.map((one) => one.connect()))
+      if (kind.nodes === undefined) await link.#refuseCluster(where)
     } catch (error) {
       link.#isClosed = true
-      end(link.commands)
-      end(link.#subscriber)
+      for (const one of link.#all) end(one)
       throw error instanceof OptionError ? error : connectFailure(where, link.#lastError ?? (error as Error))
     }
     link.#isConnected = true
@@ -168,27 +183,25 @@ export class Link {
     this.#isConnected = false
     this.#stopPinging()
     this.#stopPinging = none
-    end(this.commands)
-    end(this.#subscriber)
+    for (const one of this.#all) end(one)
   }
 
   #lost(): void {
     if (!this.#isConnected || this.#isClosed) return
     this.#isConnected = false
     this.#listener.lost()
-    // Both meet again where our keys are by now.
+    // All meet again where our keys are by now.
     if (this.#cluster !== undefined) this.#leave()
   }
 
   #leave(): void {
-    end(this.commands, true)
-    end(this.#subscriber, true)
+    for (const one of this.#all) end(one, true)
   }
 
-  /** A connection is there again. With both, what was subscribed is, and only then there is a server again. */
+  /** A connection is there again. With all of them, what was subscribed is, and only then there is a server again. */
   async #ready(): Promise<void> {
     if (this.#isConnected || this.#isClosed || this.#stopPinging === none) return
-    if (this.commands.status !== 'ready' || this.#subscriber.status !== 'ready') return
+    if (!this.#isReady) return
     try {
       await Promise.all([
         this.#channels.size > 0 && this.#subscriber.subscribe(...this.#channels),
@@ -199,9 +212,13 @@ export class Link {
       if (!this.#isClosed) end(this.#subscriber, true)
       return
     }
-    if (this.#isConnected || this.#isClosed || this.commands.status !== 'ready') return
+    if (this.#isConnected || this.#isClosed || !this.#isReady) return
     this.#isConnected = true
     this.#listener.restored()
+  }
+
+  get #isReady(): boolean {
+    return this.#all.every(({ status }) => status === 'ready')
   }
 
   /** A node of a cluster that hands our keys over tells nobody. */
@@ -224,7 +241,7 @@ export class Link {
     const waiting = new Set<Redis>()
     return repeat(() => {
       if (!this.#isConnected) return waiting.clear()
-      for (const one of [this.commands, this.#subscriber]) {
+      for (const one of this.#all) {
         if (waiting.delete(one)) {
           end(one, true)
           continue

@@ -98,7 +98,7 @@ export class RedisConnection implements Carrier {
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   static async open(
-    { connection: driver, where, inboxPrefix, cluster }: CheckedOptions,
+    { connection: driver, where, inboxPrefix, cluster, durable }: CheckedOptions,
     name: string | undefined,
     listener: CarrierListener
   ): Promise<RedisConnection> {
@@ -109,7 +109,8 @@ export class RedisConnection implements Carrier {
       restored: () => connection?.restored(),
       message: (glob, channel, bytes) => connection?.message(glob, channel, bytes)
     }
-    const link = await Link.open(options, where, told, cluster)
+    const kind = { nodes: cluster, storesApart: durable.replicas > 1 }
+    const link = await Link.open(options, where, told, kind)
     connection = new RedisConnection(link, where, listener, inboxPrefix)
     return connection
   }
@@ -125,6 +126,11 @@ export class RedisConnection implements Carrier {
   /** Commands of Redis, but those that subscribe. */
   get commands(): Redis {
     return this.#link.commands
+  }
+
+  /** For what stores events. */
+  get storing(): Redis {
+    return this.#link.storing
   }
 
   newInbox(): string {

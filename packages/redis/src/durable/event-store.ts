@@ -16,6 +16,9 @@ const MOST_TOGETHER = 128
 /** What one of them tells the server to forget. */
 const MOST_SETTLED = 256
 
+/** Milliseconds for replicas to say that they have it; then it is sent again. */
+const COPIED_WITHIN = 1_000
+
 /** What is stored of an event. */
 export type EntryContent = Pick<OutgoingEntry, 'id' | 'isOwnId' | 'packet' | 'headers'> & {
   readonly key?: string | undefined
@@ -119,6 +122,10 @@ export class EventStore implements Store<OutgoingEntry> {
         }
       },
       (error: Error) => {
+        if (error instanceof NotStoredError)
+          return void batch.forEach(({ number }) => {
+            publisher.refused(number, error, true)
+          })
         // With its connection it is lost; the publisher sends it again.
         if (error.name !== 'ReplyError') return
         const isUnknown = isUnknownScript(error)
@@ -169,6 +176,7 @@ export class EventStore implements Store<OutgoingEntry> {
   /**
    * @param reached who gets it beside those who hear Nest's channel; missing: nobody is told there
    * @returns nothing if there is no stream
+   * @throws {NotStoredError} it is stored, and not copied as often as is wanted
    */
   async #send(
     address: string,
@@ -178,7 +186,7 @@ export class EventStore implements Store<OutgoingEntry> {
     const stream = streamOf(address)
     const known = keysOf(address, events)
     const keys = [stream, wakeOf(stream), ...known, ...this.#settled.splice(0, MOST_SETTLED)]
-    const { duplicateWindow, maxAge } = this.#storage
+    const { duplicateWindow, maxAge, replicas } = this.#storage
     const ending = reached === undefined ? '' : endOfNestEvent(undefined, reached)
     const width = events.some(({ key, headers }) => key !== undefined || headers !== undefined) ? 4 : 2
     const args: (string | number)[] = [
@@ -194,8 +202,21 @@ export class EventStore implements Store<OutgoingEntry> {
       args.push(id, packet)
       if (width === 4) args.push(key, headers === undefined ? '' : headersToJson(headers))
     }
-    const answer = await this.#connection.commands.evalsha(APPEND.sha, keys.length, ...keys, ...args)
+    const { storing } = this.#connection
+    const stored = storing.evalsha(APPEND.sha, keys.length, ...keys, ...args)
+    const answer = replicas === 1 ? await stored : await this.#copied(address, stored, replicas - 1)
     return Array.isArray(answer) ? (answer as Answer) : undefined
+  }
+
+  /** What the server answers, once so many replicas have all that this connection has stored. */
+  async #copied(address: string, stored: Promise<unknown>, wanted: number): Promise<unknown> {
+    const [answer, copies] = await Promise.all([stored, this.#connection.storing.wait(wanted, COPIED_WITHIN)])
+    if (copies < wanted)
+      throw new NotStoredError(
+        `Redis has the event '${address}', and ${copies} of ${wanted} replicas have it: options.durable.replicas wants all of them; look at 'INFO replication'`,
+        true
+      )
+    return answer
   }
 }
 

@@ -12,6 +12,11 @@ export interface RedisDurableOptions {
    * longer. Default: 30,000.
    */
   readonly ackWait?: number | undefined
+  /**
+   * Copies of an event, with that of the master, before `publish` resolves: an event with two outlives a failover.
+   * Default: 1.
+   */
+  readonly replicas?: number | undefined
 }
 
 /** Checked, with defaults. */
@@ -20,7 +25,8 @@ export type DurableStorage = Readonly<Record<keyof RedisDurableOptions, number>>
 const DEFAULTS: DurableStorage = {
   maxAge: 7 * 24 * 60 * 60 * 1_000,
   duplicateWindow: 120_000,
-  ackWait: 30_000
+  ackWait: 30_000,
+  replicas: 1
 }
 
 /** @throws {OptionError} an option is invalid */
@@ -34,6 +40,9 @@ export function durableStorage(given: RedisDurableOptions | undefined): DurableS
     throw OptionError.expected(`${path}.maxAge`, 'a whole number of milliseconds', options.maxAge)
   milliseconds(100, `${path}.duplicateWindow`, options.duplicateWindow)
   milliseconds(500, `${path}.ackWait`, options.ackWait)
+  atLeast(1, `${path}.replicas`, options.replicas)
+  if (!Number.isSafeInteger(options.replicas))
+    throw OptionError.expected(`${path}.replicas`, 'a whole number of copies', options.replicas)
   if (options.maxAge !== 0 && options.maxAge < options.duplicateWindow)
     throw new OptionError(`${path}.duplicateWindow`, `${path}.duplicateWindow must not be longer than maxAge`)
   return options

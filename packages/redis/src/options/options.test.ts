@@ -32,6 +32,8 @@ describe('options of redis()', () => {
     [{ events: 'some' }, /options.events must be/],
     [{ inboxPrefix: 'a:b' }, /options.inboxPrefix must be/],
     [{ durable: 5 }, /options.durable must be/],
+    [{ durable: { replicas: 0 } }, /options.durable.replicas must be/],
+    [{ durable: { replicas: 1.5 } }, /options.durable.replicas must be a whole number/],
     [{ host: 5 }, /options.host must be a text/],
     [{ password: ['secret'] }, /options.password must be a text(?!.*secret)/],
     [{ tls: true }, /options.tls must be an object/],
