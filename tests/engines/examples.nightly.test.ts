@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { isMissing } from '../support/missing.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
@@ -34,6 +35,16 @@ const EXAMPLES = {
     start: () => RabbitmqServerProcess.start(),
     variable: 'RABBITMQ_URL',
     prints: /order 7 is charged, at attempt 2\n/
+  },
+  kafka: {
+    missing: kafkaMissing(),
+    async start() {
+      const server = await KafkaServerProcess.start()
+      return { url: server.broker, stop: () => server.stop() }
+    },
+    variable: 'KAFKA_BROKERS',
+    prints:
+      /^order 3 of bob is charged, at attempt 1\norder 1 of ada is charged, at attempt 2\norder 2 of ada is charged, at attempt 1\n$/
   },
   mqtt: {
     missing: mosquittoMissing(),

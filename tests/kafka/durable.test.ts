@@ -114,6 +114,28 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       }
     })
 
+    it('goes on when its topic is deleted and made again: what comes then is published, and handled from the first on', {
+      timeout: PATIENCE
+    }, async () => {
+      const pattern = fresh()
+      const seen: unknown[] = []
+      await serve(pattern, ({ data }) => void seen.push(data), { ordered: true })
+      const client = newClient()
+      const publish = (numbers: readonly number[]) =>
+        Promise.all(numbers.map((n) => client.publish(pattern, n, { key: 'k' })))
+      await publish([0, 1, 2])
+      await until('They are handled', () => seen.length === 3)
+      const admin = others().admin()
+      await admin.connect()
+      cleanUps.push(() => admin.disconnect())
+      await admin.deleteTopics({ topics: [pattern] })
+      await until('It is gone', async () => !(await admin.listTopics()).includes(pattern))
+      const more = Array.from({ length: 200 }, (_, index) => 3 + index)
+      await publish(more)
+      await until('They are handled, too', () => seen.length >= 203)
+      assert.deepEqual(seen, [0, 1, 2, ...more])
+    })
+
     it('runs once when processes come and go: they hand over what is done, and wait for what runs', {
       timeout: PATIENCE
     }, async () => {

@@ -78,24 +78,12 @@ const ROLES: Readonly<Record<string, () => Promise<void>>> = {
     told({ 'publish ours': await many(EVENTS, 2_000, () => client.publish(topic, DATA)) })
     await client.close()
   },
-  // Not idempotent: the driver numbers several batches at a time wrongly.
-  async 'publish bare'() {
-    const producer = new Producer({
-      clientId: 'bare',
-      bootstrapBrokers: [broker],
-      autocreateTopics: true
-    })
-    const send = () => {
-      const messages = Array.from({ length: 100 }, () => ({
-        topic,
-        value: Buffer.from(JSON.stringify(DATA))
-      }))
-      return producer.send({ messages, acks: -1 })
-    }
-    await many(20, 8, send)
-    told({ 'publish bare': 100 * (await many(EVENTS / 100, 8, send)) })
-    await producer.close()
-  },
+  /** As much as the driver can do: batches of 100, without headers, and without numbers, so that some may be stored twice. */
+  'publish bare': () => publishBare('publish bare', 100, 8, false),
+  /** The same, with the headers of an event. */
+  'publish bare with headers': () => publishBare('publish bare with headers', 100, 8, true),
+  /** The same promise as ours: each record awaited, stored by all, and numbered, which the driver does for one at a time. */
+  'publish bare alike': () => publishBare('publish bare alike', 1, 1, true, EVENTS / 40),
   async 'consume ours'() {
     const rate = new Rate()
     const service = microservice({ name: 'speed', transport: transport(), logger }).event(
@@ -118,6 +106,28 @@ const ROLES: Readonly<Record<string, () => Promise<void>>> = {
       rate.add()
     })
     told({ 'consume bare': await rate.done })
+    await consumer.close(true)
+  },
+  /** The same promise as ours: each event is awaited, and the position is committed behind what has been handled. */
+  async 'consume bare alike'() {
+    const rate = new Rate()
+    const groupId = `alike-${topic}`
+    const consumer = new Consumer({ groupId, clientId: 'bare', bootstrapBrokers: [broker] })
+    const stream = await consumer.consume({ topics: [topic], mode: 'earliest', autocommit: false })
+    const handle = async (value: unknown) => {
+      JSON.parse(String(value))
+      rate.add()
+    }
+    let committedAt = performance.now()
+    void rate.done.then((figure) => told({ 'consume bare alike': figure }))
+    let handled = 0
+    for await (const message of stream) {
+      await handle(message.value)
+      if (++handled < EVENTS && performance.now() - committedAt < 50) continue
+      await message.commit()
+      committedAt = performance.now()
+      if (handled === EVENTS) break
+    }
     await consumer.close(true)
   },
   /** What one slow event in 1,000 costs the others of its partition. */
@@ -179,6 +189,45 @@ const ROLES: Readonly<Record<string, () => Promise<void>>> = {
   }
 }
 
+async function publishBare(
+  name: string,
+  together: number,
+  atOnce: number,
+  hasHeaders: boolean,
+  count = EVENTS
+): Promise<void> {
+  const producer = new Producer({
+    clientId: 'bare',
+    bootstrapBrokers: [broker],
+    autocreateTopics: true,
+    idempotent: together === 1
+  })
+  let next = 0
+  const send = () => {
+    const messages = Array.from({ length: together }, () => ({
+      topic,
+      value: Buffer.from(JSON.stringify(DATA)),
+      ...(hasHeaders && { headers: headersOf(next++) })
+    }))
+    return producer.send({ messages, acks: -1 })
+  }
+  await many(20, atOnce, send)
+  told({ [name]: together * (await many(count / together, atOnce, send)) })
+  await producer.close()
+}
+
+/** The headers of our events. */
+function headersOf(n: number): Map<Buffer, Buffer> {
+  const headers = {
+    ce_specversion: '1.0',
+    ce_id: `abcdefghijklmnopqrstuvwx-${n}`,
+    ce_source: 'elysia-microservices',
+    ce_type: topic,
+    'elysia-type': 'json'
+  }
+  return new Map(Object.entries(headers).map(([name, value]) => [Buffer.from(name), Buffer.from(value)]))
+}
+
 @Controller()
 class EchoController {
   @MessagePattern('echo.nest')
@@ -229,10 +278,11 @@ if (role === 'all' || /^\d+$/.test(role)) {
   })
   const ends = [await run('serve ours', '', server.broker), await run('serve nest', '', server.broker)]
   for (let round = 0; round < Number(role === 'all' ? 3 : role); round++) {
-    for (const whose of ['ours', 'bare']) {
-      await run(`publish ${whose}`, `${whose}.round${round}`, server.broker)
-      await run(`consume ${whose}`, `${whose}.round${round}`, server.broker)
-    }
+    for (const how of ['ours', 'bare', 'bare with headers', 'bare alike'])
+      await run(`publish ${how}`, `${how.replaceAll(' ', '-')}.round${round}`, server.broker)
+    // All of them read the same.
+    for (const how of ['ours', 'bare', 'bare alike'])
+      await run(`consume ${how}`, `ours.round${round}`, server.broker)
     for (const whose of ['ours', 'nest']) await run(`ask ${whose}`, '', server.broker)
   }
   await run('fill keys', 'keys', server.broker)

@@ -179,6 +179,11 @@ export class KafkaServerProcess extends EngineProcess {
     return `127.0.0.1:${this.port}`
   }
 
+  /** As the torture suite tells engines apart. */
+  get url(): string {
+    return `kafka://${this.broker}`
+  }
+
   protected async command(): Promise<readonly [string, ...string[]]> {
     return ['java', ...JAVA, 'kafka.Kafka', join(this.#folder, 'server.properties')]
   }

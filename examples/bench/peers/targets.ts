@@ -31,6 +31,9 @@ export const targetNames = [
   'elysia-mqtt',
   'nest-mqtt',
   'mqtt',
+  'elysia-kafka',
+  'nest-kafka',
+  'kafka',
   'http',
   'http-hybrid',
   'jetstream',
@@ -68,6 +71,9 @@ export const clientNames = [
   'elysia-mqtt',
   'nest-mqtt',
   'mqtt',
+  'elysia-kafka',
+  'nest-kafka',
+  'kafka',
   'http',
   'jetstream',
   'elysia-durable',
@@ -272,6 +278,28 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     client: 'mqtt',
     does: SYNC,
     package: 'mqtt'
+  },
+  // Over Kafka, each with a server of its own.
+  'elysia-kafka': {
+    port: 7081,
+    server: 'peers/kafka/server-elysia',
+    client: 'elysia-kafka',
+    does: EVERYTHING,
+    package: '@elysia-microservices/kafka'
+  },
+  'nest-kafka': {
+    port: 7082,
+    server: 'peers/kafka/server-nest',
+    client: 'nest-kafka',
+    does: EVERYTHING,
+    package: '@nestjs/microservices'
+  },
+  kafka: {
+    port: 7083,
+    server: 'peers/kafka/server-bare',
+    client: 'kafka',
+    does: SYNC,
+    package: '@platformatic/kafka'
   },
   // Events that a server of their own stores: by its driver alone, and by ours; and out of PostgreSQL into NATS by our relay.
   jetstream: {
@@ -496,6 +524,21 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['mqtt'],
     choices: [],
     load: async () => (await import('./mqtt/client-bare.ts')).openEchoClient
+  },
+  'elysia-kafka': {
+    asks: ['elysia-kafka'],
+    choices: ['method', 'take'],
+    load: async () => (await import('./kafka/client-elysia.ts')).openEchoClient
+  },
+  'nest-kafka': {
+    asks: ['nest-kafka'],
+    choices: ['method'],
+    load: async () => (await import('./kafka/client-nest.ts')).openEchoClient
+  },
+  kafka: {
+    asks: ['kafka'],
+    choices: [],
+    load: async () => (await import('./kafka/client-bare.ts')).openEchoClient
   },
   http: {
     asks: ['http', 'http-hybrid'],

@@ -31,7 +31,7 @@ const service = microservice({
   async ({ data: n, delivery }: Message<number>) => {
     const key = delivery?.key ?? 'none'
     note('run', key, n)
-    if (key === 'poison') throw new Error('poisoned')
+    if (key.startsWith('poison')) throw new Error('poisoned')
     // Pauses are shorter than what the engine needs to confirm one.
     if (n % 10 === 0 && delivery?.attempt === 1) throw new Error('not yet')
     await pause(Number(takes) || Math.random() * 4)

@@ -1,127 +1,15 @@
 /** Durable events over each engine: consumers are killed, the server is, poison is among them. Nothing may be lost. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { ServerProcess } from '../../support/server-process.ts'
 import { PATIENCE, pause, until, within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { floodOfEvents } from './durable-flood.ts'
-import { type Broker, type BrokerServer, tortured } from './engine.ts'
-
-const PATTERN = 'torture.event'
-
-interface Plan {
-  readonly title: string
-  /** At least; more are published as long as there are faults. */
-  readonly events: number
-  readonly keys: number
-  readonly processes: number
-  /** Servers; several are a cluster in which each has a copy. Default: 1. */
-  readonly nodes?: number
-  readonly isOrdered: boolean
-  readonly faults: number
-  /** Events that always fail, each behind some others of other keys. */
-  readonly poison?: number
-  /** Whether a run of an event that had ended well is broken: where nothing was killed. */
-  readonly isOnce?: boolean
-  /** Milliseconds that a handler takes; then no more than `events` are published. Default: up to 4, by chance. */
-  readonly takes?: number
-  fault(setting: Setting, n: number): Promise<void>
-}
-
-/** A server, processes that handle, and a client that publishes. */
-class Setting {
-  readonly folder = mkdtempSync(join(tmpdir(), 'durable-torture-'))
-  readonly path = join(this.folder, 'runs')
-  readonly broker: Broker
-  readonly servers: readonly BrokerServer[]
-  readonly services: readonly ServerProcess[]
-  readonly client: UntypedClient
-  /** Events whose publishing has begun: those below this number. */
-  begun = 0
-  /** Events that were stored and not done when their stream was deleted: they may have been deleted with it. */
-  readonly deleted = new Set<number>()
-
-  private constructor(
-    broker: Broker,
-    servers: readonly BrokerServer[],
-    { processes, isOrdered, takes = 0 }: Plan
-  ) {
-    this.broker = broker
-    this.servers = servers
-    const urls = servers.map(({ url }) => url)
-    const replicas = servers.length
-    writeFileSync(this.path, '')
-    this.services = Array.from(
-      { length: processes },
-      () =>
-        new ServerProcess({
-          program: 'torture/brokers/durable-service',
-          arguments: () => [
-            urls.join(','),
-            this.path,
-            isOrdered ? 'ordered' : 'any',
-            String(replicas),
-            String(takes)
-          ]
-        })
-    )
-    this.client = connect({
-      transport: broker.transport(urls, { replicas }),
-      timeout: 60_000,
-      logger: { error() {}, warn() {} }
-    })
-  }
-
-  static async start(plan: Plan, broker: Broker): Promise<Setting> {
-    const store = mkdtempSync(join(tmpdir(), 'durable-store-'))
-    process.once('exit', () => rmSync(store, { recursive: true, force: true }))
-    const { nodes = 1 } = plan
-    const setting = new Setting(broker, await broker.start(nodes, store), plan)
-    await setting.client.connect()
-    const start = () => Promise.all(setting.services.map((service) => service.start()))
-    // Without a log, events are stored for groups that are there.
-    if (!broker.hasLog) await start()
-    // A cluster elects who keeps its streams first; then the stream is there for all services.
-    await setting.client.publish(PATTERN, -1, { key: 'first' })
-    if (broker.hasLog) await start()
-    await pause(broker.settlesIn ?? 0)
-    return setting
-  }
-
-  /** What handlers have done, line by line. */
-  get lines(): { readonly what: string; readonly key: string; readonly n: number }[] {
-    const lines = readFileSync(this.path, 'utf8').split('\n').slice(0, -1)
-    return lines.map((line) => {
-      const [what = '', key = '', n] = line.split(' ')
-      return { what, key, n: Number(n) }
-    })
-  }
-
-  /** Numbers of the events that have ended well. */
-  get done(): Set<number> {
-    return new Set(this.lines.filter(({ what, n }) => what === 'done' && n >= 0).map(({ n }) => n))
-  }
-
-  /** Deleted events that nobody has run. */
-  get gone(): number {
-    const { done } = this
-    return [...this.deleted].filter((n) => !done.has(n)).length
-  }
-
-  async end(): Promise<void> {
-    await this.client.close().catch(() => {})
-    await Promise.allSettled(this.services.map((service) => service.stop('SIGKILL')))
-    await Promise.allSettled(this.servers.map((server) => server.stop()))
-    rmSync(this.folder, { recursive: true, force: true })
-  }
-}
+import { PLANS, PLANS_OF_PARTITIONS } from './durable-plans.ts'
+import { PATTERN, type Plan, Setting } from './durable-setting.ts'
+import { type Broker, tortured } from './engine.ts'
 
 async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Promise<readonly Row[]> {
   const setting = await Setting.start(plan, broker)
   try {
-    const { events, keys, faults, poison = 0, takes = 0 } = plan
+    const { events, keys, faults, poison = 0, poisonFirst = 0, takes = 0 } = plan
     let failed = 0
     let published = 0
     const failures = new Set<string>()
@@ -131,7 +19,8 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
       const window = new Set<Promise<unknown>>()
       for (let n = 0; n < events || (hasFaults && takes === 0); n++) {
         setting.begun++
-        const key = n % every === every - 1 ? 'poison' : `k${n % keys}`
+        const isPoison = n % every === every - 1
+        const key = n < poisonFirst ? `poison${n}` : isPoison ? 'poison' : `k${n % keys}`
         const one = setting.client.publish(PATTERN, n, { key }).then(
           () => void published++,
           (error: Error) => {
@@ -158,7 +47,7 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
     const healthy = () => setting.done.size + setting.gone
     const [server] = setting.servers
     const letters = () => broker.countDeadLetters(setting.client, server?.url ?? '')
-    const poisoned = Number.isFinite(every) ? Math.floor(begun / every) : 0
+    const poisoned = poisonFirst + (Number.isFinite(every) ? Math.floor(begun / every) : 0)
     const hung = await settled(() => begun - failed - poisoned - healthy(), PATIENCE + takes)
     await until('The poisoned ones are dead letters', async () => (await letters()) >= poisoned).catch(
       () => {}
@@ -185,7 +74,7 @@ async function settled(left: () => number, patience: number): Promise<number> {
 
 function rowOf(
   { title, faults, isOrdered, isOnce = false }: Plan,
-  { lines, gone, deleted, broker }: Setting,
+  { lines, gone, deleted, broker, servers }: Setting,
   failures: readonly string[],
   {
     events,
@@ -200,8 +89,9 @@ function rowOf(
   const again = [...done.values()].reduce((sum, times) => sum + times - 1, 0)
   const broken: string[] = []
   if (failed > 0) broken.push(`${failed} events could not be published: ${failures.join('; ')}`)
+  const knowsIds = broker.transport(servers.map(({ url }) => url)).traits?.stores?.once === true
   // Killed between its dead letter and its acknowledgement, an event becomes one again where the engine knows no ids.
-  if (broker.hasLog ? dead !== poisoned : dead < poisoned)
+  if (knowsIds ? dead !== poisoned : dead < poisoned)
     broken.push(`${dead} dead letters of ${poisoned} poisoned events`)
   if (isOnce && again > 0) broken.push(`${again} events ran twice, though nothing was killed`)
   if (isOrdered) broken.push(...disorder(lines))
@@ -233,7 +123,7 @@ function disorder(lines: Setting['lines']): string[] {
   const broken: string[] = []
   const byKey = new Map<string, { done: number; begun: number }>()
   for (const { what, key, n } of lines) {
-    if (key === 'poison' || key === 'first') continue
+    if (key.startsWith('poison') || key === 'first') continue
     const state = byKey.get(key) ?? { done: -1, begun: -1 }
     byKey.set(key, state)
     if (what === 'run' && n > state.begun) {
@@ -244,143 +134,6 @@ function disorder(lines: Setting['lines']): string[] {
   }
   return broken.slice(0, 5)
 }
-
-async function killConsumer({ services }: Setting, n: number): Promise<void> {
-  const service = services[n % services.length] as ServerProcess
-  await service.stop('SIGKILL')
-  await service.start()
-}
-
-async function killServer(setting: Setting, n: number): Promise<void> {
-  const { servers, broker } = setting
-  if (broker.failOver !== undefined) return broker.failOver(servers)
-  const server = servers[n % servers.length] as BrokerServer
-  await server.stop()
-  await pause(Math.random() * 300)
-  if (servers.length > 1) {
-    const { size } = setting.done
-    await until('Events are handled while a node is gone', () => setting.done.size > size)
-  }
-  await server.start()
-  // One that is killed before anybody has found it again stores nothing, and shows nothing.
-  await pause(broker.settlesIn ?? 0)
-}
-
-async function restartConsumer({ services }: Setting, n: number): Promise<void> {
-  const service = services[n % services.length] as ServerProcess
-  await within(service.stop('SIGTERM'), 'The service ends after SIGTERM')
-  await service.start()
-}
-
-/** As an operator does it: of the whole stream, or of the consumer of the group. */
-function deleteAt({ servers, broker }: Setting, what: 'stream' | 'group'): Promise<void> {
-  return broker.delete((servers[0] as BrokerServer).url, what, PATTERN)
-}
-
-async function deleteStream(setting: Setting): Promise<void> {
-  const { done } = setting
-  await deleteAt(setting, 'stream')
-  // What is published from now on must be handled.
-  for (let n = 0; n < setting.begun; n++) if (!done.has(n)) setting.deleted.add(n)
-}
-
-const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] = [
-  {
-    name: 'durable-plain',
-    plan: (isLong) => ({
-      title: 'durable events: three consumers under load, without a fault',
-      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false, isOnce: true },
-      ...{ faults: 0, fault: async () => {} }
-    })
-  },
-  {
-    name: 'durable-delete-stream',
-    plan: (isLong) => ({
-      title: 'durable events: the stream deleted under load, and made again',
-      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false },
-      ...{ faults: isLong ? 50 : 10, fault: deleteStream }
-    })
-  },
-  {
-    name: 'durable-delete-consumer',
-    plan: (isLong) => ({
-      title: 'durable events: the consumer of the group deleted under load',
-      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false },
-      ...{ faults: isLong ? 50 : 10, fault: (setting) => deleteAt(setting, 'group') }
-    })
-  },
-  {
-    name: 'durable-delete-consumer-ordered',
-    plan: (isLong) => ({
-      title: 'durable events in the order of their keys: the consumer of the group deleted under load',
-      ...{ events: isLong ? 50_000 : 3_000, keys: 100, processes: 3, isOrdered: true },
-      ...{ faults: isLong ? 30 : 6, fault: (setting) => deleteAt(setting, 'group') }
-    })
-  },
-  {
-    name: 'durable-kill-consumers',
-    plan: (isLong) => ({
-      title: 'durable events: consumers killed (SIGKILL), poison among them',
-      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false },
-      ...{ faults: isLong ? 50 : 10, poison: 5, fault: killConsumer }
-    })
-  },
-  {
-    name: 'durable-kill-server',
-    plan: (isLong) => ({
-      title: 'durable events: the NATS server killed and started again',
-      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 2, isOrdered: false },
-      ...{ faults: isLong ? 20 : 5, fault: killServer }
-    })
-  },
-  {
-    name: 'durable-kill-node',
-    plan: (isLong) => ({
-      title: 'durable events with 3 replicas: one node of three killed and returned',
-      ...{ events: isLong ? 100_000 : 3_000, keys: 1_000, processes: 2, nodes: 3, isOrdered: false },
-      ...{ faults: isLong ? 20 : 3 },
-      fault: async (setting, n) => {
-        await killServer(setting, n)
-        // Until it has what it has missed: two that lack it are no majority.
-        await pause(3_000)
-      }
-    })
-  },
-  {
-    name: 'durable-ordered',
-    plan: (isLong) => ({
-      title: 'durable events in the order of their keys: consumers and server killed',
-      ...{
-        events: isLong ? 50_000 : 3_000,
-        keys: isLong ? 1_000 : 100,
-        processes: isLong ? 8 : 4,
-        isOrdered: true
-      },
-      ...{ faults: isLong ? 30 : 6 },
-      fault: (setting, n) => (n % 3 === 0 ? killServer(setting, n) : killConsumer(setting, n))
-    })
-  },
-  {
-    name: 'durable-long-handlers',
-    plan: (isLong) => ({
-      title: `durable events: handlers of ${isLong ? 60 : 3} s, signs of life every 0.5 s, the NATS server killed`,
-      ...{ events: isLong ? 512 : 64, keys: 64, processes: 2, isOrdered: false },
-      ...{ takes: isLong ? 60_000 : 3_000, faults: isLong ? 10 : 1 },
-      fault: async (setting, n) => {
-        await pause(isLong ? 15_000 : 500)
-        await killServer(setting, n)
-      }
-    })
-  },
-  {
-    name: 'durable-rolling-restart',
-    plan: (isLong) => ({
-      title: 'durable events: rolling restart of three consumers',
-      ...{ events: isLong ? 50_000 : 3_000, keys: 100, processes: 3, isOrdered: false, isOnce: true },
-      ...{ faults: isLong ? 30 : 6, fault: restartConsumer }
-    })
-  }
-]
 
 const survivesNodes = ({ hasCluster, stallsInCluster }: Broker): boolean =>
   hasCluster !== false && stallsInCluster !== true
@@ -394,15 +147,18 @@ const OF_LOGS = ['durable-delete-stream', 'durable-delete-consumer', 'durable-de
 export const durableEvents: readonly Scenario[] = tortured('torture of durable events')
   .filter((broker) => broker.storesNothing !== true)
   .flatMap((broker) => [
-    ...PLANS.filter(
-      ({ name, plan }) =>
-        (plan(false).nodes === undefined ? broker.hasCluster !== 'only' : survivesNodes(broker)) &&
-        (broker.hasLog || !OF_LOGS.includes(name))
-    ).map(
-      ({ name, plan }): Scenario => ({
-        name: broker.name === 'nats' ? name : `${broker.name}-${name}`,
-        run: (circumstances) => run(plan(circumstances.length === 'long'), broker, circumstances)
-      })
-    ),
+    ...[...PLANS, ...(broker.hasPartitions ? PLANS_OF_PARTITIONS : [])]
+      .filter(
+        ({ name, plan }) =>
+          (plan(false).nodes === undefined ? broker.hasCluster !== 'only' : survivesNodes(broker)) &&
+          (broker.hasLog || !OF_LOGS.includes(name)) &&
+          !(broker.hasPartitions && name.startsWith('durable-delete-consumer'))
+      )
+      .map(
+        ({ name, plan }): Scenario => ({
+          name: broker.name === 'nats' ? name : `${broker.name}-${name}`,
+          run: (circumstances) => run(plan(circumstances.length === 'long'), broker, circumstances)
+        })
+      ),
     ...(broker.name === 'nats' ? [{ name: 'durable-flood', run: floodOfEvents }] : [])
   ])

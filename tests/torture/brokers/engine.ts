@@ -1,6 +1,7 @@
 /** The engines that are tortured, each as the plans need it. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { kafka } from '@elysia-microservices/kafka'
 import { mqtt } from '@elysia-microservices/mqtt'
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
@@ -10,7 +11,9 @@ import { type Channel, connect as connectToRabbitmq } from 'amqplib'
 import type { Transport } from 'elysia-microservices'
 import { deadLetters, type UntypedClient } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
+import { Kafka, logLevel } from 'kafkajs'
 import type { EngineProcess } from '../../support/engine-process.ts'
+import { KafkaServerProcess, kafkaMissing } from '../../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../../support/rabbitmq-server.ts'
@@ -54,6 +57,8 @@ export interface Broker {
   readonly storesNothing?: true
   /** What is stored is there without a group, too. */
   readonly hasLog: boolean
+  /** Its logs have partitions, which go from process to process; and no group can be deleted that has members. */
+  readonly hasPartitions?: true
   /** How many dead letters the group `torture` has. */
   countDeadLetters(client: UntypedClient, url: string): Promise<number>
 }
@@ -161,6 +166,57 @@ async function atRabbitmq<Value>(url: string, task: (channel: Channel) => Promis
   }
 }
 
+/** With this many partitions: as many processes as that have work. */
+const PARTITIONS = 4
+
+const onKafka: Broker = {
+  name: 'kafka',
+  title: 'Kafka',
+  missing: kafkaMissing(),
+  hasCluster: false,
+  hasLog: true,
+  hasPartitions: true,
+  countDeadLetters: countListed,
+  start: async () => [await KafkaServerProcess.start()],
+  transport: (urls) => kafka({ brokers: urls.map(brokerAt), partitions: PARTITIONS }),
+  delete: (url, what, pattern) =>
+    atKafka(url, (admin) =>
+      what === 'stream'
+        ? // Not there: it has not been made again since the last time.
+          admin
+            .deleteTopics({ topics: [pattern] })
+            .catch((error: { type?: unknown; cause?: { type?: unknown } }) => {
+              if ((error.type ?? error.cause?.type) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
+            })
+        : admin.deleteGroups([`torture.${pattern}`]).then(() => {})
+    )
+}
+
+function brokerAt(url: string): string {
+  return url.slice('kafka://'.length)
+}
+
+type KafkaAdmin = ReturnType<Kafka['admin']>
+
+async function atKafka(url: string, task: (admin: KafkaAdmin) => Promise<void>): Promise<void> {
+  const admin = new Kafka({ brokers: [brokerAt(url)], logLevel: logLevel.NOTHING }).admin()
+  await admin.connect()
+  try {
+    await task(admin)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+/** Gives a topic of Kafka more partitions. */
+export function addPartitions(url: string, topic: string, count: number): Promise<void> {
+  return atKafka(url, async (admin) => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+    const total = count + (topics[0]?.partitions.length ?? 0)
+    await admin.createPartitions({ topicPartitions: [{ topic, count: total }] })
+  })
+}
+
 /** It stores no events. */
 const none = () => Promise.reject(new Error('MQTT stores no events'))
 
@@ -178,7 +234,7 @@ const onMqtt: Broker = {
 }
 
 /** All of them. */
-const BROKERS: readonly Broker[] = [onNats, onRedis, onSentinel, onRabbitmq, onMqtt]
+const BROKERS: readonly Broker[] = [onNats, onRedis, onSentinel, onRabbitmq, onMqtt, onKafka]
 
 /** The engine of an address. */
 export function brokerOf(url: string): Broker {

@@ -1,6 +1,6 @@
 /**
- * The brokers of a Kafka cluster as one end sees them: which there are, who leads which partition, connections to them,
- * and the look for them when they are lost. The only place that knows how the driver connects.
+ * The brokers of a Kafka cluster as one end sees them: which there are, who leads which partition,
+ * and the look for them when they are lost.
  */
 import {
   backoffDelay,
@@ -8,9 +8,10 @@ import {
   ListenError,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
-import { type API, Connection, deleteTopicsV6, metadataV12, type SASLOptions } from '@platformatic/kafka'
+import { type API, type Connection, deleteTopicsV6, metadataV12 } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 import { isOfProcess } from '../words/names.ts'
+import { type Broker, Connections } from './connections.ts'
 import { createTopicsApi } from './corrected-apis.ts'
 import { Code, codesIn, isUnauthenticated, responseOf } from './errors.ts'
 
@@ -39,11 +40,6 @@ export interface WantedTopic {
   readonly configs?: Readonly<Record<string, string>>
 }
 
-interface Broker {
-  readonly host: string
-  readonly port: number
-}
-
 /** Is told what becomes of the brokers. */
 export interface ClusterListener {
   lost(): void
@@ -53,14 +49,12 @@ export interface ClusterListener {
 /** The brokers behind one end. */
 export class Cluster {
   readonly options: CheckedOptions
-  readonly #clientId: string
   readonly #listener: ClusterListener
   readonly #brokers = new Map<number, Broker>()
   readonly #topics = new Map<string, Topic>()
   /** Topics by the id that brokers name them by. */
   readonly #byId = new Map<string, Topic>()
-  /** By what they are for, and their broker. */
-  readonly #connections = new Map<string, Promise<Connection>>()
+  readonly #connections: Connections
   readonly #stale: ReturnType<typeof setInterval>
   #lookups = new Map<string, Promise<void>>()
   #isConnected = false
@@ -68,8 +62,8 @@ export class Cluster {
 
   private constructor(options: CheckedOptions, clientId: string, listener: ClusterListener) {
     this.options = options
-    this.#clientId = clientId
     this.#listener = listener
+    this.#connections = new Connections(options, clientId, () => this.#lost())
     this.#stale = setInterval(() => void this.refresh([...this.#topics.keys()]).catch(() => {}), STALE_AFTER)
     this.#stale.unref?.()
   }
@@ -108,7 +102,7 @@ export class Cluster {
     let failure: unknown
     for (const [index, broker] of [...this.options.brokers, ...this.#brokers.values()].entries()) {
       try {
-        const connection = await this.#connect(`first ${index}`, broker)
+        const connection = await this.#connections.connect(`first ${index}`, broker)
         const { brokers } = await metadataV12.api.async(connection, [], false, false)
         this.#brokers.clear()
         for (const { nodeId, host, port } of brokers)
@@ -121,41 +115,12 @@ export class Cluster {
     throw failure
   }
 
-  #connect(key: string, { host, port }: Broker): Promise<Connection> {
-    const known = this.#connections.get(key)
-    if (known !== undefined) return known
-    const { timeout, tls, sasl, servername } = this.options
-    const connection = new Connection(this.#clientId, {
-      connectTimeout: timeout,
-      requestTimeout: 30_000,
-      ...(tls && { tls, tlsServerName: servername ?? host }),
-      ...(sasl && { sasl: sasl as SASLOptions })
-    })
-    // The driver tells of each failure by the answer, too.
-    connection.on('error', () => {})
-    const connected = Promise.resolve(connection.connect(host, port)).then(
-      () => connection,
-      (error: unknown) => {
-        if (this.#connections.get(key) === connected) this.#connections.delete(key)
-        throw error
-      }
-    )
-    connection.once('close', () => {
-      // One that was replaced, or is closed on purpose, is nobody's loss.
-      if (this.#connections.get(key) !== connected) return
-      this.#connections.delete(key)
-      this.#lost()
-    })
-    this.#connections.set(key, connected)
-    return connected
-  }
-
   /** @param purpose what waits for an answer keeps others of its connection waiting: fetching has connections of its own */
   async connection(node: number, purpose: string): Promise<Connection> {
     const broker = this.#brokers.get(node)
     if (broker === undefined || !this.#isConnected)
       throw new ConnectionError(`Kafka at ${this.options.where} is lost`, false)
-    return this.#connect(`${purpose} ${node}`, broker)
+    return this.#connections.connect(`${purpose} ${node}`, broker)
   }
 
   /** Asks a broker. */
@@ -176,26 +141,15 @@ export class Cluster {
 
   /** Ends a connection on which something waits that is not wanted any more. */
   async drop(node: number, purpose: string): Promise<void> {
-    const key = `${purpose} ${node}`
-    const connection = this.#connections.get(key)
-    this.#connections.delete(key)
-    await (await connection)?.close()
+    await this.#connections.drop(`${purpose} ${node}`)
   }
 
   #lost(): void {
     if (!this.#isConnected || this.#isClosed) return
     this.#isConnected = false
-    this.#disconnect()
+    void this.#connections.dropAll()
     this.#listener.lost()
     void this.#findAgain()
-  }
-
-  #disconnect(): Promise<unknown> {
-    const connections = [...this.#connections.values()]
-    this.#connections.clear()
-    return Promise.all(
-      connections.map(async (connection) => (await connection).close().catch(() => {})).map(quiet)
-    )
   }
 
   async #findAgain(): Promise<void> {
@@ -209,7 +163,7 @@ export class Cluster {
         return this.#listener.restored()
       } catch {
         this.#isConnected = false
-        this.#disconnect()
+        void this.#connections.dropAll()
       }
     }
   }
@@ -354,7 +308,7 @@ export class Cluster {
     this.#isClosed = true
     this.#isConnected = false
     clearInterval(this.#stale)
-    await this.#disconnect()
+    await this.#connections.dropAll()
   }
 }
 
@@ -370,10 +324,6 @@ const MOVING: ReadonlySet<number> = new Set([
 
 export function soon(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
-
-function quiet(promise: Promise<unknown>): Promise<unknown> {
-  return promise.catch(() => {})
 }
 
 function forbidden(topic: string): ConnectionError {

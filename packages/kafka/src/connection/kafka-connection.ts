@@ -10,38 +10,30 @@ import {
   Room,
   type Sender,
   type Subject,
-  textOf,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ListenError, LONGEST_TIME } from '@elysia-microservices/transport/kit'
-import type { KafkaRecord } from '@platformatic/kafka'
+import { ListenError } from '@elysia-microservices/transport/kit'
 import type { CheckedOptions } from '../options/options.ts'
-import {
-  callersOf,
-  HEADER,
-  type ReadHeaders,
-  type RecordHeaders,
-  readHeaders,
-  writeHeaders
-} from '../words/headers.ts'
+import { HEADER } from '../words/headers.ts'
 import {
   EVERYONE,
   groupOfService,
   inboxOf,
   inboxTopic,
   isInbox,
-  type Place,
   placeOf,
   readAnswer,
   replyAddress
 } from '../words/names.ts'
-import { dataOf, nestAnswerOf, packetOf, packetOfNest, readValue, writeValue } from '../words/values.ts'
+import { departureOf, eventFor, messageFor, type Outgoing } from '../words/outgoing.ts'
+import type { Fetched } from '../words/record.ts'
+import { packetOf, packetOfNest, readValue } from '../words/values.ts'
 import { Cluster } from './cluster.ts'
 import { Departures } from './departures.ts'
 import { Code, codesIn } from './errors.ts'
-import { Producer, sizeOf, type Told } from './producer.ts'
+import { Producer, type Told } from './producer.ts'
 import { Reader } from './reader.ts'
-import { Takers } from './takers.ts'
+import { type TakenRecord, Takers } from './takers.ts'
 
 /** Bytes from which a message travels in parts. */
 const MAX_PAYLOAD = 900 * 1024
@@ -49,7 +41,6 @@ const MAX_PAYLOAD = 900 * 1024
 const ANSWERS_STAY = 600_000
 /** In the place of an address that is no inbox: nothing is published there. */
 const NOWHERE = '?'
-const BRACE = 0x7b
 
 type Receive = (message: Carried) => void
 
@@ -95,7 +86,7 @@ export class KafkaConnection implements Carrier {
     this.#reader = new Reader(cluster, 'inbox', {
       receive: (fetched) => {
         for (const { topic, records } of fetched)
-          for (const { record } of records) this.#hearing.guard(() => this.#hear(topic, record))
+          for (const record of records) this.#hearing.guard(() => this.#hear(topic, record))
       },
       gone: () => Promise.resolve(0n),
       failed: (error) => listener.failed(error)
@@ -154,74 +145,21 @@ export class KafkaConnection implements Carrier {
       return this.#held.hold(address, words.length, () =>
         this.publish(address, words, reply, headers, expires)
       )
-    const asker = readAnswer(address)
-    if (asker !== undefined) return this.#answerNest(asker, textOf(words))
-    if (isInbox(address)) {
-      const { topic, partition, token } = placeOf(address)
-      if (reply && !this.#departures.expect(address, reply)) {
-        queueMicrotask(() => this.#nobody(reply))
-        return
-      }
-      const own = reply ? writeHeaders(undefined, { [HEADER.reply]: reply }) : undefined
-      return this.#send(address, topic, partition, bufferOf(token), bufferOf(words), own, reply)
-    }
-    if (address === EVERYONE) {
-      const own = writeHeaders(undefined, { [HEADER.reply]: reply })
-      return this.#send(address, EVERYONE, 0, undefined, bufferOf(words), own, undefined)
-    }
-    const isPacket = typeof words === 'string' ? words.startsWith('{') : words[0] === BRACE
-    const asking = { ...askingFor(reply), [HEADER.expires]: expiring(expires) }
-    if (!isPacket) {
-      // The stream of a channel, or parts: Nest's services could not read them.
-      const own = writeHeaders(headers, { ...asking, [HEADER.words]: '1' })
-      return this.#send(address, address, undefined, undefined, bufferOf(words), own, reply)
-    }
-    const { value, type } = writeValue(dataOf(textOf(words), address, true))
-    const own = writeHeaders(headers, { ...asking, [HEADER.type]: type })
-    this.#send(address, address, undefined, undefined, bufferOf(value), own, reply)
+    if (reply && isInbox(address) && !this.#departures.expect(address, reply))
+      return queueMicrotask(() => this.#nobody(reply))
+    this.#send(address, messageFor(address, words, { reply, headers, expires }), reply)
   }
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
     if (!this.isConnected)
       return this.#held.hold(address, packet.length, () => this.emit(address, packet, reply, headers))
-    const { value, type } = writeValue(dataOf(packet, address, false))
-    const own = writeHeaders(headers, { [HEADER.type]: type })
-    this.#send(address, address, undefined, undefined, bufferOf(value), own, reply)
+    this.#send(address, eventFor(address, packet, headers), reply)
   }
 
-  /** What Nest's services say. */
-  #answerNest({ topic, partition, token }: Place, packet: string): void {
-    const { value, key, headers, err, isDisposed } = nestAnswerOf(packet)
-    const own = writeHeaders(headers, {
-      [HEADER.correlation]: token,
-      [HEADER.error]: err,
-      // Nest writes a byte of zero.
-      [HEADER.disposed]: isDisposed ? '\0' : undefined
-    })
-    this.#send(
-      topic,
-      topic,
-      partition,
-      bufferOf(key),
-      bufferOf(err === undefined ? value : undefined),
-      own,
-      undefined
-    )
-  }
-
-  #send(
-    address: string,
-    topic: string,
-    partition: number | undefined,
-    key: Buffer | undefined,
-    value: Buffer | undefined,
-    headers: RecordHeaders | undefined,
-    reply: string | undefined
-  ): void {
-    const size = sizeOf(key, value, headers)
+  #send(address: string, record: Outgoing, reply?: string): void {
     const told = (what: Told) => this.#told(address, reply, what)
-    this.#producer.send({ topic, partition, key, value, headers, size, told })
-    this.#room.use(size)
+    this.#producer.send({ ...record, told })
+    this.#room.use(record.bytes.length)
   }
 
   #told(address: string, reply: string | undefined, { isMissing, error }: Told): void {
@@ -276,57 +214,57 @@ export class KafkaConnection implements Carrier {
   }
 
   /** A message for a service has come. */
-  #receive(
-    subject: Subject,
-    { record, isLate, timestamp }: { record: KafkaRecord; isLate: boolean; timestamp: number }
-  ): void {
+  #receive(subject: Subject, { record, isLate }: TakenRecord): void {
     const { address } = subject
-    const read = readHeaders(record.headers)
-    const expires = Number(read[HEADER.expires])
+    const expires = isLate ? Number(record.header(HEADER.expires)) : 0
     // Its caller has given it up before any process was there to take it.
-    if (isLate && expires > 0 && timestamp + expires < Date.now()) return
-    const reply = this.#replyOf(address, read)
-    const token = reply === '' ? undefined : read[HEADER.correlation]
+    if (expires > 0 && record.timestamp + expires < Date.now()) return
+    const token = record.header(HEADER.correlation)
+    const reply = this.#replyOf(address, record, token)
     const words =
-      read[HEADER.words] === undefined
-        ? packetOf(address, readValue(record.value?.toString(), read[HEADER.type]), token)
+      record.header(HEADER.words) === undefined
+        ? packetOf(
+            address,
+            readValue(record.text, record.header(HEADER.type)),
+            reply === '' ? undefined : token
+          )
         : (record.value ?? '')
-    this.#received(subject, { address, words, reply, headers: callersOf(read) })
+    this.#received(subject, { address, words, reply, headers: record.callers })
   }
 
-  #replyOf(topic: string, read: ReadHeaders): string {
-    const token = read[HEADER.correlation]
-    const wanted = read[HEADER.replyTopic]
+  #replyOf(topic: string, record: Fetched, token: string | undefined): string {
+    const wanted = record.header(HEADER.replyTopic)
     if (token === undefined || wanted === undefined) return ''
-    const partition = Number(read[HEADER.replyPartition] ?? 0)
+    const partition = Number(record.header(HEADER.replyPartition) ?? 0)
     return replyAddress(topic, { topic: wanted, partition, token }, this.#options.replyTopics)
   }
 
   /** Something has come on our partition of the inboxes' topic, perhaps for another; or to every service. */
-  #hear(topic: string, { key, value, headers }: KafkaRecord): void {
+  #hear(topic: string, record: Fetched): void {
     if (topic === EVERYONE) {
-      const gone = headers.find(([name]) => name?.toString() === HEADER.gone)?.[1]?.toString()
+      const gone = record.header(HEADER.gone)
       if (gone !== undefined) return this.#departures.gone(gone)
-      const reply = known(readHeaders(headers)[HEADER.reply])
-      return this.#hearing.hear(EVERYONE, { address: topic, words: value ?? '', reply, headers: undefined })
+      const reply = known(record.header(HEADER.reply))
+      const words = record.value ?? ''
+      return this.#hearing.hear(EVERYONE, { address: topic, words, reply, headers: undefined })
     }
-    if (key !== null) {
+    const { key } = record
+    if (key !== undefined) {
       const token = key.toString('latin1')
       const secret = secretOf(token)
       if (!this.#hearing.has(secret)) return
       const address = `${topic}/${this.#partition}/${token}`
-      const reply = headers.length === 0 ? '' : known(readHeaders(headers)[HEADER.reply])
-      return this.#hearing.hear(secret, { address, words: value ?? '', reply, headers: undefined })
+      const reply = known(record.header(HEADER.reply))
+      return this.#hearing.hear(secret, { address, words: record.value ?? '', reply, headers: undefined })
     }
     // A service of Nest's has answered.
-    const read = readHeaders(headers)
-    const token = read[HEADER.correlation]
+    const token = record.header(HEADER.correlation)
     const secret = token === undefined ? '' : secretOf(token)
     if (!this.#hearing.has(secret)) return
     const address = `${topic}/${this.#partition}/${token}`
-    const isDisposed = read[HEADER.disposed] !== undefined
-    const words = packetOfNest(value?.toString(), read[HEADER.error], isDisposed, address)
-    this.#hearing.hear(secret, { address, words, reply: '', headers: callersOf(read) })
+    const isDisposed = record.header(HEADER.disposed) !== undefined
+    const words = packetOfNest(record.text, record.header(HEADER.error), isDisposed, address)
+    this.#hearing.hear(secret, { address, words, reply: '', headers: record.callers })
   }
 
   // ── the connection ───────────────────────────────────────────────────────────────────────────────────
@@ -349,8 +287,7 @@ export class KafkaConnection implements Carrier {
     if (this.cluster.isClosed) return
     if (this.isConnected && this.#inbox !== undefined && !this.#hearing.has(EVERYONE)) {
       // Nobody hears otherwise that this caller waits no more.
-      const own = writeHeaders(undefined, { [HEADER.gone]: this.#inbox })
-      this.#send(EVERYONE, EVERYONE, 0, undefined, undefined, own, undefined)
+      this.#send(EVERYONE, departureOf(this.#inbox))
     }
     if (this.isConnected) await this.flush().catch(() => {})
     await this.#takers.leave()
@@ -378,30 +315,6 @@ export class KafkaConnection implements Carrier {
 /** An inbox is known by what stands in front of the dot. */
 function secretOf(token: string): string {
   return token.slice(0, token.indexOf('.'))
-}
-
-/** What says where an answer is wanted, as Nest's services look for it. */
-function askingFor(reply: string | undefined): Readonly<Record<string, string>> {
-  if (reply === undefined || reply === '') return {}
-  const { topic, partition, token } = placeOf(reply)
-  return {
-    [HEADER.correlation]: token,
-    [HEADER.replyTopic]: topic,
-    [HEADER.replyPartition]: String(partition)
-  }
-}
-
-function expiring(milliseconds: number | undefined): string | undefined {
-  return milliseconds === undefined || milliseconds > LONGEST_TIME
-    ? undefined
-    : String(Math.max(1, Math.ceil(milliseconds)))
-}
-
-function bufferOf(words: Words | undefined): Buffer | undefined {
-  if (words === undefined) return undefined
-  return typeof words === 'string'
-    ? Buffer.from(words)
-    : Buffer.from(words.buffer, words.byteOffset, words.length)
 }
 
 /** Otherwise a stranger could have us publish to topics of others: such a message is dropped, and counted. */

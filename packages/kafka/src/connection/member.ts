@@ -3,15 +3,11 @@
  * partition goes to another member when we say that we have let it go. So it is ours until what runs of it has ended.
  */
 import { randomUUID } from 'node:crypto'
-import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
-import {
-  consumerGroupHeartbeatV1,
-  findCoordinatorV6,
-  offsetCommitV9,
-  offsetFetchV9
-} from '@platformatic/kafka'
-import { type Cluster, soon } from './cluster.ts'
+import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { consumerGroupHeartbeatV1 } from '@platformatic/kafka'
+import { soon } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
+import { byTopic, type Committed, type Group, type Partition } from './group.ts'
 
 /** Milliseconds between heartbeats at most: by them a member hears of others. Brokers may want them sooner. */
 const BEAT = 1_000
@@ -21,14 +17,6 @@ const LET_GO_WITHIN = 300_000
 const AGAIN_AFTER = 250
 /** Times that a position is written again, where the member has become another's age meanwhile. */
 const MOST_COMMITS = 20
-
-/** A position that is committed, with what else is known of what is behind it. */
-export interface Committed {
-  readonly topic: string
-  readonly partition: number
-  readonly next: bigint
-  readonly metadata: string
-}
 
 /** Is told what belongs to a member. */
 export interface MemberListener {
@@ -42,153 +30,7 @@ export interface MemberListener {
   failed(error: unknown): void
 }
 
-export interface Partition {
-  readonly topic: string
-  readonly partition: number
-}
-
-/** Gives the positions to begin with, for partitions of a topic that a group does not know; `isNew`: it knows none of it. */
-type Begin = (
-  topic: string,
-  partitions: readonly number[],
-  isNew: boolean
-) => Promise<ReadonlyMap<number, bigint>>
-
 type Target = readonly { readonly topicId: string; readonly partitions: readonly number[] }[]
-
-/** Who coordinates a group, and what it knows of it. */
-export class Group {
-  readonly name: string
-  readonly cluster: Cluster
-  #coordinator: number | undefined
-
-  constructor(cluster: Cluster, name: string) {
-    this.cluster = cluster
-    this.name = name
-  }
-
-  async coordinator(): Promise<number> {
-    if (this.#coordinator !== undefined) return this.#coordinator
-    const { coordinators } = await this.cluster.askAny(findCoordinatorV6.api, 0, [this.name])
-    this.#coordinator = coordinators[0]?.nodeId ?? -1
-    return this.#coordinator
-  }
-
-  /** Asks the coordinator, again while it is another. */
-  ask<Result>(task: (node: number) => Promise<Result>): Promise<Result> {
-    return this.cluster.persist([], async () => {
-      try {
-        return await task(await this.coordinator())
-      } catch (error) {
-        this.#coordinator = undefined
-        throw error
-      }
-    })
-  }
-
-  /** Positions of a group in partitions; those that it does not know are left out. */
-  async committed(
-    partitions: readonly Partition[],
-    memberId: string | null = null,
-    memberEpoch = -1
-  ): Promise<Committed[]> {
-    if (partitions.length === 0) return []
-    const wanted = [...byTopic(partitions)].map(([name, partitionIndexes]) => ({ name, partitionIndexes }))
-    const { groups } = await this.ask((node) =>
-      this.cluster.ask(
-        node,
-        'groups',
-        offsetFetchV9.api,
-        [{ groupId: this.name, memberId, memberEpoch, topics: wanted }],
-        false
-      )
-    )
-    const known: Committed[] = []
-    for (const { name: topic, partitions: of } of groups[0]?.topics ?? [])
-      for (const { partitionIndex: partition, committedOffset: next, metadata } of of)
-        if (next >= 0n) known.push({ topic, partition, next, metadata: metadata ?? '' })
-    return known
-  }
-
-  /** Commits positions. @param memberId default: of nobody, which is allowed while the group has no members */
-  async commit(
-    positions: readonly Committed[],
-    memberId = '',
-    memberEpoch: () => number = () => -1
-  ): Promise<void> {
-    if (positions.length === 0) return
-    const topics = new Map<string, { name: string; partitions: ReturnType<typeof toCommit>[] }>()
-    for (const position of positions) {
-      const topic = topics.get(position.topic) ?? { name: position.topic, partitions: [] }
-      topics.set(position.topic, topic)
-      topic.partitions.push(toCommit(position))
-    }
-    await this.ask((node) =>
-      this.cluster.ask(node, 'groups', offsetCommitV9.api, this.name, memberEpoch(), memberId, null, [
-        ...topics.values()
-      ])
-    )
-  }
-
-  /**
-   * Makes a group begin: positions that it does not know are committed, so that what comes from now on is its own also
-   * while no member is there.
-   * @param begin the positions to begin with, for partitions of a topic that the group does not know; `isNew`: it knows none
-   */
-  async begin(topics: readonly string[], begin: Begin): Promise<void> {
-    try {
-      await this.#begin(topics, begin)
-    } catch (error) {
-      throw error instanceof ConnectionError ? error : this.refusal(error)
-    }
-  }
-
-  /** That the brokers do not let this user take part. */
-  refusal(cause: unknown): ListenError {
-    const { message } = cause as Error
-    const why = codesIn(cause).includes(Code.groupAuthorization)
-      ? new Error('this user may not; give it the right to Read it, and to Describe it')
-      : new Error(message)
-    return new ListenError(`Kafka as a member of the group '${this.name}'`, why)
-  }
-
-  async #begin(topics: readonly string[], begin: Begin): Promise<void> {
-    const all = topics.flatMap((topic) =>
-      (this.cluster.topic(topic)?.leaders ?? []).map((_, partition) => ({ topic, partition }))
-    )
-    const known = byTopic(await this.committed(all))
-    const begun = await Promise.all(
-      [...byTopic(all)].map(async ([topic, partitions]) => {
-        const of = known.get(topic) ?? []
-        const unknown = partitions.filter((partition) => !of.includes(partition))
-        const positions = unknown.length === 0 ? [] : await begin(topic, unknown, of.length === 0)
-        return [...positions].map(([partition, next]) => ({ topic, partition, next, metadata: '' }))
-      })
-    )
-    try {
-      await this.commit(begun.flat())
-    } catch (error) {
-      // It has members, which begin it themselves.
-      if (!codesIn(error).some((code) => code === Code.unknownMember || code === Code.staleMember))
-        throw error
-    }
-  }
-}
-
-function toCommit({ partition, next, metadata }: Committed) {
-  return {
-    partitionIndex: partition,
-    committedOffset: next,
-    committedLeaderEpoch: -1,
-    committedMetadata: metadata
-  }
-}
-
-function byTopic(partitions: readonly Partition[]): Map<string, number[]> {
-  const topics = new Map<string, number[]>()
-  for (const { topic, partition } of partitions) topics.set(topic, [...(topics.get(topic) ?? []), partition])
-  return topics
-}
 
 /** A member of a group. */
 export class Member {
@@ -243,8 +85,9 @@ export class Member {
       try {
         return await this.group.commit(positions, this.id, () => this.#epoch)
       } catch (error) {
-        // The age that we commit with is told by the next heartbeat.
+        // The age that we commit with is told by the next heartbeat, which may be a second away.
         if (attempt > MOST_COMMITS || !codesIn(error).includes(Code.staleMember)) throw error
+        this.beat()
         await soon(SHORTLY)
       }
     }
@@ -305,11 +148,10 @@ export class Member {
   }
 
   #say(epoch: number) {
-    const ids = new Map<string, number[]>()
-    for (const { topic, partition } of this.#owned.values()) {
-      const id = this.group.cluster.topic(topic)?.id
-      if (id !== undefined) ids.set(id, [...(ids.get(id) ?? []), partition])
-    }
+    const owned = [...byTopic([...this.#owned.values()])].flatMap(([topic, partitions]) => {
+      const topicId = this.group.cluster.topic(topic)?.id
+      return topicId === undefined ? [] : [{ topicId, partitions }]
+    })
     return this.group.ask((node) =>
       this.group.cluster.ask(
         node,
@@ -324,7 +166,7 @@ export class Member {
         [...this.#topics],
         null,
         null,
-        [...ids].map(([topicId, partitions]) => ({ topicId, partitions }))
+        owned
       )
     )
   }

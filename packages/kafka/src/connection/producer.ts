@@ -3,15 +3,15 @@
  * collected. One request for each record would cost ten times as much.
  */
 import { ConnectionError } from '@elysia-microservices/transport/kit'
-import { produceV11 } from '@platformatic/kafka'
-import type { RecordHeaders } from '../words/headers.ts'
+import { COST_OF_RECORD } from '../words/batch.ts'
+import { grouped } from '../words/grouped.ts'
+import type { Outgoing } from '../words/outgoing.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
+import { produceApi } from './record-apis.ts'
 
 /** Bytes of records that leave together: brokers refuse more than 1,048,588 of one partition. */
 const MOST_TOGETHER = 960 * 1024
-/** What a record costs beside its key, its value and its headers. */
-const COST_OF_RECORD = 80
 /** Milliseconds for the brokers to have a record. */
 const ACKNOWLEDGED_WITHIN = 20_000
 
@@ -23,21 +23,9 @@ export interface Told {
 }
 
 /** A record on its way out. */
-export interface OutgoingRecord {
-  readonly topic: string
-  /** `undefined`: any. */
+export interface OutgoingRecord extends Outgoing {
   partition: number | undefined
-  readonly key: Buffer | undefined
-  readonly value: Buffer | undefined
-  readonly headers: RecordHeaders | undefined
-  readonly size: number
   readonly told?: ((told: Told) => void) | undefined
-}
-
-export function sizeOf(key: Buffer | undefined, value: Buffer | undefined, headers?: RecordHeaders): number {
-  let size = COST_OF_RECORD + (key?.length ?? 0) + (value?.length ?? 0)
-  if (headers !== undefined) for (const [name, text] of headers) size += name.length + text.length + 4
-  return size
 }
 
 /** Records for the partitions that one broker leads, in order. */
@@ -133,7 +121,7 @@ export class Producer {
     let size = 0
     let count = 0
     for (const record of lane.waiting) {
-      size += record.size
+      size += record.bytes.length + COST_OF_RECORD
       if (count > 0 && size > MOST_TOGETHER) break
       count++
     }
@@ -144,15 +132,13 @@ export class Producer {
   }
 
   async #produce(leader: number, records: readonly OutgoingRecord[]): Promise<void> {
-    const messages = records.map(({ topic, partition, key, value, headers }) => ({
-      topic,
-      partition: partition as number,
-      // The driver writes what is missing as null.
-      value: value as Buffer,
-      ...(key && { key }),
-      ...(headers && { headers })
-    }))
-    await this.#cluster.ask(leader, 'main', produceV11.api, 1, ACKNOWLEDGED_WITHIN, messages, {})
+    const timestamp = Date.now()
+    const byPartition = grouped(records, ({ topic, partition }) => `${topic} ${partition}`)
+    const batches = [...byPartition.values()].map((of) => {
+      const { topic, partition = 0 } = of[0] as OutgoingRecord
+      return { topic, partition, timestamp, records: of.map(({ bytes }) => bytes) }
+    })
+    await this.#cluster.ask(leader, 'main', produceApi, 1, ACKNOWLEDGED_WITHIN, batches)
   }
 
   /** What is refused for another's sake is sent again by itself: brokers say of which partition an error is, and no more. */

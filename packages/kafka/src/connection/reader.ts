@@ -1,7 +1,11 @@
 /** Fetches the records of partitions from the brokers that lead them, as long as there is room for them. */
-import { fetchV17, type KafkaRecord, listOffsetsV9, type RecordsBatch } from '@platformatic/kafka'
+import { type fetchV17, listOffsetsV9 } from '@platformatic/kafka'
+import { readBatches } from '../words/batch.ts'
+import { grouped } from '../words/grouped.ts'
+import type { Fetched } from '../words/record.ts'
 import { type Cluster, soon } from './cluster.ts'
 import { Code, responseOf } from './errors.ts'
+import { type FetchedBytes, fetchApi } from './record-apis.ts'
 
 /** Milliseconds for which a broker waits for records that have not come. */
 const PATIENCE = 5_000
@@ -10,20 +14,10 @@ const MOST_BYTES = 4 * 1024 * 1024
 const MOST_OF_ONE = 1024 * 1024
 /** Milliseconds until a broker that cannot be asked is asked again. */
 const AGAIN_AFTER = 100
-/** Bit of a batch that has only marks of transactions. */
-const CONTROL = 0x20
 
 /** Times that stand for positions, as brokers know them. */
 export const LATEST = -1n
 export const EARLIEST = -2n
-
-/** A record that has come. */
-export interface Fetched {
-  readonly offset: bigint
-  /** Milliseconds since 1970, as its producer says. */
-  readonly timestamp: number
-  readonly record: KafkaRecord
-}
 
 /** What has come of one partition. */
 export interface FetchedPartition {
@@ -48,6 +42,8 @@ export interface ReaderListener {
 interface Position {
   readonly topic: string
   readonly partition: number
+  /** The topic by the id that brokers gave it: a recreated one has another. */
+  id: string | undefined
   next: bigint
 }
 
@@ -73,7 +69,12 @@ export class Reader {
 
   /** Reads a partition from a position on. */
   add(topic: string, partition: number, next: bigint): void {
-    this.#positions.set(`${topic} ${partition}`, { topic, partition, next })
+    this.#positions.set(`${topic} ${partition}`, {
+      topic,
+      partition,
+      id: this.#cluster.topic(topic)?.id,
+      next
+    })
     this.#changed()
   }
 
@@ -123,14 +124,10 @@ export class Reader {
   }
 
   #byLeader(): Map<number, Position[]> {
-    const byLeader = new Map<number, Position[]>()
-    for (const position of this.#positions.values()) {
-      const leader = this.#cluster.topic(position.topic)?.leaders[position.partition] ?? -1
-      const positions = byLeader.get(leader)
-      if (positions === undefined) byLeader.set(leader, [position])
-      else positions.push(position)
-    }
-    return byLeader
+    return grouped(
+      this.#positions.values(),
+      ({ topic, partition }) => this.#cluster.topic(topic)?.leaders[partition] ?? -1
+    )
   }
 
   /** Asks one broker, again and again. */
@@ -142,6 +139,7 @@ export class Reader {
       if (positions === undefined) break
       try {
         if (node === -1) await this.#findLeaders(positions)
+        else if (await this.#isNew(positions)) continue
         else await this.#fetch(node, positions)
       } catch (error) {
         if (this.#isStopped || !this.#cluster.isConnected) break
@@ -160,107 +158,103 @@ export class Reader {
     if ((this.#byLeader().get(-1)?.length ?? 0) < positions.length) this.#changed()
   }
 
+  /** Whether a topic was deleted and made again: what was to be read next there is another's number. */
+  async #isNew(positions: readonly Position[]): Promise<boolean> {
+    let isNew = false
+    for (const position of positions) {
+      const { topic, partition } = position
+      const id = this.#cluster.topic(topic)?.id
+      position.id ??= id
+      if (position.id === id) continue
+      isNew = true
+      position.id = id
+      position.next = await this.#listener.gone(topic, partition)
+    }
+    return isNew
+  }
+
   async #fetch(node: number, positions: readonly Position[]): Promise<void> {
     const version = this.#version
-    let response: fetchV17.FetchResponse
+    let answer: FetchedBytes[]
     try {
-      const asked = this.#cluster.ask(
-        node,
-        this.#purpose,
-        fetchV17.api,
-        PATIENCE,
-        1,
-        MOST_BYTES,
-        0,
-        0,
-        -1,
-        this.#wanted(positions),
-        [],
-        ''
+      answer = await responseOf(
+        this.#cluster.ask(node, this.#purpose, fetchApi, ...fetchArguments(this.#wanted(positions)))
       )
-      response = await responseOf(asked)
     } catch (error) {
       if (version === this.#version) throw error
       // It waited for partitions that are not, or not the only ones that are, wanted any more.
       return
     }
-    const fetched = await this.#take(response)
+    const fetched = await this.#take(answer, positions)
     if (fetched.length === 0) return
     // What one broker says is taken before another's: who takes it may have to wait for room.
-    const receiving = this.#receiving.then(() => this.#listener.receive(fetched))
+    const receiving = this.#receiving.then(() => {
+      // Others may have partitions by now, and we again, from another position on.
+      const read = fetched.filter(({ of }) => this.#isRead(of)).map(({ partition }) => partition)
+      return this.#listener.receive(read)
+    })
     this.#receiving = receiving.catch((error) => this.#listener.failed(error))
     await this.#receiving
   }
 
-  #wanted(positions: readonly Position[]): Parameters<typeof fetchV17.api.async>[7] {
-    const byTopic = new Map<string, Position[]>()
-    for (const position of positions) {
-      const of = byTopic.get(position.topic)
-      if (of === undefined) byTopic.set(position.topic, [position])
-      else of.push(position)
-    }
-    return [...byTopic].map(([name, of]) => ({
-      topicId: this.#cluster.topic(name)?.id ?? '',
-      partitions: of.map(({ partition, next }) => ({
-        partition,
-        currentLeaderEpoch: -1,
-        fetchOffset: next,
-        lastFetchedEpoch: -1,
-        partitionMaxBytes: MOST_OF_ONE
-      }))
+  #wanted(positions: readonly Position[]): Wanted[] {
+    return [...grouped(positions, ({ id }) => id)].map(([id = '', of]) => ({
+      topicId: id,
+      partitions: of.map(({ partition, next }) => wantedFrom(partition, next))
     }))
   }
 
-  async #take({ responses }: fetchV17.FetchResponse): Promise<FetchedPartition[]> {
-    const fetched: FetchedPartition[] = []
+  #isRead(position: Position): boolean {
+    return this.#positions.get(`${position.topic} ${position.partition}`) === position
+  }
+
+  async #take(
+    answer: readonly FetchedBytes[],
+    asked: readonly Position[]
+  ): Promise<{ readonly of: Position; readonly partition: FetchedPartition }[]> {
+    const fetched: { readonly of: Position; readonly partition: FetchedPartition }[] = []
     const moved = new Set<string>()
-    for (const { topicId, partitions } of responses) {
-      const name = this.#cluster.topicById(topicId)?.name
-      if (name === undefined) continue
-      for (const { partitionIndex, errorCode, records = [], highWatermark } of partitions) {
-        const position = this.#positions.get(`${name} ${partitionIndex}`)
-        if (position === undefined) continue
-        if (errorCode === Code.offsetOutOfRange)
-          position.next = await this.#listener.gone(name, partitionIndex)
-        else if (errorCode !== 0) moved.add(name)
-        else if (records.length > 0) {
-          const from = position.next
-          position.next = endOf(records)
-          fetched.push({
-            topic: name,
-            partition: partitionIndex,
-            records: recordsIn(records, from),
-            next: position.next,
-            end: highWatermark
-          })
-        }
+    for (const { topicId, partition, errorCode, bytes, end } of answer) {
+      const position = asked.find((one) => one.id === topicId && one.partition === partition)
+      if (position === undefined || !this.#isRead(position)) continue
+      const { topic } = position
+      if (errorCode === Code.offsetOutOfRange) position.next = await this.#listener.gone(topic, partition)
+      else if (errorCode !== 0) moved.add(topic)
+      else if (bytes.length > 0) {
+        const { records, next } = readBatches(bytes, Number(position.next))
+        position.next = BigInt(next)
+        fetched.push({ of: position, partition: { topic, partition, records, next: position.next, end } })
       }
     }
     if (moved.size > 0) {
       await soon(AGAIN_AFTER)
       await this.#cluster.refresh([...moved])
+      // Nobody may be asking the broker that leads them now.
+      this.#changed()
     }
     return fetched
   }
 }
 
-function endOf(batches: readonly RecordsBatch[]): bigint {
-  const { firstOffset, lastOffsetDelta } = batches.at(-1) as RecordsBatch
-  return firstOffset + BigInt(lastOffsetDelta) + 1n
+type Wanted = Parameters<typeof fetchApi.async>[7][number]
+
+/** What is asked of one partition. */
+export function wantedFrom(partition: number, next: bigint): Wanted['partitions'][number] {
+  return {
+    partition,
+    currentLeaderEpoch: -1,
+    fetchOffset: next,
+    lastFetchedEpoch: -1,
+    partitionMaxBytes: MOST_OF_ONE
+  }
 }
 
-/** Brokers send whole batches, which may begin before what was asked for. */
-export function recordsIn(batches: readonly RecordsBatch[], from: bigint): Fetched[] {
-  const fetched: Fetched[] = []
-  for (const { firstOffset, firstTimestamp, attributes, records } of batches) {
-    if ((attributes & CONTROL) !== 0) continue
-    for (const record of records) {
-      const offset = firstOffset + BigInt(record.offsetDelta)
-      if (offset < from) continue
-      fetched.push({ offset, timestamp: Number(firstTimestamp + record.timestampDelta), record })
-    }
-  }
-  return fetched
+/** What a broker is asked for records with. */
+export function fetchArguments(
+  wanted: Wanted[],
+  patience = PATIENCE
+): Parameters<typeof fetchV17.createRequest> {
+  return [patience, 1, MOST_BYTES, 0, 0, -1, wanted, [], '']
 }
 
 /** Positions in the partitions of a topic. @param timestamp of the first record wanted, or what stands for a position */
@@ -271,14 +265,16 @@ export async function positionsOf(
   timestamp: bigint
 ): Promise<Map<number, bigint>> {
   return cluster.persist([topic], async () => {
-    const byLeader = new Map<number, number[]>()
-    for (const partition of partitions) {
-      const leader = await cluster.leaderOf(topic, partition)
-      byLeader.set(leader, [...(byLeader.get(leader) ?? []), partition])
-    }
+    const led = await Promise.all(
+      partitions.map(async (partition) => ({ partition, leader: await cluster.leaderOf(topic, partition) }))
+    )
     const positions = new Map<number, bigint>()
-    for (const [leader, of] of byLeader) {
-      const wanted = of.map((partitionIndex) => ({ partitionIndex, currentLeaderEpoch: -1, timestamp }))
+    for (const [leader, of] of grouped(led, (one) => one.leader)) {
+      const wanted = of.map(({ partition }) => ({
+        partitionIndex: partition,
+        currentLeaderEpoch: -1,
+        timestamp
+      }))
       const { topics } = await cluster.ask(leader, 'main', listOffsetsV9.api, -1, 0, [
         { name: topic, partitions: wanted }
       ])

@@ -4,17 +4,18 @@
  * nothing twice.
  */
 import type { Subject } from '@elysia-microservices/transport/engine'
-import type { KafkaRecord } from '@platformatic/kafka'
+import { grouped } from '../words/grouped.ts'
 import { isOfProcess } from '../words/names.ts'
+import type { Fetched } from '../words/record.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
-import { Group, Member, type Partition } from './member.ts'
+import { Group, type Partition } from './group.ts'
+import { Member } from './member.ts'
 import { EARLIEST, type FetchedPartition, LATEST, positionsOf, Reader } from './reader.ts'
 
 /** A message for a service. */
 export interface TakenRecord {
-  readonly record: KafkaRecord
-  readonly timestamp: number
+  readonly record: Fetched
   /** It has waited for a process of the service. */
   readonly isLate: boolean
 }
@@ -42,13 +43,7 @@ export class Takers {
   async take(subjects: readonly Subject[], groupOf: (queue: string) => string): Promise<void> {
     if (subjects.length === 0) return
     await this.#cluster.ensure([...new Set(subjects.map(({ address }) => address))].map((name) => ({ name })))
-    const byQueue = new Map<string | undefined, Subject[]>()
-    for (const subject of subjects) {
-      const of = byQueue.get(subject.queue)
-      if (of === undefined) byQueue.set(subject.queue, [subject])
-      else of.push(subject)
-    }
-    for (const [queue, of] of byQueue) {
+    for (const [queue, of] of grouped(subjects, ({ queue }) => queue)) {
       const group = queue === undefined ? undefined : new Group(this.#cluster, groupOf(queue))
       const taker = new Taker(this.#cluster, group, of, `take ${queue ?? ''}`, this.#listener)
       this.#takers.push(taker)
@@ -158,8 +153,7 @@ class Taker {
       if (next >= end) this.#caughtUp.add(key)
       const subject = this.#subjects.get(topic)
       if (subject === undefined) continue
-      for (const { record, timestamp } of records)
-        this.#listener.message(subject, { record, timestamp, isLate })
+      for (const record of records) this.#listener.message(subject, { record, isLate })
     }
   }
 
@@ -178,7 +172,7 @@ class Taker {
       if (!isOthers && this.#cluster.isConnected) this.#listener.failed(error)
       for (const { topic, partition, records } of fetched) {
         const first = records[0]?.offset
-        if (!isOthers && first !== undefined) this.#reader.back(topic, partition, first)
+        if (!isOthers && first !== undefined) this.#reader.back(topic, partition, BigInt(first))
       }
       return false
     }

@@ -12,8 +12,9 @@ import {
   NotStoredError
 } from '@elysia-microservices/transport/kit'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import { sizeOf } from '../connection/producer.ts'
-import { HEADER, writeHeaders } from '../words/headers.ts'
+import { COST_OF_RECORD } from '../words/batch.ts'
+import { HEADER } from '../words/headers.ts'
+import { writeRecord } from '../words/record.ts'
 import { writeValue } from '../words/values.ts'
 import { KafkaDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
@@ -52,10 +53,10 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
     this.publisher.attach(new EventStore(connection, this.publisher))
   }
 
-  protected outgoing(head: EventHead, { json, key, headers: given }: EventContent): StoredRecord {
+  protected outgoing(head: EventHead, { json, key, headers }: EventContent): StoredRecord {
     const { value, type } = writeValue(json)
-    const headers = writeHeaders(given, { ...cloudEvent(head, head.address, key), [HEADER.type]: type })
-    const [keyBytes, bytes] = [key, value].map((text) => (text === undefined ? undefined : Buffer.from(text)))
-    return { ...head, size: sizeOf(keyBytes, bytes, headers), key: keyBytes, value: bytes, headers }
+    const own = { ...cloudEvent(head, head.address, key), [HEADER.type]: type }
+    const bytes = writeRecord(key, value, own, headers)
+    return { ...head, size: bytes.length + COST_OF_RECORD, key, bytes }
   }
 }

@@ -5,32 +5,30 @@ import {
   type DurableFigures,
   type DurableRoute,
   DurableWorker,
-  LONGEST_TIME,
   type Logger,
-  OptionError,
   quietLog,
   shown,
   systemClock,
   viaOf
 } from '@elysia-microservices/transport/kit'
+import type { Cluster } from '../connection/cluster.ts'
 import { Code, codesIn } from '../connection/errors.ts'
+import { type Committed, Group, type Partition } from '../connection/group.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import { type Committed, Group, Member, type Partition } from '../connection/member.ts'
+import { Member } from '../connection/member.ts'
 import { EARLIEST, type FetchedPartition, LATEST, positionsOf, Reader } from '../connection/reader.ts'
+import { grouped } from '../words/grouped.ts'
 import { HEADER } from '../words/headers.ts'
-import { retriesOf, retryOf } from '../words/names.ts'
-import { put } from './copies.ts'
-import { keyOfDead, topicForDead } from './dead-letters.ts'
+import { retriesOf } from '../words/names.ts'
+import { bury, putAside } from './failed.ts'
 import { groupAt } from './groups.ts'
-import { headersOfCopy, KafkaEvent, messageOf, readPosition } from './stored.ts'
-import { Tracker } from './tracker.ts'
+import { Partitions, type Source } from './partition.ts'
+import { beginningsOf, checkStart } from './start.ts'
+import { KafkaEvent, messageOf } from './stored.ts'
+import { WaitingEvents } from './waiting.ts'
 
-/** Milliseconds until what is done is committed: a process that is killed has it run again elsewhere. */
-const COMMIT_AFTER = 50
 /** Milliseconds between looks at how much there is to do. */
 const LOOK = 5_000
-/** Events on their way again that wait here for their time; beyond that no more are read. */
-const MOST_WAITING = 1_000
 /** Milliseconds until an event that cannot be put aside runs again here. */
 const AGAIN_HERE = 1_000
 
@@ -44,36 +42,24 @@ export interface ConsumerOptions {
   readonly logger: Logger
 }
 
-/** A partition that is ours. */
-interface Owned extends Partition {
-  readonly tracker: Tracker
-  /** Where it ends, as far as is known. */
-  limit: number
-}
-
 /** Takes the events of one group for one pattern. */
 export class KafkaConsumer implements Consumer<KafkaConnection> {
   readonly group: string
   readonly #options: ConsumerOptions
   readonly #worker: DurableWorker<KafkaEvent>
-  readonly #owned = new Map<string, Owned>()
-  /** Events that have come and for which the worker has had no room; those on their way again. */
-  #fresh: KafkaEvent[] = []
-  #again: KafkaEvent[] = []
-  /** How many of `#fresh` have gone: shifting each would move all others. */
-  #taken = 0
+  readonly #partitions: Partitions
+  readonly #waiting = new WaitingEvents(() => this.#feed())
   #isFeeding = false
-  /** Events whose time has not come, with what ends the waiting. */
-  readonly #waiting = new Map<KafkaEvent, () => void>()
   /** Let readers go on. */
   #resume: (() => void)[] = []
+  /** Events that the worker has let go, and that are being put aside: until they are, they are not done. */
+  readonly #beingPut = new Map<KafkaEvent, Promise<void>>()
   /** Partitions that go to others once nothing of them runs here. */
-  #leaving: { readonly trackers: ReadonlySet<Tracker>; readonly free: () => void }[] = []
+  #leaving: { readonly sources: ReadonlySet<Source>; readonly free: () => void }[] = []
   readonly #look: ReturnType<typeof setInterval>
   #connection: KafkaConnection | undefined
   #member: Member | undefined
   #readers: { readonly fresh: Reader; readonly again: Reader } | undefined
-  #committing: ReturnType<typeof setTimeout> | undefined
   #redeliveries = 0
   #unavailable: string | undefined
   #isStopped = false
@@ -83,26 +69,35 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     const { route, pattern, group, logger, dispatcher } = options
     this.#options = options
     this.group = group
-    const { start } = route.durable
-    if (typeof start === 'object' && 'after' in start && readPosition(start.after) === undefined)
-      throw new OptionError(
-        'options.durable.start',
-        `The durable event '${pattern}' wants to begin behind '${shown(String(start.after))}', which is no position of Kafka's; give one that publish() has given`
-      )
+    checkStart(pattern, route.durable.start)
     this.#worker = new DurableWorker<KafkaEvent>(
       route.durable,
       {
         run: (event) => dispatcher.event(messageOf(event, group, viaOf(route.route, route.durable.group))),
-        isOurs: (event) => this.#isOurs(event),
+        isOurs: ({ source }) => source.isOurs,
         letGo: () => {},
         acknowledge: (event) => this.#done(event),
-        retry: (event, delay) => void this.#retry(event, delay),
+        retry: (event, delay) => {
+          const put = this.#retry(event, delay).finally(() => {
+            this.#beingPut.delete(event)
+            this.#left()
+          })
+          this.#beingPut.set(event, put)
+        },
         bury: (event, reason) => this.#bury(event, reason),
         left: () => this.#left()
       },
       systemClock,
       logger
     )
+    this.#partitions = new Partitions({
+      pattern,
+      canCommit: () => this.#member !== undefined && this.#connection?.isConnected === true,
+      commit: async (positions) => this.#member?.commit(positions),
+      failed: (error) => {
+        if (this.#connection?.isConnected === true) this.#failed(error)
+      }
+    })
     this.#look = setInterval(() => void this.#lookNow().catch(() => {}), LOOK)
     this.#look.unref?.()
   }
@@ -114,13 +109,10 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   get figures(): DurableFigures {
     const { retries, deadLetters } = this.#worker.figures
     const { pattern, group, route, isPaused } = this.#options
-    let lag: number | undefined
-    for (const { tracker, limit } of this.#owned.values())
-      lag = (lag ?? 0) + tracker.open + Math.max(0, limit - tracker.end)
     return {
       pattern,
       group,
-      lag,
+      lag: this.#partitions.lag,
       redeliveries: this.#redeliveries + (route.durable.ordered ? retries : 0),
       deadLetters,
       isPaused: isPaused(),
@@ -138,7 +130,9 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     await cluster.ensure([{ name: pattern }])
     const name = groupAt(group, pattern)
     const kafkaGroup = new Group(cluster, name)
-    await kafkaGroup.begin([pattern], (topic, partitions, isNew) => this.#begin(topic, partitions, isNew))
+    await kafkaGroup.begin([pattern], (topic, partitions, isNew) =>
+      beginningsOf(cluster, topic, partitions, isNew ? route.durable.start : 'all')
+    )
     this.#readers = { fresh: this.#newReader(`fresh ${name}`), again: this.#newReader(`again ${name}`) }
     const topics = [pattern, ...retriesOf(pattern, route.durable.retry.attempts)]
     this.#member = new Member(
@@ -162,7 +156,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   }
 
   #newReader(purpose: string): Reader {
-    const { cluster } = this.#connection as KafkaConnection
+    const cluster = this.#cluster
     return new Reader(cluster, purpose, {
       receive: (fetched) => this.#receive(fetched),
       gone: (topic, partition) => this.#gone(topic, partition),
@@ -178,34 +172,15 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     quietLog(logger).error(`durable ${pattern}`, `${what} cannot be received at the moment`, error)
   }
 
-  /** Where a group begins. */
-  async #begin(topic: string, partitions: readonly number[], isNew: boolean): Promise<Map<number, bigint>> {
-    const { cluster } = this.#connection as KafkaConnection
-    const { start } = this.#options.route.durable
-    const at = (time: bigint) => positionsOf(cluster, topic, partitions, time)
-    if (!isNew || start === 'all') return at(EARLIEST)
-    const latest = await at(LATEST)
-    if (start === 'new') return latest
-    const after = 'after' in start ? readPosition(start.after) : undefined
-    const since = 'since' in start ? start.since.getTime() : (after?.timestamp ?? 0)
-    const positions = await at(BigInt(Math.max(0, since)))
-    // Nothing is as new as that.
-    for (const [partition, next] of positions)
-      if (next < 0n) positions.set(partition, latest.get(partition) ?? 0n)
-    if (after !== undefined && positions.has(after.partition))
-      positions.set(after.partition, BigInt(after.offset + 1))
-    return positions
-  }
-
   #readerOf(topic: string): Reader | undefined {
     return topic === this.#options.pattern ? this.#readers?.fresh : this.#readers?.again
   }
 
   #assigned(partitions: readonly Committed[]): void {
     this.#unavailable = undefined
-    for (const { topic, partition, next, metadata } of partitions) {
-      const tracker = new Tracker(Number(next), metadata)
-      this.#owned.set(`${topic} ${partition}`, { topic, partition, tracker, limit: 0 })
+    for (const committed of partitions) {
+      const { topic, partition, next } = committed
+      this.#partitions.add(committed)
       if (!this.#isStopped) this.#readerOf(topic)?.add(topic, partition, next)
     }
     if (!this.#isStopped) this.#worker.open()
@@ -213,23 +188,22 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   /** Partitions are to go to others: what has not begun does, and what runs is waited for. */
   async #revoked(partitions: readonly Partition[]): Promise<void> {
-    const owned = partitions.flatMap(({ topic, partition }) => this.#owned.get(`${topic} ${partition}`) ?? [])
-    const trackers = new Set(owned.map(({ tracker }) => tracker))
+    const sources = this.#partitions.of(partitions)
     for (const { topic, partition } of partitions) this.#readerOf(topic)?.remove(topic, partition)
-    this.#drop(trackers)
+    this.#drop(sources)
     await new Promise<void>((free) => {
-      this.#leaving.push({ trackers, free })
+      this.#leaving.push({ sources, free })
       this.#freeLeft()
     })
-    await this.#commit().catch(() => {})
-    for (const { topic, partition } of partitions) this.#owned.delete(`${topic} ${partition}`)
+    await this.#partitions.commit().catch(() => {})
+    this.#partitions.remove(sources)
   }
 
   #freeLeft(): void {
     if (this.#leaving.length === 0) return
-    const busy = new Set([...this.#worker.held].map(({ source }) => source.tracker))
-    this.#leaving = this.#leaving.filter(({ trackers, free }) => {
-      const isBusy = [...trackers].some((tracker) => busy.has(tracker))
+    const busy = new Set([...this.#worker.held, ...this.#beingPut.keys()].map(({ source }) => source))
+    this.#leaving = this.#leaving.filter(({ sources, free }) => {
+      const isBusy = [...sources].some((source) => busy.has(source))
       if (!isBusy) free()
       return isBusy
     })
@@ -237,45 +211,27 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   /** Partitions are others' already. */
   #forget(partitions: readonly Partition[]): void {
-    const trackers = new Set<Tracker>()
-    for (const { topic, partition } of partitions) {
-      const key = `${topic} ${partition}`
-      const tracker = this.#owned.get(key)?.tracker
-      if (tracker !== undefined) trackers.add(tracker)
-      this.#owned.delete(key)
-      this.#readerOf(topic)?.remove(topic, partition)
-    }
-    this.#drop(trackers)
+    const sources = this.#partitions.of(partitions)
+    this.#partitions.remove(sources)
+    for (const { topic, partition } of partitions) this.#readerOf(topic)?.remove(topic, partition)
+    this.#drop(sources)
   }
 
   /** Drops what has not begun of some partitions. */
-  #drop(trackers: ReadonlySet<Tracker>): void {
-    const stays = ({ source }: KafkaEvent) => !trackers.has(source.tracker)
-    this.#compact(true)
-    this.#fresh = this.#fresh.filter(stays)
-    this.#again = this.#again.filter(stays)
-    for (const [event, end] of this.#waiting) {
-      if (stays(event)) continue
-      end()
-      this.#waiting.delete(event)
-    }
+  #drop(sources: ReadonlySet<Source>): void {
+    this.#waiting.drop(sources)
     // In the order of their coming.
-    for (const event of this.#worker.release()) if (stays(event)) this.#worker.add(event)
+    for (const event of this.#worker.release()) if (!sources.has(event.source)) this.#worker.add(event)
     this.#feed()
   }
 
   /** What was to be read next is not kept any more. */
   async #gone(topic: string, partition: number): Promise<bigint> {
-    const { cluster } = this.#connection as KafkaConnection
+    const cluster = this.#cluster
     const next = (await positionsOf(cluster, topic, [partition], EARLIEST)).get(partition) ?? 0n
     // What was known of positions is not of these.
     this.#forget([{ topic, partition }])
-    this.#owned.set(`${topic} ${partition}`, {
-      topic,
-      partition,
-      tracker: new Tracker(Number(next)),
-      limit: 0
-    })
+    this.#partitions.add({ topic, partition, next, metadata: '' })
     this.#readerOf(topic)?.add(topic, partition, next)
     const { pattern, group, logger } = this.#options
     logger.error(
@@ -287,38 +243,24 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   // ── events ───────────────────────────────────────────────────────────────────────────────────────────
 
   async #receive(fetched: readonly FetchedPartition[]): Promise<void> {
-    const { pattern, group } = this.#options
+    const { group } = this.#options
     for (const { topic, partition, records, next, end } of fetched) {
-      const owned = this.#owned.get(`${topic} ${partition}`)
-      if (owned === undefined) continue
-      const source = { topic, partition, pattern, tracker: owned.tracker }
-      owned.limit = Number(end)
+      const source = this.#partitions.get(topic, partition)
+      if (source === undefined) continue
+      source.limit = Number(end)
       for (const one of records) {
         const event = new KafkaEvent(source, one)
-        if (!owned.tracker.came(event.offset)) continue
-        if (!event.isFree) this.#fresh.push(event)
-        else if (event.headers[HEADER.group] !== group) this.#done(event)
-        else this.#wait(event)
+        if (!source.tracker.came(event.offset)) continue
+        if (!event.isFree) this.#waiting.add(event)
+        else if (one.header(HEADER.group) !== group) this.#done(event)
+        else this.#waiting.addLater(event, event.due - Date.now())
       }
-      owned.tracker.passed(Number(next))
-      if (owned.tracker.isDirty) this.#commitSoon()
+      source.tracker.passed(Number(next))
+      if (source.tracker.isDirty) this.#partitions.commitSoon()
     }
     this.#feed()
-    while (
-      !this.#isStopped &&
-      (this.#fresh.length > this.#taken || this.#waiting.size + this.#again.length > MOST_WAITING)
-    )
+    while (!this.#isStopped && this.#waiting.isFull)
       await new Promise<void>((resolve) => this.#resume.push(resolve))
-  }
-
-  #wait(event: KafkaEvent, delay = event.due - Date.now()): void {
-    if (delay <= 0) return void this.#again.push(event)
-    const due = () => {
-      this.#waiting.delete(event)
-      this.#again.push(event)
-      this.#feed()
-    }
-    this.#waiting.set(event, systemClock.after(Math.min(delay, LONGEST_TIME), due))
   }
 
   /** Gives the worker what it has room for. An event that ends at once makes room within, which is seen here. */
@@ -327,33 +269,15 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#isFeeding = true
     try {
       while (!this.#options.isPaused() && !this.#isStopped && this.#worker.room > 0) {
-        const event = this.#again.shift() ?? this.#next()
+        const event = this.#waiting.next()
         if (event === undefined) break
         if (event.attempt > 1) this.#redeliveries++
         this.#worker.add(event)
       }
     } finally {
       this.#isFeeding = false
-      this.#compact()
     }
     for (const resume of this.#resume.splice(0)) resume()
-  }
-
-  #next(): KafkaEvent | undefined {
-    const event = this.#fresh[this.#taken]
-    if (event !== undefined) this.#taken++
-    return event
-  }
-
-  /** Not at each event: it copies what is left. */
-  #compact(isNeeded = this.#taken >= this.#fresh.length / 2): void {
-    if (!isNeeded) return
-    this.#fresh = this.#fresh.slice(this.#taken)
-    this.#taken = 0
-  }
-
-  #isOurs({ source }: KafkaEvent): boolean {
-    return this.#owned.get(`${source.topic} ${source.partition}`)?.tracker === source.tracker
   }
 
   #left(): void {
@@ -363,107 +287,49 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   #done(event: KafkaEvent): void {
     event.source.tracker.done(event.offset)
-    this.#commitSoon()
+    this.#partitions.commitSoon()
   }
 
   /** A copy waits in another topic, for this group alone; then the event itself is done. */
   async #retry(event: KafkaEvent, delay: number): Promise<void> {
     const { group, pattern, logger } = this.#options
-    const due = Date.now() + delay
     try {
-      await this.#copy({ name: retryOf(pattern, event.attempt) }, event, {
-        [HEADER.group]: group,
-        [HEADER.attempts]: String(event.attempt),
-        [HEADER.due]: String(Math.ceil(due))
-      })
+      await putAside(this.#cluster, group, event, delay)
       this.#done(event)
     } catch (error) {
-      if (this.#isStopped || !this.#isOurs(event)) return
+      if (this.#isStopped || !event.source.isOurs) return
       quietLog(logger).warn(
         'retry',
         `A durable event '${shown(pattern)}' cannot be put aside; it waits here`,
         error
       )
       event.attempt++
-      this.#wait(event, Math.max(delay, AGAIN_HERE))
+      this.#waiting.addLater(event, Math.max(delay, AGAIN_HERE))
     }
   }
 
   async #bury(event: KafkaEvent, reason: string): Promise<void> {
-    const said = {
-      [HEADER.group]: this.#options.group,
-      [HEADER.attempts]: String(event.attempt),
-      [HEADER.reason]: reason.slice(0, 2_000)
-    }
-    const topic = topicForDead(this.#options.pattern)
-    try {
-      await this.#copy(topic, event, said, keyOfDead())
-    } catch (error) {
-      // With what is said of it, it is larger than the brokers take.
-      if (!codesIn(error).includes(Code.messageTooLarge)) throw error
-      await this.#copy(topic, event, { ...said, [HEADER.leftOut]: 'data' }, keyOfDead(), Buffer.alloc(0))
-    }
+    await bury(this.#cluster, this.#options.group, event, reason)
     this.#done(event)
   }
 
-  async #copy(
-    topic: Parameters<typeof put>[1],
-    event: KafkaEvent,
-    said: Readonly<Record<string, string>>,
-    key = event.fetched.record.key ?? undefined,
-    value = event.fetched.record.value ?? undefined
-  ): Promise<void> {
-    const keyed = event.key === undefined ? {} : { [HEADER.key]: event.key }
-    await put((this.#connection as KafkaConnection).cluster, topic, {
-      partition: event.source.partition,
-      key,
-      value,
-      headers: headersOfCopy(event, { ...keyed, ...said })
-    })
-  }
-
-  // ── positions ────────────────────────────────────────────────────────────────────────────────────────
-
-  #commitSoon(): void {
-    this.#committing ??= setTimeout(() => {
-      this.#commit()
-        .catch((error) => {
-          if (this.#connection?.isConnected === true) this.#failed(error)
-        })
-        .finally(() => {
-          this.#committing = undefined
-          if ([...this.#owned.values()].some(({ tracker }) => tracker.isDirty)) this.#commitSoon()
-        })
-    }, COMMIT_AFTER)
-  }
-
-  async #commit(): Promise<void> {
-    const member = this.#member
-    if (member === undefined || this.#connection?.isConnected !== true) return
-    const dirty = [...this.#owned.values()].filter(({ tracker }) => tracker.isDirty)
-    const positions = dirty.map(({ topic, partition, tracker }) => {
-      tracker.isDirty = false
-      return { topic, partition, next: BigInt(tracker.lowest), metadata: tracker.beside }
-    })
-    try {
-      await member.commit(positions)
-    } catch (error) {
-      for (const { tracker } of dirty) tracker.isDirty = true
-      throw error
-    }
+  get #cluster(): Cluster {
+    return (this.#connection as KafkaConnection).cluster
   }
 
   /** Hears how much there is to do, where nothing is read because there is no room. */
   async #lookNow(): Promise<void> {
     if (this.#connection?.isConnected !== true) return
     const { cluster } = this.#connection
-    const topics = new Map<string, number[]>()
-    for (const { topic, partition } of this.#owned.values())
-      topics.set(topic, [...(topics.get(topic) ?? []), partition])
-    for (const [topic, partitions] of topics)
-      for (const [partition, end] of await positionsOf(cluster, topic, partitions, LATEST)) {
-        const owned = this.#owned.get(`${topic} ${partition}`)
-        if (owned !== undefined) owned.limit = Number(end)
+    for (const [topic, of] of grouped(this.#partitions, (source) => source.topic))
+      for (const [partition, end] of await positionsOf(
+        cluster,
+        topic,
+        of.map(({ partition }) => partition),
+        LATEST
+      )) {
+        const source = this.#partitions.get(topic, partition)
+        if (source !== undefined) source.limit = Number(end)
       }
   }
 
@@ -472,12 +338,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   /** The group was paused, or resumed. @returns the ids of its members here */
   paused(): string[] {
     // What has not begun waits in front of all else.
-    if (this.#options.isPaused()) {
-      const released = this.#worker.release()
-      this.#compact(true)
-      this.#again = [...released.filter(({ isFree }) => isFree), ...this.#again]
-      this.#fresh = [...released.filter(({ isFree }) => !isFree), ...this.#fresh]
-    }
+    if (this.#options.isPaused()) this.#waiting.putBack(this.#worker.release())
     this.#feed()
     return this.#member === undefined ? [] : [this.#member.id]
   }
@@ -491,7 +352,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#readers?.fresh.restored()
     this.#readers?.again.restored()
     this.#member?.beat(() => this.#worker.open())
-    this.#commitSoon()
+    this.#partitions.commitSoon()
   }
 
   async leave(): Promise<void> {
@@ -502,20 +363,20 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#isStopped = true
     clearInterval(this.#look)
     const { ended } = this.#worker.stop()
-    for (const end of this.#waiting.values()) end()
-    this.#waiting.clear()
+    this.#waiting.stop()
     this.#feed()
     await Promise.all([this.#readers?.fresh.stop(), this.#readers?.again.stop()])
     await ended
-    await this.#commit().catch(() => {})
-    clearTimeout(this.#committing)
+    await Promise.all(this.#beingPut.values())
+    await this.#partitions.commit().catch(() => {})
+    this.#partitions.stop()
     await this.#member?.leave()
   }
 
   cut(): void {
     this.#isStopped = true
     clearInterval(this.#look)
-    clearTimeout(this.#committing)
+    this.#partitions.stop()
     void this.#member?.leave()
   }
 }

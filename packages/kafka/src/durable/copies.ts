@@ -1,8 +1,8 @@
 /** Records that must be stored before something else counts as done: copies of events, dead letters, words about groups. */
 import { NotStoredError } from '@elysia-microservices/transport/kit'
-import { produceV11 } from '@platformatic/kafka'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
-import type { RecordHeaders } from '../words/headers.ts'
+import { produceApi } from '../connection/record-apis.ts'
+import { writeRecord } from '../words/record.ts'
 
 /** Milliseconds for all replicas to have it. */
 const STORED_WITHIN = 10_000
@@ -13,7 +13,7 @@ export interface Copy {
   readonly key: Buffer | undefined
   /** `undefined`: the record says that there is nothing of this key any more. */
   readonly value: Buffer | undefined
-  readonly headers?: RecordHeaders
+  readonly headers?: Readonly<Record<string, string | undefined>>
 }
 
 /**
@@ -27,15 +27,9 @@ export async function put(cluster: Cluster, topic: WantedTopic, copy: Copy): Pro
     const partition = copy.partition % (cluster.topic(name)?.leaders.length ?? 1)
     await cluster.persist([name], async () => {
       const leader = await cluster.leaderOf(name, partition)
-      const message = {
-        topic: name,
-        partition,
-        // The driver writes what is missing as null.
-        value: copy.value as Buffer,
-        ...(copy.key && { key: copy.key }),
-        ...(copy.headers && { headers: copy.headers })
-      }
-      await cluster.ask(leader, 'main', produceV11.api, -1, STORED_WITHIN, [message], {})
+      const records = [writeRecord(copy.key, copy.value, copy.headers)]
+      const batch = { topic: name, partition, records, timestamp: Date.now() }
+      await cluster.ask(leader, 'main', produceApi, -1, STORED_WITHIN, [batch])
     })
   } catch (error) {
     throw new NotStoredError(`Kafka does not store a record in '${name}' now`, true, error)

@@ -4,15 +4,17 @@
  */
 import { newSecret } from '@elysia-microservices/transport/engine'
 import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
-import { fetchV17 } from '@platformatic/kafka'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { Code, codesIn } from '../connection/errors.ts'
-import { EARLIEST, type Fetched, LATEST, positionsOf, recordsIn } from '../connection/reader.ts'
-import { HEADER, readHeaders } from '../words/headers.ts'
+import { EARLIEST, fetchArguments, LATEST, positionsOf, wantedFrom } from '../connection/reader.ts'
+import { fetchApi } from '../connection/record-apis.ts'
+import { type ReadRecords, readBatches } from '../words/batch.ts'
+import { HEADER } from '../words/headers.ts'
 import { deadOf, isDead, retryOf, topicOfDead } from '../words/names.ts'
+import type { Fetched } from '../words/record.ts'
 import { put } from './copies.ts'
+import { Source } from './partition.ts'
 import { deadLetterOf, headersOfCopy, KafkaEvent } from './stored.ts'
-import { Tracker } from './tracker.ts'
 
 /** The topic of the dead letters of a pattern. */
 export function topicForDead(pattern: string): WantedTopic {
@@ -65,19 +67,18 @@ export class KafkaDeadLetters implements DeadLetters {
     if (known === undefined) return false
     const { topic, fetched } = known.found
     const pattern = topicOfDead(topic)
-    const source = { topic, partition: 0, pattern, tracker: new Tracker(0) }
+    const source = new Source(pattern, { topic, partition: 0, next: 0n, metadata: '' })
     const event = new KafkaEvent(source, fetched)
     const said = { [HEADER.group]: this.#group, [HEADER.attempts]: '0', [HEADER.due]: '0' }
-    const headers = headersOfCopy(event, said)
-    for (const name of headers.keys()) if (name.toString() === HEADER.reason) headers.delete(name)
-    const key = event.headers[HEADER.key]
+    const headers = { ...headersOfCopy(event, said), [HEADER.reason]: undefined }
+    const key = fetched.header(HEADER.key)
     await put(
       known.cluster,
       { name: retryOf(pattern, 1) },
       {
         partition: event.place.partition,
         key: key === undefined ? undefined : Buffer.from(key),
-        value: fetched.record.value ?? undefined,
+        value: fetched.value,
         headers
       }
     )
@@ -87,8 +88,7 @@ export class KafkaDeadLetters implements DeadLetters {
 
   async #forget({ cluster, found }: { readonly cluster: Cluster; readonly found: Found }): Promise<void> {
     const { topic, fetched } = found
-    const key = fetched.record.key ?? undefined
-    await put(cluster, { name: topic }, { partition: 0, key, value: undefined })
+    await put(cluster, { name: topic }, { partition: 0, key: fetched.key, value: undefined })
   }
 
   async #find(position: string): Promise<{ readonly cluster: Cluster; readonly found: Found } | undefined> {
@@ -103,11 +103,10 @@ export class KafkaDeadLetters implements DeadLetters {
   async #read(cluster: Cluster, topic: string, from?: bigint): Promise<Found[]> {
     const found = new Map<string, Found>()
     for await (const fetched of readAll(cluster, topic, from)) {
-      const { key, value, headers } = fetched.record
-      const name = key?.toString() ?? ''
-      const read = readHeaders(headers)
-      if (value === null && read[HEADER.group] === undefined) found.delete(name)
-      else if (read[HEADER.group] === this.#group) {
+      const name = fetched.keyText ?? ''
+      const group = fetched.header(HEADER.group)
+      if (fetched.value === undefined && group === undefined) found.delete(name)
+      else if (group === this.#group) {
         const position = `${topic}:${fetched.offset}`
         found.set(name, {
           letter: deadLetterOf(topicOfDead(topic), position, this.#group, fetched),
@@ -126,41 +125,25 @@ async function* readAll(cluster: Cluster, topic: string, from?: bigint): AsyncGe
   const [first, end] = [await position(EARLIEST), await position(LATEST)]
   let next = from === undefined || from < first ? first : from
   while (next < end) {
-    const id = cluster.topic(topic)?.id ?? ''
-    const partition = {
-      partition: 0,
-      fetchOffset: next,
-      currentLeaderEpoch: -1,
-      lastFetchedEpoch: -1,
-      partitionMaxBytes: 1024 * 1024
-    }
-    let batches: Parameters<typeof recordsIn>[0]
+    let read: ReadRecords
     try {
-      const answer = await cluster.persist([topic], async () =>
-        cluster.ask(
+      const [answer] = await cluster.persist([topic], async () => {
+        const wanted = { topicId: cluster.topic(topic)?.id ?? '', partitions: [wantedFrom(0, next)] }
+        return cluster.ask(
           await cluster.leaderOf(topic, 0),
           'dead',
-          fetchV17.api,
-          500,
-          1,
-          4 * 1024 * 1024,
-          0,
-          0,
-          -1,
-          [{ topicId: id, partitions: [partition] }],
-          [],
-          ''
+          fetchApi,
+          ...fetchArguments([wanted], 500)
         )
-      )
-      batches = answer.responses[0]?.partitions[0]?.records ?? []
+      })
+      read = readBatches(answer?.bytes ?? Buffer.alloc(0), Number(next))
     } catch (error) {
       // Kafka has forgotten them meanwhile.
       if (codesIn(error).includes(Code.offsetOutOfRange)) return
       throw error
     }
-    if (batches.length === 0) return
-    const { firstOffset, lastOffsetDelta } = batches.at(-1) as (typeof batches)[number]
-    yield* recordsIn(batches, next)
-    next = firstOffset + BigInt(lastOffsetDelta) + 1n
+    if (BigInt(read.next) === next) return
+    yield* read.records
+    next = BigInt(read.next)
   }
 }

@@ -4,10 +4,12 @@
  */
 import type { Publisher, Store } from '@elysia-microservices/transport/engine'
 import { EventRefusedError, NotStoredError } from '@elysia-microservices/transport/kit'
-import { initProducerIdV5, murmur2, type NumericMap, produceV11 } from '@platformatic/kafka'
-import { Code, codesIn } from '../connection/errors.ts'
+import { initProducerIdV5, murmur2 } from '@platformatic/kafka'
+import type { Topic } from '../connection/cluster.ts'
+import { Code } from '../connection/errors.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { refusedIn } from '../connection/producer.ts'
+import { produceApi } from '../connection/record-apis.ts'
 import { positionOf, type StoredRecord } from './stored.ts'
 
 /** Bytes of events that leave together for one partition. */
@@ -23,6 +25,8 @@ interface Numbered {
 /** Events for one partition: stored together, or not at all. */
 interface Batch {
   readonly topic: string
+  /** A topic that is deleted and made again has another, and knows nothing of what was sent before. */
+  readonly topicId: string
   readonly partition: number
   /** Milliseconds since 1970. */
   readonly timestamp: number
@@ -79,9 +83,14 @@ export class EventStore implements Store<StoredRecord> {
     this.#collected = []
     const open = new Map<string, Batch>()
     for (const one of collected) {
+      const topic = this.#connection.cluster.topic(one.event.address)
+      if (topic === undefined) {
+        this.#publisher.missing(one.number)
+        continue
+      }
       const known = one.event.batch as Batch | undefined
-      if (known === undefined || known.producer !== this.#producer) {
-        this.#add(open, one)
+      if (known?.producer !== this.#producer || known.topicId !== topic.id) {
+        this.#add(open, one, topic)
         continue
       }
       // It is sent again as it was, with all that was in it, unless it is on its way already.
@@ -101,19 +110,20 @@ export class EventStore implements Store<StoredRecord> {
     return queue
   }
 
-  #add(open: Map<string, Batch>, one: Numbered): void {
+  #add(open: Map<string, Batch>, one: Numbered, { name: topic, id: topicId, leaders }: Topic): void {
     const { event } = one
-    const topic = event.address
-    const count = this.#connection.cluster.topic(topic)?.leaders.length
-    if (count === undefined) return this.#publisher.missing(one.number)
+    const count = leaders.length
     const partition =
-      event.key === undefined ? this.#turnOf(topic, count) : (murmur2(event.key) & 0x7fffffff) % count
+      event.key === undefined
+        ? this.#turnOf(topic, count)
+        : (murmur2(Buffer.from(event.key)) & 0x7fffffff) % count
     const key = `${topic} ${partition}`
     let batch = open.get(key)
     if (batch === undefined || batch.size + event.size > MOST_TOGETHER) {
       const sequence = this.#sequences.get(key) ?? 0
       batch = {
         topic,
+        topicId,
         partition,
         timestamp: Date.now(),
         sequence,
@@ -165,31 +175,15 @@ export class EventStore implements Store<StoredRecord> {
     for (const { topic } of batches) this.#turns.set(topic, (this.#turns.get(topic) ?? 0) + 1)
     try {
       this.#id ??= await cluster.askAny(initProducerIdV5.api, null, 0, -1n, -1)
-      const sequences = new Map(batches.map((batch) => [`${batch.topic}:${batch.partition}`, batch.sequence]))
-      const messages = batches.flatMap(({ topic, partition, timestamp, events }) =>
-        events.map(({ event: { key, value, headers } }) => ({
-          topic,
-          partition,
-          timestamp: BigInt(timestamp),
-          value: value as Buffer,
-          ...(key && { key }),
-          headers
-        }))
-      )
-      const answer = await cluster.ask(
-        leader,
-        'events',
-        produceV11.api,
-        -1,
-        STORED_WITHIN,
-        messages,
-        // The driver asks for the first number of each partition.
-        {
-          ...this.#id,
-          sequences: { getWithDefault: (key: string) => sequences.get(key) ?? 0 } as unknown as NumericMap
-        }
-      )
-      const { responses } = answer as produceV11.ProduceResponse
+      const { producerId, producerEpoch } = this.#id
+      const numbered = batches.map(({ topic, partition, timestamp, sequence, events }) => ({
+        topic,
+        partition,
+        timestamp,
+        records: events.map(({ event }) => event.bytes),
+        by: { producerId, producerEpoch, sequence }
+      }))
+      const { responses } = await cluster.ask(leader, 'events', produceApi, -1, STORED_WITHIN, numbered)
       for (const { name, partitionResponses } of responses)
         for (const { index, baseOffset } of partitionResponses) this.#stored(batches, name, index, baseOffset)
     } catch (error) {
@@ -220,18 +214,14 @@ export class EventStore implements Store<StoredRecord> {
 
   async #failed(batches: readonly Batch[], error: unknown): Promise<void> {
     // With its connection it is lost; the publisher gives it again.
-    if (codesIn(error).length === 0 || !this.isConnected) {
-      if (this.isConnected)
-        for (const batch of batches) this.#refuse(batch, notStored(batch.topic, error), true)
-      return
-    }
+    if (!this.isConnected) return
     const refused = refusedIn(error)
-    if (refused.size === 0) {
-      for (const batch of batches) this.#refuse(batch, notStored(batch.topic, error), true)
-      return
-    }
     for (const batch of batches) {
       const { code, offset } = refused.get(`${batch.topic} ${batch.partition}`) ?? { code: 0, offset: -1n }
+      if (refused.size === 0) {
+        this.#refuse(batch, notStored(batch.topic, error), true)
+        continue
+      }
       if (code === 0 || code === Code.duplicateSequence) {
         this.#stored(batches, batch.topic, batch.partition, code === 0 ? -1n : offset)
         continue

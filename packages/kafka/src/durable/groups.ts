@@ -3,10 +3,10 @@ import { ConnectionError, OptionError } from '@elysia-microservices/transport/ki
 import { listGroupsV5 } from '@platformatic/kafka'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { describeGroupApi } from '../connection/corrected-apis.ts'
+import { Group } from '../connection/group.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import { Group } from '../connection/member.ts'
 import { EARLIEST, LATEST, positionsOf, Reader } from '../connection/reader.ts'
-import { HEADER, readHeaders, writeHeaders } from '../words/headers.ts'
+import { HEADER } from '../words/headers.ts'
 import { GROUPS, isInbox } from '../words/names.ts'
 import { put } from './copies.ts'
 
@@ -41,11 +41,11 @@ export class PausedGroups {
     this.#reader = new Reader(connection.cluster, 'paused', {
       receive: (fetched) => {
         for (const { records, next } of fetched) {
-          for (const { record } of records) {
-            const group = record.key?.toString() ?? ''
-            if (record.value === null) this.#paused.delete(group)
+          for (const record of records) {
+            const group = record.keyText ?? ''
+            if (record.value === undefined) this.#paused.delete(group)
             else this.#paused.add(group)
-            this.#answer(group, readHeaders(record.headers)[HEADER.reply])
+            this.#answer(group, record.header(HEADER.reply))
           }
           this.#known = next
         }
@@ -119,7 +119,7 @@ export async function pauseGroup(
         members.delete(words.toString())
         known()
       })
-      const headers = writeHeaders(undefined, { [HEADER.reply]: `${inbox}1` })
+      const headers = { [HEADER.reply]: `${inbox}1` }
       const value = isPaused ? Buffer.from(PAUSED) : undefined
       put(cluster, TOPIC, { partition: 0, key: Buffer.from(group), value, headers }).then(known, reject)
     })

@@ -8,10 +8,10 @@ import {
   type HeldEvent,
   IncomingMessage
 } from '@elysia-microservices/transport/kit'
-import type { Fetched } from '../connection/reader.ts'
-import { callersOf, HEADER, type ReadHeaders, type RecordHeaders, readHeaders } from '../words/headers.ts'
+import { HEADER } from '../words/headers.ts'
+import type { Fetched } from '../words/record.ts'
 import { readValue } from '../words/values.ts'
-import type { Tracker } from './tracker.ts'
+import type { Source } from './partition.ts'
 
 /** Where an event was published, and when. */
 export interface Position {
@@ -34,9 +34,10 @@ export function readPosition(text: string | undefined): Position | undefined {
 
 /** An event that is to be stored. */
 export interface StoredRecord extends OutgoingEvent {
-  readonly key: Buffer | undefined
-  readonly value: Buffer | undefined
-  readonly headers: RecordHeaders
+  /** Says with others which partition it goes to. */
+  readonly key: string | undefined
+  /** As `writeRecord` gives it. */
+  readonly bytes: Buffer
   /** What it was sent with: if it is not known what became of that, it is sent again as it was. */
   batch?: unknown
 }
@@ -56,32 +57,21 @@ export function cloudEvent(
   }
 }
 
-/** Where an event is here: the partition that it came from, as long as that is ours. */
-export interface Source {
-  readonly topic: string
-  readonly partition: number
-  readonly tracker: Tracker
-  /** The topic of its pattern: another one, if it is on its way again. */
-  readonly pattern: string
-}
-
 /** An event that is here. */
 export class KafkaEvent implements HeldEvent {
   readonly source: Source
   readonly fetched: Fetched
   readonly offset: number
   attempt: number
+  #key: string | undefined
   /** When it is to run; 0: at once. Milliseconds since 1970. */
   readonly due: number
-  /** What stood beside it, once somebody asks. */
-  #headers: ReadHeaders | undefined
-
   constructor(source: Source, fetched: Fetched) {
     this.source = source
     this.fetched = fetched
-    this.offset = Number(fetched.offset)
-    this.attempt = this.isFree ? 1 + countIn(this.headers[HEADER.attempts]) : 1
-    this.due = this.isFree ? countIn(this.headers[HEADER.due]) : 0
+    this.offset = fetched.offset
+    this.attempt = this.isFree ? 1 + countIn(fetched.header(HEADER.attempts)) : 1
+    this.due = this.isFree ? countIn(fetched.header(HEADER.due)) : 0
   }
 
   /** What is on its way again is in no order. */
@@ -93,23 +83,19 @@ export class KafkaEvent implements HeldEvent {
     return this.source.pattern
   }
 
-  get headers(): ReadHeaders {
-    this.#headers ??= readHeaders(this.fetched.record.headers)
-    return this.#headers
-  }
-
   get id(): string {
-    return this.headers[HEADER.id] || this.position
+    return this.fetched.header(HEADER.id) || this.position
   }
 
   get key(): string | undefined {
-    return this.fetched.record.key?.toString() ?? undefined
+    this.#key ??= this.fetched.keyText
+    return this.#key
   }
 
   /** Where it was published. */
   get place(): Position {
     const { offset, source, fetched } = this
-    const first = this.isFree ? readPosition(this.headers[HEADER.position]) : undefined
+    const first = this.isFree ? readPosition(fetched.header(HEADER.position)) : undefined
     return first ?? { partition: source.partition, offset, timestamp: fetched.timestamp }
   }
 
@@ -124,49 +110,73 @@ export class KafkaEvent implements HeldEvent {
  * @throws {SyntaxError} its value is not what it says
  */
 export function messageOf(event: KafkaEvent, group: string, via: string): IncomingMessage {
-  const { pattern, id, key, attempt, headers, place } = event
-  const publishedAt = dateOf(place.timestamp)
-  const delivery: Delivery = {
-    id,
-    group,
-    attempt,
-    redelivered: attempt > 1,
-    key,
-    publishedAt,
-    age: ageOf(publishedAt.getTime(), Date.now()),
-    position: positionOf(place)
-  }
+  const { pattern, fetched } = event
   return new IncomingMessage({
     transport: 'kafka',
     kind: 'event',
     pattern,
     route: pattern,
-    data: dataOf(event.fetched, headers),
-    metadata: callersOf(headers),
-    delivery,
+    data: dataOf(fetched),
+    stored: new Stored(event, group),
     via
   })
 }
 
-function dataOf({ record }: Fetched, headers: ReadHeaders): unknown {
-  const json = readValue(record.value?.toString(), headers[HEADER.type])
+/** What most handlers do not ask for. */
+class Stored {
+  readonly #event: KafkaEvent
+  readonly #group: string
+  readonly #now = Date.now()
+  #delivery: Delivery | undefined
+
+  constructor(event: KafkaEvent, group: string) {
+    this.#event = event
+    this.#group = group
+  }
+
+  get metadata(): unknown {
+    return this.#event.fetched.callers
+  }
+
+  get delivery(): Delivery {
+    if (this.#delivery !== undefined) return this.#delivery
+    const { id, key, attempt, place } = this.#event
+    const publishedAt = dateOf(place.timestamp)
+    this.#delivery = {
+      id,
+      group: this.#group,
+      attempt,
+      redelivered: attempt > 1,
+      key,
+      publishedAt,
+      age: ageOf(publishedAt.getTime(), this.#now),
+      position: positionOf(place)
+    }
+    return this.#delivery
+  }
+}
+
+function dataOf(fetched: Fetched): unknown {
+  const json = readValue(fetched.text, fetched.header(HEADER.type))
   return json === undefined ? undefined : jsonOf(json)
 }
 
 /** The headers of a copy of an event. */
-export function headersOfCopy(event: KafkaEvent, more: Readonly<Record<string, string>>): RecordHeaders {
-  const all = { ...event.headers, [HEADER.id]: event.id, [HEADER.position]: event.position, ...more }
-  return new Map(Object.entries(all).map(([name, value]) => [Buffer.from(name), Buffer.from(value)]))
+export function headersOfCopy(
+  event: KafkaEvent,
+  more: Readonly<Record<string, string>>
+): Readonly<Record<string, string>> {
+  return { ...event.fetched.headers, [HEADER.id]: event.id, [HEADER.position]: event.position, ...more }
 }
 
 /** A dead letter, as users see it. @param topic of its pattern */
 export function deadLetterOf(topic: string, position: string, group: string, fetched: Fetched): DeadLetter {
-  const headers = readHeaders(fetched.record.headers)
+  const { headers } = fetched
   let data: unknown
   try {
-    data = dataOf(fetched, headers)
+    data = dataOf(fetched)
   } catch {
-    data = fetched.record.value?.toString()
+    data = fetched.text
   }
   const isWhole = headers[HEADER.leftOut] === undefined
   return {
@@ -177,7 +187,7 @@ export function deadLetterOf(topic: string, position: string, group: string, fet
     key: headers[HEADER.key],
     reason: headers[HEADER.reason] ?? '',
     attempts: countIn(headers[HEADER.attempts]),
-    headers: callersOf(headers) ?? {},
+    headers: fetched.callers ?? {},
     data,
     publishedAt: dateOf(readPosition(headers[HEADER.position])?.timestamp ?? 0),
     diedAt: dateOf(fetched.timestamp),

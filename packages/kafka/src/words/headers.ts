@@ -1,6 +1,4 @@
 /** Headers of records: the callers', and what stands beside them for Nest's ends and for ours. */
-import type { CarriedHeaders } from '@elysia-microservices/transport/engine'
-import type { Headers } from '@elysia-microservices/transport/kit'
 
 /** Our headers and Nest's; callers may not give what begins so. */
 export const HEADER = {
@@ -39,42 +37,24 @@ export const HEADER = {
 
 const RESERVED = /^(kafka_|elysia-|ce_)/
 
-/** Headers as they are written. */
-export type RecordHeaders = Map<Buffer, Buffer>
+const RESERVED_BYTES = ['kafka_', 'elysia-', 'ce_'].map((start) => Buffer.from(start))
 
-const NAMES = new Map<string, Buffer>(Object.values(HEADER).map((name) => [name, Buffer.from(name)]))
-
-/** Headers of a record. */
-export function writeHeaders(
-  given: CarriedHeaders | undefined,
-  own: Readonly<Record<string, string | undefined>>
-): RecordHeaders {
-  const written: RecordHeaders = new Map()
-  for (const name in own) {
-    const value = own[name]
-    if (value !== undefined) written.set(NAMES.get(name) ?? Buffer.from(name), Buffer.from(value))
+/** Whether the name of a header is one of ours, or of Nest's. */
+export function isReserved(bytes: Buffer, at: number): boolean {
+  for (const start of RESERVED_BYTES) {
+    let same = 0
+    while (same < start.length && bytes[at + same] === start[same]) same++
+    if (same === start.length) return true
   }
-  for (const name in given)
-    written.set(Buffer.from(name), Buffer.from([given[name] as string].flat().join(', ')))
-  return written
+  return false
 }
 
-/** The headers of a record, by name. */
-export type ReadHeaders = Readonly<Record<string, string>>
+export type HeaderName = (typeof HEADER)[keyof typeof HEADER]
 
-export function readHeaders(given: readonly (readonly [Buffer | null, Buffer | null])[]): ReadHeaders {
-  const read: Record<string, string> = Object.create(null)
-  for (const [name, value] of given) if (name !== null) read[name.toString()] = value?.toString() ?? ''
-  return read
-}
-
-/** Those that are the caller's; `undefined`: there are none. */
-export function callersOf(read: ReadHeaders): Headers | undefined {
-  const names = Object.keys(read).filter((name) => !RESERVED.test(name))
-  return names.length === 0
-    ? undefined
-    : Object.fromEntries(names.map((name) => [name, read[name] as string]))
-}
+/** Our names as they are written. */
+export const OWN_NAMES: ReadonlyMap<string, Buffer> = new Map(
+  Object.values(HEADER).map((name) => [name, Buffer.from(name)])
+)
 
 /** Why Kafka cannot carry a header; `undefined`: it can. */
 export function whyNoHeader(name: string, value: unknown): string | undefined {

@@ -1,0 +1,69 @@
+/** Connections to brokers. The only place that knows how the driver connects. */
+import { Connection, type SASLOptions } from '@platformatic/kafka'
+import type { CheckedOptions } from '../options/options.ts'
+
+/** Milliseconds for an answer. */
+const ANSWERED_WITHIN = 30_000
+
+export interface Broker {
+  readonly host: string
+  readonly port: number
+}
+
+/** Those of one end. */
+export class Connections {
+  readonly #options: CheckedOptions
+  readonly #clientId: string
+  readonly #lost: () => void
+  /** By what they are for, and their broker. */
+  readonly #all = new Map<string, Promise<Connection>>()
+
+  /** @param lost is called when one has ended by itself */
+  constructor(options: CheckedOptions, clientId: string, lost: () => void) {
+    this.#options = options
+    this.#clientId = clientId
+    this.#lost = lost
+  }
+
+  /** Gives the connection that is there, or makes it. */
+  connect(key: string, { host, port }: Broker): Promise<Connection> {
+    const known = this.#all.get(key)
+    if (known !== undefined) return known
+    const { timeout, tls, sasl, servername } = this.#options
+    const connection = new Connection(this.#clientId, {
+      connectTimeout: timeout,
+      requestTimeout: ANSWERED_WITHIN,
+      ...(tls && { tls, tlsServerName: servername ?? host }),
+      ...(sasl && { sasl: sasl as SASLOptions })
+    })
+    // The driver tells of each failure by the answer, too.
+    connection.on('error', () => {})
+    const connected = Promise.resolve(connection.connect(host, port)).then(
+      () => connection,
+      (error: unknown) => {
+        if (this.#all.get(key) === connected) this.#all.delete(key)
+        throw error
+      }
+    )
+    connection.once('close', () => {
+      // One that was replaced, or is closed on purpose, is nobody's loss.
+      if (this.#all.get(key) !== connected) return
+      this.#all.delete(key)
+      this.#lost()
+    })
+    this.#all.set(key, connected)
+    return connected
+  }
+
+  /** Ends one. */
+  async drop(key: string): Promise<void> {
+    const connection = this.#all.get(key)
+    this.#all.delete(key)
+    await (await connection)?.close()
+  }
+
+  /** Ends all. Resolves when they have ended, whatever they say. */
+  async dropAll(): Promise<void> {
+    await Promise.allSettled([...this.#all.keys()].map((key) => this.drop(key)))
+  }
+}

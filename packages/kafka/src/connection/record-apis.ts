@@ -1,0 +1,95 @@
+/** The questions of Kafka's protocol that carry records: here they are read and written without an object for each part. */
+import { createAPI, fetchV17, produceV11, type Reader, ResponseError, Writer } from '@platformatic/kafka'
+import { type Numbering, writeBatch } from '../words/batch.ts'
+import { grouped } from '../words/grouped.ts'
+
+/** Records for one partition: stored together, or not at all. */
+export interface Batch {
+  readonly topic: string
+  readonly partition: number
+  /** As `writeRecord` gives them. */
+  readonly records: readonly Buffer[]
+  /** Milliseconds since 1970. */
+  readonly timestamp: number
+  readonly by?: Numbering | undefined
+}
+
+/** Stores batches, of a partition one at most (Produce, version 11). */
+export const produceApi = createAPI<
+  [acks: number, timeout: number, batches: readonly Batch[]],
+  produceV11.ProduceResponse
+>(
+  produceV11.api.key,
+  produceV11.api.version,
+  (acks: number, timeout: number, batches: readonly Batch[]) => {
+    const byTopic = grouped(batches, ({ topic }) => topic)
+    return Writer.create()
+      .appendString(null)
+      .appendInt16(acks)
+      .appendInt32(timeout)
+      .appendArray([...byTopic], (topic, [name, of]) => {
+        topic.appendString(name).appendArray(of, (one, { partition, records, timestamp, by }) => {
+          one.appendInt32(partition).appendBytes(writeBatch(records, timestamp, by))
+        })
+      })
+      .appendTaggedFields()
+  },
+  produceV11.parseResponse
+)
+
+/** What a broker has of one partition. */
+export interface FetchedBytes {
+  readonly topicId: string
+  readonly partition: number
+  readonly errorCode: number
+  readonly end: bigint
+  /** Batches. */
+  readonly bytes: Buffer
+}
+
+/** Fetches records (Fetch, version 17). */
+export const fetchApi = createAPI<Parameters<typeof fetchV17.createRequest>, FetchedBytes[]>(
+  fetchV17.api.key,
+  fetchV17.api.version,
+  fetchV17.createRequest,
+  (_correlation, key, version, reader) => {
+    // Throttling.
+    reader.readInt32()
+    const errors: [string, [number, null]][] = []
+    const errorCode = reader.readInt16()
+    if (errorCode !== 0) errors.push(['', [errorCode, null]])
+    // The session.
+    reader.readInt32()
+    const fetched: FetchedBytes[] = []
+    reader.readArray((topic) => {
+      const topicId = topic.readUUID()
+      topic.readArray((one) => {
+        const partition = readPartition(one, topicId)
+        if (partition.errorCode !== 0)
+          errors.push([`/${topicId}/${partition.partition}`, [partition.errorCode, null]])
+        fetched.push(partition)
+      })
+    })
+    if (errors.length > 0) throw new ResponseError(key, version, Object.fromEntries(errors), fetched)
+    return fetched
+  }
+)
+
+function readPartition(reader: Reader, topicId: string): FetchedBytes {
+  const partition = reader.readInt32()
+  const errorCode = reader.readInt16()
+  const end = reader.readInt64()
+  // What is stable, and where the log begins.
+  reader.readInt64()
+  reader.readInt64()
+  reader.readArray((transaction) => {
+    transaction.readInt64()
+    transaction.readInt64()
+  })
+  // The copy to be read next.
+  reader.readInt32()
+  const size = Math.max(0, reader.readUnsignedVarInt() - 1)
+  const bytes = reader.buffer.slice(reader.position, reader.position + size)
+  reader.skip(size)
+  return { topicId, partition, errorCode, end, bytes }
+}

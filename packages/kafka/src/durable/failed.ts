@@ -1,0 +1,59 @@
+/** Where events go that have failed: to a topic from which they come again, or to the dead letters. */
+import type { Cluster } from '../connection/cluster.ts'
+import { Code, codesIn } from '../connection/errors.ts'
+import { HEADER } from '../words/headers.ts'
+import { retryOf } from '../words/names.ts'
+import { put } from './copies.ts'
+import { keyOfDead, topicForDead } from './dead-letters.ts'
+import { headersOfCopy, type KafkaEvent } from './stored.ts'
+
+/**
+ * Has an event wait in another topic, for one group alone.
+ * @param delay milliseconds until it runs again
+ * @throws {NotStoredError} it is not stored there
+ */
+export function putAside(cluster: Cluster, group: string, event: KafkaEvent, delay: number): Promise<void> {
+  return copy(cluster, { name: retryOf(event.pattern, event.attempt) }, event, {
+    [HEADER.group]: group,
+    [HEADER.attempts]: String(event.attempt),
+    [HEADER.due]: String(Math.ceil(Date.now() + delay))
+  })
+}
+
+/**
+ * Makes an event a dead letter.
+ * @throws {NotStoredError} it is not stored
+ */
+export async function bury(
+  cluster: Cluster,
+  group: string,
+  event: KafkaEvent,
+  reason: string
+): Promise<void> {
+  const said = {
+    [HEADER.group]: group,
+    [HEADER.attempts]: String(event.attempt),
+    [HEADER.reason]: reason.slice(0, 2_000)
+  }
+  const topic = topicForDead(event.pattern)
+  try {
+    await copy(cluster, topic, event, said, keyOfDead())
+  } catch (error) {
+    // With what is said of it, it is larger than the brokers take.
+    if (!codesIn(error).includes(Code.messageTooLarge)) throw error
+    await copy(cluster, topic, event, { ...said, [HEADER.leftOut]: 'data' }, keyOfDead(), Buffer.alloc(0))
+  }
+}
+
+function copy(
+  cluster: Cluster,
+  topic: Parameters<typeof put>[1],
+  event: KafkaEvent,
+  said: Readonly<Record<string, string>>,
+  key = event.fetched.key,
+  value = event.fetched.value
+): Promise<void> {
+  const keyed = event.key === undefined ? {} : { [HEADER.key]: event.key }
+  const headers = headersOfCopy(event, { ...keyed, ...said })
+  return put(cluster, topic, { partition: event.source.partition, key, value, headers })
+}

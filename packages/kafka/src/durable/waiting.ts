@@ -1,0 +1,82 @@
+/** Events of one durable handler that have come, and for which its worker has had no room. */
+import { LONGEST_TIME, systemClock } from '@elysia-microservices/transport/kit'
+import type { Source } from './partition.ts'
+import type { KafkaEvent } from './stored.ts'
+
+/** Events on their way again that wait here for their time; beyond that no more are read. */
+const MOST_WAITING = 1_000
+
+/** In the order in which they are to begin: those on their way again first. */
+export class WaitingEvents {
+  /** How many of `#fresh` have gone: shifting each would move all others. */
+  #taken = 0
+  #fresh: KafkaEvent[] = []
+  #again: KafkaEvent[] = []
+  /** Events whose time has not come, with what ends the waiting. */
+  readonly #early = new Map<KafkaEvent, () => void>()
+  readonly #due: () => void
+
+  /** @param due is called when the time of an event has come */
+  constructor(due: () => void) {
+    this.#due = due
+  }
+
+  /** Whether no more are to be read. */
+  get isFull(): boolean {
+    return this.#fresh.length > this.#taken || this.#early.size + this.#again.length > MOST_WAITING
+  }
+
+  add(event: KafkaEvent): void {
+    this.#fresh.push(event)
+  }
+
+  /** Takes an event that is to run again. @param delay milliseconds until then */
+  addLater(event: KafkaEvent, delay: number): void {
+    if (delay <= 0) return void this.#again.push(event)
+    const due = () => {
+      this.#early.delete(event)
+      this.#again.push(event)
+      this.#due()
+    }
+    this.#early.set(event, systemClock.after(Math.min(delay, LONGEST_TIME), due))
+  }
+
+  /** Takes events back, in front of all others. */
+  putBack(events: readonly KafkaEvent[]): void {
+    this.#again = [...events.filter(({ isFree }) => isFree), ...this.#again]
+    this.#fresh = [...events.filter(({ isFree }) => !isFree), ...this.#fresh.slice(this.#taken)]
+    this.#taken = 0
+  }
+
+  next(): KafkaEvent | undefined {
+    const again = this.#again.shift()
+    if (again !== undefined) return again
+    const event = this.#fresh[this.#taken]
+    if (event === undefined) return undefined
+    this.#taken++
+    // Not at each event: it copies those that are left.
+    if (this.#taken < this.#fresh.length / 2) return event
+    this.#fresh = this.#fresh.slice(this.#taken)
+    this.#taken = 0
+    return event
+  }
+
+  /** Drops events of some partitions. */
+  drop(sources: ReadonlySet<Source>): void {
+    const stays = ({ source }: KafkaEvent) => !sources.has(source)
+    this.#fresh = this.#fresh.slice(this.#taken).filter(stays)
+    this.#taken = 0
+    this.#again = this.#again.filter(stays)
+    for (const [event, end] of this.#early) {
+      if (stays(event)) continue
+      end()
+      this.#early.delete(event)
+    }
+  }
+
+  /** The time of no event comes any more. */
+  stop(): void {
+    for (const end of this.#early.values()) end()
+    this.#early.clear()
+  }
+}

@@ -1,0 +1,125 @@
+/** Records together, as Kafka stores them and sends them: batches of its format 2. */
+import { compressionsAlgorithmsByBitmask, crc32c } from '@platformatic/kafka'
+import { Cursor, Fetched, putVarint, varintSize } from './record.ts'
+
+/** Bytes in front of the records, and of what is in front of the bytes that a batch counts. */
+const HEAD = 61
+const BEFORE_LENGTH = 12
+const FORMAT = 2
+/** Bits of its attributes: how it is compressed; it has only marks of transactions. */
+const COMPRESSION = 0x07
+const CONTROL = 0x20
+/** Bytes of records that are kept together: one event that takes long does not keep all that came with it in memory. */
+const KEPT_TOGETHER = 32 * 1024
+
+/** What a record costs in a batch beside its bytes, at most. */
+export const COST_OF_RECORD = 16
+
+/** Who has numbered the records of a batch. */
+export interface Numbering {
+  readonly producerId: bigint
+  readonly producerEpoch: number
+  /** The number of the first. */
+  readonly sequence: number
+}
+
+const NOBODY: Numbering = { producerId: -1n, producerEpoch: -1, sequence: -1 }
+
+/** @param records as `writeRecord` gives them @param timestamp of all of them, in milliseconds since 1970 */
+export function writeBatch(records: readonly Buffer[], timestamp: number, by: Numbering = NOBODY): Buffer {
+  let size = HEAD
+  for (const [index, record] of records.entries()) {
+    const length = 2 + varintSize(index) + record.length
+    size += varintSize(length) + length
+  }
+  const bytes = Buffer.allocUnsafe(size)
+  bytes.writeBigInt64BE(0n, 0)
+  bytes.writeInt32BE(size - BEFORE_LENGTH, 8)
+  bytes.writeInt32BE(0, 12)
+  bytes[16] = FORMAT
+  bytes.writeInt16BE(0, 21)
+  bytes.writeInt32BE(records.length - 1, 23)
+  bytes.writeBigInt64BE(BigInt(timestamp), 27)
+  bytes.writeBigInt64BE(BigInt(timestamp), 35)
+  bytes.writeBigInt64BE(by.producerId, 43)
+  bytes.writeInt16BE(by.producerEpoch, 51)
+  bytes.writeInt32BE(by.sequence, 53)
+  bytes.writeInt32BE(records.length, 57)
+  let at = HEAD
+  for (const [index, record] of records.entries()) {
+    at = putVarint(bytes, 2 + varintSize(index) + record.length, at)
+    // Attributes; how much later than the first it was made.
+    bytes[at++] = 0
+    bytes[at++] = 0
+    at = putVarint(bytes, index, at)
+    bytes.set(record, at)
+    at += record.length
+  }
+  bytes.writeUInt32BE(crc32c(bytes.subarray(21)), 17)
+  return bytes
+}
+
+/** What has been read of a partition. */
+export interface ReadRecords {
+  readonly records: Fetched[]
+  /** Where the next record would be. */
+  readonly next: number
+}
+
+/**
+ * Reads batches. Brokers send whole ones, which may begin before what was asked for; the last may be cut.
+ * @param from the first record that is wanted
+ * @throws {Error} they are malformed, of another format, or compressed in a way that this runtime does not know
+ */
+export function readBatches(bytes: Buffer, from: number): ReadRecords {
+  const records: Fetched[] = []
+  let next = from
+  for (let at = 0; at + HEAD <= bytes.length; ) {
+    const behind = at + BEFORE_LENGTH + bytes.readInt32BE(at + 8)
+    if (behind > bytes.length || behind < at + HEAD) break
+    if (bytes[at + 16] !== FORMAT) throw new Error(`Kafka has records in its format ${bytes[at + 16]}`)
+    const first = Number(bytes.readBigInt64BE(at))
+    const attributes = bytes.readInt16BE(at + 21)
+    next = first + bytes.readInt32BE(at + 23) + 1
+    if ((attributes & CONTROL) === 0) {
+      const timestamp = Number(bytes.readBigInt64BE(at + 27))
+      const body = bytes.subarray(at + HEAD, behind)
+      const inflate = compressionsAlgorithmsByBitmask[attributes & COMPRESSION]
+      const plain = (attributes & COMPRESSION) === 0 ? body : inflate?.decompressSync(body)
+      if (plain === undefined) throw new Error('Kafka has records that are compressed in an unknown way')
+      readBatch(plain, bytes.readInt32BE(at + 57), { first, timestamp, from }, records)
+    }
+    at = behind
+  }
+  return { records, next }
+}
+
+function readBatch(
+  plain: Buffer,
+  count: number,
+  { first, timestamp, from }: { readonly first: number; readonly timestamp: number; readonly from: number },
+  records: Fetched[]
+): void {
+  const whole = new Cursor(plain)
+  for (let left = count; left > 0 && whole.at < plain.length; ) {
+    const start = whole.at
+    let together = 0
+    while (together < left && whole.at < plain.length && whole.at - start < KEPT_TOGETHER) {
+      whole.pass()
+      together++
+    }
+    left -= together
+    const kept = new Cursor(Buffer.from(plain.subarray(start, whole.at)))
+    for (; together > 0; together--) {
+      const length = kept.varint()
+      const end = kept.at + length
+      if (length < 0 || end > kept.bytes.length) throw new Error('Kafka has a record that is malformed')
+      // Its attributes, which say nothing.
+      kept.at++
+      const time = timestamp + kept.varint()
+      const offset = first + kept.varint()
+      if (offset >= from) records.push(new Fetched(offset, time, kept, end))
+      kept.at = end
+    }
+  }
+}

@@ -1,0 +1,239 @@
+/** One record: what stands in it behind its number, and what is read of one that has come. */
+import type { Words } from '@elysia-microservices/transport/engine'
+import type { Headers } from '@elysia-microservices/transport/kit'
+import { type HeaderName, isReserved, OWN_NAMES } from './headers.ts'
+
+/** Bytes that a varint takes, for a number that is not negative. */
+export function varintSize(value: number): number {
+  let size = 1
+  for (let rest = value * 2; rest > 127; rest = Math.floor(rest / 128)) size++
+  return size
+}
+
+/** Writes a varint, as Kafka has them, zigzag. @returns where it ends */
+export function putVarint(bytes: Uint8Array, value: number, at: number): number {
+  let rest = value < 0 ? -2 * value - 1 : 2 * value
+  let end = at
+  for (; rest > 127; rest = Math.floor(rest / 128)) bytes[end++] = (rest & 127) | 128
+  bytes[end++] = rest
+  return end
+}
+
+/** Bytes of records, from the first to the last. */
+export class Cursor {
+  readonly bytes: Buffer
+  at: number
+
+  constructor(bytes: Buffer, at = 0) {
+    this.bytes = bytes
+    this.at = at
+  }
+
+  /** Reads a varint; ends also where the bytes do. */
+  varint(): number {
+    const first = this.bytes[this.at++] ?? 0
+    if (first < 128) return first & 1 ? -((first + 1) >> 1) : first >> 1
+    let value = first & 127
+    for (let factor = 128; ; factor *= 128) {
+      const byte = this.bytes[this.at++] ?? 0
+      value += (byte & 127) * factor
+      if (byte < 128) break
+    }
+    return value % 2 === 1 ? -(value + 1) / 2 : value / 2
+  }
+
+  /** Passes bytes over that have their length in front. @returns how many; -1: there are none, and it says so */
+  pass(): number {
+    const length = this.varint()
+    if (length > 0) this.at += length
+    return length
+  }
+}
+
+// ── out ────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Records are written here one behind the other, and stay here until they are sent. */
+const USUAL = 64 * 1024
+let slab = Buffer.allocUnsafe(USUAL)
+/** Where the record begins that is being written, and where it ends so far. */
+let start = 0
+let end = 0
+
+function makeRoom(count: number): void {
+  if (end + count <= slab.length) return
+  const larger = Buffer.allocUnsafe(Math.max(USUAL, 2 * (end - start) + count))
+  slab.copy(larger, 0, start, end)
+  slab = larger
+  end -= start
+  start = 0
+}
+
+function put(words: Words | undefined): void {
+  if (words === undefined) {
+    makeRoom(1)
+    slab[end++] = 1
+    return
+  }
+  if (typeof words !== 'string') {
+    makeRoom(5 + words.length)
+    end = putVarint(slab, words.length, end)
+    slab.set(words, end)
+    end += words.length
+    return
+  }
+  makeRoom(5 + 3 * words.length)
+  // Its length takes one byte, mostly.
+  const size = words.length < 64 ? slab.write(words, end + 1) : 64
+  if (size < 64) {
+    slab[end] = 2 * size
+    end += 1 + size
+    return
+  }
+  end = putVarint(slab, Buffer.byteLength(words), end)
+  end += slab.write(words, end)
+}
+
+/**
+ * A record without its number: key, value, headers.
+ * @param own the transport's headers @param given those of the caller, with all values of a name in one
+ */
+export function writeRecord(
+  key: Words | undefined,
+  value: Words | undefined,
+  own: Readonly<Record<string, string | undefined>> = {},
+  given?: Readonly<Record<string, string | readonly string[]>>
+): Buffer {
+  start = end
+  put(key)
+  put(value)
+  let count = 0
+  for (const name in own) if (own[name] !== undefined) count++
+  for (const _ in given) count++
+  makeRoom(5)
+  end = putVarint(slab, count, end)
+  for (const name in own) {
+    const text = own[name]
+    if (text === undefined) continue
+    put(OWN_NAMES.get(name) ?? name)
+    put(text)
+  }
+  for (const name in given) {
+    put(name)
+    put([given[name] as string].flat().join(', '))
+  }
+  return slab.subarray(start, end)
+}
+
+// ── in ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A record that has come. It is read when somebody asks. */
+export class Fetched {
+  readonly offset: number
+  /** Milliseconds since 1970, as its producer says. */
+  readonly timestamp: number
+  readonly #bytes: Buffer
+  readonly #key: number
+  readonly #value: number
+  readonly #headers: number
+  readonly #end: number
+
+  /** @param cursor is where its key begins @param end of its bytes */
+  constructor(offset: number, timestamp: number, cursor: Cursor, end: number) {
+    this.offset = offset
+    this.timestamp = timestamp
+    this.#bytes = cursor.bytes
+    this.#end = end
+    this.#key = cursor.at
+    cursor.pass()
+    this.#value = cursor.at
+    cursor.pass()
+    this.#headers = cursor.at
+  }
+
+  /** `undefined`: it has none. */
+  get key(): Buffer | undefined {
+    return this.#part(this.#key)
+  }
+
+  get value(): Buffer | undefined {
+    return this.#part(this.#value)
+  }
+
+  /** The key as text. */
+  get keyText(): string | undefined {
+    return this.#text(this.#key)
+  }
+
+  /** The value as text. */
+  get text(): string | undefined {
+    return this.#text(this.#value)
+  }
+
+  #text(at: number): string | undefined {
+    const cursor = new Cursor(this.#bytes, at)
+    const length = cursor.varint()
+    return length < 0 ? undefined : this.#bytes.toString('utf8', cursor.at, cursor.at + length)
+  }
+
+  #part(at: number): Buffer | undefined {
+    const cursor = new Cursor(this.#bytes, at)
+    const length = cursor.varint()
+    return length < 0 ? undefined : this.#bytes.subarray(cursor.at, cursor.at + length)
+  }
+
+  /** One of our headers, or of Nest's; `undefined`: it has none of this name. Of several the last counts. */
+  header(name: HeaderName): string | undefined {
+    const wanted = OWN_NAMES.get(name) as Buffer
+    let found: string | undefined
+    this.#each((cursor, from, to) => {
+      if (to - from !== wanted.length || !isSame(this.#bytes, from, wanted)) return void cursor.pass()
+      found = textAt(cursor)
+    })
+    return found
+  }
+
+  /** The headers that are the caller's; `undefined`: there are none. */
+  get callers(): Headers | undefined {
+    let read: Record<string, string> | undefined
+    this.#each((cursor, from, to) => {
+      if (isReserved(this.#bytes, from)) return void cursor.pass()
+      read ??= {}
+      setOwn(read, this.#bytes.toString('utf8', from, to), textAt(cursor))
+    })
+    return read
+  }
+
+  /** All headers. */
+  get headers(): Readonly<Record<string, string>> {
+    const read: Record<string, string> = {}
+    this.#each((cursor, from, to) => setOwn(read, this.#bytes.toString('utf8', from, to), textAt(cursor)))
+    return read
+  }
+
+  /** @param visit gets where a name is, and reads the value behind it */
+  #each(visit: (cursor: Cursor, from: number, to: number) => void): void {
+    const cursor = new Cursor(this.#bytes, this.#headers)
+    for (let left = cursor.varint(); left > 0 && cursor.at < this.#end; left--) {
+      const length = cursor.pass()
+      visit(cursor, cursor.at - length, cursor.at)
+    }
+  }
+}
+
+function textAt(cursor: Cursor): string {
+  const length = cursor.pass()
+  return length <= 0 ? '' : cursor.bytes.toString('utf8', cursor.at - length, cursor.at)
+}
+
+/** A stranger may call a header `__proto__`. */
+function setOwn(headers: Record<string, string>, name: string, value: string): void {
+  if (name === '__proto__')
+    Object.defineProperty(headers, name, { value, enumerable: true, configurable: true, writable: true })
+  else headers[name] = value
+}
+
+function isSame(bytes: Buffer, from: number, wanted: Buffer): boolean {
+  for (let index = wanted.length - 1; index >= 0; index--)
+    if (bytes[from + index] !== wanted[index]) return false
+  return true
+}
