@@ -14,7 +14,7 @@ export interface DeliveredEvent extends Pick<HeldEvent, 'id' | 'key' | 'attempt'
   readonly position: string | undefined
 }
 
-/** @param now milliseconds since 1970 */
+/** What a handler is told of an event's delivery. @param now milliseconds since 1970 */
 export function deliveryOf(
   { id, key, attempt, publishedAt, position }: DeliveredEvent,
   group: string,

@@ -2,6 +2,7 @@
 import { ConnectionError } from '../errors/index.ts'
 
 /**
+ * The error of an engine that cannot be reached.
  * @param title the name of the engine
  * @param where its servers are expected; without credentials
  * @param cause as the driver has it
