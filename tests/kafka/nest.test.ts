@@ -19,7 +19,7 @@ import {
 } from '@nestjs/microservices'
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { Kafka, logLevel } from 'kafkajs'
+import { type Admin, Kafka, logLevel } from 'kafkajs'
 import { firstValueFrom, from, lastValueFrom, toArray } from 'rxjs'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { isMissing } from '../support/missing.ts'
@@ -148,7 +148,11 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
     let server: KafkaServerProcess
     let nest: ClientKafka
     let own: UntypedClient
+    let admin: Admin
+    const topics = [...PATTERNS, ...PATTERNS.map((one) => `${one}.reply`), EVENT]
     const lines: Line[] = []
+    /** Records that the tap has read so far. */
+    let read = 0
     const cleanUps: (() => Promise<unknown>)[] = []
     const options = { timeout: PATIENCE }
 
@@ -157,14 +161,13 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
       server = await KafkaServerProcess.start()
       cleanUps.push(() => server.stop())
       const other = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING })
-      const admin = other.admin()
+      admin = other.admin()
+      cleanUps.push(() => admin.disconnect())
       // Nest's ends fail at their first start if they are missing.
-      const topics = [...PATTERNS, ...PATTERNS.map((one) => `${one}.reply`), EVENT]
       await admin.createTopics({
         topics: topics.map((topic) => ({ topic, numPartitions: 2 })),
         waitForLeaders: true
       })
-      await admin.disconnect()
       const tap = other.consumer({ groupId: 'tap' })
       cleanUps.push(() => tap.disconnect())
       await tap.subscribe({ topics, fromBeginning: true })
@@ -180,6 +183,7 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
             value: value?.toString(),
             headers: Object.fromEntries(said)
           })
+          read++
         }
       })
       nest = new ClientKafka({
@@ -196,12 +200,17 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
       for (const cleanUp of cleanUps.reverse()) await cleanUp()
     })
 
-    /** What was written to topics of Nest's since the last time. */
-    async function written(count: number): Promise<readonly Line[]> {
-      await until(`${count} records`, () => lines.length >= count)
-      // The tap may read the topic of the answers first.
+    /** All records in topics of Nest's since the last time: requests and events, then answers. */
+    async function written(): Promise<readonly Line[]> {
+      await until('The tap has read all records', async () => read === (await countRecords()))
       const isAnswer = ({ topic }: Line) => Number(topic.endsWith('.reply'))
       return lines.splice(0).sort((one, other) => isAnswer(one) - isAnswer(other))
+    }
+
+    /** By the positions of the partitions: the tap reads them in any order. */
+    async function countRecords(): Promise<number> {
+      const positions = await Promise.all(topics.map((topic) => admin.fetchTopicOffsets(topic)))
+      return positions.flat().reduce((sum, { high }) => sum + Number(high), 0)
     }
 
     for (const [name, start] of SERVICES)
@@ -211,7 +220,7 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
           stop = await start(server.broker)
           // Nest's listen() does not wait until its group has shared the partitions.
           assert.deepEqual(await firstValueFrom(nest.send('nest.echo', { ready: 1 })), { ready: 1 })
-          await written(2)
+          await written()
         })
         after(() => stop())
 
@@ -224,19 +233,19 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
           }
           // Numbers are texts there, and nothing is null.
           assert.deepEqual(await asked('echo', 5), ['5'])
-          const [request, answer] = await written(2)
+          const [request, answer] = await written()
           assert.equal(request?.value, '5')
           const said = { kafka_correlationId: 'ID', 'kafka_nest-is-disposed': '\0' }
           assert.deepEqual(answer, { topic: 'nest.echo.reply', key: undefined, value: '5', headers: said })
           assert.deepEqual(await asked('echo', { a: [1, null] }), [{ a: [1, null] }])
-          assert.equal((await written(2))[1]?.value, '{"a":[1,null]}')
+          assert.equal((await written())[1]?.value, '{"a":[1,null]}')
           assert.deepEqual(await asked('values'), ['1', '2', '3'])
-          await written(4)
+          await written()
           assert.deepEqual(await asked('fails'), [
             'error',
             { status: 'error', message: 'Internal server error' }
           ])
-          const [, failure] = await written(2)
+          const [, failure] = await written()
           assert.deepEqual(failure, {
             topic: 'nest.fails.reply',
             key: undefined,
@@ -244,9 +253,9 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
             headers: { ...said, 'kafka_nest-err': '{"status":"error","message":"Internal server error"}' }
           })
           assert.deepEqual(await asked('refuses'), ['error', { code: 'NO', message: 'no' }])
-          await written(2)
+          await written()
           assert.deepEqual(await asked('message'), [{ a: 1 }])
-          const [, whole] = await written(2)
+          const [, whole] = await written()
           assert.deepEqual(whole, {
             topic: 'nest.message.reply',
             key: 'k',
@@ -268,12 +277,12 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
             const expected = Array.from({ length: 100 }, (_, n) => ({ n }))
             assert.deepEqual(await hundred((data) => firstValueFrom(nest.send('nest.echo', data))), expected)
             assert.deepEqual(await hundred((data) => own.request('nest.echo', data)), expected)
-            await written(2 + 1 + 200 + 100)
+            await written()
           }
         )
 
         it('is asked by our client with what Nest writes, and a few words more', options, async () => {
-          lines.length = 0
+          await written()
           assert.deepEqual(await own.request('nest.echo', { a: 1 }), { a: 1 })
           assert.deepEqual(await own.request('nest.echo', 'text'), 'text')
           // Services of Nest's tell no number from a text.
@@ -281,12 +290,8 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
             await own.request('nest.echo', 5),
             name === 'ours' || name.endsWith('transport') ? 5 : '5'
           )
-          const asked = (await written(3)).filter(({ topic }) => topic === 'nest.echo')
-          assert.deepEqual(
-            // Each client writes to any of its partitions, which are read in any order.
-            asked.map(({ value }) => value).sort(),
-            ['5', 'text', '{"a":1}']
-          )
+          const asked = (await written()).filter(({ topic }) => topic === 'nest.echo')
+          assert.deepEqual(asked.map(({ value }) => value).sort(), ['5', 'text', '{"a":1}'])
           for (const { headers, key } of asked) {
             const { kafka_replyPartition: partition, ...rest } = headers
             assert.match(partition ?? '', /^\d+$/)
@@ -304,7 +309,7 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
 
         it('gets events of both', options, async () => {
           seen.length = 0
-          lines.length = 0
+          await written()
           await lastValueFrom(nest.emit(EVENT, { e: 1 }))
           await own.emit(EVENT, { e: 2 })
           await until('Both have come', () => seen.length === 2)
@@ -312,7 +317,7 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
             [...seen].sort((one, other) => JSON.stringify(one).localeCompare(JSON.stringify(other))),
             [{ e: 1 }, { e: 2 }]
           )
-          const both = (await written(2)).filter(({ topic }) => topic === EVENT)
+          const both = (await written()).filter(({ topic }) => topic === EVENT)
           assert.deepEqual(both.map(({ value }) => value).sort(), ['{"e":1}', '{"e":2}'])
         })
       })
