@@ -3,7 +3,7 @@
  * when a promise was broken, with 2 when it was called wrongly.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { isAbsolute, relative, resolve } from 'node:path'
 import { killServers } from '../support/server-process.ts'
 import { type RunOptions, readOptions, USAGE, UsageError } from './report/options.ts'
 import { describeMachine, describeRuntime, page, type Result, type TortureRun } from './report/page.ts'
@@ -81,7 +81,7 @@ function describe(
   const whole = given.includes('--keep') ? kept.filter((argument) => !argument.startsWith('--only=')) : kept
   const names = scenarios.map(({ name }) => name)
   return {
-    command: ['npm run torture', ...(whole.length === 0 ? [] : ['--', ...whole])].join(' '),
+    command: ['npm run torture', ...(whole.length === 0 ? [] : ['--', ...whole.map(fromHere)])].join(' '),
     machine: [...new Set([...(earlier?.split(' and ') ?? []), describeMachine()])].join(' and '),
     versions: describeRuntime(),
     results: results.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name))
@@ -102,6 +102,12 @@ function save(run: TortureRun, { json, markdown }: RunOptions): void {
 /** A file from where the person has called the command, which npm tells. */
 function fromCaller(file: string): string {
   return resolve(process.env['INIT_CWD'] ?? '.', file)
+}
+
+/** An argument without what of a path is true on one machine only. */
+function fromHere(argument: string): string {
+  const [name = '', file] = argument.split('=')
+  return file !== undefined && isAbsolute(file) ? `${name}=${relative(fromCaller('.'), file)}` : argument
 }
 
 /** A scenario that did not come to its end proves nothing. */
