@@ -13,7 +13,7 @@ export interface Certificates {
   readonly key?: string | undefined
 }
 
-/** Options of the connection. */
+/** Options of the command line that say how to connect. */
 export interface AddressOptions extends Certificates {
   readonly protocol: string
 }

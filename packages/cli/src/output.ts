@@ -4,7 +4,7 @@
 export interface Output {
   /** The result. */
   out(text: string): void
-  /** Writes an error. */
+  /** Writes an error or a warning. */
   error(text: string): void
   /** Whether somebody looks: then `top` draws over what it has drawn. */
   readonly isTerminal: boolean

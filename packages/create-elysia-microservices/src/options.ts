@@ -2,11 +2,11 @@
 import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** Runtime of the project. */
+/** The runtimes that a project can be made for. */
 export const RUNTIMES = ['bun', 'node', 'deno'] as const
 export type Runtime = (typeof RUNTIMES)[number]
 
-/** Transport of its messages. */
+/** The transports that can carry its messages. */
 export const TRANSPORTS = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 

@@ -1,4 +1,4 @@
-/** Entry for users of NATS. */
+/** The exports for users of NATS. */
 
 export { type NatsTransport, nats } from './nats.ts'
 export type { NatsDurableOptions } from './options/durable-options.ts'

@@ -1,4 +1,4 @@
-/** The carrier of the dialogue over Redis. */
+/** The engine of the dialogue over Redis. */
 import type { Engine } from '@elysia-microservices/transport/engine'
 import { RedisConnection } from './connection/redis-connection.ts'
 import { StoredPatterns } from './durable/stored-patterns.ts'

@@ -30,7 +30,7 @@ export interface DevelopmentSpan {
   end(error?: unknown): void
 }
 
-/** Hook that the development command puts into the process. */
+/** The tracer that the development command puts into the process. */
 export interface DevelopmentTracer {
   /** Begins a span; `undefined`: it leaves this message to the user's own tracing. */
   begin(message: TracedMessage): DevelopmentSpan | undefined

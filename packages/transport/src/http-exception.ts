@@ -4,7 +4,7 @@
  */
 import { HTTP_CODES, isErrorStatus } from './http-codes.ts'
 
-/** Parts of an exception that callers get. */
+/** The answer that callers get in place of an exception. */
 export interface HttpAnswer {
   readonly status: 'error'
   /** The name of the status, such as `BAD_REQUEST`, or `HTTP_418` where it has none. */

@@ -18,7 +18,7 @@ import {
 import { exposedRoutes } from './server/exposed.ts'
 import { checkOrigins } from './server/origins.ts'
 
-/** Facts about a client when it connects. */
+/** The request by which a client connects, and the address that it comes from. */
 export interface Upgrade {
   /** The address that it asked for. */
   readonly url: string

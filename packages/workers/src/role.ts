@@ -3,7 +3,7 @@
 /** The part of a process; `'alone'` without `workers`. */
 export type Role = 'alone' | 'supervisor' | 'worker'
 
-/** Start message of a supervisor to a worker. */
+/** What a supervisor tells a worker when it starts it, by an environment variable. */
 export interface WorkerPlace {
   /** The number of the worker, from 1. Its replacement has the same number. */
   readonly worker: number

@@ -1,9 +1,9 @@
 /** `microservices.config.ts`: which services there are, and what they need. Checked before anything is started. */
 import { checkNames, milliseconds, nearest, OptionError } from '@elysia-microservices/transport/kit'
 
-/** Runtime of an entry file. */
+/** The runtimes that can run an entry file. */
 export const RUNTIMES = ['bun', 'node', 'deno'] as const
-/** Runtime of an entry file. */
+/** The runtime that runs an entry file. */
 export type Runtime = (typeof RUNTIMES)[number]
 
 /** Engines that are started where none answers. */

@@ -9,7 +9,7 @@ import type { Start } from './process-group.ts'
 import { SourceWatch } from './sources.ts'
 import { Supervisor } from './supervisor.ts'
 
-/** Dependencies of a service that `dev` runs. */
+/** The parts from which a service that `dev` runs is made. */
 export interface ServiceInit {
   readonly plan: ServicePlan
   readonly lines: Lines

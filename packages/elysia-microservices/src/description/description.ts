@@ -24,9 +24,9 @@ export interface ServiceDescription {
   /** What carries its messages, with their figures. */
   readonly transports: readonly TransportStats[]
   readonly handlers: readonly HandlerDescription[]
-  /** Figures of its messages: only on request, and with `telemetry()`. */
+  /** Figures of its messages: only on request, and only if the service uses `telemetry()`. */
   readonly figures?: readonly HandlerFigures[]
-  /** Figures of its callers: only on request, of a service with `describe`. */
+  /** Who calls what: only on request, and only if the option `describe` of the service lets somebody ask. */
   readonly callers?: readonly CallerFigures[]
   /** Figures of what else the process runs, such as relays of outboxes: only for callers who ask for figures. */
   readonly parts?: readonly PartFigures[]

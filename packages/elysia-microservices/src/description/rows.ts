@@ -16,14 +16,17 @@ export interface Row {
   readonly inFlight: number
   /** Messages a second that ended otherwise than well. */
   readonly errors: number
-  /** Unexpected failures a second: errors not thrown on purpose, and timeouts. */
+  /** Those of `errors` that nobody meant, a second: errors that were not thrown on purpose, and timeouts. */
   readonly failures: number
 }
 
 /** The codes of what nobody meant. */
 const FAILURES = ['INTERNAL', 'TIMEOUT'] as const
 
-/** Activity of each pattern between two samples, the busiest first. Figures that have shrunk restart at 0: so did their process. */
+/**
+ * Activity of each pattern between two samples, the busiest first. Figures that have shrunk are counted from 0: their
+ * process has started anew.
+ */
 export function rowsBetween(
   before: readonly HandlerFigures[],
   now: readonly HandlerFigures[],

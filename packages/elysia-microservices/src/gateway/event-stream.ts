@@ -146,7 +146,7 @@ class Events implements EventStream {
   }
 }
 
-/** One event. JSON contains no line breaks, so one line of data is enough. */
+/** One event. `JSON.stringify` writes no line breaks, so one line of data is enough. */
 function eventOf(name: string | undefined, value: unknown): string {
   const data = `data: ${JSON.stringify(value) ?? 'null'}\n\n`
   return name === undefined ? data : `event: ${name}\n${data}`

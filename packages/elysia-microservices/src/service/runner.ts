@@ -31,7 +31,7 @@ import { StopLines } from './stop-lines.ts'
 /** What a service runs with. */
 export interface RunnerSettings {
   readonly name?: string | undefined
-  /** Transport of its messages. */
+  /** The transports that carry its messages. */
   readonly servers: readonly ServerTransport[]
   /** Milliseconds that work in flight may take when it stops. */
   readonly drain: number

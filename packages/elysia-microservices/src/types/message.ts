@@ -9,7 +9,7 @@ export interface Message<Data = unknown, HeaderValues = Headers> {
   readonly pattern: string
   /** Headers the caller sent; empty if none. With a schema: checked and decoded. */
   readonly headers: HeaderValues
-  /** Metadata beside the data, unchecked; `undefined` if there is none. */
+  /** The metadata that was sent beside the data, as it came; `undefined` if there is none. */
   readonly metadata: unknown
   /** Aborts when nobody waits for the result any more: work should stop then. Never for events. */
   readonly signal: AbortSignal

@@ -46,7 +46,7 @@ export type MessageHandler<Data = unknown, Result = unknown> = (message: Message
 /** A function that takes an event. Its result is awaited or subscribed to, and then dropped. */
 export type EventHandler<Data = unknown> = (message: Message<Data>) => unknown
 
-/** Results by which a handler answers with many values. */
+/** What a handler may return to answer with many values. */
 export type AnyStream<Value = unknown> = Observable<Value> | AsyncIterable<Value> | Generator<Value>
 
 /** The values a caller receives from a handler that returns `Result`. */

@@ -39,7 +39,7 @@ import { bytesOf } from './bytes.ts'
  */
 const EARLY_WRITES: object = { pendingLimit: 16 * 1024 }
 
-/** Callback of the driver. */
+/** The callback that NATS's driver calls with each message, or with an error. */
 export type Receive = (error: Error | null, message: Msg) => void
 
 /** A connection that has been made. */

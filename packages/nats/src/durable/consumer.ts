@@ -32,7 +32,7 @@ import { Pull } from './pull.ts'
 import { readPlace } from './stored.ts'
 import { GroupWatch } from './watch.ts'
 
-/** Milliseconds between two requests for the group's state, and between two checks that stream and consumer exist. */
+/** Milliseconds between looks at what the server says of the group: lag, pause, whether its consumer is there. */
 const LOOK = 5_000
 /** Bytes of events here, beyond which no more are asked for. */
 const MOST_HELD = 32 * 1024 * 1024

@@ -42,7 +42,7 @@ export interface Standpoint {
   readonly pausedUntil?: string | undefined
 }
 
-/** Consumers of a group at the server. */
+/** A group at the server: its consumers, of new and of redriven events, and where it stands. */
 export interface Group {
   readonly main: Subscription
   readonly again: Subscription

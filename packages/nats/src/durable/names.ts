@@ -1,4 +1,4 @@
-/** Names in JetStream. */
+/** The names that we give in JetStream: of streams, subjects, consumers and headers. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
 /** Dead letters of all groups: `_ELYSIA.DEAD.<group>.<consumer>`. */

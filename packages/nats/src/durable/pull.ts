@@ -38,7 +38,7 @@ interface Standing {
   readonly number: number
   left: number
   heardAt: number
-  /** Pin that its request named. */
+  /** The pin that the request named; `undefined` if it named none. */
   readonly pin: string | undefined
 }
 

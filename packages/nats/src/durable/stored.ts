@@ -65,7 +65,7 @@ function digits(text: string, start: number, end: number): number {
   return number
 }
 
-/** Milliseconds of a time in nanoseconds, negative if the server's clock is before 1970. */
+/** Milliseconds of a time in nanoseconds. The time is negative if the server's clock stands before 1970. */
 function millisecondsAt(text: string, start: number, end: number): number {
   const milliseconds = digits(text, start, end - 6)
   return Number.isNaN(milliseconds) ? Math.trunc(Number(text.slice(start, end)) / 1e6) : milliseconds

@@ -14,7 +14,7 @@ interface Connection {
   isInbox(subject: string): boolean
 }
 
-/** A service's description of itself. */
+/** How a service names itself and this process of it. */
 export interface ServiceIdentity {
   readonly name: string
   readonly version: string

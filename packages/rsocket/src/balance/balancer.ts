@@ -21,7 +21,7 @@ export interface Candidate {
   readonly weight: number
 }
 
-/** Dependencies of a balancer. */
+/** The parts from which a balancer is made. */
 export interface BalancerInit<Endpoint> {
   /** `undefined`: endpoints are never ejected. */
   readonly health: HealthOptions | undefined

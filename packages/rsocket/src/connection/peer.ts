@@ -8,7 +8,7 @@ export interface PeerSide {
   readonly output: Output | undefined
   /** Makes calls to the peer; `undefined` if the protocol cannot, or before the connection is set up. */
   readonly caller?: Caller | undefined
-  /** The user; `undefined` if the server does not authenticate, or before the connection is set up. */
+  /** The user; `undefined` if authentication names none, or before the connection is set up. */
   readonly user?: string | undefined
   /** Its name; `undefined` if it sends none, or before the connection is set up. */
   readonly name?: string | undefined

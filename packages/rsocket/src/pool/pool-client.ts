@@ -9,12 +9,12 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { type NewProtocol, Pool, type PoolOptions } from './pool.ts'
 
-/** Parts of a client over a pool. */
+/** The parts from which a client over a pool is made. */
 export interface PoolClientInit extends PoolOptions {
   /** The name of the transport. */
   readonly name: string
   readonly newProtocol: NewProtocol
-  /** Most bytes of a stream that may wait for its reader. Default: the transport's own. */
+  /** Most bytes of a stream that may wait for its reader. Default: that of `PendingCaller`. */
   readonly streamBuffer?: number | undefined
 }
 

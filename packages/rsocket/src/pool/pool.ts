@@ -28,7 +28,7 @@ import { Endpoint, type EndpointOwner, type Link, type NewLink } from './endpoin
 import { EndpointSet } from './endpoint-set.ts'
 import { EndpointSource, type Resolver } from './endpoint-source.ts'
 
-/** Dependencies of a connection's protocol, given by its pool. */
+/** What a pool gives to the protocol of a connection: names of the server, and callbacks. */
 export interface ProtocolParts {
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string

@@ -29,7 +29,7 @@ export type Authenticate = (request: AuthenticationRequest) => boolean | Promise
 /** The same of a transport that knows users. */
 export type Judge = (request: AuthenticationRequest) => Verdict | Promise<Verdict>
 
-/** Result of a hook. Only `true` and `Accepted` let in, so a hook that forgets to return accepts nobody. */
+/** The verdict of a hook, by what it returned. Only `true` and `Accepted` let in: one that returns nothing does not. */
 export function verdictOf(said: unknown): Verdict {
   return said instanceof Accepted ? said : said === true
 }

@@ -13,7 +13,7 @@ export function writeCaller(out: ByteWriter, own: string | undefined): void {
   endEntry(out, entry)
 }
 
-/** Name of a client; `undefined` if it sends none. */
+/** The name of a client; `undefined` if its SETUP has none that can be read. */
 export function callerOf({ metadata, metadataMimeType }: Setup): string | undefined {
   if (metadata === undefined || metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined
   try {

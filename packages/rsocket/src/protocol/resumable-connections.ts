@@ -23,7 +23,7 @@ export type Later = (task: () => void, delay: number) => () => void
 /** The part of the places and bytes that one address may take. */
 const SHARE_OF_AN_ADDRESS = 1 / 4
 
-/** Number and size of waiting connections. */
+/** The number of connections that wait, and the bytes that are kept for them. */
 interface Load {
   connections: number
   bytes: number
@@ -62,7 +62,7 @@ export class ResumableConnections {
     this.#givenUp = givenUp
   }
 
-  /** Figures of connections that wait now. */
+  /** The connections that wait at the moment, and the bytes that are kept for them. */
   get waiting(): Readonly<Load> {
     return this.#total
   }

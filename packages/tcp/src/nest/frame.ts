@@ -36,7 +36,7 @@ export class NestFrameDecoder {
   #text = ''
   /** Index of the next unread character of `#text`. */
   #at = 0
-  /** Chunks after `#text`, in order; none is empty. */
+  /** Pieces of text that follow `#text`, in order; none is empty. A piece may be several chunks. */
   #later: string[] = []
   #laterLength = 0
   /** Index from which to search for the end of an incomplete header; there is no `#` before it. */

@@ -1,4 +1,4 @@
-/** Error text for a name that is no option of TCP. */
+/** Refuses names that are no options of TCP, with a hint at the name that may have been meant. */
 import { nearest, OptionError } from '@elysia-microservices/transport/kit'
 import { TEST_DEFAULTS } from './shared-options.ts'
 

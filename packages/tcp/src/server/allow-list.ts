@@ -1,4 +1,4 @@
-/** Addresses that may connect, and networks in CIDR notation. */
+/** Who may connect: addresses, and networks in CIDR notation. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { IPV4_PREFIX, parseAddress } from './ip-address.ts'
 

@@ -147,7 +147,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
   }
 }
 
-/** A source may fail with any value, even one that throws when it is read. */
+/** The error of a source, made of whatever it failed with: any value, even one that throws when it is read. */
 function asError(error: unknown): Error {
   try {
     return error instanceof Error ? error : new Error(String(error))

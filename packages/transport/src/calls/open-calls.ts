@@ -39,7 +39,7 @@ export interface OpenCallsInit {
   readonly table?: StreamTable<PendingCall>
   /** The server that calls are sent to at the moment, for errors. Default: not known. */
   endpoint?(): string | undefined
-  /** Decides which failed calls are retried. Default: none. */
+  /** Decides which failed calls are retried. Default: no call is. */
   readonly retries?: RetryPolicy | undefined
   /** Is told about retries. Default: nobody. */
   readonly notices?: Pick<Notices, 'tell'> | undefined
@@ -50,7 +50,7 @@ export interface OpenCallsInit {
    * `waitForConnection`.
    */
   unreached?(call: PendingCall): Error
-  /** Text for errors: the thing that calls wait for. Default: 'a connection'. */
+  /** What calls wait for, as the error names it when too many wait. Default: 'a connection'. */
   readonly waitsFor?: string
   /** There is a connection, so that `waitForConnection` of a call does not limit its wait. Default: false. */
   readonly isConnected?: boolean

@@ -19,7 +19,7 @@ export const DEFAULT_RETRY: CheckedRetry = {
   budget: { ratio: 0.2, perSecond: 10 }
 }
 
-/** Facts about a failed call that decide about a retry. */
+/** The fields of a failed call that decide whether it is retried. */
 export type FailedCall = Pick<PendingCall, 'retries' | 'deadline' | 'isAnswered' | 'input' | 'options'>
 
 /** Decides about failed calls. */

@@ -1,4 +1,4 @@
-/** A holder of calls that a timer wakes. */
+/** The object that a timer wakes. */
 export interface TimerOwner {
   /** The time that was asked for has come; all later ones must be asked for again. */
   wake(now: number): void

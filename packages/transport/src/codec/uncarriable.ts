@@ -18,7 +18,7 @@ export interface Rules {
 export interface Found {
   /** Its path, such as `data.items[2]`. */
   readonly path: string
-  /** The error, in words. */
+  /** Why it cannot be carried: the end of a sentence that begins with "it", such as `is not a finite number`. */
   readonly wrong: string
   readonly value: unknown
 }

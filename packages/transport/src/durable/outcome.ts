@@ -1,4 +1,4 @@
-/** Decides by the end of a handler what happens to its event. */
+/** Decides what happens to an event whose handler has failed, or has never ended. */
 import { Discard, RetryLater, ValidationError } from '../errors/index.ts'
 import { ErrorAnswer, EventHandlersError, isNoHandler } from '../failure.ts'
 import { type DurableSettings, pauseAfter } from './options.ts'

@@ -74,7 +74,7 @@ export interface DeadLetters {
   delete(position: string): Promise<boolean>
 }
 
-/** Methods of a client whose transport stores events. */
+/** What a client whose transport stores events can do besides calls. */
 export interface DurableCaller {
   /** See `client.publish`. */
   publish(pattern: Pattern, data: unknown, options?: PublishOptions): Promise<Published>

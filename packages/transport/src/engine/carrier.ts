@@ -1,4 +1,4 @@
-/** Interface of an engine for calls, streams and channels: `Carrier` and `Engine`. */
+/** What an engine implements, so that calls, streams and channels run over it: `Carrier` and `Engine`. */
 import type { Headers } from '../headers.ts'
 import type { Wildcards } from '../wildcards.ts'
 import type { Subject } from './server/subjects.ts'

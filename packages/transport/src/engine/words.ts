@@ -12,7 +12,7 @@ import { isSecret, SECRET_LENGTH } from './secret.ts'
 /** The version of these words, the first character of a reply token. Callers of other versions are served as Nest's. */
 export const VERSION = '1'
 
-/** Kind of call in a caller's reply address. */
+/** The kind of a call, as its caller's reply address names it. */
 export type CallerKind = 'request' | 'stream' | 'event'
 
 /** Content of the last segment of our reply addresses. */
@@ -30,7 +30,7 @@ export interface ReplyToken {
 export const STREAM_WINDOW = 1024 * 1024
 /** Bytes of all streams of a caller together: engines cut off a connection for which they hold too much (32 to 64 MiB). */
 export const ALL_WINDOWS = 16 * STREAM_WINDOW
-/** Least room of a stream, however many there are. */
+/** Fewest bytes that a stream may have on their way, however many streams there are. */
 export const LEAST_WINDOW = 16 * 1024
 /** The largest message between our own ends, in bytes. */
 export const MAX_MESSAGE = 32 * 1024 * 1024
@@ -107,7 +107,7 @@ export const CHANNEL = '^'
 /** The first character of what a service says that is no packet of Nest's. */
 export const SAID = '+'
 
-/** Letter after `+` in the words of a service. */
+/** The letters that follow `+` in what a service says. */
 export const Said = {
   /** The request has begun, or goes on: here is its control address. */
   accepted: 'a',

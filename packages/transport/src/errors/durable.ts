@@ -1,4 +1,4 @@
-/** Errors that handlers of durable events throw, and the error of an event that was not stored. */
+/** Errors that handlers of durable events throw, and errors of events that were not stored. */
 import { LocalError, OptionError } from './local.ts'
 
 /**

@@ -27,7 +27,7 @@ export interface MessageView<Message = IncomingMessage> {
   readonly kind: 'request' | 'event'
   /** The pattern as the caller wrote it; an object pattern as its JSON text. */
   getPattern(): string
-  /** Metadata of the caller beside the data, unchecked; `undefined` if there is none. */
+  /** The metadata that the caller sent beside the data, as it came; `undefined` if there is none. */
   getMetadata(): unknown
   /** The other end of the connection the message came on; `undefined` where there is none. Not a socket, as in Nest. */
   getSocketRef(): Peer | undefined

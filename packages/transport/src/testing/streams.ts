@@ -1,7 +1,7 @@
 /** Streams of every kind for tests, and a sink that writes down what it is told. */
 import { consume, FEED, type StreamSink, type StreamSource } from '../stream.ts'
 
-/** Log of a sink's calls. */
+/** A sink that writes down, in words, what it is told. */
 export class RecordingSink implements StreamSink {
   readonly seen: string[] = []
   /** Values that it takes before it has enough; it takes as many again after `more`. */

@@ -30,7 +30,7 @@ import {
 import { Link, type LinkOptions, type LinkOwner } from './link.ts'
 import type { NewWebSocket } from './web-socket.ts'
 
-/** Parts of a client. */
+/** The parts from which a client is made. */
 export interface ClientInit {
   readonly url: URL
   readonly dataMimeType: string
@@ -76,7 +76,7 @@ const toWireError: ToWireError = (error, logger, of) => {
   return { code: ErrorCode.APPLICATION_ERROR, data }
 }
 
-/** State that a client's connections to all servers share. */
+/** The options that a client's connections to all its servers share. */
 export function linkOptions<Init extends Omit<ClientInit, 'url'>>(
   init: Init,
   { logger, name, timeout, tellTimeout }: ClientContext

@@ -36,7 +36,7 @@ import { Exposed } from './exposed.ts'
 import { originRefusal } from './origins.ts'
 import { CloseCode, type RawListener, type RawSocket, rawListener, ServerSocket } from './server-socket.ts'
 
-/** Current figures of a door. Services of one app share it. */
+/** Current figures of a door, which the services of one app share. */
 export interface WebSocketStats extends TransportStats {
   readonly connections: Gauge
   /** Lost connections that wait to be resumed, and the bytes that are kept for them. */
@@ -86,7 +86,7 @@ export class WebSocketDoor {
   readonly #sessions = new Set<Session>()
   readonly #services = new Set<Exposed>()
   readonly #metadataReaders = new Map<string, MetadataReader>()
-  /** Callbacks that wait for a service. */
+  /** Upgrades that wait for a service: each callback ends the wait of one. */
   readonly #awaited: (() => void)[] = []
   /** That of the first service. */
   #logger: Logger = consoleLogger

@@ -1,11 +1,11 @@
-/** An engine that `dev` can start. */
+/** What `dev` knows of an engine: who needs it, and how it is found, fetched, started and probed. */
 import type { EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
 
 /** An engine. */
 export interface Engine {
   readonly name: EngineName
-  /** Its name. */
+  /** Its name as `dev` prints it, such as `RabbitMQ`. */
   readonly title: string
   /** The variable that tells services where it is. A user who sets it has an engine already. */
   readonly variable: string
@@ -43,7 +43,7 @@ export interface Fetching {
   readonly signal: AbortSignal
 }
 
-/** Arguments of an engine's start. */
+/** What `Engine.start` is given. */
 export interface EngineStart {
   readonly root: string
   /** What was found. */
@@ -53,5 +53,5 @@ export interface EngineStart {
   readonly folder: string
 }
 
-/** The process that listens on a port. */
+/** Who listens on a port: the engine, another program, or nobody. */
 export type Probed = 'engine' | 'stranger' | 'nobody'

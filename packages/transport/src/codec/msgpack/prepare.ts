@@ -13,7 +13,7 @@ export function isOpaque(value: object): boolean {
   return OPAQUE.has(Object.prototype.toString.call(value))
 }
 
-/** Error text for a lone surrogate. */
+/** Why a text with a lone surrogate cannot be packed: the end of a sentence about the text. */
 export const LONE_SURROGATE = 'has a lone surrogate, which has no UTF-8'
 
 /** Whether a text can be UTF-8. Engines know it of most texts without a look. */

@@ -40,7 +40,7 @@ export class DialogueClient<Connection extends Carrier>
   readonly #writer: CallWriter
   readonly #table = new StreamTable<PendingCall>()
   readonly #calls: OpenCalls
-  /** Messages of calls that wait for a connection. */
+  /** Calls that wait for a connection, with what is sent of each. */
   readonly #written = new Map<PendingCall, OutgoingCall>()
   #connected: Connected<Connection> | undefined
   #connecting: Promise<void> | undefined

@@ -27,7 +27,7 @@ const MAX_REMEMBERED = 1_024
 /** Batches whose secrets are remembered: the engine says at once that nobody listens. */
 const MAX_SECRETS = 1_024
 
-/** State of an address. */
+/** An address that requests go to: what is known of it, and its requests of this turn. */
 class Place {
   /** Where our services take requests together. */
   readonly together: string
@@ -44,7 +44,7 @@ class Place {
   /** Those of this turn. */
   calls: PendingCall[] = []
   text = ''
-  /** Message to send if the first request stays alone. */
+  /** Publishes the first request of this turn by itself; called if no other joins it. */
   alone: (() => void) | undefined
 
   constructor(together: string) {

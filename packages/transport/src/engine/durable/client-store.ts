@@ -1,4 +1,4 @@
-/** Methods of a client whose engine stores events. */
+/** What a client has besides calls where its engine stores events: publishing, dead letters, pauses of groups. */
 import { inheritedOptions } from '../../calls/within.ts'
 import {
   checkPublishOptions,
@@ -62,7 +62,7 @@ export abstract class PublishingStore<Connection extends Carrier, Event extends 
   /** Gives the connection; makes it if there is none. */
   protected readonly connect: () => Promise<Connection>
   readonly #writer: CallWriter
-  /** Prefix of generated ids. */
+  /** Prefix of the ids of events that were published without one. */
   readonly #ids = `${newSecret()}${newSecret()}-`
   #nextId = 0
 

@@ -61,7 +61,7 @@ export function figuresOf(
   }
 }
 
-/** Interface of an engine's store for servers. */
+/** What an engine that stores events gives to a server: a consumer for each durable handler. */
 export interface ServerStore<Connection> {
   /** @throws {OptionError} the pattern cannot be stored */
   consumer(init: ConsumerInit): Consumer<Connection>

@@ -27,7 +27,7 @@ export interface OutgoingEvent {
   readonly signal: AbortSignal | undefined
 }
 
-/** Interface of an engine that stores events. */
+/** One connection to an engine, as a publisher needs it to store events. */
 export interface Store<Event extends OutgoingEvent> {
   readonly isConnected: boolean
   /** The largest event in bytes. */
@@ -67,7 +67,7 @@ interface Entry<Event> {
   forget: (() => void) | undefined
 }
 
-/** Facts about its engine that a publisher needs. */
+/** Options of a publisher that depend on its engine. */
 export interface PublisherOptions {
   /** The name of the engine in errors, such as `'NATS'`. */
   readonly title: string

@@ -4,7 +4,7 @@ import type { Logger } from '../../logger.ts'
 
 const PAUSES = { minDelay: 250, maxDelay: 5_000 }
 
-/** Dependencies of a recovery. */
+/** The parts from which a recovery is made. */
 export interface RecoveryOptions {
   /** What is received, for logs and health, such as `The durable event 'orders.placed' of the group 'billing'`. */
   readonly what: string

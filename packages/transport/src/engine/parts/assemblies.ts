@@ -14,9 +14,9 @@ import { joined, type Part, readPart, receivedWord } from './part.ts'
 /** Bytes of messages in parts that a connection holds until they are whole, in all, and of requests of one caller. */
 const MAX_PARTS = 256 * 1024 * 1024
 const MAX_PARTS_OF_ONE = 2 * MAX_MESSAGE
-/** Overhead that each part counts, so that many nearly empty parts stay within the limit. */
+/** Bytes that each part counts beside its own: else many that are nearly empty would cost far more than is counted. */
 const COST_OF_PART = 256
-/** Overhead that each message counts. */
+/** Bytes that each message counts beside its parts and headers. */
 const COST_OF_MESSAGE = 1_024
 /**
  * While there is no room, requests that have come for at least so many milliseconds make room for others, if they came
@@ -43,7 +43,7 @@ interface Assembly {
   readonly isRequest: boolean
   readonly chunks: Uint8Array[]
   received: number
-  /** Its bytes and the overhead of holding them. */
+  /** Bytes that it counts against the limits: its parts, its headers, and what holding them costs. */
   cost: number
   readonly startedAt: number
   heardAt: number

@@ -56,7 +56,7 @@ export class Caller implements Controlled, Sender, Source {
   readonly room: Room
   #asked = 0
   #isNameAsked = false
-  /** Its name, once it has replied to the question. */
+  /** The name that it has given when it was asked; `undefined` before, or if it gave none. */
   name: string | undefined
   #heard: (() => void) | undefined
   readonly waiting: Waiting[] = []
@@ -180,7 +180,7 @@ export class Callers {
     return { current: this.#waitingSize, limit: MAX_WAITING }
   }
 
-  /** Bytes that all callers have not confirmed. */
+  /** Characters that were sent and that callers have not confirmed, of all callers together. */
   get onItsWay(): number {
     let size = 0
     for (const { room } of this.#byInbox.values()) size += room.onItsWay

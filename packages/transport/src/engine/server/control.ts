@@ -10,7 +10,7 @@ import { HEARTBEAT, LOST_AFTER, letterAt, numberIn, Said, Told } from '../words.
 export interface Controlled {
   /** Given when it is added. */
   number: number
-  /** Made when the control address is first sent; empty before. */
+  /** Made when its control address is first asked for; empty before. */
   secret: string
   /** When its caller was heard of last. */
   heardAt: number
@@ -18,7 +18,7 @@ export interface Controlled {
   readonly reply: string
   /** Where its caller gets its answer. */
   readonly replyTo: string
-  /** Called with a word of its caller. @param word the first letter */
+  /** Its caller has sent a message to the control address. @param word the first letter of the message */
   told(word: string, message: Carried): void
   /** Nobody is there to take the answer. */
   callerGone(): void

@@ -28,7 +28,7 @@ import type { Caller } from './callers.ts'
 import type { Controlled } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
 
-/** Above so many characters, values leave before the turn is over. */
+/** From so many characters on, the values of a turn leave before it is over. */
 const BATCH_SIZE = 16 * 1024
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
@@ -104,7 +104,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     this.#deadline = setTimeout(() => this.callerGone(), Math.min(message.timeout, LONGEST_TIME))
   }
 
-  /** Input of a channel, sent by the caller. */
+  /** Opens the input of a channel: the values that the caller sends. */
   openInput(): InputStream {
     this.#input = new InputStream(
       (n) => this.#grantInput(n),

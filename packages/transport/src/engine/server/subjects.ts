@@ -11,7 +11,7 @@ export class Subject {
   readonly address: string
   /** The queue whose members share the messages; `undefined`: every process gets every message. */
   readonly queue: string | undefined
-  /** Description of its handler for callers. */
+  /** Facts about its handler that callers may know. See `Route`. */
   readonly facts: Route['facts']
   /** It has no wildcards: all that comes is for its address. */
   readonly isExact: boolean
