@@ -19,7 +19,7 @@ import { consume } from './consume.ts'
 import { Handling, Overlapping } from './handlers.ts'
 import type { Link, Part } from './link.ts'
 
-/** Milliseconds for which a queue that nobody uses stays, as after a restart of the server. */
+/** Milliseconds for which a queue that nobody uses stays, such as a durable one after a restart of the server. */
 const UNUSED_FOR = 60_000
 /** Channels on which a service sets up its queues at a time. */
 const MOST_CHANNELS = 4
