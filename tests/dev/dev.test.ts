@@ -133,6 +133,24 @@ describe('dev', () => {
     await dev.says('next | hello')
   })
 
+  it('says which port is for health, which does not make a service ready before it listens', async () => {
+    const [port, probes] = [await freePort(), await freePort()]
+    const text = `import { health } from '@elysia-microservices/telemetry'
+import { microservice } from 'elysia-microservices'
+const service = microservice({ name: 'stock', transport: 'tcp', port: ${port}, shutdownOn: ['SIGTERM'] })
+  .use(health({ port: ${probes} }))
+while (!(await fetch('http://127.0.0.1:${probes}/livez').catch(() => undefined))?.ok);
+console.log('its readiness is', (await fetch('http://127.0.0.1:${probes}/readyz')).status)
+setTimeout(() => service.listen(), 200)
+`
+    const { dev } = start({ 'stock.js': text }, { args: ['--no-page', 'stock.js'] })
+    await dev.says('All services are ready')
+    const lines = dev.log.lines.join('\n')
+    assert.match(lines, /its readiness is 503/)
+    const [, pid] = /process (\d+)/.exec(lines) ?? []
+    assert.ok(lines.includes(`(process ${pid}, port ${probes} for health, port ${port})`), lines)
+  })
+
   it('says that a port is taken, and by which of its services', async () => {
     const port = await freePort()
     const { dev } = start({

@@ -15,6 +15,8 @@ const {
 const ANNOUNCE = Symbol.for('elysia-microservices.announce')
 /** As in `development-trace.ts`, and `caller-name.ts`. */
 const TRACER = Symbol.for('elysia-microservices.tracer')
+/** As in `health.ts` of `@elysia-microservices/telemetry`. */
+const PURPOSE = Symbol.for('elysia-microservices.port-purpose')
 const PROCESS_NAME = Symbol.for('elysia-microservices.fallback-name')
 
 interface Listening {
@@ -32,13 +34,16 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
     }
     socket.write(`${JSON.stringify({ name, ...told })}\n`)
   }
-  const tellPort = (port: number | undefined) => {
-    if (port !== undefined) tell({ port })
+  const tellPort = (port: number | undefined, purpose?: unknown) => {
+    if (port !== undefined) tell({ port, purpose })
   }
 
   const { listen } = net.Server.prototype
   net.Server.prototype.listen = function (this: net.Server, ...args: unknown[]) {
-    this.once('listening', () => tellPort((Object(this.address()) as Listening).port))
+    this.once('listening', () => {
+      const { [PURPOSE]: purpose } = this as { readonly [PURPOSE]?: unknown }
+      tellPort((Object(this.address()) as Listening).port, purpose)
+    })
     return Reflect.apply(listen, this, args)
   } as typeof listen
   const { Bun: bun, Deno: deno } = globalThis as {

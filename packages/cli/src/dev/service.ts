@@ -47,7 +47,8 @@ export class RunningService {
   readonly plan: ServicePlan
   /** Resolves when it is ready for the first time, or nobody waits for it any longer. */
   readonly settled: Promise<void>
-  readonly ports = new Set<number>()
+  /** What it listens on, each with what it is for unless it serves callers. */
+  readonly ports = new Map<number, string | undefined>()
   readonly #init: ServiceInit
   readonly #supervisor: Supervisor
   #watch: SourceWatch | undefined
@@ -105,11 +106,14 @@ export class RunningService {
   }
 
   /** One of its processes has told that it listens. */
-  told({ port, announcement }: Told): void {
+  told({ port, purpose, announcement }: Told): void {
     const addresses = announcement?.transports.map(({ address }) => address?.port) ?? []
-    for (const each of [port, ...addresses]) if (each !== undefined && each > 0) this.ports.add(each)
+    for (const each of [port, ...addresses])
+      if (each !== undefined && each > 0) this.ports.set(each, each === port ? purpose : undefined)
     if (this.plan.ready !== undefined) return
     if (announcement !== undefined) return this.#ready()
+    // It listens before the service does, and knows when that is ready.
+    if (purpose === 'health') return void this.#ask(`http://127.0.0.1:${port}/readyz`, this.#begun)
     clearTimeout(this.#listens)
     this.#listens = setTimeout(() => this.#ready(), SETTLED)
   }
@@ -156,9 +160,10 @@ export class RunningService {
     clearTimeout(this.#patience)
     const { name, ready } = this.plan
     const seconds = ((performance.now() - this.#begun) / 1_000).toFixed(1)
-    const where = [`process ${this.#supervisor.pid}`, ...[...this.ports].map((port) => `port ${port}`)].join(
-      ', '
+    const ports = [...this.ports].map(([port, purpose]) =>
+      purpose === undefined ? `port ${port}` : `port ${port} for ${purpose}`
     )
+    const where = [`process ${this.#supervisor.pid}`, ...ports].join(', ')
     const how = ready === false ? 'is started' : `is ready after ${seconds} s`
     this.#init.lines.say(`${name} ${how} (${where})`)
     this.#init.ready()
@@ -178,7 +183,7 @@ export class RunningService {
 
   /** Asks its url until it answers, or it has been started again. */
   async #ask(url: string, begun: number): Promise<void> {
-    while (this.#begun === begun && !this.#isStopping && !(await doesAnswer(url)))
+    while (this.#begun === begun && !this.#isStopping && !this.#isReady && !(await doesAnswer(url)))
       await new Promise((resolve) => setTimeout(resolve, LOOK))
     if (this.#begun === begun) this.#ready()
   }

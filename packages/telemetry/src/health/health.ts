@@ -33,6 +33,8 @@ export interface HealthServer extends AroundAny {
 
 const PATHS = ['/livez', '/readyz', '/healthz'] as const
 type Path = (typeof PATHS)[number]
+/** Tells `elysia-microservices dev`, whose `preload.ts` sees all ports, that nobody is served on this one. */
+const PURPOSE = Symbol.for('elysia-microservices.port-purpose')
 
 /**
  * Answers probes: `/livez` (the process answers at all), `/readyz` (its services listen and are not draining, and all
@@ -74,6 +76,7 @@ function serve(state: Health, { port, host }: HealthPortOptions): HealthServer {
     const { status, type, body } = await answer(state, path)
     response.writeHead(status, { 'content-type': type }).end(body)
   })
+  Object.assign(server, { [PURPOSE]: 'health' })
   // As a service that cannot listen: the process ends with the reason, because it must not look healthy.
   server.on('error', (error) => {
     throw new ListenError(`${host ?? 'any address'}, port ${port}`, error)

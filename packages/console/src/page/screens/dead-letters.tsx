@@ -166,19 +166,33 @@ function Confirmed(props: {
 }) {
   const { label, question, isBusy, act } = props
   const [isAsking, setAsking] = useState(false)
-  const yes = useRef<HTMLButtonElement>(null)
+  const [first, yes] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)]
+  const keep = useRef(false)
   useEffect(() => {
     if (isAsking) yes.current?.focus()
+    else if (keep.current) first.current?.focus()
+    keep.current = false
   }, [isAsking])
+  const keepIt = () => {
+    keep.current = true
+    setAsking(false)
+  }
   if (!isAsking)
     return (
-      <button type="button" aria-disabled={isBusy} onClick={() => setAsking(true)}>
+      <button type="button" ref={first} aria-disabled={isBusy} onClick={() => setAsking(true)}>
         {label}
       </button>
     )
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has a look of its own
-    <span class="confirm" role="group" aria-label={question}>
+    <span
+      class="confirm"
+      role="group"
+      aria-label={question}
+      onKeyDown={({ key }) => {
+        if (key === 'Escape') keepIt()
+      }}
+    >
       <button
         type="button"
         class="danger"
@@ -190,7 +204,7 @@ function Confirmed(props: {
       >
         {label}, for good
       </button>
-      <button type="button" onClick={() => setAsking(false)}>
+      <button type="button" onClick={keepIt}>
         Keep
       </button>
     </span>

@@ -57,7 +57,12 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
           {told === undefined || told.kept === 0
             ? ''
             : `${told.kept.toLocaleString('en')} kept${told.dropped > 0 ? ', older ones made room' : ''}`}
-          {list.isStill && ' · the list waits while it is pointed at'}
+          {list.isStill && (
+            <>
+              {' '}
+              · the list waits<span class="why"> while it is pointed at</span>
+            </>
+          )}
         </span>
       </div>
       <form class="finding" onSubmit={(event) => event.preventDefault()}>
