@@ -185,7 +185,10 @@ function register(): void {
     await press('Enter')
     await tabTo(/Send request/)
     await press('Enter')
-    await page.locator('form [role=status]').filter({ hasText: /^Running, [1-9]/ }).waitFor()
+    await page
+      .locator('form [role=status]')
+      .filter({ hasText: /^Running, [1-9]/ })
+      .waitFor()
     await tabTo(/Stop/)
     await press('Enter')
     await until('it is stopped', () => shop.ticking() === 0)

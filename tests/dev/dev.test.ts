@@ -89,7 +89,7 @@ describe('dev', () => {
       { args: ['--no-page', 'web.js'] }
     )
     await dev.says('web has crashed with code 1 after ')
-    await dev.says('rror: no settings; next start in 0.5 s, or at an edit')
+    await dev.says('rror: no settings (web.js:1); next start in 0.5 s, or at an edit')
     await dev.says('next start in 1 s')
     project.write('web.js', web(port))
     await dev.says('All services are ready')

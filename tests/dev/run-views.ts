@@ -47,7 +47,7 @@ interface View {
   /** The part of the address behind `#/`. */
   readonly place: string
   /** What is done before it is taken. */
-  readonly then?: (page: Page) => Promise<unknown>
+  readonly before?: (page: Page) => Promise<unknown>
 }
 
 const openSpan = async (page: Page, name: RegExp) => {
@@ -65,7 +65,11 @@ const fill = (page: Page, id: string) =>
   page.getByRole('textbox').locator('visible=true').last().fill(JSON.stringify({ id }))
 
 const project = shopProject()
-const { dev, web, page: url } = await startShop(project).catch((error: unknown) => {
+const {
+  dev,
+  web,
+  page: url
+} = await startShop(project).catch((error: unknown) => {
   project.remove()
   throw error
 })
@@ -83,11 +87,12 @@ async function take(view: View): Promise<void> {
     await page.goto(`${url}#/${view.place}`)
     await page.locator('main h2').first().waitFor()
     await pause(1_500)
-    await view.then?.(page)
+    await view.before?.(page)
     await pause(500)
     const found = await page.evaluate<string[]>(CUT)
     const shift = await page.evaluate<number>('window.shift')
-    if (shift > 0.01) found.push(`moved by ${shift}: ${await page.evaluate<string>('window.moved.join("\\n")')}`)
+    if (shift > 0.01)
+      found.push(`moved by ${shift}: ${await page.evaluate<string>('window.moved.join("\\n")')}`)
     for (const each of found) process.stdout.write(`${view.name} ${what}: ${each}\n`)
     await page.screenshot({ path: join(folder, `${view.name}-${what}.png`), fullPage: true })
   }
@@ -132,7 +137,7 @@ try {
   await take({
     name: '02-pattern',
     place: 'services/stock',
-    then: async (page) => {
+    before: async (page) => {
       await openPattern(page, 'stock.reserve')
       await page.getByRole('button', { name: 'Send request' }).click()
       await page.locator('form [role=alert]').first().waitFor()
@@ -141,16 +146,16 @@ try {
   await take({ name: '03-map', place: 'map' })
   await take({ name: '04-map-chosen', place: 'map/service%20orders' })
   await take({ name: '05-traces', place: 'traces' })
-  await take({ name: '06-trace', place: 'traces', then: openTrace })
+  await take({ name: '06-trace', place: 'traces', before: openTrace })
   await take({
     name: '07-trace-dead',
     place: `traces/${TRACE}`,
-    then: (page) => openSpan(page, /process stock.reserved/)
+    before: (page) => openSpan(page, /process stock.reserved/)
   })
   await take({
     name: '08-traces-none',
     place: 'traces',
-    then: async (page) => {
+    before: async (page) => {
       await page.getByLabel('Find').fill('no such thing')
       await page.getByText('No trace is like that').waitFor()
       await page.getByLabel('Find').fill('')
@@ -160,7 +165,7 @@ try {
   await take({
     name: '10-dead-letters',
     place: 'events/nats/payments',
-    then: async (page) => {
+    before: async (page) => {
       await page.locator('.letter').nth(2).waitFor()
       await page.getByText('Data', { exact: true }).nth(1).click()
       await page.getByRole('button', { name: 'Delete', exact: true }).first().click()
@@ -172,7 +177,7 @@ try {
   await take({
     name: '11-before-and-after',
     place: 'services/stock',
-    then: async (page) => {
+    before: async (page) => {
       await page.getByRole('radio', { name: '1 hour' }).check()
       await page.getByText('Before and after').waitFor()
     }
@@ -183,15 +188,23 @@ try {
     await pause(20_000)
     const id = crypto.randomUUID()
     const headers = { 'content-type': 'application/json' }
-    await fetch(`${web}/orders`, { method: 'POST', headers, body: JSON.stringify({ id, sku: 'tea', count: 1 }) })
+    await fetch(`${web}/orders`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ id, sku: 'tea', count: 1 })
+    })
     await take({
       name: '12-stream',
       place: 'services/orders',
-      then: async (page) => {
+      before: async (page) => {
         await openPattern(page, 'orders.progress')
         await fill(page, id)
         await page.getByRole('button', { name: 'Send request' }).click()
-        await page.locator('form [role=status]').filter({ hasText: /value/ }).waitFor({ timeout: 5_000 }).catch(() => {})
+        await page
+          .locator('form [role=status]')
+          .filter({ hasText: /value/ })
+          .waitFor({ timeout: 5_000 })
+          .catch(() => {})
       }
     })
     await take({ name: '13-alerts', place: 'alerts' })

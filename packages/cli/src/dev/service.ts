@@ -38,6 +38,8 @@ const PORT = /(?::|port )(\d{2,5})\b/i
 /** How runtimes print what was thrown. */
 const THROWN = /^(?:Uncaught )?((?:(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?|error): .+)$/
 const MAX_THROWN = 300
+/** How they print where: the file, with its line. */
+const AT = /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^()]+:\d+):\d+\)?$/
 /** Milliseconds after which an error that was printed is not why a program ends. */
 const LAST = 1_000
 const NOT_FOUND = /Cannot find (?:package|module) '([^'.][^']*)'/
@@ -57,7 +59,7 @@ export class RunningService {
   #begun = 0
   #cause: string | undefined
   /** The last error that it has printed. */
-  #thrown: { readonly text: string; readonly at: number } | undefined
+  #thrown: { readonly text: string; readonly at: number; place?: string } | undefined
   #patience: ReturnType<typeof setTimeout> | undefined
   #listens: ReturnType<typeof setTimeout> | undefined
   #isStopping = false
@@ -198,12 +200,18 @@ export class RunningService {
     // Bun prints causes, too, behind what they have caused.
     if (thrown !== undefined && (this.#lastError() === undefined || !thrown.startsWith('error: ')))
       this.#thrown = { text: thrown.slice(0, MAX_THROWN), at: performance.now() }
+    // The first place of the project's own, not of a package.
+    const [, place] = AT.exec(text) ?? []
+    if (this.#thrown === undefined || place === undefined || place.includes('/node_modules/')) return
+    const shown = relative(this.#init.root, place)
+    if (!shown.startsWith('..')) this.#thrown.place ??= shown
   }
 
   /** What it has printed in its last moment. */
   #lastError(): string | undefined {
-    const { text, at } = this.#thrown ?? { text: undefined, at: 0 }
-    return performance.now() - at < LAST ? text : undefined
+    if (this.#thrown === undefined || performance.now() - this.#thrown.at >= LAST) return undefined
+    const { text, place } = this.#thrown
+    return place === undefined ? text : `${text} (${place})`
   }
 
   /** A port is taken. Of an error with several lines only one may have its number. */

@@ -68,8 +68,14 @@ export function Chart(
         {pointed !== undefined && at >= 0 && <time> at {clock((times[at] as number) * 1_000)}</time>}
       </figcaption>
       {/* What the picture shows stands below it as text. */}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from value to value, as the pointer does */}
-      <section class="plot" tabIndex={0} aria-label={`${title}: values by arrow keys`} onKeyDown={step} onBlur={away}>
+      <section
+        class="plot"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from value to value, as the pointer does
+        tabIndex={0}
+        aria-label={`${title}: values by arrow keys`}
+        onKeyDown={step}
+        onBlur={away}
+      >
         <div ref={box} aria-hidden="true" />
       </section>
       <ul class="legend">
