@@ -94,8 +94,9 @@ export class Events implements Source<'events'> {
     try {
       return await changeLetters(client, { change, group, positions }, this.#logger)
     } finally {
-      // Others may have come meanwhile: the next sample counts again.
-      for (const key of this.#counts.keys()) if (JSON.parse(key)[1] === group) this.#counts.delete(key)
+      // Others may have come meanwhile: the next sample counts again. Until then the page keeps what it shows.
+      for (const [key, count] of this.#counts)
+        if (JSON.parse(key)[1] === group) this.#counts.set(key, { ...count, at: Number.NEGATIVE_INFINITY })
     }
   }
 
