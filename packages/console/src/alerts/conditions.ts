@@ -21,7 +21,7 @@ export function silent({ services }: Watched): Condition[] {
   const byService = new Map<string, ServiceView[]>()
   for (const view of services) byService.set(view.service, [...(byService.get(view.service) ?? []), view])
   return [...byService].flatMap(([service, views]): Condition[] => {
-    const away = views.filter(({ isSilent }) => isSilent === true)
+    const away = views.filter(({ isSilent, isCutOff }) => isSilent === true && isCutOff !== true)
     if (away.length === 0) return []
     if (away.length === views.length)
       return [
@@ -45,13 +45,22 @@ export function silent({ services }: Watched): Condition[] {
   })
 }
 
-/** Engines that services cannot reach, by the engines' names. */
-export function engines({ told, groups }: Watched): Condition[] {
+/** Transports without an engine in between. */
+const DIRECT = ['', 'tcp', 'memory', 'websocket']
+
+/** Engines that services cannot reach, or that the page cannot reach them by; by the engines' names. */
+export function engines({ services, told, groups }: Watched): Condition[] {
   const reasons = new Map<string, { reason: string; readonly services: Set<string> }>()
   const note = (engine: string, service: string, reason: string) => {
     const known = reasons.get(engine)
     if (known === undefined) reasons.set(engine, { reason, services: new Set([service]) })
     else known.services.add(service)
+  }
+  for (const { id, service, problem = '', isCutOff } of services) {
+    if (isCutOff !== true) continue
+    const before = told.find(({ view }) => view.id === id)?.sample.transports ?? []
+    const { name } = before.find(({ name }) => !DIRECT.includes(name)) ?? { name: `The engine of ${service}` }
+    note(name, service, problem)
   }
   for (const { view, sample } of told)
     for (const { name, unavailable } of sample.transports)

@@ -125,7 +125,8 @@ export class Events implements Source<'events'> {
       this.#counts.set(key, { at: now, died, present })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      this.#counts.set(key, { at: now, died, present: undefined, reason: reason.slice(0, 500) })
+      // What was counted last is nearer to the truth than nothing.
+      this.#counts.set(key, { at: now, died, present: known?.present, reason: reason.slice(0, 500) })
     } finally {
       this.#counting.delete(key)
     }
