@@ -78,10 +78,10 @@ describe('conditions', () => {
       [only?.title, only?.detail, others],
       ['nats is not there', 'For orders and stock: No connection to NATS', []]
     )
-    // Before it has told anything, nobody knows what the engine is called.
-    assert.deepEqual(titles(engines(watched({ services }))), [
-      'The engine of orders is not there',
-      'The engine of stock is not there'
+    // Before it has told anything, nobody knows that it has an engine.
+    assert.deepEqual(titles(silent(watched({ services }))), [
+      'orders does not answer',
+      'stock does not answer'
     ])
   })
 
