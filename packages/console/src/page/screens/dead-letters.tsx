@@ -1,5 +1,5 @@
 /** The dead letters of a group: read, sent again, deleted. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { DeadLettersView, DeadLetterView, GroupView } from '../../protocol.ts'
 import { ago, whole } from '../format.ts'
 import { hrefOf } from '../route.ts'
@@ -166,15 +166,16 @@ function Confirmed(props: {
 }) {
   const { label, question, isBusy, act } = props
   const [isAsking, setAsking] = useState(false)
-  const [first, yes] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)]
-  const keep = useRef(false)
-  useEffect(() => {
-    if (isAsking) yes.current?.focus()
-    else if (keep.current) first.current?.focus()
-    keep.current = false
+  const [first, keep] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)]
+  const isKept = useRef(false)
+  // At once, before the next key; and not at what deletes, which a key that is held down would press.
+  useLayoutEffect(() => {
+    if (isAsking) keep.current?.focus()
+    else if (isKept.current) first.current?.focus()
+    isKept.current = false
   }, [isAsking])
   const keepIt = () => {
-    keep.current = true
+    isKept.current = true
     setAsking(false)
   }
   if (!isAsking)
@@ -196,7 +197,6 @@ function Confirmed(props: {
       <button
         type="button"
         class="danger"
-        ref={yes}
         onClick={() => {
           setAsking(false)
           act()
@@ -204,7 +204,7 @@ function Confirmed(props: {
       >
         {label}, for good
       </button>
-      <button type="button" onClick={keepIt}>
+      <button type="button" ref={keep} onClick={keepIt}>
         Keep
       </button>
     </span>
