@@ -8,10 +8,10 @@ import type { Arguments } from './arguments.ts'
 type HandlerDescription = ServiceDescription['handlers'][number]
 type PatternDescription = HandlerDescription['patterns'][number]
 
-/** What of a description is shown. */
+/** The fields of a description that are shown. */
 export interface Described {
   readonly name: string
-  /** Which of its processes has answered; missing if it does not say so. */
+  /** The process that has answered; missing if it does not say so. */
   readonly instance?: string
   readonly status: string
   readonly transports: ServiceDescription['transports']

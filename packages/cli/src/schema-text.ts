@@ -85,7 +85,7 @@ class SchemaText {
     return items === undefined ? 'unknown[]' : `(${this.of(items, depth)})[]`
   }
 
-  /** What a reference inside of the schema leads to. */
+  /** The target of a reference within the schema. */
   #at(reference: string): unknown {
     const [start, ...path] = reference.split('/')
     if (start !== '#') return byId(this.#root, reference)

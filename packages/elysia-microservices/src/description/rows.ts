@@ -76,7 +76,7 @@ export function percentile(
   let below = 0
   for (const [bucket, count] of counts.entries()) {
     const low = bounds[bucket - 1] ?? 0
-    // What is longer than the last bound is that long at least.
+    // Times beyond the last bound count as that bound.
     const high = bounds[bucket] ?? low
     if (below + count >= all * share && count > 0)
       return (low + ((all * share - below) / count) * (high - low)) * 1_000

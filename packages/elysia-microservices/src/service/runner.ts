@@ -28,7 +28,7 @@ import type { LifeEnd } from './life.ts'
 import type { ServiceCore } from './service-core.ts'
 import { StopLines } from './stop-lines.ts'
 
-/** What a service runs with. */
+/** The settings that a service runs with. */
 export interface RunnerSettings {
   readonly name?: string | undefined
   /** The transports that carry its messages. */
@@ -61,7 +61,7 @@ export class ServiceRunner {
   #status: ServiceStatus = 'stopped'
   #stopping: Promise<void> | undefined
   #stopApp: ((cut?: boolean) => Promise<unknown>) | undefined
-  /** What the log was told of the stop that has begun. */
+  /** The lines about the stop that has begun. */
   #lines: StopLines | undefined
   #forget = () => {}
   #forgetSignals = () => {}
@@ -321,7 +321,10 @@ export class ServiceRunner {
     }
   }
 
-  /** How stop hooks end. @param time milliseconds for all of them */
+  /**
+   * The settings of the stop hooks.
+   * @param time milliseconds for all of them
+   */
   #hooksEnd(time: number): Omit<LifeEnd, 'context'> {
     return { time, title: this.title, logger: this.#settings.logger }
   }

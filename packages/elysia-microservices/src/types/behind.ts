@@ -1,4 +1,4 @@
-/** What handlers get that are written apart from their service. */
+/** The message type of handlers that are written apart from their service. */
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
 import type { ScopeOf } from './carried.ts'
 import type { Message } from './message.ts'

@@ -299,7 +299,7 @@ function connectFailure({ servers, port, tls }: NodeConnectionOptions, error: un
   )
 }
 
-/** What to do about a failure, which the driver tells by its text only. */
+/** Advice on a failure, which the driver describes by its text only. */
 function adviceOn(message: string, tls: NodeConnectionOptions['tls']): string {
   const start = 'start nats-server there, or check options.servers'
   // The alert of such a server comes after the handshake, and the driver does not hear it.

@@ -59,7 +59,10 @@ export class Groups {
     this.#settings = settings
   }
 
-  /** What the server says of a consumer. @throws what the driver throws */
+  /**
+   * The server's information on a consumer.
+   * @throws the driver's error
+   */
   info({ stream, consumer }: Subscription): Promise<ConsumerInfo> {
     return this.#streams.manager.consumers.info(stream, consumer)
   }

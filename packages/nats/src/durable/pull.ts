@@ -123,7 +123,7 @@ export class Pull {
     this.#isStopped = true
     clearInterval(this.#watch)
     clearTimeout(this.#again)
-    // What was on its way still comes, and goes back.
+    // Messages that are on their way still arrive, and are given back.
     if (this.#connection.isConnected) {
       let late: ReturnType<typeof setTimeout> | undefined
       const isLate = new Promise((resolve) => {

@@ -15,7 +15,7 @@ import { AGAIN, AGAIN_STREAM, DEAD, DEAD_STREAM, streamName } from './names.ts'
 
 export const NANOSECONDS = 1_000_000
 
-/** What the driver needs to be asked. */
+/** The parts with which the driver is asked. */
 export interface StreamsOptions {
   readonly connection: NatsConnection
   readonly storage: DurableStorage

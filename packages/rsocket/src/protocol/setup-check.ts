@@ -61,8 +61,8 @@ export function setupRefusal(
 }
 
 /**
- * What `authenticate` says of the sender of SETUP or RESUME; a promise if it answers later. An error that it throws
- * refuses the sender and is logged.
+ * The verdict of `authenticate` on the sender of SETUP or RESUME; a promise if it answers later. An error that it
+ * throws refuses the sender and is logged.
  * @param credentials reads what was sent
  */
 export function judged(

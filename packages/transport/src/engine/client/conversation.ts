@@ -91,7 +91,7 @@ export class Conversation {
   }
 
   cancel(): void {
-    // What could not be said is answered when the service says where it is.
+    // Without a control address the service cannot be told yet; it is told when its first message names the address.
     if (this.#control !== '') this.#carrier.publish(this.#control, Told.canceled)
   }
 
@@ -117,7 +117,8 @@ export class Conversation {
   beat(now: number): void {
     if (this.#control === '') return
     if (now - this.#heardAt > LOST_AFTER) throw serviceGone()
-    // What was told before, in case it was lost: a reader that has paused takes no more by this.
+    // Repeats the last figures, in case they were lost. Newer ones would let the service send more to a reader that has
+    // paused.
     this.say(`${Told.granted}${this.#granted},${this.#told}`, this.replyTo)
   }
 

@@ -94,7 +94,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     if (responder === undefined || listening === undefined) return
     const { carrier, control, callers } = listening
     const durableEnded = durable?.stop()
-    // What the server has sent already is handled; it sends nothing new.
+    // Messages that the broker has already sent are handled; it sends no new ones.
     const left = carrier.isConnected ? carrier.leave() : undefined
     await Promise.all([
       responder.running.drained(drain, Promise.resolve(left)),
@@ -145,7 +145,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     const callers = new Callers(carrier, control, logger)
     const answers = new AnswersOfTurn(carrier)
     const listening: Listening = { engine, carrier, control, answers, callers, logger, subjects }
-    // Who may not listen there cannot be asked, and serves all the same.
+    // A user without the right to listen there cannot be asked about its calls, and serves all the same.
     carrier.listen(
       carrier.everyone,
       (message) => responder.asked(listening, message),
