@@ -34,9 +34,9 @@ const MAX_CALLERS = 1_000
 
 const FORMS = ['exact', 'wildcard', 'regexp', 'all'] as const
 
-/** What was read. */
+/** A description that was read. */
 export interface ReadDescription {
-  /** Which process of the service has answered; empty if it does not say so. */
+  /** The process of the service that has answered; empty if it does not say so. */
   readonly instance: string
   readonly described: DescribedService
   readonly transports: readonly TransportView[]

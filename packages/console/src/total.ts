@@ -1,4 +1,4 @@
-/** What all patterns of a service did together between two looks. */
+/** Adds up the figures of all patterns of a service between two looks. */
 import type { DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { type Row, rowsBetween } from 'elysia-microservices/kit'
 

@@ -175,7 +175,7 @@ export class Cluster {
 
   // ── topics ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What is known of a topic. */
+  /** A known topic. */
   topic(name: string): Topic | undefined {
     return this.#topics.get(name)
   }
@@ -272,7 +272,10 @@ export class Cluster {
     }
   }
 
-  /** Who leads a partition; asked anew if nobody is known to. */
+  /**
+   * The leader of a partition; looked up again if none is known.
+   * @returns -1 if there is none
+   */
   async leaderOf(name: string, partition: number): Promise<number> {
     let topic = await this.lookUp(name)
     if ((topic?.leaders[partition] ?? -1) < 0) {
@@ -312,7 +315,7 @@ export class Cluster {
   }
 }
 
-/** What passes: a leader, or a group's coordinator, is being chosen, or has just been. */
+/** Errors that pass by themselves: a leader, or a group's coordinator, is being chosen, or has just been. */
 const MOVING: ReadonlySet<number> = new Set([
   Code.unknownTopic,
   Code.leaderNotAvailable,

@@ -1,7 +1,7 @@
 /** Questions of Kafka's protocol whose answers the driver (1.35.0) reads wrongly, with readers that read them as they are. */
 import { consumerGroupDescribeV0, createAPI, createTopicsV7, type Reader } from '@platformatic/kafka'
 
-/** What has become of a topic that was to be made. */
+/** The outcome for a topic that was to be made. */
 export interface MadeTopic {
   readonly name: string
   readonly errorCode: number

@@ -38,7 +38,7 @@ interface Batch {
   size: number
 }
 
-/** Who has numbered the events. */
+/** The producer that has numbered the events. */
 interface ProducerId {
   readonly producerId: bigint
   readonly producerEpoch: number

@@ -25,7 +25,7 @@ export class Source {
   }
 }
 
-/** What the partitions of a handler are told, and ask for. */
+/** The settings of a handler's partitions, and the calls they make. */
 export interface PartitionsOptions {
   readonly pattern: string
   /** Whether positions can be committed at the moment. */

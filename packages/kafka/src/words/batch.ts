@@ -12,10 +12,10 @@ const CONTROL = 0x20
 /** Bytes of records that are kept together: one event that takes long does not keep all that came with it in memory. */
 const KEPT_TOGETHER = 32 * 1024
 
-/** What a record costs in a batch beside its bytes, at most. */
+/** Bytes that a record takes in a batch beside its own, at most. */
 export const COST_OF_RECORD = 16
 
-/** Who has numbered the records of a batch. */
+/** The producer that has numbered the records of a batch, and the first number. */
 export interface Numbering {
   readonly producerId: bigint
   readonly producerEpoch: number
@@ -59,7 +59,7 @@ export function writeBatch(records: readonly Buffer[], timestamp: number, by: Nu
   return bytes
 }
 
-/** What has been read of a partition. */
+/** The records that were read of a partition. */
 export interface ReadRecords {
   readonly records: Fetched[]
   /** Where the next record would be. */

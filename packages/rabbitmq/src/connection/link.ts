@@ -35,7 +35,7 @@ export interface Part<Kind extends Channel = Channel> {
   remove(): Promise<void>
 }
 
-/** How a channel is opened again. */
+/** Options of a channel that is opened again whenever the server was lost. */
 export interface PartOptions {
   /** The server confirms what is published there. Default: false. */
   readonly isConfirmed?: boolean

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { Channel, ChannelModel } from 'amqplib'
 
-/** What the driver does not tell of its connection. */
+/** The socket of a connection, which the driver does not show. */
 export function socketOf(model: ChannelModel | undefined): Socket | undefined {
   return (model as { connection?: { stream?: Socket } } | undefined)?.connection?.stream
 }

@@ -1,4 +1,4 @@
-/** What a client over RabbitMQ can do with stored events: publish them, and pause groups. */
+/** The stored events of a client over RabbitMQ: publishing, and pauses of groups. */
 import {
   type ClientStoreInit,
   type EventContent,
