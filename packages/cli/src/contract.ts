@@ -148,7 +148,7 @@ export const families = services<false>()
       throw new OptionError(
         'file',
         said === ''
-          ? `${file} exports no service that the compiler knows`
+          ? `${file} exports no service that the compiler knows; export one: export const orders = microservice({ … })`
           : `The types of ${file} cannot be written down: ${said}`
       )
     write('alone.ts', text)

@@ -51,7 +51,7 @@ export async function askDescription(
   } = Object(whole) as Record<string, unknown>
   if (!Array.isArray(handlers) || !Array.isArray(transports))
     throw new RpcError(
-      'What the service says of itself is no description: it has no lists of handlers and transports'
+      'The description of the service has no lists of handlers and transports; is it a service of this library?'
     )
   return {
     name: `${typeof name === 'string' ? name : 'a service without a name'}${typeof version === 'string' ? ` ${version}` : ''}`,

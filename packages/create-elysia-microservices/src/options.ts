@@ -57,7 +57,7 @@ export function readArguments(args: readonly string[]): Given | 'help' | 'versio
   const [folder, surplus] = positionals
   if (surplus !== undefined)
     throw new UsageError(
-      `There is one folder to make, and no use for ${surplus}; put a name with spaces between quotes`
+      `Only one folder can be made: leave out ${surplus}, or put a name with spaces between quotes`
     )
   if (folder !== undefined) nameOf(folder)
   return {

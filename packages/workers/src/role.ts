@@ -3,7 +3,7 @@
 /** The part of a process; `'alone'` without `workers`. */
 export type Role = 'alone' | 'supervisor' | 'worker'
 
-/** The environment variable in which a supervisor gives a worker its place. */
+/** The place that a supervisor gives a worker, by an environment variable. */
 export interface WorkerPlace {
   /** The number of the worker, from 1. Its replacement has the same number. */
   readonly worker: number

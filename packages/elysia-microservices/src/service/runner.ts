@@ -103,7 +103,10 @@ export class ServiceRunner {
     try {
       if (this.#status === 'listening') await this.#startAll()
     } catch (error) {
-      this.#settings.logger.error(`${this.title} cannot answer at a door of its app`, error)
+      this.#settings.logger.error(
+        `${this.title} cannot be reached at the port of its app, as by websocket()`,
+        error
+      )
     }
   }
 
@@ -301,7 +304,9 @@ export class ServiceRunner {
     const hasStarted = await Promise.race([isOver, isLate])
     clearTimeout(late)
     if (!hasStarted)
-      logger.warn(`${this.title} ends before it has started, which takes longer than ${drain} ms`)
+      logger.warn(
+        `${this.title} stops before it has started, which takes longer than options.drain (${drain} ms)`
+      )
     return hasStarted
   }
 

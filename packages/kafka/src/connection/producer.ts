@@ -209,7 +209,7 @@ export class Producer {
 }
 
 function lost(cause?: Error): ConnectionError {
-  return new ConnectionError('The Kafka brokers are lost', true, cause)
+  return new ConnectionError('The connection to the Kafka brokers was lost', true, cause)
 }
 
 /** The partitions that a broker has refused records for. */

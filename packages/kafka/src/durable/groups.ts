@@ -112,7 +112,7 @@ export async function pauseGroup(
         if (members.size === 0) resolve()
       }
       late = setTimeout(() => {
-        const message = `Not all members of the group '${group}' have said that they know it`
+        const message = `Not all processes of the group '${group}' have confirmed that it is paused or resumed; try again`
         reject(new ConnectionError(message, true))
       }, MEMBERS_KNOW)
       connection.listen(inbox, ({ words }) => {

@@ -134,7 +134,10 @@ export class Groups {
           )
       }
     } catch (error) {
-      this.#settings.logger.warn(`It could not be seen what else is in the stream '${stream}'`, error)
+      this.#settings.logger.warn(
+        `The other consumers of the stream '${stream}' cannot be listed, so none that is left behind is reported`,
+        error
+      )
     }
   }
 

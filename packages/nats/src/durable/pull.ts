@@ -173,7 +173,7 @@ export class Pull {
     if (/deleted|not found/i.test(description)) this.#owner.gone(description)
     else if (code === 503) this.#owner.doubtful()
     else if (!/leadership change|shutdown/i.test(description))
-      this.#logger.warn(`NATS delivers nothing of ${this.#title}: ${code} ${description}; it is asked again`)
+      this.#logger.warn(`NATS delivers nothing of ${this.#title}: ${code} ${description}; asking again`)
     this.#askLater()
   }
 

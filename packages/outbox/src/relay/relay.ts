@@ -209,7 +209,11 @@ class Relay implements OutboxRelay {
       const which = `Event ${shown(id)} of '${shown(pattern)}'`
       if (pause !== null)
         this.#complain('event', `${which} cannot be published; trying again: ${reason}`, cause)
-      else this.#options.logger.error(`${which} is put aside, it can never be published: ${reason}`, cause)
+      else
+        this.#options.logger.error(
+          `${which} is put aside, because it can never be published (see relay.failed): ${reason}`,
+          cause
+        )
     }
     if (this.#isAsleep) await this.#setAsleep(connection, false)
     return published.length > 0 || failures.some(({ pause }) => pause === null) ? 'some' : 'none published'

@@ -169,7 +169,11 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     if (this.#nestEvents !== undefined) return
     const { pattern, storage, logger } = this.#options
     this.#nestEvents = new NestEvents(connection, storage, (channel, error) =>
-      quietLog(logger).error('unstored', `An event '${shown(channel)}' of Nest's could not be stored`, error)
+      quietLog(logger).error(
+        'unstored',
+        `An event '${shown(channel)}' of a Nest client could not be stored`,
+        error
+      )
     )
     try {
       await connection.hearNest(pattern, this.#nestEvents.receive)

@@ -245,7 +245,7 @@ export class Feed {
     if (error.name !== 'ReplyError') return
     if (isGone(error)) return this.#options.owner.gone(this, error.message.replace(/ script: .*$/s, ''))
     this.#options.logger.warn(
-      `Redis does not say or take what becomes of events in '${this.source.stream}': ${error.message}; it is tried again`
+      `Redis refuses a command about the events in '${this.source.stream}': ${error.message}; trying again`
     )
   }
 

@@ -7,6 +7,7 @@ import {
   type InputStream,
   type Logger,
   OutgoingValues,
+  shown,
   type TableEntry
 } from '@elysia-microservices/transport/kit'
 import { sendFailure, sendUnencodable } from './failure-codes.ts'
@@ -80,7 +81,10 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   }
 
   teardownFailed(error: unknown): void {
-    this.#owner.logger.error('The clean-up of a stream failed', error)
+    this.#owner.logger.error(
+      `The clean-up of a stream failed: the answer to '${shown(this.message.pattern)}'`,
+      error
+    )
   }
 
   protected override get mostHeldAtOnce(): number {

@@ -72,7 +72,7 @@ export function judged(
 ): Verdict | Promise<Verdict> {
   if (authenticate === undefined) return true
   const refuse = (error: unknown) => {
-    quietLog(logger).warn('refused client', 'A client was refused', error, MOST_REFUSED)
+    quietLog(logger).warn('refused client', 'A client was refused: authenticate failed', error, MOST_REFUSED)
     return false
   }
   try {

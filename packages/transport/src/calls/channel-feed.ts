@@ -152,6 +152,6 @@ function asError(error: unknown): Error {
   try {
     return error instanceof Error ? error : new Error(String(error))
   } catch (cause) {
-    return new Error('The values of the call failed with what cannot be shown', { cause })
+    return new Error('The stream of the call failed with a value that cannot be shown as text', { cause })
   }
 }

@@ -280,7 +280,7 @@ export class DurableWorker<Event extends HeldEvent> {
       (cause: unknown) => {
         const { maxDelay } = this.#settings.retry
         this.#logger.error(
-          `${what} could not be stored as a dead letter; it is tried again in ${maxDelay} ms`,
+          `${what} could not be stored as a dead letter; trying again in ${maxDelay} ms`,
           cause
         )
         if (!this.#isStopped) return this.#buryLater(event, reason, what)

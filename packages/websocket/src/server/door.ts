@@ -241,7 +241,12 @@ export class WebSocketDoor {
     const foreign = originRefusal(headers, origins)
     if (foreign !== undefined) {
       // The page cannot see why.
-      quietLog(this.#logger).warn('origin', `A page was refused: ${shown(foreign)}`, undefined, MOST_REFUSED)
+      quietLog(this.#logger).warn(
+        'origin',
+        `An upgrade was refused: ${shown(foreign)}`,
+        undefined,
+        MOST_REFUSED
+      )
       return { status: 403, reason: foreign }
     }
     if (!(await this.#hasService())) return { status: 503, reason: 'No service answers here at the moment' }

@@ -76,7 +76,7 @@ export class Conversation {
     if (isNumbered && number <= this.#received) return false
     if (isNumbered) this.#received++
     if (number > this.#received)
-      throw new ConnectionError('A message of the stream was lost on its way, as a server was', true)
+      throw new ConnectionError('A message of the stream was lost, because the engine lost a server', true)
     this.#control = control
     if (this.#early.length > 0) for (const words of this.#early.splice(0)) this.say(words)
     return true

@@ -133,7 +133,7 @@ export class DurableServer<Connection extends Carrier> {
         // A cluster that elects a leader does not answer meanwhile.
         if (!(error instanceof ConnectionError) || attempt === ATTEMPTS) throw error
         this.#context.logger.warn(
-          `${this.#engine.title} does not answer about its stored events; it is asked again`,
+          `${this.#engine.title} does not answer about its stored events; asking again`,
           error
         )
       }

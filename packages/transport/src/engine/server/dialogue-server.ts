@@ -171,7 +171,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     return {
       lost: () => {
         this.#lost = `The ${title} server ${connection().server} is lost`
-        logger.warn(`${this.#lost}; until there is one again, the service gets no messages over it`)
+        logger.warn(`${this.#lost}; until it is back, the service gets no messages over it`)
         this.#durable?.lost()
       },
       restored: () => {
@@ -212,7 +212,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     const { context, engine } = this.#init
     const { logger } = context
     this.#lost = `The connection to ${engine.title} is over`
-    logger.error(`${this.#lost}; making a new one`, error)
+    logger.error(`${this.#lost}; connecting again`, error)
     this.#listening?.callers.stop()
     this.#listening?.control.stop()
     await this.#durable?.leave()
@@ -225,7 +225,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
         this.#listening = listening
         return this.#found(listening.carrier)
       } catch (cause) {
-        logger.error(`${engine.title} cannot be reached; it is tried again`, cause)
+        logger.error(`${engine.title} cannot be reached; trying again`, cause)
       }
     }
   }
