@@ -2,12 +2,12 @@
 import {
   type ByteWriter,
   type Codec,
+  cleanUpFailed,
   type Encoded,
   type IncomingMessage,
   type InputStream,
   type Logger,
   OutgoingValues,
-  shown,
   type TableEntry
 } from '@elysia-microservices/transport/kit'
 import { sendFailure, sendUnencodable } from './failure-codes.ts'
@@ -81,10 +81,7 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   }
 
   teardownFailed(error: unknown): void {
-    this.#owner.logger.error(
-      `The clean-up of a stream failed: the answer to '${shown(this.message.pattern)}'`,
-      error
-    )
+    this.#owner.logger.error(cleanUpFailed(this.message), error)
   }
 
   protected override get mostHeldAtOnce(): number {
