@@ -102,9 +102,9 @@ export interface DurationBuckets {
 /** Figures of one pattern and one caller since somebody began to ask for them. */
 export interface CallerFigures {
   /**
-   * Who calls: `client`, whose name is `caller`; `nest`, an end of Nest's or another library's over an engine; `unnamed`, a
-   * client that does not say who it is; `engine`: an event that came over an engine, whose sender is not known; `others`,
-   * beyond the bound.
+   * The kind of caller: `client`, whose name is `caller`; `nest`, an end of Nest's or another library's over an engine;
+   * `unnamed`, a client that does not say who it is; `engine`: an event that came over an engine, whose sender is not
+   * known; `others`, beyond the bound.
    */
   readonly from: 'client' | 'nest' | 'unnamed' | 'engine' | 'others'
   /** Name of the client: untrusted text of at most 100 characters. */

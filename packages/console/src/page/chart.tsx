@@ -13,7 +13,7 @@ export function Chart(
     readonly format: (value: number) => string
     /** Changes that lines are drawn at. */
     readonly marks?: readonly Mark[]
-    /** What is said in place of lines. */
+    /** The text in place of lines. */
     readonly empty?: string
   }
 ) {

@@ -346,7 +346,7 @@ export interface UntypedClient extends ClientBase {
 export type ClientOf<Service> = Client<Service>
 
 /**
- * What may go wrong with a pattern of a service, or of a contract: the errors of its contract, and those of every call.
+ * The errors of calls of one pattern: those of its contract, and those that every call may fail with.
  * For functions that take such an error, and for what a stream has thrown.
  * @example
  * ```ts

@@ -337,7 +337,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   /** The group was paused, or resumed. @returns the ids of its members here */
   paused(): string[] {
-    // What has not begun waits in front of all else.
+    // Events that have not begun go back to the front of the queue.
     if (this.#options.isPaused()) this.#waiting.putBack(this.#worker.release())
     this.#feed()
     return this.#member === undefined ? [] : [this.#member.id]

@@ -22,7 +22,7 @@ export function groupAt(group: string, pattern: string): string {
   return `${group}.${pattern}`
 }
 
-/** What a process knows of groups. */
+/** The paused groups, as one process knows them. */
 export class PausedGroups {
   readonly #connection: KafkaConnection
   readonly #changed: (group: string) => readonly string[]

@@ -1,6 +1,6 @@
 /**
- * What a client knows of a call that is more than a question and an answer: where its service is to be reached, how
- * many values it has granted, which message comes next.
+ * The state of a call that is more than a question and an answer, at its client: where its service is to be reached,
+ * how many values it has granted, which message comes next.
  */
 import { ConnectionError, ProtocolError } from '../../errors/index.ts'
 import type { Carrier } from '../carrier.ts'
