@@ -190,7 +190,7 @@ function collectGauges(value: unknown, prefix: string, gauges: GaugeView[]): voi
   }
 }
 
-/** Those of the patterns that the service describes: its process may have other services. */
+/** The figures of the patterns that the service describes: its process may have other services. */
 function readFigures(figures: unknown, patterns: readonly PatternView[]): HandlerFigures[] {
   const known = new Set(patterns.map(({ kind, pattern }) => `${kind} ${pattern}`))
   return firstOf(figures, 2 * MAX_PATTERNS).flatMap((each) => {

@@ -111,7 +111,7 @@ export interface Figures {
   readonly failures: number
 }
 
-/** Those of one pattern. */
+/** The figures of one pattern. */
 export interface PatternFigures extends Figures {
   readonly kind: Kind
   readonly pattern: string

@@ -33,7 +33,7 @@ function requestsOf(figures: readonly HandlerFigures[]): HandlerFigures {
     kind: 'message',
     pattern: '',
     inFlight: 0,
-    // Whether figures have shrunk, because their process began anew, is seen by these.
+    // Whether figures have shrunk, because their process began again, is seen by these.
     outcomes: { OK: all.counts.reduce((sum, count) => sum + count, 0) },
     durations: all,
     ...(lifetimes.length > 0 && { lifetimes: added(lifetimes) })

@@ -85,7 +85,7 @@ function callsBetween(
   return now
     .map((each): CallRate => {
       const old = known.get(keyOf(each))
-      // It has begun to count anew.
+      // It counts from 0 again.
       const base =
         old !== undefined && old.count <= each.count ? old : { count: 0, errors: 0, milliseconds: 0 }
       const count = each.count - base.count

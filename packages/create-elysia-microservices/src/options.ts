@@ -112,7 +112,7 @@ export function nameOf(folder: string): string {
 
 /**
  * The runtime of the command that made this program run: Bun for `bun create`, Deno for `deno init --npm`.
- * @param userAgent what package managers say of themselves
+ * @param userAgent as package managers set it
  */
 export function usualRuntime(userAgent: string | undefined): Runtime {
   if (userAgent?.startsWith('bun/') || process.versions['bun'] !== undefined) return 'bun'

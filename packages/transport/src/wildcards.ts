@@ -56,7 +56,7 @@ function rank(segment: string): number {
   return segment === REST ? 2 : segment === ONE ? 1 : 0
 }
 
-/** Those of segments between dots. */
+/** The wildcards of segments between dots. */
 export const SEGMENTS: Wildcards = {
   has: hasWildcards,
   match: routeMatches,

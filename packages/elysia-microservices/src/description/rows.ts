@@ -16,7 +16,7 @@ export interface Row {
   readonly inFlight: number
   /** Messages a second that ended otherwise than well. */
   readonly errors: number
-  /** Those of `errors` that nobody meant, a second: errors that were not thrown on purpose, and timeouts. */
+  /** Failures among `errors`, a second: errors that were not thrown on purpose, and timeouts. */
   readonly failures: number
 }
 
@@ -25,7 +25,7 @@ const FAILURES = ['INTERNAL', 'TIMEOUT'] as const
 
 /**
  * Activity of each pattern between two samples, the busiest first. Figures that have shrunk are counted from 0: their
- * process has started anew.
+ * process has restarted.
  */
 export function rowsBetween(
   before: readonly HandlerFigures[],

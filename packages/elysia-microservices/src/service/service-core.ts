@@ -299,7 +299,7 @@ export class ServiceCore {
     this.compileAll()
   }
 
-  /** Compiles all handlers anew: with the decorators, the store and the errors there are now. */
+  /** Compiles all handlers again: with the decorators, the store and the errors there are now. */
   compileAll(): void {
     this.#registry.replaceAll(this.#compiledFor(undefined))
     for (const [transport, registry] of this.#byTransport) registry.replaceAll(this.#compiledFor(transport))

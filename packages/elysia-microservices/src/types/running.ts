@@ -1,4 +1,4 @@
-/** The methods of a service that runs: it listens, stops, and tells of itself. */
+/** The methods of a service that runs: it listens, stops, and describes itself. */
 import type { Address, ServiceStatus } from '@elysia-microservices/transport'
 import type { Role, WorkerFigures } from '@elysia-microservices/workers'
 import type { DescribeOptions, ServiceDescription } from '../description/description.ts'

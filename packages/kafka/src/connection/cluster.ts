@@ -203,7 +203,7 @@ export class Cluster {
     return this.#topics.get(name)
   }
 
-  /** Asks anew about topics. @throws {ConnectionError} the broker does not let this user see one */
+  /** Asks again about topics. @throws {ConnectionError} the broker does not let this user see one */
   async refresh(names: readonly string[]): Promise<void> {
     if (names.length === 0) return
     const { topics, brokers } = await responseOf(this.askAny(metadataV12.api, [...names], false, false))
@@ -287,7 +287,7 @@ export class Cluster {
 
   /**
    * Does something with a broker, again while partitions or groups are moving to another.
-   * @param stale topics of which it is asked anew who leads them
+   * @param stale topics whose leaders are asked for again
    */
   async persist<Result>(stale: readonly string[], task: () => Promise<Result>): Promise<Result> {
     const until = performance.now() + MADE_WITHIN

@@ -9,8 +9,8 @@ export interface MadeTopic {
 }
 
 /**
- * Makes topics (CreateTopics, version 7). Who may not see their settings gets an answer with a field behind each, which
- * the driver does not expect.
+ * Makes topics (CreateTopics, version 7). A user without the right to see their settings gets an answer with a field
+ * behind each, which the driver does not expect.
  */
 export const createTopicsApi = createAPI<Parameters<typeof createTopicsV7.createRequest>, MadeTopic[]>(
   createTopicsV7.api.key,

@@ -245,7 +245,7 @@ export class EventStore implements Store<StoredRecord> {
     for (const { number } of batch.events) this.#publisher.refused(number, error, isForNow)
   }
 
-  /** The brokers do not expect the numbers that come next: what waits is numbered anew. */
+  /** The brokers do not expect the numbers that come next: the waiting events get new ones. */
   #renew(): void {
     const waiting = [...this.#waiting.values()].flat()
     this.#isForgotten = false

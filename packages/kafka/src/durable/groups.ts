@@ -1,4 +1,6 @@
-/** Which groups are paused: the last word about each is kept in a topic that all processes with durable handlers read. */
+/**
+ * Keeps which groups are paused: the last word about each is in a topic that all processes with durable handlers read.
+ */
 import { ConnectionError, OptionError } from '@elysia-microservices/transport/kit'
 import { listGroupsV5 } from '@platformatic/kafka'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'

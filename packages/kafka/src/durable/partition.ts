@@ -62,7 +62,7 @@ export class Partitions {
     this.#sources.set(`${topic} ${partition}`, new Source(this.#options.pattern, committed))
   }
 
-  /** Those of some partitions that are ours. */
+  /** The sources of some partitions that are ours. */
   of(partitions: readonly Partition[]): Set<Source> {
     return new Set(partitions.flatMap(({ topic, partition }) => this.get(topic, partition) ?? []))
   }

@@ -202,7 +202,7 @@ export class MqttConnection implements Carrier {
     const isKnown = this.#answers.delete(topic)
     this.#answers.add(topic)
     if (isKnown) return
-    // A user without the right to hear Nest's services gets the answers of ours.
+    // A user without the right to hear Nest's services gets answers of this library's only.
     this.#link.subscribe(topic).catch(() => {})
     if (this.#answers.size <= MOST_ANSWERS) return
     const [oldest = ''] = this.#answers

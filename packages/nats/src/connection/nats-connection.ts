@@ -179,9 +179,9 @@ export class NatsConnection implements Carrier {
   }
 
   /**
-   * Requests that left together. Who may not listen there gets them one by one. In a queue group of their own: NATS
-   * gives a message to one member of a group of that name whatever it has subscribed to, so that a handler of `>`, which
-   * drops what is of the system, would take requests away from here.
+   * Requests that left together. A user without the right to listen there gets them one by one. In a queue group of
+   * their own: NATS gives a message to one member of a group of that name whatever it has subscribed to, so that a
+   * handler of `>`, which drops what is of the system, would take requests away from here.
    */
   #takeTogether(subject: Subject, receive: (subject: Subject, message: Carried) => void): Subscription {
     return this.subscribe(TOGETHER + subject.address, `${subject.queue}-together`, (error, message) => {

@@ -28,7 +28,7 @@ export interface EarlyOwner {
   fill(): void
 }
 
-/** Those of one handler. */
+/** The early events of one handler. */
 export class EarlyEvents {
   readonly #worker: DurableWorker<NatsEvent>
   readonly #owner: EarlyOwner

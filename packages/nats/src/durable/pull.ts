@@ -135,7 +135,7 @@ export class Pull {
   }
 
   #receive(message: Msg): void {
-    // Reading headers is dear, and what the server says of itself has no data.
+    // Reading headers is dear, and messages of the server itself have no data.
     const { data } = message
     if (data.length === 0) {
       const { headers } = message

@@ -244,7 +244,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     const said = {
       [HEADER.reason]: reason,
       [HEADER.attempts]: event.attempt,
-      // Moved back into the queue of its group it is a new event, whose attempts are counted anew.
+      // Moved back into the queue of its group it is a new event, whose attempts count from 1 again.
       [HEADER.unique]: newSecret(),
       [HEADER.failed]: 0
     }

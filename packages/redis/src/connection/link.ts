@@ -17,7 +17,7 @@ const RECONNECT_AFTER = { minDelay: 50, maxDelay: 2_000 }
 /**
  * Options that users may not change. `enableOfflineQueue: false` throws where nobody can catch it when the connection
  * is lost, and commands in a pipeline hang; with `maxRetriesPerRequest: null` commands under way never settle.
- * Subscriptions are made again here, because it counts when they are there.
+ * Subscriptions are restored by us, because others wait until they are there.
  */
 const FIXED: RedisOptions = {
   lazyConnect: true,

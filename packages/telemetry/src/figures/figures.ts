@@ -31,7 +31,7 @@ export class PatternFigures {
   retries = 0
   /** Durations by how the messages ended. */
   readonly durations = new Map<Code, Histogram>()
-  /** Those of streams among them; `undefined` while none has ended. */
+  /** Durations of streams among them; `undefined` while none has ended. */
   streams: StreamDurations | undefined
   /** The durations of messages that succeeded, as most do. */
   #ok: Histogram | undefined
@@ -110,5 +110,5 @@ export class Figures {
   readonly since = Date.now()
 }
 
-/** Those of this process. */
+/** The figures of this process. */
 export const figures = new Figures()

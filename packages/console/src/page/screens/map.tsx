@@ -249,7 +249,7 @@ function remembered(now: Graph): Graph {
   return { nodes: [...nodes.values()], edges: [...edges.values()], leftOut: now.leftOut }
 }
 
-/** Made anew only when there is another box, line or width. */
+/** Made again only when there is another box, line or width. */
 function useLayout({ nodes, edges }: Graph, width: number) {
   const names = nodes.map(({ id }) => id)
   const key = JSON.stringify([names, edges.map(({ id }) => id), width])

@@ -3,7 +3,7 @@ import type { ComponentType } from 'preact'
 import type { Overview } from '../../protocol.ts'
 import type { Shown } from '../updates.ts'
 
-/** The properties of every screen, anew with each update. */
+/** The properties of every screen, which change with each update. */
 export interface ScreenProps {
   /** All that the server has told. */
   readonly shown: Shown
