@@ -9,7 +9,7 @@ import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'no
 import net from 'node:net'
 import { basename, dirname, join } from 'node:path'
 
-/** Who has the data. */
+/** The `dev` that has claimed the data. */
 export interface Owner {
   /** A socket that is open while it runs. */
   readonly socket: string
