@@ -16,7 +16,7 @@ const ANNOUNCE = Symbol.for('elysia-microservices.announce')
 /** As in `development-trace.ts`, and `caller-name.ts`. */
 const TRACER = Symbol.for('elysia-microservices.tracer')
 /** As in `health.ts` of `@elysia-microservices/telemetry`. */
-const PURPOSE = Symbol.for('elysia-microservices.port-purpose')
+const TELL_PURPOSE = Symbol.for('elysia-microservices.tell-purpose')
 const PROCESS_NAME = Symbol.for('elysia-microservices.fallback-name')
 
 interface Listening {
@@ -34,16 +34,13 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
     }
     socket.write(`${JSON.stringify({ name, ...told })}\n`)
   }
-  const tellPort = (port: number | undefined, purpose?: unknown) => {
+  const tellPort = (port: number | undefined, purpose?: string) => {
     if (port !== undefined) tell({ port, purpose })
   }
 
   const { listen } = net.Server.prototype
   net.Server.prototype.listen = function (this: net.Server, ...args: unknown[]) {
-    this.once('listening', () => {
-      const { [PURPOSE]: purpose } = this as { readonly [PURPOSE]?: unknown }
-      tellPort((Object(this.address()) as Listening).port, purpose)
-    })
+    this.once('listening', () => tellPort((Object(this.address()) as Listening).port))
     return Reflect.apply(listen, this, args)
   } as typeof listen
   const { Bun: bun, Deno: deno } = globalThis as {
@@ -66,6 +63,7 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
       return server
     }
   }
+  Object.defineProperty(globalThis, TELL_PURPOSE, { value: tellPort })
   Object.defineProperty(globalThis, PROCESS_NAME, { value: name })
   if (page !== undefined) Object.defineProperty(globalThis, TRACER, { value: newTracer(page, name) })
   Object.defineProperty(globalThis, ANNOUNCE, { value: (announcement: object) => tell({ announcement }) })

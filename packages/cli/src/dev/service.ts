@@ -111,11 +111,12 @@ export class RunningService {
   told({ port, purpose, announcement }: Told): void {
     const addresses = announcement?.transports.map(({ address }) => address?.port) ?? []
     for (const each of [port, ...addresses])
-      if (each !== undefined && each > 0) this.ports.set(each, each === port ? purpose : undefined)
+      if (each !== undefined && each > 0) this.ports.set(each, purpose ?? this.ports.get(each))
     if (this.plan.ready !== undefined) return
     if (announcement !== undefined) return this.#ready()
-    // It listens before the service does, and knows when that is ready.
-    if (purpose === 'health') return void this.#ask(`http://127.0.0.1:${port}/readyz`, this.#begun)
+    // Such a port may be there before the service listens, and knows when that is ready.
+    if (purpose === 'health') void this.#ask(`http://127.0.0.1:${port}/readyz`, this.#begun)
+    if ([...this.ports.values()].every((each) => each !== undefined)) return clearTimeout(this.#listens)
     clearTimeout(this.#listens)
     this.#listens = setTimeout(() => this.#ready(), SETTLED)
   }

@@ -33,8 +33,8 @@ export interface HealthServer extends AroundAny {
 
 const PATHS = ['/livez', '/readyz', '/healthz'] as const
 type Path = (typeof PATHS)[number]
-/** Tells `elysia-microservices dev`, whose `preload.ts` sees all ports, that nobody is served on this one. */
-const PURPOSE = Symbol.for('elysia-microservices.port-purpose')
+/** A function of `elysia-microservices dev`, by its `preload.ts`: it sees all ports, and hears here what one is for. */
+const TELL_PURPOSE = Symbol.for('elysia-microservices.tell-purpose')
 
 /**
  * Answers probes: `/livez` (the process answers at all), `/readyz` (its services listen and are not draining, and all
@@ -76,7 +76,6 @@ function serve(state: Health, { port, host }: HealthPortOptions): HealthServer {
     const { status, type, body } = await answer(state, path)
     response.writeHead(status, { 'content-type': type }).end(body)
   })
-  Object.assign(server, { [PURPOSE]: 'health' })
   // As a service that cannot listen: the process ends with the reason, because it must not look healthy.
   server.on('error', (error) => {
     throw new ListenError(`${host ?? 'any address'}, port ${port}`, error)
@@ -100,7 +99,12 @@ function listen(server: Server, port: number, host: string | undefined): Promise
     server.listen(port, host, () => {
       server.unref()
       const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
+      const listening = typeof address === 'object' && address !== null ? address.port : port
+      const { [TELL_PURPOSE]: tell } = globalThis as {
+        [TELL_PURPOSE]?: (port: number, purpose: string) => void
+      }
+      tell?.(listening, 'health')
+      resolve(listening)
     })
   })
 }
