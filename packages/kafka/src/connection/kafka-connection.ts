@@ -32,13 +32,13 @@ import { Cluster } from './cluster.ts'
 import { Departures } from './departures.ts'
 import { Code, codesIn } from './errors.ts'
 import { Producer, type Told } from './producer.ts'
-import { Reader } from './reader.ts'
+import { EARLIEST, positionOf, Reader } from './reader.ts'
 import { type TakenRecord, Takers } from './takers.ts'
 
 /** Bytes from which a message travels in parts. */
 const MAX_PAYLOAD = 900 * 1024
-/** Milliseconds that answers are kept: nobody reads them later. */
-const ANSWERS_STAY = 600_000
+/** Milliseconds that answers are kept: nobody reads them later, and streams fill disks. */
+const ANSWERS_STAY = 60_000
 /** In the place of an address that is no inbox: nothing is published there. */
 const NOWHERE = '?'
 
@@ -88,7 +88,7 @@ export class KafkaConnection implements Carrier {
         for (const { topic, records } of fetched)
           for (const record of records) this.#hearing.guard(() => this.#hear(topic, record))
       },
-      gone: () => Promise.resolve(0n),
+      gone: (topic, partition) => positionOf(cluster, topic, partition, EARLIEST),
       failed: (error) => listener.failed(error)
     })
     this.#takers = new Takers(cluster, {

@@ -80,8 +80,7 @@ export class Reader {
 
   /** Reads a partition from its end on. */
   async addLatest(topic: string, partition: number): Promise<void> {
-    const positions = await positionsOf(this.#cluster, topic, [partition], LATEST)
-    this.add(topic, partition, positions.get(partition) ?? 0n)
+    this.add(topic, partition, await positionOf(this.#cluster, topic, partition, LATEST))
   }
 
   /** Reads from an earlier position on, if the partition is still read. */
@@ -255,6 +254,16 @@ export function fetchArguments(
   patience = PATIENCE
 ): Parameters<typeof fetchV17.createRequest> {
   return [patience, 1, MOST_BYTES, 0, 0, -1, wanted, [], '']
+}
+
+/** A position in one partition; see `positionsOf`. */
+export async function positionOf(
+  cluster: Cluster,
+  topic: string,
+  partition: number,
+  timestamp: bigint
+): Promise<bigint> {
+  return (await positionsOf(cluster, topic, [partition], timestamp)).get(partition) ?? 0n
 }
 
 /** Positions in the partitions of a topic. @param timestamp of the first record wanted, or what stands for a position */
