@@ -24,13 +24,15 @@ import { MASTER, WatchedRedis } from '../../support/redis-watched.ts'
 export type BrokerServer = EngineProcess & { readonly url: string }
 
 /** How a transport is made in a process, where its engine has such a thing. */
-interface TransportOptions {
+export interface TransportOptions {
   /** Copies of what is stored. */
   readonly replicas?: number
   /** Milliseconds without a sign of life until a durable event is delivered again. */
   readonly ackWait?: number
   /** Milliseconds between signs of life of a server. */
   readonly pingInterval?: number
+  /** What its connection is called, of which the server has one at a time. */
+  readonly clientId?: string
 }
 
 /** An engine. */
@@ -228,7 +230,7 @@ const onMqtt: Broker = {
   hasCluster: false,
   hasLog: false,
   start: async () => [await MosquittoProcess.start()],
-  transport: ([url]) => mqtt({ url }),
+  transport: ([url], { clientId } = {}) => mqtt({ url, clientId }),
   countDeadLetters: none,
   delete: none
 }
