@@ -13,7 +13,7 @@ import type { CheckedOptions } from '../options/options.ts'
 import { isOfProcess } from '../words/names.ts'
 import { type Broker, Connections } from './connections.ts'
 import { createTopicsApi } from './corrected-apis.ts'
-import { Code, codesIn, isUnauthenticated, responseOf } from './errors.ts'
+import { Code, codesIn, isUnauthenticated, isUnreached, responseOf } from './errors.ts'
 
 /** Milliseconds between attempts. */
 const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
@@ -21,6 +21,8 @@ const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
 const STALE_AFTER = 30_000
 /** Milliseconds between looks at something that is being made, or is moving to another broker. */
 const SOON = 25
+/** Milliseconds until it is asked again who leads what a broker led that is gone. */
+const SHORTLY = 100
 /** Milliseconds for a topic to have leaders. */
 const MADE_WITHIN = 20_000
 
@@ -57,6 +59,8 @@ export class Cluster {
   readonly #connections: Connections
   readonly #stale: ReturnType<typeof setInterval>
   #lookups = new Map<string, Promise<void>>()
+  readonly #moved = new Set<(topic: string) => void>()
+  #isLookingAgain = false
   #isConnected = false
   #isClosed = false
 
@@ -104,9 +108,7 @@ export class Cluster {
       try {
         const connection = await this.#connections.connect(`first ${index}`, broker)
         const { brokers } = await metadataV12.api.async(connection, [], false, false)
-        this.#brokers.clear()
-        for (const { nodeId, host, port } of brokers)
-          this.#brokers.set(nodeId, this.options.advertised ? { host, port } : broker)
+        this.#know(this.options.advertised ? brokers : brokers.map((one) => ({ ...one, ...broker })))
         return
       } catch (error) {
         failure ??= error
@@ -115,12 +117,36 @@ export class Cluster {
     throw failure
   }
 
+  /** One that has just started may know none: then those stay that are known. */
+  #know(brokers: readonly (Broker & { readonly nodeId: number })[]): void {
+    if (brokers.length > 0) this.#brokers.clear()
+    for (const { nodeId, host, port } of brokers) this.#brokers.set(nodeId, { host, port })
+  }
+
   /** @param purpose what waits for an answer keeps others of its connection waiting: fetching has connections of its own */
   async connection(node: number, purpose: string): Promise<Connection> {
+    if (!this.#isConnected) throw new ConnectionError(`Kafka at ${this.options.where} is lost`, false)
     const broker = this.#brokers.get(node)
-    if (broker === undefined || !this.#isConnected)
-      throw new ConnectionError(`Kafka at ${this.options.where} is lost`, false)
-    return this.#connections.connect(`${purpose} ${node}`, broker)
+    try {
+      if (broker !== undefined) return await this.#connections.connect(`${purpose} ${node}`, broker)
+    } catch (error) {
+      this.#lookAgain()
+      throw new ConnectionError(`Kafka's broker ${node} cannot be reached`, false, error)
+    }
+    this.#lookAgain()
+    throw new ConnectionError(`Kafka's broker ${node} is not there`, false)
+  }
+
+  /** A broker is gone: others lead its partitions, or will soon. */
+  #lookAgain(): void {
+    if (this.#isLookingAgain) return
+    this.#isLookingAgain = true
+    void soon(SHORTLY)
+      .then(() => this.refresh([...this.#topics.keys()]))
+      .catch(() => {})
+      .then(() => {
+        this.#isLookingAgain = false
+      })
   }
 
   /** Asks a broker. */
@@ -133,10 +159,12 @@ export class Cluster {
     return api.async(await this.connection(node, purpose), ...args)
   }
 
-  /** Asks whichever broker there is. */
+  /** Asks whichever broker can be reached. */
   async askAny<Args extends unknown[], Answer>(api: API<Args, Answer>, ...args: Args): Promise<Answer> {
-    const [node = -1] = this.#brokers.keys()
-    return this.ask(node, 'main', api, ...args)
+    const [first = -1, ...others] = this.nodes
+    let connecting = this.connection(first, 'main')
+    for (const node of others) connecting = connecting.catch(() => this.connection(node, 'main'))
+    return api.async(await connecting, ...args)
   }
 
   /** Ends a connection on which something waits that is not wanted any more. */
@@ -203,12 +231,17 @@ export class Cluster {
     return this.#topics.get(name)
   }
 
+  /** Calls a function when partitions of a topic have another leader. @returns does so no more */
+  onMoved(moved: (topic: string) => void): () => void {
+    this.#moved.add(moved)
+    return () => this.#moved.delete(moved)
+  }
+
   /** Asks anew about topics. @throws {ConnectionError} the broker does not let this user see one */
   async refresh(names: readonly string[]): Promise<void> {
     if (names.length === 0) return
     const { topics, brokers } = await responseOf(this.askAny(metadataV12.api, [...names], false, false))
-    if (this.options.advertised)
-      for (const { nodeId, host, port } of brokers) this.#brokers.set(nodeId, { host, port })
+    if (this.options.advertised) this.#know(brokers)
     for (const { name, topicId, errorCode, partitions } of topics) {
       if (!name) continue
       if (errorCode === Code.topicAuthorization) throw forbidden(name)
@@ -221,6 +254,8 @@ export class Cluster {
       const topic = { name, id: topicId, leaders }
       this.#topics.set(name, topic)
       this.#byId.set(topicId, topic)
+      if (known === undefined || known.leaders.some((leader, index) => leader !== leaders[index]))
+        for (const moved of this.#moved) moved(name)
     }
   }
 
@@ -272,14 +307,16 @@ export class Cluster {
     }
   }
 
-  /** Who leads a partition; asked anew if nobody is known to. */
+  /** Who leads a partition; waits while that is being decided. @returns -1: there is no such partition, or still no leader */
   async leaderOf(name: string, partition: number): Promise<number> {
-    let topic = await this.lookUp(name)
-    if ((topic?.leaders[partition] ?? -1) < 0) {
+    await this.lookUp(name)
+    for (const until = performance.now() + MADE_WITHIN; ; await soon(SHORTLY)) {
+      const leader = this.#topics.get(name)?.leaders[partition]
+      if (leader !== undefined && leader >= 0) return leader
+      if (performance.now() > until) return -1
       await this.refresh([name])
-      topic = this.#topics.get(name)
+      if (this.#topics.get(name)?.leaders[partition] === undefined) return -1
     }
-    return topic?.leaders[partition] ?? -1
   }
 
   /**
@@ -292,12 +329,8 @@ export class Cluster {
       try {
         return await task()
       } catch (error) {
-        if (
-          !this.#isConnected ||
-          performance.now() > until ||
-          !codesIn(error).some((code) => MOVING.has(code))
-        )
-          throw error
+        const isMoving = isUnreached(error) || codesIn(error).some((code) => MOVING.has(code))
+        if (!isMoving || !this.#isConnected || performance.now() > until) throw error
       }
       await soon(SOON)
       await this.refresh(stale)

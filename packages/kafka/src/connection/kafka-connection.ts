@@ -30,7 +30,7 @@ import type { Fetched } from '../words/record.ts'
 import { packetOf, packetOfNest, readValue } from '../words/values.ts'
 import { Cluster } from './cluster.ts'
 import { Departures } from './departures.ts'
-import { Code, codesIn } from './errors.ts'
+import { Code, codesIn, isUnreached } from './errors.ts'
 import { Producer, type Told } from './producer.ts'
 import { EARLIEST, positionOf, Reader } from './reader.ts'
 import { type TakenRecord, Takers } from './takers.ts'
@@ -168,7 +168,7 @@ export class KafkaConnection implements Carrier {
       (error as { retryable?: unknown }).retryable === false
     if (isRefused) this.#hearing.guard(() => this.#listener.refused(address, 'publish', error))
     else if (isMissing && reply) this.#nobody(reply)
-    else if (!isMissing && codesIn(error).length > 0) this.#listener.failed(error)
+    else if (!isMissing && (codesIn(error).length > 0 || isUnreached(error))) this.#listener.failed(error)
   }
 
   /** Tells one of our own addresses that nobody has got what it has asked: there is no topic, so no service. */

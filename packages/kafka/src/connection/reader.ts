@@ -55,6 +55,7 @@ export class Reader {
   readonly #positions = new Map<string, Position>()
   /** Brokers that are being asked. */
   readonly #asked = new Set<number>()
+  readonly #hearNoMore: () => void
   /** Changes with the partitions that are read. */
   #version = 0
   #receiving: Promise<void> = Promise.resolve()
@@ -65,6 +66,9 @@ export class Reader {
     this.#cluster = cluster
     this.#purpose = purpose
     this.#listener = listener
+    this.#hearNoMore = cluster.onMoved((moved) => {
+      for (const { topic } of this.#positions.values()) if (topic === moved) return this.#changed()
+    })
   }
 
   /** Reads a partition from a position on. */
@@ -102,6 +106,7 @@ export class Reader {
   /** Reads nothing any more. Resolves when what had come has been taken. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.#hearNoMore()
     this.#positions.clear()
     this.#changed()
     await this.#receiving
@@ -153,8 +158,6 @@ export class Reader {
   async #findLeaders(positions: readonly Position[]): Promise<void> {
     await soon(AGAIN_AFTER)
     await this.#cluster.refresh([...new Set(positions.map(({ topic }) => topic))])
-    // What waits at the brokers that lead them does not know of them.
-    if ((this.#byLeader().get(-1)?.length ?? 0) < positions.length) this.#changed()
   }
 
   /** Whether a topic was deleted and made again: what was to be read next there is another's number. */
@@ -228,8 +231,6 @@ export class Reader {
     if (moved.size > 0) {
       await soon(AGAIN_AFTER)
       await this.#cluster.refresh([...moved])
-      // Nobody may be asking the broker that leads them now.
-      this.#changed()
     }
     return fetched
   }
