@@ -1,28 +1,20 @@
-/**
- * The brokers of a Kafka cluster as one end sees them: which there are, who leads which partition,
- * and the look for them when they are lost.
- */
-import {
-  backoffDelay,
-  ConnectionError,
-  ListenError,
-  UnauthenticatedError
-} from '@elysia-microservices/transport/kit'
-import { type API, type Connection, deleteTopicsV6, metadataV12 } from '@platformatic/kafka'
+/** The topics of a Kafka cluster as one end knows them: which there are, and who leads which partition. */
+import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
+import { deleteTopicsV6, metadataV12 } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 import { isOfProcess } from '../words/names.ts'
-import { type Broker, Connections } from './connections.ts'
+import { Brokers, type BrokersListener, soon } from './brokers.ts'
 import { createTopicsApi } from './corrected-apis.ts'
-import { Code, codesIn, isUnauthenticated, isUnreached, responseOf } from './errors.ts'
+import { Code, codesIn, isUnreached, responseOf } from './errors.ts'
 
-/** Milliseconds between attempts. */
-const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
 /** Milliseconds after which it is asked again who leads the partitions, and how many there are. */
 const STALE_AFTER = 30_000
 /** Milliseconds between looks at something that is being made, or is moving to another broker. */
 const SOON = 25
-/** Milliseconds until it is asked again who leads what a broker led that is gone. */
+/** Milliseconds between looks at what brokers are deciding. */
 const SHORTLY = 100
+/** Milliseconds for brokers that have just started to take part. */
+const STARTED_WITHIN = 5_000
 /** Milliseconds for a topic to have leaders. */
 const MADE_WITHIN = 20_000
 
@@ -42,33 +34,18 @@ export interface WantedTopic {
   readonly configs?: Readonly<Record<string, string>>
 }
 
-/** Is told what becomes of the brokers. */
-export interface ClusterListener {
-  lost(): void
-  restored(): void
-}
-
-/** The brokers behind one end. */
-export class Cluster {
-  readonly options: CheckedOptions
-  readonly #listener: ClusterListener
-  readonly #brokers = new Map<number, Broker>()
+/** The brokers behind one end, and their topics. */
+export class Cluster extends Brokers {
   readonly #topics = new Map<string, Topic>()
   /** Topics by the id that brokers name them by. */
   readonly #byId = new Map<string, Topic>()
-  readonly #connections: Connections
   readonly #stale: ReturnType<typeof setInterval>
   #lookups = new Map<string, Promise<void>>()
   readonly #moved = new Set<(topic: string) => void>()
-  #isLookingAgain = false
-  #isConnected = false
-  #isClosed = false
 
-  private constructor(options: CheckedOptions, clientId: string, listener: ClusterListener) {
-    this.options = options
-    this.#listener = listener
-    this.#connections = new Connections(options, clientId, () => this.#lost())
-    this.#stale = setInterval(() => void this.refresh([...this.#topics.keys()]).catch(() => {}), STALE_AFTER)
+  private constructor(options: CheckedOptions, clientId: string, listener: BrokersListener) {
+    super(options, clientId, listener)
+    this.#stale = setInterval(() => void this.refreshAll().catch(() => {}), STALE_AFTER)
     this.#stale.unref?.()
   }
 
@@ -77,131 +54,11 @@ export class Cluster {
    * @throws {ConnectionError} no broker can be reached
    * @throws {UnauthenticatedError} the broker does not accept the credentials
    */
-  static async open(options: CheckedOptions, clientId: string, listener: ClusterListener): Promise<Cluster> {
+  static async open(options: CheckedOptions, clientId: string, listener: BrokersListener): Promise<Cluster> {
     const cluster = new Cluster(options, clientId, listener)
-    try {
-      await cluster.#find()
-    } catch (error) {
-      await cluster.close()
-      const message = `Cannot reach Kafka at ${options.where}: ${reasonOf(error)}`
-      if (isUnauthenticated(error)) throw new UnauthenticatedError(message, error)
-      throw new ConnectionError(message, false, error)
-    }
-    cluster.#isConnected = true
+    await cluster.connect()
     return cluster
   }
-
-  get isConnected(): boolean {
-    return this.#isConnected
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
-  // ── brokers ──────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Asks one of the brokers that are named in the options, or that are known, which there are. */
-  async #find(): Promise<void> {
-    let failure: unknown
-    for (const [index, broker] of [...this.options.brokers, ...this.#brokers.values()].entries()) {
-      try {
-        const connection = await this.#connections.connect(`first ${index}`, broker)
-        const { brokers } = await metadataV12.api.async(connection, [], false, false)
-        this.#know(this.options.advertised ? brokers : brokers.map((one) => ({ ...one, ...broker })))
-        return
-      } catch (error) {
-        failure ??= error
-      }
-    }
-    throw failure
-  }
-
-  /** One that has just started may know none: then those stay that are known. */
-  #know(brokers: readonly (Broker & { readonly nodeId: number })[]): void {
-    if (brokers.length > 0) this.#brokers.clear()
-    for (const { nodeId, host, port } of brokers) this.#brokers.set(nodeId, { host, port })
-  }
-
-  /** @param purpose what waits for an answer keeps others of its connection waiting: fetching has connections of its own */
-  async connection(node: number, purpose: string): Promise<Connection> {
-    if (!this.#isConnected) throw new ConnectionError(`Kafka at ${this.options.where} is lost`, false)
-    const broker = this.#brokers.get(node)
-    try {
-      if (broker !== undefined) return await this.#connections.connect(`${purpose} ${node}`, broker)
-    } catch (error) {
-      this.#lookAgain()
-      throw new ConnectionError(`Kafka's broker ${node} cannot be reached`, false, error)
-    }
-    this.#lookAgain()
-    throw new ConnectionError(`Kafka's broker ${node} is not there`, false)
-  }
-
-  /** A broker is gone: others lead its partitions, or will soon. */
-  #lookAgain(): void {
-    if (this.#isLookingAgain) return
-    this.#isLookingAgain = true
-    void soon(SHORTLY)
-      .then(() => this.refresh([...this.#topics.keys()]))
-      .catch(() => {})
-      .then(() => {
-        this.#isLookingAgain = false
-      })
-  }
-
-  /** Asks a broker. */
-  async ask<Args extends unknown[], Answer>(
-    node: number,
-    purpose: string,
-    api: API<Args, Answer>,
-    ...args: Args
-  ): Promise<Answer> {
-    return api.async(await this.connection(node, purpose), ...args)
-  }
-
-  /** Asks whichever broker can be reached. */
-  async askAny<Args extends unknown[], Answer>(api: API<Args, Answer>, ...args: Args): Promise<Answer> {
-    const [first = -1, ...others] = this.nodes
-    let connecting = this.connection(first, 'main')
-    for (const node of others) connecting = connecting.catch(() => this.connection(node, 'main'))
-    return api.async(await connecting, ...args)
-  }
-
-  /** Ends a connection on which something waits that is not wanted any more. */
-  async drop(node: number, purpose: string): Promise<void> {
-    await this.#connections.drop(`${purpose} ${node}`)
-  }
-
-  #lost(): void {
-    if (!this.#isConnected || this.#isClosed) return
-    this.#isConnected = false
-    void this.#connections.dropAll()
-    this.#listener.lost()
-    void this.#findAgain()
-  }
-
-  async #findAgain(): Promise<void> {
-    for (let attempt = 0; !this.#isClosed; attempt++) {
-      await soon(backoffDelay(AGAIN_AFTER, attempt, Math.random()))
-      try {
-        await this.#find()
-        if (this.#isClosed) return
-        this.#isConnected = true
-        await this.refresh([...this.#topics.keys()])
-        return this.#listener.restored()
-      } catch {
-        this.#isConnected = false
-        void this.#connections.dropAll()
-      }
-    }
-  }
-
-  /** The brokers that are known. */
-  get nodes(): readonly number[] {
-    return [...this.#brokers.keys()]
-  }
-
-  // ── topics ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** What is known of a topic. */
   topic(name: string): Topic | undefined {
@@ -237,11 +94,15 @@ export class Cluster {
     return () => this.#moved.delete(moved)
   }
 
+  protected refreshAll(): Promise<void> {
+    return this.refresh([...this.#topics.keys()])
+  }
+
   /** Asks anew about topics. @throws {ConnectionError} the broker does not let this user see one */
   async refresh(names: readonly string[]): Promise<void> {
     if (names.length === 0) return
     const { topics, brokers } = await responseOf(this.askAny(metadataV12.api, [...names], false, false))
-    if (this.options.advertised) this.#know(brokers)
+    if (this.options.advertised) this.know(brokers)
     for (const { name, topicId, errorCode, partitions } of topics) {
       if (!name) continue
       if (errorCode === Code.topicAuthorization) throw forbidden(name)
@@ -296,7 +157,14 @@ export class Cluster {
       assignments: [],
       configs: Object.entries(topic.configs ?? {}).map(([name, value]) => ({ name, value }))
     }))
-    const made = await this.askAny(createTopicsApi, topics, MADE_WITHIN, false)
+    const make = () => this.askAny(createTopicsApi, topics, MADE_WITHIN, false)
+    let made = await make()
+    // Brokers that have just started take part a moment later.
+    const until = performance.now() + STARTED_WITHIN
+    while (made.some(({ errorCode }) => errorCode === Code.invalidReplicas) && performance.now() < until) {
+      await soon(SHORTLY)
+      made = await make()
+    }
     for (const { name, errorCode, errorMessage } of made) {
       if (errorCode === 0 || errorCode === Code.topicExists) continue
       const why = errorMessage ?? `error ${errorCode}`
@@ -330,18 +198,16 @@ export class Cluster {
         return await task()
       } catch (error) {
         const isMoving = isUnreached(error) || codesIn(error).some((code) => MOVING.has(code))
-        if (!isMoving || !this.#isConnected || performance.now() > until) throw error
+        if (!isMoving || !this.isConnected || performance.now() > until) throw error
       }
       await soon(SOON)
       await this.refresh(stale)
     }
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    this.#isConnected = false
+  override async close(): Promise<void> {
     clearInterval(this.#stale)
-    await this.#connections.dropAll()
+    await super.close()
   }
 }
 
@@ -355,10 +221,6 @@ const MOVING: ReadonlySet<number> = new Set([
   Code.notCoordinator
 ])
 
-export function soon(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
-
 function forbidden(topic: string): ConnectionError {
   return new ConnectionError(
     `Kafka does not let this user see the topic '${topic}'; give it the right to Describe`,
@@ -366,11 +228,4 @@ function forbidden(topic: string): ConnectionError {
     undefined,
     false
   )
-}
-
-function reasonOf(error: unknown): string {
-  const { errors, cause, message } = error as { errors?: unknown[]; cause?: unknown; message?: string }
-  if (Array.isArray(errors) && errors.length > 0) return reasonOf(errors[0])
-  if (cause instanceof Error) return reasonOf(cause)
-  return String(message)
 }

@@ -16,6 +16,7 @@ export const Code = {
   topicAuthorization: 29,
   groupAuthorization: 30,
   topicExists: 36,
+  invalidReplicas: 38,
   outOfOrderSequence: 45,
   duplicateSequence: 46,
   invalidProducerEpoch: 47,
