@@ -60,7 +60,7 @@ export class Cluster extends Brokers {
     return cluster
   }
 
-  /** What is known of a topic. */
+  /** A known topic. */
   topic(name: string): Topic | undefined {
     return this.#topics.get(name)
   }
@@ -88,7 +88,7 @@ export class Cluster extends Brokers {
     return this.#topics.get(name)
   }
 
-  /** Calls a function when partitions of a topic have another leader. @returns does so no more */
+  /** Calls a function when partitions of a topic have another leader. @returns ends that */
   onMoved(moved: (topic: string) => void): () => void {
     this.#moved.add(moved)
     return () => this.#moved.delete(moved)
@@ -98,7 +98,7 @@ export class Cluster extends Brokers {
     return this.refresh([...this.#topics.keys()])
   }
 
-  /** Asks anew about topics. @throws {ConnectionError} the broker does not let this user see one */
+  /** Asks again about topics. @throws {ConnectionError} the broker does not let this user see one */
   async refresh(names: readonly string[]): Promise<void> {
     if (names.length === 0) return
     const { topics, brokers } = await responseOf(this.askAny(metadataV12.api, [...names], false, false))
@@ -175,7 +175,10 @@ export class Cluster extends Brokers {
     }
   }
 
-  /** Who leads a partition; waits while that is being decided. @returns -1: there is no such partition, or still no leader */
+  /**
+   * The leader of a partition; waits while one is being chosen.
+   * @returns -1 if there is no such partition, or still no leader
+   */
   async leaderOf(name: string, partition: number): Promise<number> {
     await this.lookUp(name)
     for (const until = performance.now() + MADE_WITHIN; ; await soon(SHORTLY)) {
@@ -189,7 +192,7 @@ export class Cluster extends Brokers {
 
   /**
    * Does something with a broker, again while partitions or groups are moving to another.
-   * @param stale topics of which it is asked anew who leads them
+   * @param stale topics whose leaders are asked for again
    */
   async persist<Result>(stale: readonly string[], task: () => Promise<Result>): Promise<Result> {
     const until = performance.now() + MADE_WITHIN
@@ -211,7 +214,7 @@ export class Cluster extends Brokers {
   }
 }
 
-/** What passes: a leader, or a group's coordinator, is being chosen, or has just been. */
+/** Errors that pass by themselves: a leader, or a group's coordinator, is being chosen, or has just been. */
 const MOVING: ReadonlySet<number> = new Set([
   Code.unknownTopic,
   Code.leaderNotAvailable,
