@@ -32,7 +32,7 @@ export abstract class Brokers {
     this.#connections = new Connections(options, clientId, () => this.#lost())
   }
 
-  /** Asks anew about all that is known of the cluster. */
+  /** Asks again about all that is known of the cluster. */
   protected abstract refreshAll(): Promise<void>
 
   /**
