@@ -58,7 +58,8 @@ export class Producer {
 
   send(record: OutgoingRecord): void {
     this.#given++
-    if (this.#unknown.has(placeOf(record)) || !this.#place(record)) this.#hold(record, false)
+    const mustWait = this.#unknown.size > 0 && this.#unknown.has(placeOf(record))
+    if (mustWait || !this.#place(record)) this.#hold(record, false)
   }
 
   /** Has a record wait until it is known who leads its partition. @param isAgain what is known is not so any more */
@@ -75,11 +76,14 @@ export class Producer {
     const leaders = this.#cluster.topic(record.topic)?.leaders
     if (leaders === undefined) return false
     if (record.partition === undefined) {
-      const last = this.#turns.get(record.topic) ?? -1
-      // One that has no leader at the moment is passed over.
-      const turns = leaders.map((_, index) => (last + 1 + index) % leaders.length)
-      record.partition = turns.find((turn) => (leaders[turn] ?? -1) >= 0) ?? 0
-      this.#turns.set(record.topic, record.partition)
+      let turn = this.#turns.get(record.topic) ?? -1
+      // A partition that has no leader at the moment is passed over, unless none has one.
+      for (let left = leaders.length; left > 0; left--) {
+        turn = (turn + 1) % leaders.length
+        if ((leaders[turn] ?? -1) >= 0) break
+      }
+      record.partition = turn
+      this.#turns.set(record.topic, turn)
     }
     const leader = leaders[record.partition] ?? -1
     if (leader < 0) return false
