@@ -100,7 +100,7 @@ const ALONE: Readonly<Record<string, string | number>> = {
   'transaction.state.log.replication.factor': 1,
   'transaction.state.log.min.isr': 1,
   // A server that was killed may come back when its controller holds it for lost; a busy machine must not have it lost.
-  'broker.session.timeout.ms': 3_000,
+  'broker.session.timeout.ms': 2_000,
   'broker.heartbeat.interval.ms': 200,
   'group.initial.rebalance.delay.ms': 0,
   'group.consumer.assignment.interval.ms': 0,
