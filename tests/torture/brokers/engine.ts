@@ -7,6 +7,7 @@ import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
 import { connect as connectBare } from '@nats-io/transport-node'
+import { Admin } from '@platformatic/kafka'
 import { type Channel, connect as connectToRabbitmq } from 'amqplib'
 import type { Transport } from 'elysia-microservices'
 import { deadLetters, type UntypedClient } from 'elysia-microservices/client'
@@ -19,6 +20,7 @@ import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../../support/rabbitmq-server.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../../support/redis-server.ts'
 import { MASTER, WatchedRedis } from '../../support/redis-watched.ts'
+import { until } from '../../support/within.ts'
 
 /** A server, and where it is. */
 export type BrokerServer = EngineProcess & { readonly url: string }
@@ -191,16 +193,26 @@ const onKafka: Broker = {
     nodes === 1 ? [await KafkaServerProcess.start(SMALL_LOGS)] : KafkaServerProcess.cluster(),
   transport: (urls) => kafka({ brokers: urls.map(brokerAt), partitions: PARTITIONS }),
   delete: (url, what, pattern) =>
-    atKafka(url, (admin) =>
-      what === 'stream'
-        ? // Not there: it has not been made again since the last time.
-          admin
-            .deleteTopics({ topics: [pattern] })
-            .catch((error: { type?: unknown; cause?: { type?: unknown } }) => {
-              if ((error.type ?? error.cause?.type) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
-            })
-        : admin.deleteGroups([`torture.${pattern}`]).then(() => {})
-    )
+    what === 'stream'
+      ? deleteTopic(url, pattern)
+      : atKafka(url, (admin) => admin.deleteGroups([`torture.${pattern}`]).then(() => {}))
+}
+
+/** Deletes a topic, if it is there. Resolves when its broker has heard of it: until then it stores what is lost with it. */
+async function deleteTopic(url: string, topic: string): Promise<void> {
+  const admin = new Admin({ clientId: 'operator', bootstrapBrokers: [brokerAt(url)] })
+  try {
+    const id = async () => {
+      const known = await admin.metadata({ topics: [topic], forceUpdate: true }).catch(() => undefined)
+      return known?.topics.get(topic)?.id
+    }
+    const before = await id()
+    if (before === undefined) return
+    await admin.deleteTopics({ topics: [topic] })
+    await until('The topic is gone', async () => (await id()) !== before)
+  } finally {
+    await admin.close()
+  }
 }
 
 function brokerAt(url: string): string {
