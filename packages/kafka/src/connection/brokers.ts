@@ -3,7 +3,7 @@ import { backoffDelay, ConnectionError, UnauthenticatedError } from '@elysia-mic
 import { type API, type Connection, metadataV12 } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 import { type Broker, Connections } from './connections.ts'
-import { isUnauthenticated } from './errors.ts'
+import { isUnauthenticated, isUnreached } from './errors.ts'
 
 /** Milliseconds between attempts. */
 const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
@@ -102,7 +102,10 @@ export abstract class Brokers {
     this.#isLookingAgain = true
     void soon(SHORTLY)
       .then(() => this.refreshAll())
-      .catch(() => {})
+      .catch((error) => {
+        // None is there.
+        if (isUnreached(error)) this.#lost()
+      })
       .then(() => {
         this.#isLookingAgain = false
       })
@@ -115,7 +118,7 @@ export abstract class Brokers {
     api: API<Args, Answer>,
     ...args: Args
   ): Promise<Answer> {
-    return api.async(await this.connection(node, purpose), ...args)
+    return this.#connections.ask(await this.connection(node, purpose), api, ...args)
   }
 
   /** Asks whichever broker can be reached. */
@@ -123,7 +126,7 @@ export abstract class Brokers {
     const [first = -1, ...others] = this.nodes
     let connecting = this.connection(first, 'main')
     for (const node of others) connecting = connecting.catch(() => this.connection(node, 'main'))
-    return api.async(await connecting, ...args)
+    return this.#connections.ask(await connecting, api, ...args)
   }
 
   /** Ends a connection on which something waits that is not wanted any more. */
