@@ -25,6 +25,8 @@ export const HEADER = {
   unique: 'x-elysia-unique',
   /** Attempts that have failed. */
   failed: 'x-elysia-failed',
+  /** When the pause of an event ends, in milliseconds since 1970. */
+  due: 'x-elysia-due',
   reason: 'x-elysia-reason',
   attempts: 'x-elysia-attempts',
   pattern: 'x-elysia-pattern'
@@ -91,6 +93,10 @@ export class RabbitEvent implements HeldEvent {
     this.key = textIn(headers[HEADER.key])
     this.failed = countIn(headers[HEADER.failed])
     this.attempt = 1 + this.failed + countIn(headers['x-delivery-count'])
+  }
+
+  get due(): number {
+    return countIn(given(this.message.properties.headers)[HEADER.due])
   }
 
   get headers(): Headers | undefined {
