@@ -116,6 +116,12 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
       assert.equal(figures()?.unavailable, undefined)
     })
 
+    it('finds its queues also in a group whose first processes start at once, and none loses its connection', async () => {
+      // RabbitMQ 3.10 closes the connection of one that consumes from a queue as another makes it.
+      for (let n = 0; n < 5; n++) await Promise.all([1, 2, 3].map(() => serve(`new${n}`, () => {})))
+      assert.deepEqual(log.lines, [])
+    })
+
     it('pauses also when somebody has deleted its queue, which is made again', async () => {
       const seen = new Values<unknown>()
       await serve('remade', ({ delivery }) => {

@@ -151,6 +151,8 @@ export class Link {
       if (this.#model !== undefined) await this.#setUp(part)
     } catch (error) {
       if (this.#model !== undefined) this.#parts.delete(part)
+      // RabbitMQ 3.10 ends the connection of one that consumes from a quorum queue which another has not quite made yet.
+      if (this.#model === undefined && part.isApart === true) return part
       throw error
     }
     return part

@@ -128,8 +128,6 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     const { logger } = this.#options
     this.#connection = connection
     try {
-      // In order an event pauses in its process, and no later one of its key overtakes it.
-      if (!this.#isOrdered) await this.#pauses.start(connection)
       this.#part ??= await connection.link.open((channel) => this.#setUp(channel), {
         isApart: true,
         alone: {
@@ -140,6 +138,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
           reopened: () => logger.warn(`${this.#what} is received again`)
         }
       })
+      // In order an event pauses in its process, and no later one of its key overtakes it.
+      if (!this.#isOrdered) await this.#pauses.start(connection)
     } catch (error) {
       if (!/406|PRECONDITION/.test((error as Error).message)) throw error
       throw new OptionError(
@@ -158,7 +158,9 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#tag = undefined
     const deliveries = new Deliveries(channel)
     this.#deliveries = deliveries
-    for (const name of [this.#dead, queueOfMembers(group), queueOfPaused(group)])
+    // One that consumes from a queue as another makes it loses its connection to RabbitMQ 3.10: these are used later.
+    const pauses = ordered ? [] : this.#pauses.queues
+    for (const name of [...pauses, this.#dead, queueOfMembers(group), queueOfPaused(group)])
       await channel.assertQueue(name, safeQueue())
     await channel.assertQueue(this.#queue, safeQueue(ordered ? { 'x-single-active-consumer': true } : {}))
     await channel.bindQueue(this.#queue, STORED, bindingOf(pattern))

@@ -41,6 +41,7 @@ export class Pauses {
   /** For events that are due within `LONGEST_HELD`, and for all others: so long pauses do not hold up short ones. */
   readonly #short: string
   readonly #long: string
+  readonly queues: readonly string[]
   #part: Part | undefined
   /** What comes over the channel that there is; missing while it is lost. */
   #deliveries: Deliveries | undefined
@@ -54,6 +55,7 @@ export class Pauses {
     this.#init = init
     this.#short = queueOfPause(init.queue, 'short')
     this.#long = queueOfPause(init.queue, 'long')
+    this.queues = [this.#short, this.#long]
   }
 
   get isThere(): boolean {
@@ -68,8 +70,8 @@ export class Pauses {
       const deliveries = new Deliveries(channel)
       this.#deliveries = deliveries
       await channel.prefetch(MOST_HELD)
-      for (const queue of [this.#short, this.#long]) {
-        await channel.assertQueue(queue, safeQueue())
+      for (const queue of this.queues) await channel.assertQueue(queue, safeQueue())
+      for (const queue of this.queues) {
         const receive = (message: ConsumeMessage) => {
           const event = new RabbitEvent(message, deliveries, this.#init.exact)
           deliveries.came(event.tag)
@@ -96,7 +98,7 @@ export class Pauses {
   /** How many pause, without those that other processes hold. */
   async count(): Promise<number> {
     const channel = this.#part?.channel
-    const queues = channel === undefined ? [] : [this.#short, this.#long]
+    const queues = channel === undefined ? [] : this.queues
     const found = await Promise.all(queues.map((queue) => channel?.checkQueue(queue)))
     return found.reduce((sum, queue) => sum + (queue?.messageCount ?? 0), this.#held.size)
   }
