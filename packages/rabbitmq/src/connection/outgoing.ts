@@ -1,4 +1,4 @@
-/** Where a message goes, by its address: to an exchange of ours, or to where Nest's ends listen. */
+/** Where a message goes, by its address: to one of our exchanges, or to where the ends of Nest listen. */
 import { type CarriedHeaders, newSecret, type Words } from '@elysia-microservices/transport/engine'
 import type { Options } from 'amqplib'
 import type { NestQueue } from '../options/options.ts'
