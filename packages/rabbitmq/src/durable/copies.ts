@@ -1,5 +1,5 @@
 /** Copies of events on their way into another queue: confirmed before the event itself is acknowledged. */
-import { NotStoredError } from '@elysia-microservices/transport/kit'
+import { endedWithin, NotStoredError } from '@elysia-microservices/transport/kit'
 import type { ConfirmChannel, Message, Options } from 'amqplib'
 import type { Link, Part } from '../connection/link.ts'
 import { uniqueOf } from './stored.ts'
@@ -41,25 +41,22 @@ export class Copies {
    * @param options with `mandatory`
    * @throws {NotStoredError} it has not, or nobody knows
    */
-  put(queue: string, content: Buffer, options: Options.Publish): Promise<void> {
-    return new Promise((resolve, reject) => {
+  async put(queue: string, content: Buffer, options: Options.Publish): Promise<void> {
+    const { timeout } = this.#link
+    const stored = new Promise<void>((resolve, reject) => {
       const failed = (cause?: unknown) =>
         reject(new NotStoredError(`RabbitMQ does not store a message in '${queue}' now`, true, cause))
       const channel = this.#part?.channel
       if (channel === undefined) return failed()
-      const late = setTimeout(() => {
-        const why = `RabbitMQ has not said for ${this.#link.timeout} ms whether it has stored a message in '${queue}': perhaps no server leads that queue; its log says more`
-        reject(new NotStoredError(why, true))
-      }, this.#link.timeout)
-      late.unref?.()
-      channel.publish('', queue, content, options, (error: unknown) => {
-        clearTimeout(late)
-        if (error) failed(error)
-        else if (this.#returned.delete(placeOf(queue, options)))
-          reject(new NotStoredError(`RabbitMQ has no queue '${queue}' now`, true))
-        else resolve()
-      })
+      channel.publish('', queue, content, options, (error: unknown) => (error ? failed(error) : resolve()))
     })
+    if (!(await endedWithin(stored, timeout)))
+      throw new NotStoredError(
+        `RabbitMQ has not said for ${timeout} ms whether it has stored a message in '${queue}': perhaps no server leads that queue; its log says more`,
+        true
+      )
+    if (this.#returned.delete(placeOf(queue, options)))
+      throw new NotStoredError(`RabbitMQ has no queue '${queue}' now`, true)
   }
 }
 
