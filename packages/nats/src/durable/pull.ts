@@ -123,7 +123,7 @@ export class Pull {
     this.#isStopped = true
     clearInterval(this.#watch)
     clearTimeout(this.#again)
-    // What was on its way still comes, and goes back.
+    // Messages that are on their way still arrive, and are given back.
     if (this.#connection.isConnected) {
       let late: ReturnType<typeof setTimeout> | undefined
       const isLate = new Promise((resolve) => {
@@ -135,7 +135,7 @@ export class Pull {
   }
 
   #receive(message: Msg): void {
-    // Reading headers is dear, and what the server says of itself has no data.
+    // Reading headers is dear, and messages of the server itself have no data.
     const { data } = message
     if (data.length === 0) {
       const { headers } = message
@@ -173,7 +173,7 @@ export class Pull {
     if (/deleted|not found/i.test(description)) this.#owner.gone(description)
     else if (code === 503) this.#owner.doubtful()
     else if (!/leadership change|shutdown/i.test(description))
-      this.#logger.warn(`NATS delivers nothing of ${this.#title}: ${code} ${description}; it is asked again`)
+      this.#logger.warn(`NATS delivers nothing of ${this.#title}: ${code} ${description}; asking again`)
     this.#askLater()
   }
 

@@ -15,7 +15,7 @@ import {
 } from '../words/names.ts'
 import { asking, expiring, replyTo, withoutId, written } from '../words/properties.ts'
 
-/** What is published, and how. */
+/** A message to publish, with its exchange, key and options. */
 export interface Outgoing {
   readonly exchange: string
   readonly key: string
@@ -64,7 +64,7 @@ export function outgoingEvent(
 ): Outgoing {
   const options = { ...replyTo(reply), ...written(headers) }
   if (nest !== undefined) return toNest(nest, address, words, options)
-  // What stores it knows it by this, and when it was sent.
+  // A group that stores it knows it by this id and time.
   const named = { ...options, messageId: newSecret(), timestamp: Math.floor(Date.now() / 1_000) }
   return { exchange: EVENTS, key: keyOf(address), words, options: named, address }
 }

@@ -52,7 +52,7 @@ export class RabbitConnection implements Carrier {
   readonly #listener: CarrierListener
   readonly #held: HeldMessages
   readonly #room: Room
-  /** Who hears what comes to our own addresses. */
+  /** The listeners at our own addresses. */
   readonly hearing: Hearing
   readonly #nest: NestQueue | undefined
   readonly #attendance: Attendance | undefined
@@ -63,7 +63,7 @@ export class RabbitConnection implements Carrier {
   readonly #recent = new Set<string>()
   /** Until when stored events are not sent to an address, too, because nobody has heard the last one there. */
   readonly #unheardUntil = new Map<string, number>()
-  /** What waits to be told whether somebody is there. */
+  /** Messages that wait to be told whether somebody listens. */
   #asked = 0
   #settled: (() => void)[] = []
   #losses = 0
@@ -227,7 +227,7 @@ export class RabbitConnection implements Carrier {
   #refused(error: Error): void {
     for (const address of this.#recent) this.#listener.refused(address, 'publish', error)
     this.#recent.clear()
-    // What was behind it on its way is lost, too, and it is not known what that was.
+    // Messages behind it on their way are lost, too, and it is not known which.
     this.lost()
   }
 

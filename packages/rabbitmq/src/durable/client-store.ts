@@ -1,4 +1,4 @@
-/** What a client over RabbitMQ can do with stored events: publish them, and pause groups. */
+/** The stored events of a client over RabbitMQ: publishing, and pauses of groups. */
 import {
   type ClientStoreInit,
   type EventContent,
@@ -67,7 +67,10 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
       return endedWithin(all, MEMBERS_KNOW)
     })
     if (!isKnown)
-      throw new ConnectionError(`Not all members of the group '${group}' have said that they know it`, true)
+      throw new ConnectionError(
+        `Not all processes of the group '${group}' have confirmed that it is paused or resumed; try again`,
+        true
+      )
   }
 
   attach(connection: RabbitConnection): void {

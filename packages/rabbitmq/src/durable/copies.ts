@@ -7,7 +7,7 @@ import { uniqueOf } from './stored.ts'
 /** A number that RabbitMQ never reaches. It has to be said: RabbitMQ 4 drops what has come 20 times. */
 const ANY_NUMBER = 2 ** 31 - 1
 
-/** How a queue is declared that must not lose an event. */
+/** The options of a queue that must not lose an event. */
 export function safeQueue(more?: Readonly<Record<string, unknown>>): Options.AssertQueue {
   const safe = { 'x-queue-type': 'quorum', 'x-overflow': 'reject-publish', 'x-delivery-limit': ANY_NUMBER }
   return { durable: true, arguments: { ...safe, ...more } }
@@ -17,7 +17,7 @@ export function safeQueue(more?: Readonly<Record<string, unknown>>): Options.Ass
 export class Copies {
   readonly #link: Link
   #part: Part<ConfirmChannel> | undefined
-  /** What no queue has taken, by queue and event: RabbitMQ returns it, and confirms it all the same. */
+  /** Copies that no queue has taken, by queue and event: RabbitMQ returns them, and confirms them all the same. */
   readonly #returned = new Set<string>()
 
   private constructor(link: Link) {

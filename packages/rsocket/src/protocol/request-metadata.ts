@@ -169,7 +169,7 @@ export class MetadataWriter {
   /** Metadata by route, and by timeout, window and route. */
   readonly #routes = new Map<string, Uint8Array>()
   readonly #timed = new Map<string, Uint8Array>()
-  /** What was asked for last, without headers, and its metadata, which is most often needed again. */
+  /** The last request without headers, and its metadata, which is most often needed again. */
   #lastRoute: string | undefined
   #lastTimeout: number | undefined
   #lastWindow = 0

@@ -6,7 +6,10 @@ const PAUSES = { minDelay: 250, maxDelay: 5_000 }
 
 /** The parts from which a recovery is made. */
 export interface RecoveryOptions {
-  /** What is received, for logs and health, such as `The durable event 'orders.placed' of the group 'billing'`. */
+  /**
+   * The events that are received, for logs and health, such as `The durable event 'orders.placed' of the group
+   * 'billing'`.
+   */
   readonly what: string
   readonly logger: Logger
   /** Makes what is missing and receives again; rejects if that is not possible now. Resolves with where it goes on, in words. */

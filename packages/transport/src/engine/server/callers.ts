@@ -1,7 +1,7 @@
 /**
- * What is on its way to each of our callers. An engine cuts off a connection for which it holds too much (NATS: 64 MiB),
- * with all of its calls; so the streams and the large answers for one caller have one window together. Messages keep
- * their order: a caller that answers a question has all that was sent before it.
+ * Limits the messages on their way to each of our callers. An engine cuts off a connection for which it holds too much
+ * (NATS: 64 MiB), with all of its calls; so the streams and the large answers for one caller have one window together.
+ * Messages keep their order: a caller that answers a question has all that was sent before it.
  */
 
 import { readCallerName, type Source } from '../../caller-name.ts'
