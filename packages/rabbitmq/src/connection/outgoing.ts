@@ -27,7 +27,7 @@ export interface Outgoing {
   readonly isToNest?: boolean
 }
 
-/** What the dialogue publishes: a call, an answer, a word about a call, a question to all. */
+/** A message of the dialogue: a call, an answer, a word about a call, a question to all. */
 export function outgoingOf(
   nest: NestQueue | undefined,
   address: string,

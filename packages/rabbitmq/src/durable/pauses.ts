@@ -1,7 +1,7 @@
 /**
- * Queues in which failed events of a group wait for their next attempts. The group's own processes hold what is in front, and
- * put each event back into the group's queue when its time has come. RabbitMQ could do that by a time to live, but its workers
- * that pass such events on without losing any may stand still for ever when a node is lost (3.10).
+ * Two queues of a handler in which its failed events wait for their next attempts. The processes of its group hold the events
+ * in front, and put each back into the group's queue when its pause is over. RabbitMQ itself could end pauses, by a time to
+ * live and dead lettering; but at most once it may lose events, and at least once it may stall when a node is lost (3.10).
  */
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { Channel, ConsumeMessage } from 'amqplib'
@@ -14,8 +14,8 @@ import { Deliveries } from './deliveries.ts'
 import { HEADER, RabbitEvent } from './stored.ts'
 
 /**
- * Milliseconds for which an event is held at most. If its pause is longer, it goes to the back of its queue then: others are
- * seen, and RabbitMQ closes the channel of a message that is unacknowledged for 30 minutes.
+ * Milliseconds for which an event is held at most. If its pause lasts longer, it goes to the back of its queue then, so that
+ * others are seen, and because RabbitMQ closes a channel on which a message is unacknowledged for 30 minutes.
  */
 const LONGEST_HELD = 60_000
 /** Events that a process holds of each queue. */
@@ -23,7 +23,7 @@ const MOST_HELD = 256
 /** Milliseconds until an event that could not be moved is tried again. */
 const AGAIN = 1_000
 
-/** What pauses need. */
+/** The queue of a handler, and how to publish there. */
 export interface PausesInit {
   /** Where events come back to. */
   readonly queue: string
@@ -43,7 +43,7 @@ export class Pauses {
   readonly #long: string
   readonly queues: readonly string[]
   #part: Part | undefined
-  /** What comes over the channel that there is; missing while it is lost. */
+  /** Deliveries of the present channel; missing while it is lost. */
   #deliveries: Deliveries | undefined
   /** Events that are here, by what ends their pause. */
   readonly #held = new Set<ReturnType<typeof setTimeout>>()
@@ -143,7 +143,7 @@ export class Pauses {
       deliveries.acknowledge(tag)
       this.#isFailing = false
     } catch (error) {
-      // What is lost with its channel comes again.
+      // An event whose channel is lost comes again.
       if (deliveries !== this.#deliveries) return
       if (!this.#isFailing) logger.warn(`${what} cannot end a pause; trying again`, error)
       this.#isFailing = true
@@ -151,7 +151,7 @@ export class Pauses {
     }
   }
 
-  /** The channel is gone: what has come over it comes again, here or elsewhere. */
+  /** The channel is gone: its events come again, here or elsewhere. */
   lost(): void {
     this.#deliveries = undefined
     for (const timer of this.#held) clearTimeout(timer)
@@ -163,7 +163,7 @@ export class Pauses {
     this.#part = undefined
   }
 
-  /** Others have what is here, when what is on its way has arrived. */
+  /** Gives the events here to other processes; resolves when those on their way have arrived. */
   async stop(): Promise<void> {
     const deliveries = this.#deliveries
     this.cut()
