@@ -2,7 +2,7 @@
 import { type CarriedHeaders, newSecret, type Words } from '@elysia-microservices/transport/engine'
 import type { Options } from 'amqplib'
 import type { NestQueue } from '../options/options.ts'
-import { readHeaders } from '../words/headers.ts'
+import { readHeaders, writeHeaders } from '../words/headers.ts'
 import {
   CALLS,
   EVENTS,
@@ -13,7 +13,7 @@ import {
   queueOfInbox,
   readNestAnswer
 } from '../words/names.ts'
-import { asking, expiring, replyTo, withoutId, written } from '../words/properties.ts'
+import { asking, expiring, replyTo, withoutId } from '../words/properties.ts'
 
 /** A message to publish, with its exchange, key and options. */
 export interface Outgoing {
@@ -44,12 +44,12 @@ export function outgoingOf(
   const caller = readNestAnswer(address)
   if (caller !== undefined) {
     const { queue, correlation } = caller
-    const options = { correlationId: correlation, ...asking(reply), ...written(headers) }
+    const options = { correlationId: correlation, ...asking(reply), ...writeHeaders(headers) }
     return { exchange: '', key: queue, words: withoutId(words, correlation), options, address }
   }
   if (address === EVERYONE)
     return { exchange: EVERYONE, key: '', words, options: asking(reply, false), address }
-  const options = { ...replyTo(reply), ...written(headers), ...expiring(expires) }
+  const options = { ...replyTo(reply), ...writeHeaders(headers), ...expiring(expires) }
   if (nest === undefined) return { exchange: CALLS, key: keyOf(address), words, options, address }
   return { ...toNest(nest, address, words, options), isToNest: true }
 }
@@ -62,7 +62,7 @@ export function outgoingEvent(
   reply?: string,
   headers?: CarriedHeaders
 ): Outgoing {
-  const options = { ...replyTo(reply), ...written(headers) }
+  const options = { ...replyTo(reply), ...writeHeaders(headers) }
   if (nest !== undefined) return toNest(nest, address, words, options)
   // A group that stores it knows it by this id and time.
   const named = { ...options, messageId: newSecret(), timestamp: Math.floor(Date.now() / 1_000) }

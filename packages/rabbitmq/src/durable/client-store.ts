@@ -14,7 +14,6 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { listenOn } from '../connection/inboxes.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
-import { writeHeaders } from '../words/headers.ts'
 import { GROUPS, queueOfDead, queueOfMembers, queueOfPaused } from '../words/names.ts'
 import { EventStore } from './event-store.ts'
 import { optionsOf, type StoredMessage } from './stored.ts'
@@ -77,9 +76,8 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
     EventStore.attach(connection, this.publisher).catch((error: Error) => this.publisher.failWaiting(error))
   }
 
-  protected outgoing(head: EventHead, { packet, key, headers: own }: EventContent): StoredMessage {
-    const { headers, priority } = writeHeaders(own)
+  protected outgoing(head: EventHead, { packet, key, headers }: EventContent): StoredMessage {
     const payload = Buffer.from(packet)
-    return { ...head, payload, size: payload.length, options: optionsOf(head, key, headers, priority) }
+    return { ...head, payload, size: payload.length, options: optionsOf(head, key, headers) }
   }
 }

@@ -307,6 +307,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   // ── its end ──────────────────────────────────────────────────────────────────────────────────────────
 
   lost(): void {
+    // Only the channel on which its service publishes was closed: events go on coming over theirs.
+    if (this.#connection?.link.isConnected === true) return
     this.#deliveries = undefined
     this.#pauses.lost()
     if (this.#isOrdered) this.#worker.close()
