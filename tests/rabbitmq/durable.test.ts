@@ -1,4 +1,4 @@
-/** Durable events as only RabbitMQ has them: queues of pauses, dead letters in a queue, one active process for an order. */
+/** Durable events as only RabbitMQ has them: pauses and dead letters in queues, one active process for an order. */
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'

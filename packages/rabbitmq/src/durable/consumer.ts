@@ -158,7 +158,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#tag = undefined
     const deliveries = new Deliveries(channel)
     this.#deliveries = deliveries
-    // One that consumes from a queue as another makes it loses its connection to RabbitMQ 3.10: these are used later.
+    // RabbitMQ 3.10 may close the connection of one that consumes from a queue as another makes it: these are used later.
     const pauses = ordered ? [] : this.#pauses.queues
     for (const name of [...pauses, this.#dead, queueOfMembers(group), queueOfPaused(group)])
       await channel.assertQueue(name, safeQueue())
