@@ -1,4 +1,4 @@
-/** Writes the tables of the documentation anew, from the published report: `npm run bench:tables`. */
+/** Writes the tables of the documentation, from the published report: `npm run bench:tables`. */
 import { relative } from 'node:path'
 import { print, runCommand } from './process/main.ts'
 import { writeDocuments } from './publish/documents.ts'

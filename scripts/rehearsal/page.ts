@@ -36,7 +36,7 @@ export function pageOf(findings: Findings): string {
   const { version, packages, clients, runtimes, compilers, footprint, firstAnswer } = findings
   return `# Compatibility
 
-This page is written by \`npm run rehearse -- --write\`, which runs each night too. It gives all ${packages} packages the version ${version}, publishes them to a registry on one machine by the steps of the release workflow, and installs them from there, each time into an empty folder. "20 lines" are the two programs of the [README](../README.md). "Project" is what \`create-elysia-microservices\` makes: it is installed, its tests pass, and its gateway answers a request by its service.
+Written by \`npm run rehearse -- --write\`: it publishes all ${packages} packages as ${version} to a registry on one machine, by the steps of the release workflow, and installs them from there, each time into an empty folder. "20 lines" are the two programs of the [README](../README.md). "Project" is what \`create-elysia-microservices\` makes: it is installed, its tests pass, and its gateway answers a request by its service.
 
 ## Package managers
 

@@ -12,6 +12,7 @@ const WANTED = [
   ...['*.md', 'docs/*.md', 'site/*.md', 'packages/*/README.md', 'examples/*/README.md', '.changeset/*.md'],
   ...[
     'packages/*/src/*.ts',
+    'packages/*/src/*.tsx',
     'examples/*.ts',
     'scripts/*.ts',
     ':!*.test.ts',
@@ -32,15 +33,21 @@ function files(): string[] {
 const proseOf = (text: string): string =>
   text.replace(/<!-- bench: [\s\S]*?<!-- \/bench -->/g, (block) => block.replaceAll(/[^\n]/g, ''))
 
-function findings(text: string): string[] {
-  return proseOf(text)
-    .split('\n')
-    .flatMap((line, index) =>
-      PHRASES.flatMap(({ pattern, instead }) => {
-        const found = pattern.exec(line)?.[0]
-        return found === undefined ? [] : [`${index + 1}: '${found}': write ${instead}`]
-      })
-    )
+/** A line of a comment as if its comment began there, if it does; a further line without its mark. */
+function unmarked(line: string, before: string): string {
+  if (/^\s*\* /.test(line)) return line.replace(/^\s*\* /, /^\s*\/\*\*$/.test(before) ? '/** ' : '')
+  return /^\s*\/\//.test(line) && /^\s*\/\//.test(before) ? line.replace(/^\s*\/\/ ?/, '') : line
+}
+
+function findings(text: string, file: string): string[] {
+  const lines = proseOf(text).split('\n')
+  return lines.flatMap((line, index) =>
+    PHRASES.flatMap(({ pattern, instead, only = '' }) => {
+      if (!file.startsWith(only)) return []
+      const found = pattern.exec(unmarked(line, lines[index - 1] ?? ''))?.[0]
+      return found === undefined ? [] : [`${index + 1}: '${found}': write ${instead}`]
+    })
+  )
 }
 
 describe('plain English', () => {
@@ -48,7 +55,7 @@ describe('plain English', () => {
     const all = files()
     assert.ok(all.length > 400, `${all.length} files`)
     const found = all.flatMap((file) =>
-      findings(readFileSync(join(rootFolder, file), 'utf8')).map((finding) => `${file}:${finding}`)
+      findings(readFileSync(join(rootFolder, file), 'utf8'), file).map((finding) => `${file}:${finding}`)
     )
     assert.deepEqual(found, [])
   })
@@ -58,9 +65,25 @@ describe('plain English', () => {
   }
 
   it('is looked for in each line', () => {
-    assert.deepEqual(findings('Good.\nWhoever asks'), [
+    assert.deepEqual(findings('Good.\nWhoever asks', 'a.md'), [
       "2: 'Whoever': write anyone who; the name of who it is"
     ])
-    assert.deepEqual(findings('<!-- bench: a -->\nWhoever\n<!-- /bench -->'), [])
+    assert.deepEqual(findings('<!-- bench: a -->\nWhoever\n<!-- /bench -->', 'a.md'), [])
+  })
+
+  it('is looked for at the beginning of a comment, in packages', () => {
+    const comments = [
+      '/**',
+      ' * What is sent.',
+      ' * What follows is fine.',
+      ' */',
+      '// Who waits',
+      '// Who comes later'
+    ]
+    assert.deepEqual(
+      findings(comments.join('\n'), 'packages/a.ts').map((found) => found.split("'")[1]),
+      ['/** What', '// Who']
+    )
+    assert.deepEqual(findings(comments.join('\n'), 'examples/a.ts'), [])
   })
 })

@@ -10,6 +10,8 @@ export interface Phrase {
   readonly instead: string
   /** A text that has it. */
   readonly example: string
+  /** Beginning of the paths of files that it is looked for in. Default: all. */
+  readonly only?: string
 }
 
 export const PHRASES: readonly Phrase[] = [
@@ -122,5 +124,39 @@ export const PHRASES: readonly Phrase[] = [
     pattern: /\bstands? in the place of\b/i,
     instead: 'replaces',
     example: 'a Dispatcher stands in the place of a service'
+  },
+  {
+    pattern: /\/(?:\*\*|\/) (?:What|Who|Whose|Whom)\b/,
+    instead: "the name of the thing, or what it does: 'The calls that wait', 'Decides who may connect'",
+    example: '/** What is waiting for a connection. */',
+    only: 'packages/'
+  },
+  {
+    pattern: /\/(?:\*\*|\/) (?:That|Those) of\b/,
+    instead: 'the name of the thing again',
+    example: '/** Those of one connection. */',
+    only: 'packages/'
+  },
+  {
+    pattern:
+      /(?:^|[.;] |\/(?:\*\*|\/) )Who (?:asks|calls|does|gets|has|is|looks|may|never|reads|wants)\b[^?]*$/,
+    instead: 'a user who; a program that',
+    example: 'It is refused. Who may not ask finds out later.',
+    only: 'packages/'
+  },
+  {
+    pattern: /\banew\b/i,
+    instead: 'again; restarts; new',
+    example: 'the server was started anew'
+  },
+  {
+    pattern: /\b(?:says?|tells?) of (?:itself|themselves|himself)\b/i,
+    instead: 'describes itself; its description',
+    example: 'what a service says of itself'
+  },
+  {
+    pattern: /; it is (?:asked|looked for|tried) again\b/i,
+    instead: 'trying again',
+    example: 'NATS cannot be reached; it is tried again'
   }
 ]

@@ -127,7 +127,7 @@ overEngines('what fails', [], ({ title, start }, caseOf) => {
       }
       assert.equal((await ask('/readyz')).status, 200)
       await link.stop()
-      await log.has('is lost; until there is one again, the service gets no messages over it')
+      await log.has('is lost; until it is back, the service gets no messages over it')
       assert.equal((await ask('/readyz')).status, 503)
       const { services, transports } = JSON.parse((await ask('/healthz')).body) as HealthReport
       assert.deepEqual(services, ['listening'])

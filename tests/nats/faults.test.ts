@@ -120,7 +120,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         const result = client.request('slow')
         assert.equal(await said.take(), 'begun')
         await one!.stop()
-        await log.has('is lost; until there is one again, the service gets no messages over it')
+        await log.has('is lost; until it is back, the service gets no messages over it')
         answer.put('late')
         assert.equal(await result, 'late')
       })

@@ -188,7 +188,7 @@ export const trees = microservice({ transport: 'tcp' }).message('tree', (): Tree
 }
 `
       )
-      assert.match(stderr, /Without a name that a type can have: \/\^any\//)
+      assert.match(stderr, /Left out, because a type cannot have such a name: \/\^any\//)
       writeFileSync(join(alone, 'described.ts'), stdout)
       await compile(alone, 'described.ts', [])
     } finally {

@@ -74,7 +74,7 @@ export function readDocuments(published: Published): Promise<Document[]> {
 }
 
 /**
- * Writes the published reports and the tables of the pages anew, from the medians.
+ * Writes the published reports and the tables of the pages, from the medians.
  *
  * @returns the pages that have changed
  */

@@ -4,7 +4,6 @@ import { LABEL } from '../peers/targets.ts'
 import { describeTask } from '../report/contest.ts'
 import { type Figure, plural, times, titleOfFigure } from '../report/figures.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
-import { describeLoad } from '../suites/describe.ts'
 import { type SuiteName, taskOf } from '../task/task.ts'
 import { type Block, shown, table } from './cells.ts'
 
@@ -52,7 +51,7 @@ const workloadOf = (contest: ContestResult): string => {
 
 const isMeasured = ({ runs }: TargetResult): boolean => runs > 0
 
-/** The machine, the versions and how it was measured. */
+/** The machine and the versions. How a suite loads its servers is in its report (`report/conditions.ts`). */
 function suiteConditions(comparison: Comparison, suite: SuiteName): string {
   const { environment, startedAt, options, contests } = comparison
   if (environment === null) return 'Nothing could be measured.'
@@ -65,8 +64,8 @@ function suiteConditions(comparison: Comparison, suite: SuiteName): string {
   const caveat = options.duration < 1 ? '**Preliminary, from a short run.** ' : ''
   return (
     `${caveat}${plural(options.runs, 'interleaved run')} of ${durations.join(' or ')} s (${startedAt.slice(0, 10)}) on a machine with ` +
-    `${plural(cpuCount, 'core')} (${cpu}, ${kernel}), Bun ${bun}, Elysia ${packages['elysia']}, ${peer}; ` +
-    `${describeLoad(comparison, suite)}. [The whole report](docs/benchmarks/${suite}.md) has every figure.`
+    `${plural(cpuCount, 'core')} (${cpu}, ${kernel}), Bun ${bun}, Elysia ${packages['elysia']}, ${peer}. ` +
+    `[The whole report](docs/benchmarks/${suite}.md) has every figure, and says how it was measured.`
   )
 }
 
@@ -160,7 +159,7 @@ function dbSentence({ contests }: Comparison): string {
     `In front of a database with a pool of 20 connections and ${plural(contest.concurrency, 'caller')}, a service with \`limits.inFlight\` ` +
     `answers ${shown('rps', ours.rps.median)} requests a second and refuses the rest within ${shown('refusedP99', ours.refusedP99?.median)} ms (p99). ` +
     `With leases, ${leases.successRate.median.toFixed(1)} % of all requests are answered; the other servers answer ` +
-    `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)} %. [What to set](docs/databases.md).`
+    `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)} %:`
   )
 }
 

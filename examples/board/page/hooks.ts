@@ -3,7 +3,7 @@ import { useEffect, useReducer, useState } from 'react'
 
 /**
  * Reads a stream for as long as the component is shown. Leaving cancels the call, and a slow page slows the service.
- * @param open makes the call; the same function each time, or the stream begins anew
+ * @param open makes the call; the same function each time, or the stream starts again
  * @param add what the state becomes with a value; the same value twice must not matter
  */
 export function useStream<Value, State>(

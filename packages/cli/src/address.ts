@@ -80,7 +80,7 @@ const RECEIVE_BUFFER = 64 * 1024 * 1024
 const KNOWN = ['tcp:', 'tls:', ...Object.keys(ENGINES)].map((scheme) => `${scheme}//`)
 
 /**
- * What a client is made with.
+ * The options of the client for a url.
  * @throws {OptionError} the url is none, or the package of its engine is not installed
  */
 export async function addressOf(text: string, given: AddressOptions): Promise<ConnectOptions> {

@@ -76,7 +76,8 @@ async function describe(client: UntypedClient, args: Arguments, output: Output):
 async function types(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
   const { text, left } = contractOf(await askDescription(client, args, false))
   output.out(text)
-  if (left.length > 0) output.error(plainText(`Without a name that a type can have: ${left.join(', ')}`))
+  if (left.length > 0)
+    output.error(plainText(`Left out, because a type cannot have such a name: ${left.join(', ')}`))
   return EXIT.ok
 }
 

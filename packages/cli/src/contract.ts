@@ -11,7 +11,7 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import { declaration, interfaceName } from './schema-text.ts'
 
 /**
- * What is compiled. Conditional types have no name of their own, so that the compiler writes down what they are; data
+ * The types that are compiled. Conditional types have no name of their own, so that the compiler writes them out; data
  * that travels has no functions; an enumeration is its values.
  */
 const PROBE = `
@@ -56,7 +56,7 @@ type Services<Module, Ones> = [Module] extends [infer All]
   : never
 `
 
-/** What the compiler of a project is told, besides what the project tells it. */
+/** Options of a project's compiler that replace the project's own. */
 const OPTIONS = {
   noEmit: false,
   composite: false,
@@ -71,7 +71,7 @@ const OPTIONS = {
   strict: true,
   outDir: 'out'
 }
-/** What a file of a contract alone is compiled with: it may need nothing else. */
+/** Options for compiling a contract's file alone: it may need nothing else. */
 const ALONE = {
   target: 'esnext',
   module: 'esnext',
@@ -86,7 +86,7 @@ const MAX_OUTPUT = 64 * 1024 * 1024
 
 /** A service among the exports of a module, as the compiler writes it down. */
 const EXPORTED = /^ {4}(?:readonly )?"?([\w$]+)"?: (\{\}|\{[\s\S]*?\n {4}\});$/gm
-/** What the compiler writes where a type contains itself. */
+/** The compiler's text for a type that contains itself. */
 const ELIDED = /\/\*elided\*\/ any\b/g
 
 /** Errors of a contract are of a class that callers have. */
@@ -148,7 +148,7 @@ export const families = services<false>()
       throw new OptionError(
         'file',
         said === ''
-          ? `${file} exports no service that the compiler knows`
+          ? `${file} exports no service that the compiler knows; export one: export const orders = microservice({ … })`
           : `The types of ${file} cannot be written down: ${said}`
       )
     write('alone.ts', text)
@@ -165,7 +165,10 @@ export const families = services<false>()
   }
 }
 
-/** What the compiler has written down, as contracts. @param file the name for a service that is the default export */
+/**
+ * The contracts in the declarations that the compiler has written.
+ * @param file the name for a service that is the default export
+ */
 function contractText(declared: string, file: string): string {
   const plain = declared
     .replaceAll(ELIDED, 'unknown')

@@ -8,10 +8,10 @@ import type { Arguments } from './arguments.ts'
 type HandlerDescription = ServiceDescription['handlers'][number]
 type PatternDescription = HandlerDescription['patterns'][number]
 
-/** What of a description is shown. */
+/** The fields of a description that are shown. */
 export interface Described {
   readonly name: string
-  /** Which of its processes has answered; missing if it does not say so. */
+  /** The process that has answered; missing if it does not say so. */
   readonly instance?: string
   readonly status: string
   readonly transports: ServiceDescription['transports']
@@ -51,7 +51,7 @@ export async function askDescription(
   } = Object(whole) as Record<string, unknown>
   if (!Array.isArray(handlers) || !Array.isArray(transports))
     throw new RpcError(
-      'What the service says of itself is no description: it has no lists of handlers and transports'
+      'The description of the service has no lists of handlers and transports; is it a service of this library?'
     )
   return {
     name: `${typeof name === 'string' ? name : 'a service without a name'}${typeof version === 'string' ? ` ${version}` : ''}`,

@@ -1,4 +1,4 @@
-/** How the command line ends, for scripts: a code for each kind of failure. */
+/** The exit codes of the command line, for scripts: one for each kind of failure. */
 import { MicroserviceError } from '@elysia-microservices/transport/kit'
 
 /** Exit codes of the process. */

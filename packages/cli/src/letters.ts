@@ -16,7 +16,10 @@ export interface Letters {
 /** Of commands that are not about dead letters. */
 export const NO_LETTERS: Letters = { action: 'list', group: '', positions: [], all: false }
 
-/** What the arguments behind the url ask for. @throws {OptionError} they are not what they must be */
+/**
+ * Reads the arguments of `dead-letters`.
+ * @throws {OptionError} they are invalid
+ */
 export function readLetters(
   action: string | undefined,
   [group, ...positions]: readonly string[],

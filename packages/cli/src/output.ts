@@ -1,4 +1,4 @@
-/** What is printed: for people, or as JSON for programs. */
+/** Prints results: for people, or as JSON for programs. */
 
 /** Where it is printed. */
 export interface Output {
@@ -11,7 +11,10 @@ export interface Output {
   readonly json: boolean
 }
 
-/** What a terminal obeys, and marks of direction, which let a text be read as another one (U+202E and its like). */
+/**
+ * Characters that a terminal obeys, and marks of direction, which let a text be read as another one (U+202E and its
+ * like).
+ */
 const OBEYED = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 
 /** A value of a service as JSON: of several lines for people. What a terminal would obey is escaped by JSON. */

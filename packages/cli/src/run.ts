@@ -70,7 +70,7 @@ function errorOf(error: unknown) {
   return { code, message, ...(details !== undefined && { details }) }
 }
 
-/** What the command line has against a reason why there is no connection. */
+/** The options of the command line that help against the reason of a failed connection. */
 const HINTS: Readonly<Record<string, string>> = {
   TLS_NEEDED: 'the url must begin with tls://',
   TLS_NOT_SPOKEN: 'the url must begin with tcp://',

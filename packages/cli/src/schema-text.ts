@@ -85,7 +85,7 @@ class SchemaText {
     return items === undefined ? 'unknown[]' : `(${this.of(items, depth)})[]`
   }
 
-  /** What a reference inside of the schema leads to. */
+  /** The target of a reference within the schema. */
   #at(reference: string): unknown {
     const [start, ...path] = reference.split('/')
     if (start !== '#') return byId(this.#root, reference)
@@ -141,7 +141,7 @@ export interface Contract {
   readonly left: readonly string[]
 }
 
-/** The contract of a service, from what it says of itself. What it does not check may be anything. */
+/** The contract of a service, from its description. Unchecked values may be anything. */
 export function contractOf({ name, handlers }: Pick<Described, 'name' | 'handlers'>): Contract {
   const entries = { exact: new Map<string, string[]>(), wildcard: new Map<string, string[]>() }
   const left: string[] = []

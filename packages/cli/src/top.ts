@@ -9,7 +9,7 @@ import { type Output, plainText, table, valueText } from './output.ts'
 
 /** Clears a terminal, and goes to its top. */
 const CLEAR = '\u001b[2J\u001b[H'
-/** What is too long for a line of a narrow terminal is cut, not wrapped, while this is on. */
+/** While this is on, a narrow terminal cuts long lines instead of wrapping them. */
 const CUTTING = { on: '\u001b[?7l', off: '\u001b[?7h' }
 
 /** Draws until `--count` is reached, or somebody ends it. */

@@ -1,4 +1,4 @@
-/** Who may open the console: programs of this machine, unless the user says otherwise. */
+/** Decides who may open the console: programs of this machine, unless the user says otherwise. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
 /**
@@ -11,8 +11,8 @@ export type Allow = (request: Request, address: string | undefined) => boolean |
 /** Options of who may. */
 export interface AccessOptions {
   /**
-   * Who may open the console. Default: everybody who connects from this machine (127.0.0.0/8, ::1) and not through a proxy that
-   * says so. A function takes the place of that.
+   * Decides who may open the console. Default: everybody who connects from this machine (127.0.0.0/8, ::1) and not
+   * through a proxy that says so. A function takes the place of that.
    */
   readonly allow?: Allow | undefined
   /**
@@ -100,7 +100,7 @@ function isLocalName(name: string): boolean {
  */
 function isFromOtherPage({ method, headers }: Request, host: string): boolean {
   const origin = headers.get('origin')
-  // What comes by a WebSocket may change something, too.
+  // A WebSocket's messages may change something, too.
   if (origin !== null || method !== 'GET' || headers.has('upgrade'))
     return origin === null || !isOriginOf(origin, host)
   const site = headers.get('sec-fetch-site')

@@ -1,8 +1,8 @@
-/** What of others' data may reach a page: plain, and so much of it. */
+/** Bounds for data of others that reach a page: plain values, of limited size. */
 
 /** Characters of a text. */
 const MAX_TEXT = 1_000
-/** How deep a schema may be. */
+/** The greatest depth of a schema. */
 const MAX_DEPTH = 24
 
 /** A text that is short enough to be shown, with a sign where it was cut; empty for anything else. */

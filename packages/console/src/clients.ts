@@ -10,7 +10,7 @@ import {
 /** Any client, typed or not: what all have in common. */
 export interface GivenClient {
   readonly status: string
-  /** What its transport can do. Missing: each connection leads to one service. */
+  /** The abilities of its transport. Missing: each connection leads to one service. */
   readonly traits?: Traits
   /** Connects, if it is not connected. */
   connect(): Promise<void>
@@ -18,7 +18,7 @@ export interface GivenClient {
   close(): Promise<void>
 }
 
-/** What the console does with a client. */
+/** The methods of a client that the console uses. */
 export interface ConsoleClient extends GivenClient, DurableClient {
   request(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<unknown>
   stream(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<unknown>

@@ -67,7 +67,7 @@ const HEADERS = {
 
 /**
  * Makes an Elysia plugin that serves a page about services: their patterns and schemas, and, while the page is open,
- * what they do. Services tell of themselves where they have the option `describe`, and are counted by `telemetry()`.
+ * what they do. Services show themselves if they have the option `describe`, and their figures with `telemetry()`.
  * Only programs of this machine may open it, unless `allow` says otherwise.
  * @throws {OptionError} an option is invalid
  * @example

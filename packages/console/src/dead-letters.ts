@@ -53,7 +53,7 @@ export function traceIdOf(traceparent: unknown): string | undefined {
   return /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-/.exec(shortText(traceparent, 100))?.[1]
 }
 
-/** What is to be changed. */
+/** The change that is wanted, and the dead letters that it is for. */
 export interface Change {
   readonly change: DeadLetterChange
   readonly group: string

@@ -34,9 +34,9 @@ const MAX_CALLERS = 1_000
 
 const FORMS = ['exact', 'wildcard', 'regexp', 'all'] as const
 
-/** What was read. */
+/** A description that was read. */
 export interface ReadDescription {
-  /** Which process of the service has answered; empty if it does not say so. */
+  /** The process of the service that has answered; empty if it does not say so. */
   readonly instance: string
   readonly described: DescribedService
   readonly transports: readonly TransportView[]
@@ -190,7 +190,7 @@ function collectGauges(value: unknown, prefix: string, gauges: GaugeView[]): voi
   }
 }
 
-/** Those of the patterns that the service describes: its process may have other services. */
+/** The figures of the patterns that the service describes: its process may have other services. */
 function readFigures(figures: unknown, patterns: readonly PatternView[]): HandlerFigures[] {
   const known = new Set(patterns.map(({ kind, pattern }) => `${kind} ${pattern}`))
   return firstOf(figures, 2 * MAX_PATTERNS).flatMap((each) => {

@@ -4,7 +4,7 @@ import type { DurableView, GroupView, Sample, ServiceSample, ServiceView } from 
 /** Handlers of groups that are shown. */
 const MAX_HANDLERS = 1_000
 
-/** What a process tells of itself, and what it did last. */
+/** The description of a process, and its last sample. */
 export interface Told {
   readonly view: ServiceView
   readonly sample: ServiceSample
@@ -63,7 +63,7 @@ function together(
 ): GroupView['handlers'][number] {
   const row = rows.find((each) => each.kind === 'event' && each.pattern === pattern)
   const waits = most(before?.waits, lag)
-  // What has never run is not counted yet where others are.
+  // A handler that has never run has no row yet, in a process that counts others.
   const running = row?.inFlight ?? (total === undefined ? undefined : 0)
   const runs = running === undefined ? before?.runs : (before?.runs ?? 0) + running
   const reason = before?.unavailable ?? unavailable

@@ -1,4 +1,4 @@
-/** What the page asks the console's server by its WebSocket. */
+/** Answers the requests of the page, which come by its WebSocket. */
 import {
   type Dispatcher,
   type IncomingMessage,
@@ -10,7 +10,7 @@ import type { Source } from './sources/source.ts'
 import { errorOf, readTrial, run } from './trial.ts'
 import type { Watch } from './watch.ts'
 
-/** What the handlers stand on. */
+/** The parts that the handlers use. */
 export interface PageServiceParts {
   readonly watch: Watch
   readonly sources: readonly Source[]
@@ -56,7 +56,7 @@ export function pageService({ watch, sources, clients, canTry }: PageServicePart
   }
 }
 
-/** Who opens the page may know why: the text is shown there. */
+/** The error for the page. Its user may know the reason: the text is shown there. */
 function toldOf(error: unknown): RpcError {
   if (error instanceof TypeError) return new RpcError({ code: 'BAD_QUESTION', message: error.message })
   const { code, message } = errorOf(error)

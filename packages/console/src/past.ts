@@ -1,4 +1,4 @@
-/** What services did in the last hour, in steps: so much memory, whatever they do. */
+/** The last hour of services, in steps: a fixed amount of memory, whatever they do. */
 import type { Figures, PastView, ServiceSample } from './protocol.ts'
 
 /** Milliseconds of a step. */
@@ -10,7 +10,7 @@ export const MAX_SERIES = 2_000
 /** Patterns of a service that are told apart where all are shown together. */
 const MAX_BUSIEST = 6
 
-/** How the samples of a step become one number: the mean of all, or the worst of them. */
+/** Joins the samples of a step to one number: the mean of all, or the worst of them. */
 const FIGURES = {
   rate: 'mean',
   p50: 'mean',
@@ -100,14 +100,14 @@ export class Past {
       for (const row of rows) {
         const key = `${row.kind} ${row.pattern}`
         const known = this.#services.get(id)?.get(key)
-        // What never does anything needs no room.
+        // A pattern that has never been used needs no room.
         if (known === undefined && row.rate === 0 && row.inFlight === 0) continue
         ;(known ?? this.#seriesOf(id, key))?.add(step, row)
       }
     }
   }
 
-  /** What one service did, or one of its patterns; all of the times that anything is known of. */
+  /** The last hour of one service, or of one of its patterns, as far as it is known. */
   of(id: string, key = ''): PastView {
     const service = this.#services.get(id)
     const one = service?.get(key)

@@ -1,4 +1,4 @@
-/** What the server tells the page, and what the page asks of it: types alone. */
+/** The messages between the server and the page: types alone. */
 
 /** The services, as far as they change seldom. */
 export interface Overview {
@@ -15,9 +15,9 @@ export interface Overview {
 export interface ServiceView {
   /** Names what is shown: the service, and the instance where it has several. */
   readonly id: string
-  /** What `console()` was given it under. */
+  /** The name that `console()` was given it under. */
   readonly service: string
-  /** Which of its processes this is; missing if it does not say so. */
+  /** The id of this process; missing if it does not say so. */
   readonly instance?: string
   /** Why it tells nothing of itself at the moment; missing if it does. */
   readonly problem?: string
@@ -26,7 +26,7 @@ export interface ServiceView {
   readonly described?: DescribedService
 }
 
-/** What a service tells of itself, every text and number of it checked and bounded. */
+/** The description of a service, every text and number of it checked and bounded. */
 export interface DescribedService {
   readonly name: string
   readonly version: string
@@ -34,7 +34,7 @@ export interface DescribedService {
   /** Whether it counts, by `telemetry()`. */
   readonly isCounted: boolean
   readonly patterns: readonly PatternView[]
-  /** What was left out, in words. */
+  /** The parts that were left out, in words. */
   readonly leftOut: readonly string[]
 }
 
@@ -57,7 +57,7 @@ export interface PatternView {
 
 export type Kind = 'message' | 'event'
 
-/** What services did since the sample before. */
+/** The figures of services since the sample before. */
 export interface Sample {
   /** Milliseconds since 1970. */
   readonly at: number
@@ -65,7 +65,7 @@ export interface Sample {
   readonly services: Readonly<Record<string, ServiceSample>>
 }
 
-/** What one service did. */
+/** The figures of one service. */
 export interface ServiceSample {
   readonly transports: readonly TransportView[]
   /** Outboxes whose relays run in its process. */
@@ -73,11 +73,11 @@ export interface ServiceSample {
   /** Requests and events of all patterns together, latencies of requests alone; missing with the first sample. */
   readonly total?: Figures
   readonly rows: readonly PatternFigures[]
-  /** Who called what, the busiest first; empty with the first sample. */
+  /** The calls of each caller, the busiest first; empty with the first sample. */
   readonly calls: readonly CallRate[]
 }
 
-/** What one caller asked of one pattern between two looks. */
+/** The calls of one caller to one pattern between two looks. */
 export interface CallRate {
   /** The name that the caller gives itself; missing where it has none. */
   readonly caller?: string
@@ -94,7 +94,7 @@ export interface CallRate {
   readonly ms?: number
 }
 
-/** What messages did between two looks. */
+/** The figures of messages between two looks. */
 export interface Figures {
   /** A second. */
   readonly rate: number
@@ -111,13 +111,13 @@ export interface Figures {
   readonly failures: number
 }
 
-/** Those of one pattern. */
+/** The figures of one pattern. */
 export interface PatternFigures extends Figures {
   readonly kind: Kind
   readonly pattern: string
 }
 
-/** What carries messages of a service. */
+/** A transport of a service. */
 export interface TransportView {
   readonly name: string
   readonly address?: string
@@ -165,8 +165,8 @@ export interface GaugeView {
 }
 
 /**
- * What sources tell all pages beside services and samples, by the names of their topics: one line for each screen that
- * has a source (`sources/index.ts`). A page keeps the last value of each.
+ * The values that sources send to all pages beside services and samples, by the names of their topics: one line for
+ * each screen that has a source (`sources/index.ts`). A page keeps the last value of each.
  */
 export interface Topics {
   readonly events: EventsView
@@ -238,11 +238,11 @@ export interface DeadLetterView {
   /** Milliseconds since 1970. */
   readonly publishedAt: number
   readonly diedAt: number
-  /** What the engine had no room for. */
+  /** The parts that the engine had no room for. */
   readonly leftOut: readonly string[]
 }
 
-/** What the server keeps of the last hour. The figures of one service are asked for. */
+/** The server's record of the last hour. The figures of one service are asked for. */
 export interface HistoryView {
   readonly marks: readonly Mark[]
 }
@@ -260,7 +260,7 @@ export interface Mark {
 /** A figure over time; `null`: there was nothing. */
 export type Series = readonly (number | null)[]
 
-/** What one service did in the last hour, or one of its patterns. */
+/** The last hour of one service, or of one of its patterns. */
 export interface PastView {
   /** Seconds since 1970, the end of each step. */
   readonly times: readonly number[]
@@ -270,10 +270,10 @@ export interface PastView {
   readonly patterns: readonly { readonly key: string; readonly rate: Series; readonly errors: Series }[]
 }
 
-/** What is wrong. */
+/** The problems, present and past. */
 export interface AlertsView {
   readonly alerts: readonly AlertView[]
-  /** What was wrong, the latest first. */
+  /** Past problems, the latest first. */
   readonly past: readonly PastAlertView[]
 }
 
@@ -284,9 +284,9 @@ export interface AlertView {
   readonly kind: 'silent' | 'engine' | 'lag' | 'dead' | 'errors' | 'outbox'
   /** In a few words. */
   readonly title: string
-  /** What is known of it. */
+  /** Details of the problem. */
   readonly detail: string
-  /** What to do. */
+  /** Advice. */
   readonly advice: string
   /** Milliseconds since 1970. */
   readonly since: number
@@ -300,14 +300,14 @@ export interface PastAlertView extends AlertView {
 }
 
 /** The traces that are kept. */
-/** What the collector has, as far as every page is told: the rest is asked for (`TraceQuestion`). */
+/** The collector's content as far as it is sent to every page: the rest is asked for (`TraceQuestion`). */
 export interface TracesView {
   /** Traces that are kept, and such that had to make room for others. */
   readonly kept: number
   readonly dropped: number
   /** The latest, the newest first. */
   readonly latest: readonly TraceLine[]
-  /** What services have sent each other lately, and to engines, as their spans tell. */
+  /** The messages between services, and to engines, that recent spans show. */
   readonly links: readonly Link[]
 }
 
@@ -334,7 +334,7 @@ export interface Link {
   /** Missing: to the engine. */
   readonly to?: string
   readonly kind: Kind
-  /** What carries them. */
+  /** The transport that carries them. */
   readonly transport: string
   readonly pattern: string
   readonly rate: number
@@ -342,7 +342,7 @@ export interface Link {
   readonly ms: number
 }
 
-/** What a page asks of the collector. */
+/** A page's question to the collector. */
 export type TraceQuestion =
   | {
       /** In ids, patterns, services, errors and attributes; empty: everything. */
@@ -376,7 +376,7 @@ export interface SpanView {
   /** Missing: it has not failed. */
   readonly error?: string
   readonly attributes: readonly (readonly [name: string, value: string])[]
-  /** What was said meanwhile: lines of logs, events of the span. */
+  /** Lines of logs and events of the span. */
   readonly logs: readonly LogLine[]
 }
 
@@ -388,23 +388,23 @@ export interface LogLine {
   readonly text: string
 }
 
-/** What the stream of updates consists of. */
+/** An item of the stream of updates. */
 export type Update =
   | { readonly overview: Overview }
   | { readonly sample: Sample }
   | { readonly topics: Partial<Topics> }
 
-/** What the server of the page answers. */
+/** The handlers of the page's server. */
 export type ConsoleService = {
   updates(): AsyncIterable<Update>
   /** Calls a pattern; the end of the stream is the end of the answer. */
   try(trial: Trial): AsyncIterable<TrialUpdate>
 } & {
-  /** What only one page wants to know. */
+  /** Answers to questions of a single page. */
   [Topic in keyof Topics as `ask.${Topic}`]: (question: unknown) => unknown
 }
 
-/** What the page asks to be sent. */
+/** A message that the page asks to be sent. */
 export interface Trial {
   readonly service: string
   readonly kind: Kind
@@ -414,12 +414,12 @@ export interface Trial {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What comes back. */
+/** A value of the answer, or its error. */
 export type TrialUpdate =
   /** `cut`: how many characters were left out. */
   { readonly value: string; readonly cut: number } | { readonly error: TrialError }
 
-/** How a trial failed. */
+/** The error of a trial. */
 export interface TrialError {
   readonly code: string
   readonly message: string

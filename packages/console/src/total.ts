@@ -1,4 +1,4 @@
-/** What all patterns of a service did together between two looks. */
+/** Adds up the figures of all patterns of a service between two looks. */
 import type { DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { type Row, rowsBetween } from 'elysia-microservices/kit'
 
@@ -33,7 +33,7 @@ function requestsOf(figures: readonly HandlerFigures[]): HandlerFigures {
     kind: 'message',
     pattern: '',
     inFlight: 0,
-    // Whether figures have shrunk, because their process began anew, is seen by these.
+    // Whether figures have shrunk, because their process began again, is seen by these.
     outcomes: { OK: all.counts.reduce((sum, count) => sum + count, 0) },
     durations: all,
     ...(lifetimes.length > 0 && { lifetimes: added(lifetimes) })

@@ -54,7 +54,7 @@ function shown(value: unknown): TrialUpdate {
   return { value: text.slice(0, MAX_VALUE), cut: Math.max(0, text.length - MAX_VALUE) }
 }
 
-/** What JSON has no word for is described. */
+/** A value as JSON; values that JSON cannot carry are described. */
 export function jsonText(value: unknown): string {
   try {
     const text = JSON.stringify(

@@ -1,4 +1,4 @@
-/** What pages see. Services are asked only while a page is open, and once for all pages. */
+/** Watches services for pages. Services are asked only while a page is open, and once for all pages. */
 import { setMaxListeners } from 'node:events'
 import type { ConsoleClient } from './clients.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
@@ -55,7 +55,7 @@ export class Watch {
     return this.#pages.size
   }
 
-  /** What one page is told, until it leaves or the signal aborts. A page that reads slowly is told less often. */
+  /** The updates of one page, until it leaves or the signal aborts. A page that reads slowly gets fewer. */
   open(signal: AbortSignal): AsyncIterator<Update> {
     this.#follow()
     const page = new OpenPage(

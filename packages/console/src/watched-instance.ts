@@ -18,7 +18,7 @@ export class WatchedInstance {
   readonly id: string
   /** Rounds of questions in which it has not answered, one after the other. */
   missed = 0
-  /** What it has told of itself. */
+  /** Its description. */
   described: DescribedService
   /** The description as text, to know whether it has changed. */
   #text: string
@@ -32,7 +32,7 @@ export class WatchedInstance {
     this.take(read)
   }
 
-  /** What it did between the last two answers; each is given once. */
+  /** Its figures between the last two answers; each sample is given once. */
   takeSample(): ServiceSample | undefined {
     const sample = this.#sample
     this.#sample = undefined
@@ -75,7 +75,7 @@ export class WatchedInstance {
 /** Calls that are told of each instance. */
 const MAX_CALLS = 300
 
-/** What callers asked between two looks. One that was not there before has begun since. */
+/** The calls of callers between two looks. A caller that was not there before has begun since. */
 function callsBetween(
   before: readonly CallerFigures[],
   now: readonly CallerFigures[],
@@ -85,7 +85,7 @@ function callsBetween(
   return now
     .map((each): CallRate => {
       const old = known.get(keyOf(each))
-      // It has begun to count anew.
+      // It counts from 0 again.
       const base =
         old !== undefined && old.count <= each.count ? old : { count: 0, errors: 0, milliseconds: 0 }
       const count = each.count - base.count

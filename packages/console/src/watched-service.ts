@@ -34,7 +34,7 @@ export class WatchedService {
     this.#anybody = client.traits?.shares === 'engine' ? describeRoute(id) : DESCRIBE_ROUTE
   }
 
-  /** What its instances have told of themselves; the service without a description if none has. */
+  /** The views of its instances; the service without a description if none has answered. */
   get views(): readonly ServiceView[] {
     const [service, problem] = [this.id, this.#problem]
     if (this.#instances.size === 0)
@@ -59,7 +59,7 @@ export class WatchedService {
     })
   }
 
-  /** What each instance did between its last two answers; each is given once. */
+  /** The figures of each instance between its last two answers; each sample is given once. */
   takeSamples(): (readonly [id: string, sample: ServiceSample])[] {
     return [...this.#instances.values()].flatMap((instance) => {
       const sample = instance.takeSample()
@@ -112,7 +112,7 @@ export class WatchedService {
     const isSure = this.client.traits?.shares === 'engine'
     for (let n = 0; n < MAX_SEARCHES; n++) {
       const first = await this.#ask(this.#anybody, signal)
-      // What was known before the service was away may have gone with it.
+      // Instances that were known before the service was away may have gone with it.
       if (this.#problem !== undefined) this.#forgetOthers(first.instance)
       this.#problem = undefined
       this.#isSilent = false

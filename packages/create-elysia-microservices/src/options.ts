@@ -22,7 +22,7 @@ export interface Options {
   readonly web: boolean
 }
 
-/** What a command line says; what it does not say is asked, or with `yes` the default. */
+/** The arguments of a command line; a missing one is asked for, or with `yes` its default counts. */
 export interface Given {
   readonly folder: string | undefined
   readonly runtime: Runtime | undefined
@@ -31,7 +31,7 @@ export interface Given {
   readonly yes: boolean
 }
 
-/** What was asked for cannot be made: the message says what to do instead. Nothing was written. */
+/** The requested project cannot be made: the message says what to do instead. Nothing was written. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -57,7 +57,7 @@ export function readArguments(args: readonly string[]): Given | 'help' | 'versio
   const [folder, surplus] = positionals
   if (surplus !== undefined)
     throw new UsageError(
-      `There is one folder to make, and no use for ${surplus}; put a name with spaces between quotes`
+      `Only one folder can be made: leave out ${surplus}, or put a name with spaces between quotes`
     )
   if (folder !== undefined) nameOf(folder)
   return {
@@ -111,8 +111,8 @@ export function nameOf(folder: string): string {
 }
 
 /**
- * What runs the program that asks: of `bun create` it is Bun, of `deno init --npm` Deno.
- * @param userAgent what package managers say of themselves
+ * The runtime of the command that made this program run: Bun for `bun create`, Deno for `deno init --npm`.
+ * @param userAgent as package managers set it
  */
 export function usualRuntime(userAgent: string | undefined): Runtime {
   if (userAgent?.startsWith('bun/') || process.versions['bun'] !== undefined) return 'bun'

@@ -1,13 +1,13 @@
 /** The `package.json` of a project. */
 import type { Options } from './options.ts'
 
-/** What of this package's own manifest is used. */
+/** The fields of this package's own manifest that are used. */
 export interface Manifest {
   readonly version: string
   readonly devDependencies: Readonly<Record<string, string>>
 }
 
-/** What is written. */
+/** The manifest of a project. */
 export interface ProjectManifest {
   readonly name: string
   readonly version: string

@@ -6,7 +6,7 @@ import { type Options, UsageError } from './options.ts'
 import { type Manifest, packageJson } from './package-json.ts'
 import { readme } from './readme.ts'
 
-/** What of this package a project is made of. */
+/** The path of a file of this package. */
 const own = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 
 /** This package's own manifest, which has the versions of everything that projects use. */

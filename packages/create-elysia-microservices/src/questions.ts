@@ -13,7 +13,7 @@ export interface Terminal {
 /** The user cancelled. */
 export class Canceled extends Error {}
 
-/** What is taken where nothing is said. */
+/** The answers where nothing is given. */
 export interface Defaults {
   readonly folder: string
   readonly runtime: Runtime
@@ -77,7 +77,7 @@ function answered<Answer>(answer: Answer): Exclude<Answer, symbol> {
   return answer as Exclude<Answer, symbol>
 }
 
-/** What is wrong with a folder, in words. */
+/** The reason why a folder cannot be used, in words. */
 function complaint(folder: string): string | undefined {
   try {
     nameOf(folder)

@@ -36,7 +36,7 @@ export function summary({ runtime, transport, web }: Options): string {
   return `two services, a gateway${web ? ', a page' : ''} and a client, on ${RUNTIME[runtime]} over ${TRANSPORT[transport]}`
 }
 
-/** How commands of `package.json` are run. */
+/** The commands that run scripts of `package.json`. */
 const RUN = { bun: 'bun run', node: 'npm run', deno: 'deno task' } as const
 const INSTALL = { bun: 'bun install', node: 'npm install', deno: 'deno install' } as const
 const TEST = { bun: 'bun test', node: 'npm test', deno: 'deno task test' } as const
@@ -54,7 +54,7 @@ export function firstCommands({ runtime, transport, web }: Options): readonly st
   ]
 }
 
-/** What a page adds. */
+/** The rows for the files of a page. */
 const WEB_FILES = `| \`src/page.ts\` | the page, in the browser: a client with the types of the service |
 | \`src/door.ts\` | what of orders pages may call |
 | \`src/assets.ts\`, \`src/web.ts\` | the page bundled and served, by the process of orders; \`web\` of \`package.json\` runs it alone |

@@ -170,7 +170,7 @@ describe('create-elysia-microservices', () => {
         ['shop', '--transport', 'carrots', '--yes'],
         /--transport must be tcp, nats, redis, rabbitmq, mqtt or kafka, but is "carrots"/
       ],
-      [['shop', 'two'], /There is one folder to make, and no use for two/],
+      [['shop', 'two'], /Only one folder can be made: leave out two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],
       [['...', '--yes'], /"..." gives no name for a package/],
       [['', '--yes'], /"" gives no name for a package/],

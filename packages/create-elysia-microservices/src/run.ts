@@ -9,11 +9,11 @@ import { firstCommands, summary } from './readme.ts'
 /** Exit codes of the process. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, canceled: 130 } as const
 
-/** What the program knows of its surroundings. */
+/** The surroundings of the program. */
 export interface Surroundings {
   /** Missing if nobody can be asked. */
   readonly terminal: Terminal | undefined
-  /** What the package manager that runs it says of itself. */
+  /** The package manager that runs it, in its own words. */
   readonly userAgent: string | undefined
   /** Runs a command in a folder. @returns whether it succeeds */
   runs(folder: string, file: string, args: readonly string[]): Promise<boolean>
@@ -52,7 +52,7 @@ async function make(given: Given, { terminal, userAgent, out, error, runs }: Sur
   const [install, ...others] = firstCommands(options) as [string, ...string[]]
   const [file = '', ...args] = install.split(' ')
   const isThere = isInstalled && (await runs(folder, file, args))
-  if (isInstalled && !isThere) error(`${install} has failed; the project is made\n`)
+  if (isInstalled && !isThere) error(`${install} has failed; the project is there, without its packages\n`)
   const next = [...(folder === '.' ? [] : [`cd ${quoted(folder)}`]), ...(isThere ? [] : [install]), ...others]
   out(`Next:\n\n${next.map((line) => `  ${line}\n`).join('')}`)
 }

@@ -17,13 +17,13 @@ export type AnyTransportStats = TransportStats & Partial<TcpServerStats>
 
 /** Options of a service on TCP in the short form. */
 export interface ShortServerOptions extends TcpServerOptions {
-  /** What carries messages: `'tcp'`. The options of TCP stand beside it. */
+  /** The transport that carries messages: `'tcp'`, with its options beside it. */
   readonly transport: TcpName
 }
 
 /** Options of a client over TCP in the short form. */
 export interface ShortClientOptions extends TcpClientOptions {
-  /** What carries the calls: `'tcp'`. The options of TCP stand beside it. Default: `'tcp'`. */
+  /** The transport that carries the calls: `'tcp'`, with its options beside it. Default: `'tcp'`. */
   readonly transport?: TcpName | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What users of Kafka need. */
+/** The exports for users of Kafka. */
 
 export { type KafkaTransport, kafka } from './kafka.ts'
 export type { KafkaOptions, KafkaSasl } from './options/options.ts'

@@ -1,4 +1,6 @@
-/** What a server tells of itself on the page of `elysia-microservices dev`: its patterns. Nest knows no schemas of them. */
+/**
+ * The description of a server for the page of `elysia-microservices dev`: its patterns. Nest knows no schemas of them.
+ */
 import { randomUUID } from 'node:crypto'
 import {
   DESCRIBE_ROUTE,

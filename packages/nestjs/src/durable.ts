@@ -10,7 +10,7 @@ import {
 import type { MessageHandler } from '@nestjs/microservices'
 
 /**
- * How a handler gets its events; `undefined`: it is not durable.
+ * The durable settings of a handler; `undefined`: it is not durable.
  * @throws {OptionError} `durable` is invalid
  */
 export function durableOf({ extras }: MessageHandler): DurableSettings | undefined {
@@ -18,7 +18,10 @@ export function durableOf({ extras }: MessageHandler): DurableSettings | undefin
   return durable === undefined || durable === false ? undefined : durableSettings(durable, 'durable')
 }
 
-/** Which deliveries a handler is for. @throws {OptionError} `durable` is invalid */
+/**
+ * The deliveries that a handler gets (`via`).
+ * @throws {OptionError} `durable` is invalid
+ */
 export function viaOfHandler(route: string, handler: MessageHandler): string {
   const durable = durableOf(handler)
   return durable === undefined ? VIA_PLAIN : viaOf(route, durable.group)

@@ -87,7 +87,7 @@ export function runEventInHooks(inHooks: InHooks, run: () => Promise<void>): Pro
   })
 }
 
-/** What a handler has given, as the transport takes it. */
+/** The result of a handler, as the transport takes it. */
 export function streamOrValue(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || result instanceof HandlerStream) return result
   if (isThenable(result)) return whenSettled(result, streamOrValue)

@@ -1,4 +1,4 @@
-/** What `@Ctx()` gives, and `switchToRpc().getContext()`. */
+/** The value of `@Ctx()`, and of `switchToRpc().getContext()`. */
 import type { Peer } from '@elysia-microservices/transport/kit'
 import { contextOver } from '@elysia-microservices/transport/nest'
 import { type BaseRpcContext, TcpContext } from '@nestjs/microservices'

@@ -77,7 +77,7 @@ export class MicroserviceServer
   readonly #withWildcards: ReadonlySet<string>
   readonly #drain: number
   readonly #events = new EventHandlers()
-  /** Which deliveries each event handler is for. */
+  /** The deliveries that each event handler gets. */
   readonly #vias = new WeakMap<MessageHandler, string>()
   readonly #listeners = new Listeners<MicroserviceServerEvents>(['listening', 'close', 'error'], (error) =>
     this.logger.error(error)

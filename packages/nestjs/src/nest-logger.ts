@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import type { Logger } from '@elysia-microservices/transport'
 import type { LoggerService } from '@nestjs/common'
 
-/** What the transport says, said by Nest's logger; causes as text, with the whole chain behind them. */
+/** Writes the transport's lines by Nest's logger; causes as text, with the whole chain behind them. */
 export function nestLogger(logger: LoggerService): Logger {
   return {
     error: (message, cause) => logger.error(message, ...causeOf(cause)),

@@ -38,7 +38,7 @@ export type MicroserviceServerOptions =
         readonly tlsOptions?: ShortServerOptions['tls']
       })
   | (ServerOptions & {
-      /** What carries messages: one transport, or several. Each value is for one server. */
+      /** The transport that carries messages, or several of them. Each value is for one server. */
       readonly transport: Transport | readonly Transport[]
     })
 
@@ -53,14 +53,14 @@ export type MicroserviceClientOptions =
         readonly tlsOptions?: ShortClientOptions['tls']
       })
   | (ClientOptions & {
-      /** What carries the calls. */
+      /** The transport that carries the calls. */
       readonly transport: Transport
     })
 
-/** What `status` of server and client tells. */
+/** The `status` of server and client. */
 export type MicroserviceStatus = 'connected' | 'disconnected'
 
-/** What `on` of the server takes. */
+/** The events of the server, for `on`. */
 export type MicroserviceServerEvents = {
   /** It listens. */
   listening: () => void

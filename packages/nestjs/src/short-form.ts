@@ -5,12 +5,12 @@ export { shortForm } from '@elysia-microservices/tcp/kit'
 
 /** Options of a server on TCP in the short form. */
 export interface ShortServerOptions extends TcpServerOptions {
-  /** How messages come. Default: `'tcp'`, with the options of TCP beside it. */
+  /** The transport of messages. Default: `'tcp'`, with the options of TCP beside it. */
   readonly transport?: 'tcp' | undefined
 }
 
 /** Options of a client over TCP in the short form. */
 export interface ShortClientOptions extends TcpClientOptions {
-  /** How messages travel. Default: `'tcp'`, with the options of TCP beside it. */
+  /** The transport of messages. Default: `'tcp'`, with the options of TCP beside it. */
   readonly transport?: 'tcp' | undefined
 }

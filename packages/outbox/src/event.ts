@@ -63,7 +63,7 @@ function headersText(headers: Headers = {}): string | null {
 /** Most bytes of the names and values of all headers: engines take less of them than of data. */
 const MOST_HEADERS = 32_768
 
-/** What no engine has in headers. */
+/** Control characters, which no engine allows in headers. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 

@@ -32,7 +32,9 @@ export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Pr
 
 const REMEMBER = 'insert into "elysia_microservices".migrations (name) values ($1::text)'
 
-/** What must be there before the first migration. The notices that it is there already are kept off the drivers' output. */
+/**
+ * The tables that the first migration needs. The notices that they are there already are kept off the drivers' output.
+ */
 const MIGRATIONS_TABLE = [
   'set local client_min_messages = warning',
   'create schema if not exists "elysia_microservices"',

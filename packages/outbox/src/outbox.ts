@@ -8,8 +8,8 @@ import { checkSchema, inSchema, type SchemaOptions } from './schema.ts'
 /** Options of `publish()` of an outbox. */
 export interface OutboxPublishOptions {
   /**
-   * What makes the event the same one: with an id and a pattern that are there already, until they are pruned, nothing
-   * is written. Default: a random one.
+   * The identity of the event: with an id and a pattern that are in the outbox already, and not yet pruned, nothing is
+   * written. Default: a random one.
    */
   readonly id?: string | undefined
   /**
@@ -21,7 +21,7 @@ export interface OutboxPublishOptions {
   readonly headers?: Headers | undefined
 }
 
-/** What `publish()` of an outbox resolves with. */
+/** The result of `publish()` of an outbox. */
 export interface Written {
   /** The event's id. */
   readonly id: string

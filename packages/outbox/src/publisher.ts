@@ -1,7 +1,10 @@
-/** What the relay needs of a client: its `publish`. Known by its structure, so that any client that has it will do. */
+/**
+ * The part of a client that the relay needs: its `publish`. Known by its structure, so that any client that has it will
+ * do.
+ */
 import type { Headers } from '@elysia-microservices/transport'
 
-/** What the engine said about a message that it stored. */
+/** The engine's answer about a message that it stored. */
 export interface Published {
   /** The message's id. */
   readonly id: string
@@ -11,7 +14,7 @@ export interface Published {
   readonly duplicate: boolean
 }
 
-/** How an event is to be published. */
+/** Options with which the relay publishes an event. */
 export interface PublishOptions {
   /** The same each time that this event is published, so that the engine can drop what it has already. */
   readonly id?: string

@@ -1,4 +1,4 @@
-/** What users of RabbitMQ need. */
+/** The exports for users of RabbitMQ. */
 
 export type { QueueOptions, RabbitmqOptions } from './options/options.ts'
 export { type RabbitmqTransport, rabbitmq } from './rabbitmq.ts'

@@ -1,4 +1,4 @@
-/** What users of Redis need. */
+/** The exports for users of Redis. */
 
 export type { RedisDurableOptions } from './options/durable-options.ts'
 export type { RedisOptions } from './options/options.ts'

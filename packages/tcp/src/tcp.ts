@@ -31,7 +31,7 @@ export interface TcpTransport extends Transport {
    */
   reloadTls(tls?: Source<TlsServerOptions>): Promise<void>
   /**
-   * What its service does at the moment, next to its limits. Looks at every connection.
+   * Current figures of its service, next to their limits. Looks at every connection.
    * @throws {OptionError} this `tcp()` was given to no service
    */
   stats(): TcpServerStats

@@ -7,7 +7,7 @@ import { Observable } from 'rxjs'
 import { Followed, Measured, Recorded } from './observation.ts'
 import { startReceived, startSent } from './traces/tracing.ts'
 
-/** What Nest hands to a hook that runs before guards: its `ExecutionContext`. */
+/** The `ExecutionContext` that Nest hands to a hook before guards. */
 export interface NestContext {
   /** The method that is to run. */
   getHandler(): object
@@ -15,7 +15,7 @@ export interface NestContext {
   switchToRpc(): { getContext(): unknown }
 }
 
-/** What Nest tells of a message: contexts of TCP and Redis have metadata. */
+/** Nest's view of a message: contexts of TCP and Redis have metadata. */
 interface NestMessage {
   getPattern?(): unknown
   getMetadata?(): Headers | undefined
@@ -35,7 +35,7 @@ interface NestSender {
   dispatchEvent(packet: NestPacket): Promise<unknown>
 }
 
-/** What reflect-metadata adds, which every application of Nest has loaded. */
+/** The method that reflect-metadata adds, which every application of Nest has loaded. */
 type MetadataReader = { readonly getMetadata?: (key: string, target: object) => unknown }
 
 /** Nest's metadata of handlers: 1 answers requests, 2 takes events. */

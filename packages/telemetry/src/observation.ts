@@ -56,7 +56,7 @@ export class Measured implements ResultWatcher {
     const { side, message } = this
     const isReceived = side === 'server' || side === 'consumer'
     const outcome = isReceived ? serverOutcome(how, message) : clientOutcome(how)
-    // What an around did between may have kept the handler from being known until now.
+    // The handler may have become known only meanwhile, because of what an around did.
     const name = outcome.isUnknown ? undefined : nameOf(message)
     const counted = figures[side].of(name, brokerOf(side, message.transport))
     const ms = performance.now() - this.#start

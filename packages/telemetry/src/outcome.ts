@@ -1,13 +1,13 @@
-/** How a message has ended, in the words of the semantic conventions: a code, and whether it is to be called an error. */
+/** The end of a message, in the words of the semantic conventions: a code, and whether it is to be called an error. */
 import { type MicroserviceError, type ResultEnd, readFailure } from '@elysia-microservices/transport/kit'
 import { NO_MESSAGE_HANDLER } from '@elysia-microservices/transport/nest'
 import type { Side } from './figures/figures.ts'
 
-/** How a message has ended. */
+/** The end of a message. */
 export interface Outcome {
   /** `'OK'`, the code of the error, `'CANCELED'` or `'TIMEOUT'`: the attribute `rpc.status_code`. */
   readonly code: string
-  /** What went wrong, by its kind: the attribute `error.type`; `undefined` if nothing did. */
+  /** The kind of the error: the attribute `error.type`; `undefined` if there was none. */
   readonly errorType?: string
   /** In words; `undefined` if there are none. */
   readonly message?: string
@@ -23,14 +23,14 @@ const CANCELED: Outcome = { code: 'CANCELED' }
 const DEADLINE: Outcome = { code: 'TIMEOUT', errorType: 'TIMEOUT', message: "The caller's time is over" }
 const UNKNOWN_PATTERN = 'PATTERN_NOT_FOUND'
 
-/** What `serverOutcome` asks of a message. */
+/** The fields of a message that `serverOutcome` reads. */
 interface Waiting {
   readonly isAborted?: boolean
   readonly remaining?: number | undefined
 }
 
 /**
- * How a handler has ended. An error that is thrown on purpose (an `RpcError`, Nest's `RpcException`) is an answer with
+ * The outcome of a handler. An error that is thrown on purpose (an `RpcError`, Nest's `RpcException`) is an answer with
  * a code and no error of the service, as a status of 404 is none of an HTTP server.
  */
 export function serverOutcome(end: ResultEnd, message: Waiting): Outcome {
@@ -46,7 +46,9 @@ export function serverOutcome(end: ResultEnd, message: Waiting): Outcome {
   return code === UNKNOWN_PATTERN ? { code, errorType: code, isUnknown: true } : { code }
 }
 
-/** How a call has ended. A call that was given up is no failure; every other error is, also one that the handler meant. */
+/**
+ * The outcome of a call. A call that was given up is no failure; every other error is, also one that the handler meant.
+ */
 export function clientOutcome(end: ResultEnd): Outcome {
   if (end.outcome === 'completed') return OK
   if (end.outcome === 'canceled') return CANCELED

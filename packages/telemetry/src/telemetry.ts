@@ -63,7 +63,7 @@ export function telemetry({ sample = 1 }: TelemetryOptions = {}): AroundAny {
   writeTracesBy(withTraceOf)
   const around = <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => {
     let handle: ((message: AroundMessage) => unknown) | undefined
-    // What stands around messages stands at one end, which the first message tells.
+    // An around stands at one end only; the first message tells which.
     return (message) => {
       handle ??= (
         'withHeaders' in message

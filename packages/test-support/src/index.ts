@@ -1,6 +1,6 @@
 /**
- * What tests of several packages need. It knows none of our packages, so that the tests of each may import it; what
- * tests across packages share stands in `tests/support`.
+ * Helpers for the tests of several packages. It knows none of our packages, so that the tests of each may import it;
+ * helpers of tests across packages are in `tests/support`.
  */
 export { differsOnDeno } from './deno.ts'
 export { freePort } from './free-port.ts'

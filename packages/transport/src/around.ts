@@ -68,7 +68,7 @@ export interface AroundAny extends Attached {
 interface Attached {
   /** Is told whose messages it stands around: `use()` and `connect()` call it. */
   attach?(end: WatchedService | WatchedClient): void
-  /** What it has counted of the messages that this process received: for `service.describe({ figures: true })`. */
+  /** Counts of the messages that this process has received, by handler, for `service.describe({ figures: true })`. */
   figures?(): readonly HandlerFigures[]
   /**
    * It does not look at the values of answers. Where this is true of all arounds of a client, a gateway passes JSON on
@@ -102,9 +102,9 @@ export interface DurationBuckets {
 /** Figures of one pattern and one caller since somebody began to ask for them. */
 export interface CallerFigures {
   /**
-   * Who calls: `client`, whose name is `caller`; `nest`, an end of Nest's or another library's over an engine; `unnamed`, a
-   * client that does not say who it is; `engine`: an event that came over an engine, whose sender is not known; `others`,
-   * beyond the bound.
+   * The kind of caller: `client`, whose name is `caller`; `nest`, an end of Nest's or another library's over an engine;
+   * `unnamed`, a client that does not say who it is; `engine`: an event that came over an engine, whose sender is not
+   * known; `others`, beyond the bound.
    */
   readonly from: 'client' | 'nest' | 'unnamed' | 'engine' | 'others'
   /** Name of the client: untrusted text of at most 100 characters. */
@@ -302,7 +302,7 @@ class TakenStream implements Answer, StreamCall {
       next: (value, size) => receiver.next(value, size) !== false,
       complete: () => receiver.complete(),
       error: (error) => receiver.error(error as Error),
-      // What a call does to be given up does not fail.
+      // Errors of the teardown that ends a call are ignored: the call is over.
       teardownFailed() {}
     })
     this.#source.resume()

@@ -1,20 +1,20 @@
 /**
- * What a caller calls itself, so that a service can tell who calls what. It is said once for each connection and nobody
- * checks it: a name to be shown, never one to decide by.
+ * The name that a caller gives itself, so that a service can tell who calls what. It is sent once for each connection
+ * and nobody checks it: a name to be shown, never one to decide by.
  */
 
 /** Characters of a name that are sent, and read. */
 const MAX_NAME = 100
 /** The name of this process, under a symbol that all copies of this module share: the first service's that has one. */
 const NAME: unique symbol = Symbol.for('elysia-microservices.name')
-/** What the development command calls a process that has no service with a name. */
+/** The name of a process that has no service with a name. The development command sets it. */
 const FALLBACK: unique symbol = Symbol.for('elysia-microservices.fallback-name')
 
 type Named = { [NAME]?: string; readonly [FALLBACK]?: string }
 
 /** The other end of a message, as far as it says who it is. One object for all messages of a connection. */
 export interface Source {
-  /** What it calls itself; `undefined`: nothing, or it has not been heard yet. Text of a stranger, 100 characters at most. */
+  /** The name that it gives itself; `undefined`: none, or not heard yet. Text of a stranger, 100 characters at most. */
   readonly name?: string | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a client does about failures, as lines in its log: only changes, only what no caller is told, and few of them
- * however often connections are lost.
+ * Logs failures of a client: only changes, only those that no caller is told, and few lines however often connections
+ * are lost.
  */
 import type { ClientEvent } from './client-event.ts'
 import { RejectedError } from './errors/index.ts'

@@ -7,7 +7,7 @@ import type { Headers } from './headers.ts'
 import { isStream, isThenable } from './stream.ts'
 import { tap } from './tap.ts'
 
-/** Which end of which kind of message. */
+/** The end at which a message is traced: of a request (`server`, `client`) or an event (`consumer`, `producer`). */
 export type TracedSide = 'server' | 'client' | 'consumer' | 'producer'
 
 /** A message, as the tracer sees it. */
@@ -46,7 +46,7 @@ export function developmentTracer(): DevelopmentTracer | undefined {
   return (globalThis as { [TRACER]?: DevelopmentTracer })[TRACER]
 }
 
-/** What stands around all messages that a service receives: outside of its own arounds. */
+/** The arounds of all messages that a service receives: the tracer, and inside it the service's own. */
 export function tracedReceived(own: readonly Around<ReceivedMessage>[]): Around<ReceivedMessage>[] {
   const tracer = developmentTracer()
   if (tracer === undefined) return [...own]
@@ -59,7 +59,10 @@ export function tracedReceived(own: readonly Around<ReceivedMessage>[]): Around<
   return [around, ...own]
 }
 
-/** What stands around all calls of a client: inside of its own arounds, whose headers it reads. */
+/**
+ * The arounds of all calls of a client: its own, and inside them the tracer, which reads the headers that they have
+ * set.
+ */
 export function tracedSent(own: readonly Around<SentMessage>[]): Around<SentMessage>[] {
   const tracer = developmentTracer()
   if (tracer === undefined) return [...own]

@@ -18,7 +18,7 @@ export function guardListeners(signal: AbortSignal, failed: (error: unknown) => 
   const guarded = new WeakMap<object, (event: Event) => void>()
 
   function guard(listener: Listener): Listener {
-    // What is no listener is for the runtime to refuse.
+    // The runtime itself refuses a value that is no listener.
     if ((typeof listener !== 'function' && typeof listener !== 'object') || listener === null) return listener
     let guard = guarded.get(listener)
     if (guard === undefined) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { noteCall, RpcError } from './errors/index.ts'
-import { handlerFailed } from './handler-failed.ts'
+import { cleanUpFailed, handlerFailed } from './handler-failed.ts'
 import { IncomingMessage } from './message.ts'
 
 function message(pattern: string, metadata?: unknown, kind: 'request' | 'event' = 'request') {
@@ -52,5 +52,19 @@ describe('a handler that failed', () => {
     const { proxy, revoke } = Proxy.revocable({}, {})
     revoke()
     assert.equal(handlerFailed(message('x'), proxy), "The handler of 'x' failed")
+  })
+})
+
+describe('a stream whose clean-up failed', () => {
+  it('is named by the pattern that it answers, as far as that can be read', () => {
+    assert.equal(
+      cleanUpFailed(message('orders.watch')),
+      "The clean-up of a stream failed: the answer to 'orders.watch'"
+    )
+    assert.equal(cleanUpFailed(undefined), 'The clean-up of a stream failed')
+    assert.equal(
+      cleanUpFailed(Object.assign(message('x'), { pattern: 7 })),
+      'The clean-up of a stream failed'
+    )
   })
 })

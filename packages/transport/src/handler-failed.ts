@@ -22,6 +22,19 @@ export function handlerFailed(of: IncomingMessage | string | undefined, error?: 
   return 'A message handler failed'
 }
 
+/**
+ * The log line for a stream whose clean-up failed, such as a `finally` that throws. Never throws.
+ * @param answer the message that the stream answers; `undefined`: not known
+ */
+export function cleanUpFailed(answer: IncomingMessage | undefined): string {
+  const line = 'The clean-up of a stream failed'
+  try {
+    return answer === undefined ? line : `${line}: the answer to '${shown(answer.pattern)}'`
+  } catch {
+    return line
+  }
+}
+
 /** Says of the error of a further service that its caller does not get it; nothing of any other error. */
 function notPassedOn(error: unknown): string {
   try {

@@ -12,7 +12,7 @@ export interface HttpAnswer {
   readonly message: string
   /** The status itself. */
   readonly statusCode: number
-  /** What the exception has besides: `{ messages }` where it has several, as a validating pipe's. */
+  /** Further details of the exception: `{ messages }` where it has several messages, as a validating pipe's. */
   readonly details?: unknown
 }
 

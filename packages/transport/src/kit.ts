@@ -104,6 +104,7 @@ export {
   isRejected,
   readFailure
 } from './failure.ts'
+export { cleanUpFailed } from './handler-failed.ts'
 export { RESERVED_PREFIX } from './headers.ts'
 export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'

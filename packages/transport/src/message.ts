@@ -16,11 +16,11 @@ export interface Peer {
   readonly port: number | undefined
   /** The certificate that it sent, with TLS and `requestCert`; `undefined` if none. */
   readonly certificate: PeerCertificate | undefined
-  /** Who it is, as `authenticate` of a transport with users has said; `undefined` if none has. */
+  /** The user, as `authenticate` of a transport with users has identified it; `undefined` if none has. */
   readonly user?: string | undefined
   /**
-   * What it calls itself: the name of its service, or its client's. Nobody has checked it. `undefined`: it does not say so,
-   * as Nest's ends.
+   * The name that it gives itself: that of its service, or its client's. Nobody has checked it. `undefined`: it does
+   * not say so, as Nest's ends.
    */
   readonly name?: string | undefined
   /** Makes calls to the peer; `undefined` on Nest's wire, which cannot. */
@@ -73,7 +73,7 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly stored?: { readonly metadata: unknown; readonly delivery: Delivery } | undefined
   /** The pattern of the handlers it is for, where the engine has chosen it. Default: they are found by `route`. */
   readonly matched?: string | undefined
-  /** Which handlers of an event it is for (`viaOf`). Default: for all. */
+  /** The handlers of an event that it is for (`viaOf`). Default: all. */
   readonly via?: string | undefined
 }
 
@@ -103,7 +103,7 @@ export class IncomingMessage<Data = unknown> {
   readonly timeout: number | undefined
   /** The other end of the connection; `undefined` if the transport has none. */
   readonly peer: Peer | undefined
-  /** Which handlers of an event it is for (`viaOf`); `undefined`: for all. Set before it reaches the handlers. */
+  /** The handlers of an event that it is for (`viaOf`); `undefined`: all. Set before it reaches the handlers. */
   via: string | undefined
   /**
    * The pattern with wildcards, or the RegExp as text, by which the handler was found, or has to be looked up; `undefined`
@@ -143,7 +143,7 @@ export class IncomingMessage<Data = unknown> {
   }
 
   /**
-   * Who has sent it, as far as that is known: the same object for all messages over one connection. Over an engine, asking
+   * The sender, as far as it is known: the same object for all messages over one connection. Over an engine, asking
    * makes the service ask its caller, once; so its name may come a little later. `undefined`: it is not known.
    */
   get source(): Source | undefined {

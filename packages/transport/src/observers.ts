@@ -7,7 +7,10 @@ import type { Headers } from './headers.ts'
 
 let writeTrace: ((headers: Headers | undefined) => Headers | undefined) | undefined
 
-/** Who makes traces says how the current one is written into headers; they are copied, and given back if there is none. */
+/**
+ * Sets the function that writes the current trace into a copy of headers. Without a current trace it returns them as
+ * they are.
+ */
 export function writeTracesBy(write: typeof writeTrace): void {
   writeTrace = write
 }
@@ -20,9 +23,9 @@ export function withCurrentTrace(headers: Headers | undefined): Headers | undefi
 
 /** Figures of something in this process. */
 export interface FigureSource {
-  /** What it is, such as `outbox`. */
+  /** Its kind, such as `outbox`. */
   readonly name: string
-  /** What tells it from others of its name. */
+  /** Attributes that tell it from others of its name. */
   readonly attributes: Readonly<Record<string, string>>
   /** Reads them now. May reject: then there are none. */
   read(): Promise<Readonly<Record<string, number>>>
@@ -41,7 +44,7 @@ export function figureSources(): readonly FigureSource[] {
   return [...sources]
 }
 
-/** What was read of a source. */
+/** Figures that were read from a source. */
 export interface ReadFigures {
   readonly name: string
   readonly attributes: FigureSource['attributes']

@@ -50,7 +50,7 @@ export class QuietLog {
     else this.#logger[level](line, cause)
   }
 
-  /** What to say of omitted lines; `undefined` if this one is omitted too. */
+  /** A remark on omitted lines, for the end of a line; `undefined` if this line is omitted too. */
   #admit(kind: string, most: number): string | undefined {
     const now = this.#now()
     let known = this.#kinds.get(kind)

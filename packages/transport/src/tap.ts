@@ -11,7 +11,7 @@ import {
   whenSettled
 } from './stream.ts'
 
-/** How a result ended: with its last value, with an error, or because its reader left. */
+/** The end of a result: its last value, an error, or its reader has left. */
 export type ResultEnd =
   | { readonly outcome: 'completed' }
   | { readonly outcome: 'failed'; readonly error: unknown }

@@ -51,8 +51,8 @@ export interface Traits {
   /** A call whose pattern nobody handles fails at once; otherwise when its time is over. */
   readonly hearsNobody: boolean
   /**
-   * Who stands between services and their callers: an `'engine'`, at which a client reaches every service there is, or
-   * nobody, so that a `'caller'` is connected to the processes of one service, and shares its messages among them.
+   * The party that shares messages among the processes of a service: an `'engine'`, through which a client reaches
+   * every service there is, or the `'caller'` itself, which is connected to the processes of one service.
    */
   readonly shares: 'caller' | 'engine'
   /** Headers travel, also to and from Nest. */
@@ -141,8 +141,8 @@ export interface ServerTransport {
   /** Whether it stores events, for durable handlers. Default: false. */
   readonly isDurable?: boolean
   /**
-   * How several processes of one service share the address of this transport. `undefined`: each process simply starts
-   * its own server, as with a broker.
+   * Shares the address of this transport among several processes of one service. `undefined`: each process simply
+   * starts its own server, as with a broker.
    */
   readonly sharing?: Sharing
 }
@@ -172,9 +172,7 @@ export interface TransportStats {
   readonly durable?: readonly DurableFigures[]
 }
 
-/**
- * How several processes of one service share a transport. Questions and places must survive `JSON.stringify`.
- */
+/** Shares a transport among several processes of one service. Questions and places must survive `JSON.stringify`. */
 export interface Sharing {
   /**
    * In the supervisor, in place of `start`: reserves the address that the workers share. Resolves with the place that

@@ -5,7 +5,7 @@
 const ONE = '*'
 const REST = '>'
 
-/** How an engine writes patterns that stand for several addresses. */
+/** An engine's syntax for patterns that stand for several addresses. */
 export interface Wildcards {
   /** Whether a pattern stands for others than itself. */
   has(pattern: string): boolean
@@ -20,7 +20,7 @@ export interface Wildcards {
   readonly isEachAlone: boolean
   /** Why a call cannot have one, and what to do: "'*' and '>' stand for any segment, …; write the segments out". */
   readonly inCalls: string
-  /** What to do instead of a RegExp: "use '*' for one segment and '>' for the rest". */
+  /** Advice for users who wanted a RegExp: "use '*' for one segment and '>' for the rest". */
   readonly instead: string
 }
 
@@ -56,7 +56,7 @@ function rank(segment: string): number {
   return segment === REST ? 2 : segment === ONE ? 1 : 0
 }
 
-/** Those of segments between dots. */
+/** The wildcards of segments between dots. */
 export const SEGMENTS: Wildcards = {
   has: hasWildcards,
   match: routeMatches,

@@ -65,8 +65,8 @@ export function readErrorText(text: string): ErrorContent {
 }
 
 /**
- * What an error says that came as an object: of ours and of Nest's. Fields that neither knows, such as those of
- * `new RpcException({ code, fields })`, are its details.
+ * Reads an error that arrived as an object, from our ends or Nest's. Fields that neither knows, such as those of `new
+ * RpcException({ code, fields })`, are its details.
  */
 export function fieldsOfError(received: unknown): {
   readonly code: string | undefined

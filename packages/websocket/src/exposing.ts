@@ -1,4 +1,4 @@
-/** Which patterns of a service a door exposes, as types: a client's own are those, and no others. */
+/** The patterns of a service that a door exposes, as types: a client has those, and no others. */
 import type { Pattern } from '@elysia-microservices/transport'
 import type {
   AnswersOf,
@@ -58,7 +58,7 @@ type Others<Types, Given> = keyof {
   readonly [Name in keyof Types as IsExposed<Given, Name> extends true ? never : Name]: unknown
 }
 
-/** What of a service, or of a contract, is behind a door, and what is not. */
+/** The patterns of a service, or of a contract, that are behind a door, and those that are not. */
 export type Behind<Service, Door> = '~exposes' extends keyof Door
   ? Door extends Exposing<infer Patterns>
     ? Typed<

@@ -7,7 +7,7 @@ import { type Admits, WebSocketDoor } from './server/door.ts'
 import { listenForUpgrades } from './server/node.ts'
 import { pluginOf } from './websocket.ts'
 
-/** What a page may ask, and who may. */
+/** The handlers of a page's door, and the rule who may enter. */
 export interface PageDoorInit {
   readonly path: string
   /** Has the handlers. No other door of the app leads to them, and this one to no others. */

@@ -119,7 +119,7 @@ describe('who may connect', () => {
       assert.equal(bare.status, status)
       bare.socket.terminate()
       assert.equal(
-        setting.log.lines.filter((line) => line.includes('A page was refused')).length,
+        setting.log.lines.filter((line) => line.includes('An upgrade was refused')).length,
         status ? 1 : 0
       )
     })

@@ -102,7 +102,7 @@ function boundMessages(app: AnyElysia, { limits }: CheckedOptions): void {
   const { config } = app as unknown as { config: { websocket?: object } }
   config.websocket = {
     maxPayloadLength: limits.receiveBuffer,
-    // What does not fit is dropped; `limits.sendBuffer` cuts a client off before that.
+    // Messages beyond it are dropped; `limits.sendBuffer` cuts a client off before that.
     backpressureLimit: 4 * limits.sendBuffer,
     ...config.websocket
   }

@@ -3,7 +3,7 @@ import type { Logger } from '@elysia-microservices/transport/kit'
 
 /** Milliseconds after which a process that is still there has most likely been forgotten. */
 const FORGOTTEN = 5_000
-/** What is open in any process, and keeps none alive by itself: standard input and output, signals. */
+/** Resources that are open in any process, and keep none alive by themselves: standard input and output, signals. */
 const ALWAYS = new Set(['TTYWrap', 'PipeWrap', 'SignalWrap', 'Immediate', 'TickObject'])
 /** Node's names of what keeps a process alive, in words. */
 const WORDS: Readonly<Record<string, string>> = {

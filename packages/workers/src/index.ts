@@ -1,4 +1,7 @@
-/** What each process of a service asks at its start. What only a supervisor or a worker needs has entries of its own. */
+/**
+ * The exports that each process of a service needs at its start. A supervisor's and a worker's own have entries of
+ * their own.
+ */
 export { checkWorkers, countOf, type Workers } from './option.ts'
 export { placeOfWorker, type Role, type WorkerPlace } from './role.ts'
 export {

@@ -10,8 +10,8 @@ export type Launch = (environment: Record<string, string>) => ChildProcess
 const IN_EXECUTABLE = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/
 
 /**
- * How this runtime starts a worker. Node's cluster shares listening ports among the processes it has started. Bun 1.4
- * cannot hand connections over, so there workers are ordinary processes, and the kernel spreads connections.
+ * Starts workers in the way of this runtime. Node's cluster shares listening ports among the processes it has started.
+ * Bun 1.4 cannot hand connections over, so there workers are ordinary processes, and the kernel spreads connections.
  * @throws {OptionError} this process is a worker of the program's own use of `node:cluster`
  */
 export async function launcher(): Promise<Launch> {

@@ -1,4 +1,4 @@
-/** What supervisor and workers tell each other, beside whatever else the program sends between its processes. */
+/** The messages between supervisor and workers, beside all others that the program sends between its processes. */
 import type { TransportStats } from '@elysia-microservices/transport/kit'
 
 const KEY = 'elysia-microservices'
@@ -6,7 +6,7 @@ const KEY = 'elysia-microservices'
 /** Requests of a supervisor to a worker. */
 export type Question =
   | { readonly about: 'stats' }
-  /** What a transport in the supervisor asks the same one in a worker. */
+  /** A question from a transport in the supervisor to the same one in a worker. */
   | { readonly about: 'transport'; readonly index: number; readonly question: unknown }
 
 /** From the supervisor. */

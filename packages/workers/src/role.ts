@@ -3,11 +3,11 @@
 /** The part of a process; `'alone'` without `workers`. */
 export type Role = 'alone' | 'supervisor' | 'worker'
 
-/** What a supervisor tells a worker when it starts it, by an environment variable. */
+/** The place that a supervisor gives a worker, by an environment variable. */
 export interface WorkerPlace {
   /** The number of the worker, from 1. Its replacement has the same number. */
   readonly worker: number
-  /** What each of the service's transports shares among its workers. */
+  /** The places that the service's transports share among its workers, one for each. */
   readonly shared: readonly unknown[]
 }
 
@@ -19,7 +19,7 @@ const VARIABLE = 'ELYSIA_MICROSERVICES_WORKER'
 let place: WorkerPlace | undefined
 let isRead = false
 
-/** What the supervisor has told this worker; `undefined` in a process that is no worker. */
+/** The place that the supervisor has given to this worker; `undefined` in a process that is no worker. */
 export function placeOfWorker(): WorkerPlace | undefined {
   if (isRead) return place
   isRead = true

@@ -69,7 +69,7 @@ async function leave(name: NodeJS.Signals, number?: number): Promise<void> {
       stop(signal).then(
         () => false,
         (error: unknown) => {
-          logger.error(`What had to stop at ${signal} has failed`, error)
+          logger.error(`A service or an app could not stop at ${signal}`, error)
           return true
         }
       )

@@ -14,7 +14,7 @@ const END_TIMEOUT = 5_000
 /** The options of a supervisor. */
 export interface SupervisorOptions {
   readonly count: number
-  /** What each of the service's transports shares among its workers. */
+  /** The places that the service's transports share among its workers, one for each. */
   readonly shared: readonly unknown[]
   /** Milliseconds that work in flight may take when a worker stops. */
   readonly drain: number

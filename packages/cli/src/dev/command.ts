@@ -8,7 +8,7 @@ import { findPlan } from './find.ts'
 import { type LineOutput, Lines, usesColours } from './lines.ts'
 import { System } from './system.ts'
 
-/** What it is run with. */
+/** The terminal that the command runs in. */
 export interface DevTerminal {
   readonly output: LineOutput & { on(event: 'error', listener: () => void): unknown }
   readonly isTerminal: boolean

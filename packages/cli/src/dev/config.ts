@@ -20,8 +20,8 @@ export interface DevService<Names extends string = string> {
   /** The folder that it is run in, from the folder of the configuration. Default: that folder. */
   readonly cwd?: string | undefined
   /**
-   * What runs the entry. Default: Bun where `dev` runs under it or `bun.lock` is there; Deno where `dev` runs under it, or
-   * `deno.lock`, or `deno.json` without `package.json`, is there; else Node.
+   * The runtime of the entry. Default: Bun where `dev` runs under it or `bun.lock` is there; Deno where `dev` runs
+   * under it, or `deno.lock`, or `deno.json` without `package.json`, is there; else Node.
    */
   readonly runtime?: Runtime | undefined
   /** Arguments of the runtime, such as `--inspect`. */
@@ -41,7 +41,7 @@ export interface DevService<Names extends string = string> {
   readonly watch?: readonly string[] | false | undefined
 }
 
-/** How an engine is started. */
+/** Options of an engine that is started. */
 export interface DevEngine {
   /** Where it listens on 127.0.0.1; 0: on any free port, which services learn from their environment. */
   readonly port?: number | undefined
@@ -67,7 +67,7 @@ export interface ServicePlan extends Omit<DevService, 'after'> {
   readonly after: readonly string[]
 }
 
-/** What is run. Paths are from the root. */
+/** The services and engines to run. Paths are from the root. */
 export interface Plan {
   readonly root: string
   /** The configuration, if it is a file. */

@@ -28,7 +28,7 @@ interface PackageJson {
   readonly devDependencies?: object
 }
 
-/** What the command line says of it. */
+/** The arguments of the command line. */
 export interface Asked {
   readonly folder: string
   /** Entry files. */
@@ -73,7 +73,7 @@ function planned(root: string, services: readonly (readonly [name: string, servi
   return readConfig(root, { services: Object.fromEntries(services) }, neededEngines(packages))
 }
 
-/** What a configuration exports. Node alone reads TypeScript only in its newer releases. */
+/** The default export of a configuration. Node alone reads TypeScript only in its newer releases. */
 async function defaultOf(file: string): Promise<unknown> {
   try {
     const loaded = (await (process.versions.bun === undefined && /ts$/.test(file)

@@ -30,7 +30,7 @@ function end(groups: ReadonlySet<number>): void {
   const late = performance.now() + GRACE
   const timer = setInterval(() => {
     const isLate = performance.now() > late
-    // What a program has left behind has nobody to wait for.
+    // If a group's first process has gone, nobody waits for the rest of the group.
     for (const pid of groups) if (isLate || !send(pid, 0)) send(-pid, 'SIGKILL')
     if (isLate || ![...groups].some((pid) => send(-pid, 0))) clearInterval(timer)
   }, LOOK)

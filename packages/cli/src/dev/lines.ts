@@ -97,7 +97,7 @@ export class Lines {
   #shown(line: string): string {
     if (!this.#hasColours) return plain(line)
     const parts = line.split(COLOUR)
-    // What matches stands at the odd places.
+    // The colours stand at the odd places.
     const shown = parts.map((part, index) => (index % 2 === 1 ? part : plain(part)))
     return parts.length > 1 ? `${shown.join('')}${RESET}` : shown.join('')
   }
@@ -128,7 +128,7 @@ export class LineSplitter {
     }
   }
 
-  /** What has no end of a line is one, too. */
+  /** Takes the rest, which has no end of a line, as a line. */
   end(): void {
     const rest = (this.#rest + this.#decoder.end()).replace(/\r$/, '')
     this.#rest = ''

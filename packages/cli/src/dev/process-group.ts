@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { LineSplitter } from './lines.ts'
 
-/** How a program is started. */
+/** A program with its arguments and its surroundings. */
 export interface Start {
   readonly file: string
   readonly args: readonly string[]
@@ -29,7 +29,7 @@ export interface LineReader {
   onRoom(listener: () => void): void
 }
 
-/** How its first process has ended. */
+/** The end of its first process. */
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -77,7 +77,7 @@ export class ProcessGroup {
     })
     const read = [child.stdout, child.stderr].map((stream) => readLines(stream, reader))
     this.ended = this.#exited.then(async () => {
-      // What it has left behind holds its output open.
+      // Processes that it has left behind hold its output open.
       if (this.#stopping === undefined) await this.#sweep(0)
       await this.#readToEnd(Promise.all(read), reader)
       const { exitCode: code, signalCode } = child

@@ -1,4 +1,4 @@
-/** How an entry file is run: by which program, with which arguments. */
+/** Finds the program and the arguments with which an entry file is run. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isAbsolute, join } from 'node:path'
@@ -22,7 +22,7 @@ const HELP: Readonly<Record<Runtime, string>> = {
   node: 'see https://nodejs.org',
   deno: 'npm install --save-dev deno, or see https://deno.com'
 }
-/** What runs this program. */
+/** The runtime of this program. */
 const OWN: Runtime =
   process.versions['bun'] !== undefined ? 'bun' : process.versions['deno'] !== undefined ? 'deno' : 'node'
 /** The first release of Node that runs TypeScript without a flag. */
@@ -75,7 +75,7 @@ function programOf(runtime: Runtime, folders: readonly string[]): string | undef
   return runtime === OWN ? process.execPath : findProgram([runtime], folders)
 }
 
-/** For a command line, of which nobody knows which runtimes it starts. */
+/** Loads the preload by environment variables, for a command line that may start any runtime. */
 function loadedByEnvironment(preload: string): NodeJS.ProcessEnv {
   const { NODE_OPTIONS = '', BUN_OPTIONS = '' } = process.env
   return {
@@ -85,7 +85,7 @@ function loadedByEnvironment(preload: string): NodeJS.ProcessEnv {
   }
 }
 
-/** What lets Node run TypeScript: tsx where the project has it, else Node itself. */
+/** The arguments with which Node runs TypeScript: tsx where the project has it, else none. */
 function typeScriptLoader(file: string, name: string): string[] {
   try {
     return ['--import', pathToFileURL(createRequire(file).resolve('tsx')).href]

@@ -13,7 +13,7 @@ import { Supervisor } from './supervisor.ts'
 export interface ServiceInit {
   readonly plan: ServicePlan
   readonly lines: Lines
-  /** How it is started. */
+  /** Makes the program and the arguments of its next start. */
   readonly start: () => Start
   /** The files that it is made of. */
   readonly files: () => Set<string>
@@ -24,7 +24,7 @@ export interface ServiceInit {
   readonly root: string
   /** Is called when it is ready, after each start. */
   readonly ready: () => void
-  /** Which other service listens on a port. */
+  /** The other service that listens on a port. */
   readonly ownerOf: (port: number) => string | undefined
 }
 
@@ -32,10 +32,10 @@ export interface ServiceInit {
 const LOOK = 100
 /** Milliseconds between a port and its readiness: a service listens on several addresses, and then says so itself. */
 const SETTLED = 50
-/** What runtimes and libraries say of a port that is taken; the number is not everywhere. */
+/** The messages of runtimes and libraries about a port that is taken; the number is not everywhere. */
 const TAKEN = /EADDRINUSE|address already in use|port \d+ in use/i
 const PORT = /(?::|port )(\d{2,5})\b/i
-/** How runtimes print what was thrown. */
+/** The form in which runtimes print a thrown error. */
 const THROWN = /^(?:Uncaught )?((?:(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?|error): .+)$/
 const MAX_THROWN = 300
 /** Milliseconds after which an error that was printed is not why a program ends. */
@@ -195,7 +195,7 @@ export class RunningService {
       this.#thrown = { text: thrown.slice(0, MAX_THROWN), at: performance.now() }
   }
 
-  /** What it has printed in its last moment. */
+  /** The error that it has printed in its last moment. */
   #lastError(): string | undefined {
     const { text, at } = this.#thrown ?? { text: undefined, at: 0 }
     return performance.now() - at < LAST ? text : undefined

@@ -10,7 +10,7 @@ import { foldersAbove } from './programs.ts'
 const IMPORT =
   /(?:\b(?:import|export)\s+(?!type\b)(?:[\w$*\s{},]*?\bfrom\s*)?|\b(?:import|require)\s*\(\s*)(['"])([^'"\n]+)\1/g
 const EXTENSIONS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '.cjs', '.jsx', '.json']
-/** What TypeScript writes in an import, and what the file is called. */
+/** Endings of imports in TypeScript, and those of the files that they stand for. */
 const WRITTEN: Readonly<Record<string, readonly string[]>> = {
   '.js': ['.ts', '.tsx'],
   '.mjs': ['.mts'],
@@ -61,7 +61,7 @@ export class SourceWatch {
     this.#states = this.#read()
   }
 
-  /** What is edited until now is known to the program that is started now. */
+  /** Takes the files as they are now: a program that is started now has read all edits. */
   refresh(): void {
     this.#states = this.#read()
   }
@@ -73,7 +73,7 @@ export class SourceWatch {
     this.#watchers.clear()
   }
 
-  /** What the files are like now. Watches the folders that they are in. */
+  /** The current states of the files. Watches the folders that they are in. */
   #read(): Map<string, string> {
     const files = this.#files()
     const folders = new Set([...files].map((file) => dirname(file)))
@@ -118,7 +118,7 @@ export class SourceWatch {
 /** Milliseconds without another change of a folder. */
 const SETTLED = 50
 
-/** What tells a file from its edited self; `''` if it is not there. */
+/** Time and size of a file, which change with an edit; `''` if it is not there. */
 function stateOf(file: string): string {
   try {
     const { mtimeMs, size } = statSync(file)

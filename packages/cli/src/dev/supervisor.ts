@@ -5,7 +5,10 @@ import { type Ended, ProcessGroup, type Start } from './process-group.ts'
 /** A program, as it is kept running. */
 export interface Supervised {
   readonly name: string
-  /** How it is started, asked before each start. @throws {Error} it cannot be, with what to do in its message */
+  /**
+   * Makes the program and arguments, before each start.
+   * @throws {Error} it cannot be started, with what to do in its message
+   */
   start(): Start | Promise<Start>
   /** Takes each of its lines. */
   line(text: string): void

@@ -16,7 +16,7 @@ import { Supervisor } from './supervisor.ts'
 /** Lines of an engine that are shown if it crashes. */
 const LAST_LINES = 10
 
-/** What runs. */
+/** The services, engines and the page of a plan, while they run. */
 export class System {
   readonly #plan: Plan
   readonly #lines: Lines
@@ -63,7 +63,7 @@ export class System {
   async start(): Promise<void> {
     this.#settingUp = this.#setUp()
     await this.#settingUp.catch((error) => {
-      // What is given up half way may fail.
+      // A set-up that is given up half way may fail.
       if (!this.#isStopping) throw error
     })
     if (this.#isStopping) return
@@ -235,7 +235,10 @@ export class System {
     })
   }
 
-  /** What OpenTelemetry's exporters read: a set-up of the program's own sends its spans to the page, unless it says where. */
+  /**
+   * The variables that OpenTelemetry's exporters read: the program's own set-up sends its spans to the page, unless it
+   * says where.
+   */
   #exporterEnv(name: string): NodeJS.ProcessEnv {
     if (this.#pageUrl === undefined) return {}
     return {

@@ -86,7 +86,7 @@ class Exporter {
     const [spans, logRecords] = [this.#spans, this.#lines]
     this.#spans = []
     this.#lines = []
-    // What its service is called, if it has one with a name: then it is the same on all screens.
+    // The service's own name, if it has one: then it is the same on all screens.
     const own = (globalThis as { [NAME]?: string })[NAME]
     const resource = { attributes: [attribute('service.name', own ?? this.#service)] }
     if (spans.length > 0) this.#post('traces', { resourceSpans: [{ resource, scopeSpans: [{ spans }] }] })
@@ -134,7 +134,7 @@ export function newTracer(url: string, service: string) {
       run<Result>(work: () => Result): Result {
         const context = api()?.context
         if (context === undefined) return places.run(place, work)
-        // What the program's own SDK makes within belongs to this span.
+        // Spans that the program's own SDK makes within belong to this span.
         const spanContext = { traceId: place.trace, spanId: place.span, traceFlags: 1 }
         const ours = context.active().setValue(SPAN, notRecorded(spanContext))
         return context.with(ours, () => places.run(place, work))
@@ -227,7 +227,7 @@ function watchHttp(begin: (method: string, path: string, parent: string | undefi
 
 type Answer = (this: unknown, ...args: unknown[]) => unknown
 
-/** What `Bun.serve` takes, as far as it answers requests. */
+/** The options of `Bun.serve` that answer requests. */
 interface BunOptions {
   readonly fetch?: Answer
   /** Functions, or functions by methods; other values are responses. */
@@ -284,7 +284,7 @@ function watchBun(begin: Parameters<typeof watchHttp>[0]): void {
   }
 }
 
-/** How a span of an HTTP request ends. */
+/** The outcome of a span of an HTTP request. */
 function outcomeOf(status: number): [error: unknown, attributes: object[]] {
   return [
     status >= 500 ? new Error(`status ${status}`) : undefined,

@@ -24,7 +24,7 @@ interface Noted {
   readonly isAlert: boolean
 }
 
-/** What is known of alerts at one moment. */
+/** The alerts of one moment, and those that are over. */
 export interface Board {
   readonly noted: ReadonlyMap<string, Noted>
   readonly past: readonly PastAlertView[]

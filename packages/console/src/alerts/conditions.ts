@@ -1,13 +1,13 @@
-/** What is wrong at one moment: functions of what is watched, without a memory. */
+/** Finds the problems of one moment: functions of what is watched, without a memory. */
 import type { Told } from '../groups.ts'
 import type { AlertView, GroupView, OutboxOf, ServiceView } from '../protocol.ts'
 
-/** What is watched, at one moment. */
+/** The watched services, groups and outboxes at one moment. */
 export interface Watched {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly services: readonly ServiceView[]
-  /** What those did that have answered. */
+  /** The services that have answered, with their last samples. */
   readonly told: readonly Told[]
   readonly groups: readonly GroupView[]
   readonly outboxes: readonly OutboxOf[]

@@ -1,4 +1,7 @@
-/** What is wrong over a while: error rates, and what waits longer and longer. A trend is a value; each moment makes a new one. */
+/**
+ * Finds problems that show over a while: error rates, and queues that grow. A trend is a value; each moment makes a new
+ * one.
+ */
 import { type Condition, plural, type Watched } from './conditions.ts'
 
 /** Milliseconds after which a message counts half. */
@@ -25,7 +28,7 @@ interface Share {
 /** A number at several times. */
 type Growth = readonly { readonly at: number; readonly value: number }[]
 
-/** What is remembered from one moment to the next. */
+/** The trends that are remembered from one moment to the next. */
 export interface Trends {
   readonly at: number
   readonly shares: ReadonlyMap<string, Share>

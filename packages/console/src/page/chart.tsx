@@ -13,7 +13,7 @@ export function Chart(
     readonly format: (value: number) => string
     /** Changes that lines are drawn at. */
     readonly marks?: readonly Mark[]
-    /** What is said in place of lines. */
+    /** The text in place of lines. */
     readonly empty?: string
   }
 ) {
@@ -27,7 +27,7 @@ export function Chart(
   const names = JSON.stringify(lines.map(({ label }) => label))
   const data = [times, ...lines.map(({ values }) => values)] as uPlot.AlignedData
 
-  // Lines come and go with the patterns that are busy; uPlot is made anew for others.
+  // Lines come and go with the patterns that are busy; others get a new uPlot.
   useEffect(() => {
     const element = box.current
     if (element === null) return

@@ -18,7 +18,7 @@ export interface Member {
   readonly field: Field
 }
 
-/** What is typed: a text, the drafts of members by their place, or those of items. */
+/** The typed input: a text, the drafts of members by their place, or those of items. */
 export type Draft = string | readonly Draft[]
 
 /** The value of a draft, or what is wrong with it. */
@@ -92,7 +92,7 @@ const RULES: readonly (readonly [string, string])[] = [
   ['maxLength', 'characters at most ']
 ]
 
-/** What a schema asks of a text or number, in a few words. */
+/** The rules of a schema for a text or number, in a few words. */
 function hintOf(schema: unknown): string {
   const all = Object(schema) as Schema
   const words = RULES.flatMap(([rule, word]) => {
@@ -102,7 +102,7 @@ function hintOf(schema: unknown): string {
   return [...(all['type'] === 'integer' ? ['whole number'] : []), ...words].join(', ')
 }
 
-/** What stands in a field before anything is typed. */
+/** The content of a field before anything is typed. */
 export function emptyDraft(field: Field): Draft {
   if (field.kind === 'group') return field.members.map(({ field }) => emptyDraft(field))
   return field.kind === 'list' ? [] : ''

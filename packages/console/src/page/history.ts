@@ -23,13 +23,16 @@ export interface Moment {
   readonly gauges: ReadonlyMap<string, number>
 }
 
-/** What is compared of patterns. */
+/** The figures by which patterns are compared. */
 interface Sums {
   readonly rate: number
   readonly errors: number
 }
 
-/** What one service did lately. Sums go along with it, because adding all of it up each second would take too long. */
+/**
+ * The recent moments of one service. Sums go along with them, because adding all of them up each second would take too
+ * long.
+ */
 export interface History {
   readonly moments: readonly Moment[]
   /** Of each pattern that did anything, over all moments. */
@@ -56,7 +59,7 @@ export function keyOf(kind: Kind, pattern: string): string {
   return `${kind} ${pattern}`
 }
 
-/** What histories are with one more sample. */
+/** The histories with one more sample. */
 export function withSample(
   histories: ReadonlyMap<string, History>,
   { at, services }: Sample
@@ -97,7 +100,7 @@ function withMoment({ moments, busy }: History, moment: Moment): History {
   return { moments: [...kept, moment], busy: next }
 }
 
-/** What remains of sums when all of it was taken away again is no more than this. */
+/** Largest remainder of a sum from which all has been taken away again. */
 const NEXT_TO_NOTHING = 1e-6
 
 function addUp(busy: Map<string, Sums>, { rows }: Moment, sign: 1 | -1): void {

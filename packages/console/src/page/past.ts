@@ -1,4 +1,4 @@
-/** What the server keeps of the last hour, in front of what the page has seen itself; and before and after compared. */
+/** Puts the server's last hour in front of the page's own samples, and compares before and after. */
 import type { Figures, Mark, PastView } from '../protocol.ts'
 import { type Line, type Lines, MAX_LINES } from './history.ts'
 
@@ -65,7 +65,7 @@ export function joined(past: Lines, live: Lines, from: number): Lines {
   }
 }
 
-/** What a service did on one side of a mark. */
+/** The figures of a service on one side of a mark. */
 export interface Side {
   /** Seconds that something is known of. */
   readonly seconds: number
@@ -76,7 +76,7 @@ export interface Side {
   readonly errors: number | undefined
 }
 
-/** What a service did before and after a mark, as far as the marks beside it. */
+/** The figures of a service before and after a mark, as far as the marks beside it. */
 export function compared(
   past: PastView,
   mark: Mark,

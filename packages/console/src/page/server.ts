@@ -5,7 +5,7 @@ import type { ConsoleService, Topics } from '../protocol.ts'
 /** Where the server is, without a slash at the end. */
 export const base = globalThis.document?.getElementById('page')?.dataset['base'] ?? '.'
 
-/** Calls it. What it tells is told anew after a lost connection, so that it need not be kept for a page that is gone. */
+/** Calls it. Its values are sent again after a lost connection, so that it need not be kept for a page that is gone. */
 export const server = connect<ConsoleService>({
   url: `${base}/socket`,
   resume: false,

@@ -1,8 +1,8 @@
-/** What carries a service: connections and limits. */
+/** A service's transports: connections and limits. */
 import type { GaugeView, TransportView } from '../protocol.ts'
 import { whole, words } from './format.ts'
 
-/** What is shown of a transport before somebody asks for all. */
+/** The figures of a transport that are shown before somebody asks for all. */
 const FIRST = ['connections', 'inFlight', 'streams']
 
 export function Transports({ transports }: { readonly transports: readonly TransportView[] }) {

@@ -1,18 +1,18 @@
-/** What the server tells the page, as long as the page is open. */
+/** Receives the server's updates, as long as the page is open. */
 import type { Overview, Topics, Update } from '../protocol.ts'
 import { type History, withSample } from './history.ts'
 import { server } from './server.ts'
 
-/** What the page shows. */
+/** The state of the page. */
 export interface Shown {
   readonly connection: 'connecting' | 'live' | 'lost'
   readonly overview: Overview | undefined
   readonly history: ReadonlyMap<string, History>
-  /** What the sources of screens have told last. */
+  /** The last values of the sources of screens. */
   readonly topics: Partial<Topics>
 }
 
-/** What there is before the server has told anything. */
+/** The state before the server's first update. */
 export const NOTHING_YET: Shown = {
   connection: 'connecting',
   overview: undefined,

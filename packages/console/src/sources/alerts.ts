@@ -13,7 +13,7 @@ export class Alerts implements Source<'alerts'> {
   #trends = NO_TRENDS
   #board = NO_ALERTS
   #latest: AlertsView = { alerts: [], past: [] }
-  /** What pages were told last, as text. */
+  /** The text of the last update to pages. */
   #told = ''
   #tell = () => {}
 
@@ -31,7 +31,7 @@ export class Alerts implements Source<'alerts'> {
   }
 
   rest(): void {
-    // What is wrong now is not known any more.
+    // Whether something is wrong now is not known any more.
     this.#board = { ...NO_ALERTS, past: this.#board.past }
     this.#trends = NO_TRENDS
     this.#latest = { alerts: [], past: this.#board.past }

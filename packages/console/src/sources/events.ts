@@ -15,7 +15,7 @@ const MAX_COUNTED = 100
 /** How many dead letters a group has. */
 interface Count {
   readonly at: number
-  /** What its processes had told when it was counted. */
+  /** The figures of its processes when it was counted. */
   readonly died: number
   readonly present: number | undefined
   /** Why they cannot be counted. */

@@ -9,7 +9,7 @@ const MAX_MARKS = 200
 const MAX_PROCESSES = 5_000
 const HOUR = 3_600_000
 
-/** What is known of a service. */
+/** The versions and processes of a service that are known. */
 interface Known {
   readonly versions: Set<string>
   readonly processes: Set<string>

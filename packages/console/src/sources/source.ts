@@ -1,9 +1,9 @@
-/** What a screen has on the server: something that every page is told, and answers to what one page asks. */
+/** The server's part of a screen: a value that every page gets, and answers to questions of one page. */
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { ConsoleClient } from '../clients.ts'
 import type { Overview, Sample, Topics } from '../protocol.ts'
 
-/** What sources are made with. */
+/** The parts from which sources are made. */
 export interface SourceContext {
   /** The clients of services by their ids, as they are now. */
   readonly clients: () => ReadonlyMap<string, ConsoleClient>
@@ -16,7 +16,7 @@ export interface SourceContext {
 /** The source of one topic. All that is optional it may leave out. */
 export interface Source<Topic extends keyof Topics = keyof Topics> {
   readonly topic: Topic
-  /** What a page is told when it opens, and all pages after `tell`; `undefined`: nothing yet. */
+  /** The value for a page that opens, and for all pages after `tell`; `undefined`: none yet. */
   latest?(): Topics[Topic] | undefined
   /** A page is open, where none was. @param tell has all pages told of what is the latest now */
   begin?(tell: () => void): void

@@ -1,4 +1,7 @@
-/** Who sends what to whom, as spans tell: of services that do not say so themselves, such as Nest's, and of events. */
+/**
+ * Finds the messages between services in spans: of services that do not count themselves, such as Nest's, and of
+ * events.
+ */
 import type { Link, SpanView } from '../protocol.ts'
 import type { ReceivedSpan } from './otlp.ts'
 import type { TraceStore } from './store.ts'

@@ -13,7 +13,7 @@ export interface ReceivedLine extends LogLine {
   readonly span: string
 }
 
-/** What is kept of a span. */
+/** Most attributes and events of a span that are kept. */
 const MAX_ATTRIBUTES = 32
 const MAX_EVENTS = 16
 const MAX_NAME = 200

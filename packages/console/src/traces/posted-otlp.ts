@@ -1,4 +1,4 @@
-/** What OpenTelemetry's exporters post: OTLP as JSON or protobuf, compressed or not, of a bounded size. */
+/** Reads the requests of OpenTelemetry's exporters: OTLP as JSON or protobuf, compressed or not, of a bounded size. */
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 

@@ -4,7 +4,7 @@
  */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 
-/** How a field is read. */
+/** A field of a message, and the way to read it. */
 interface Field {
   readonly name: string
   readonly wire: WireType

@@ -29,7 +29,7 @@ interface Trace {
   line: TraceLine | undefined
 }
 
-/** What is looked for. */
+/** The conditions of a search. */
 export interface Search {
   readonly text: string
   readonly onlyErrors: boolean
@@ -188,7 +188,10 @@ function sizeOf({ name, service, error, attributes, logs }: ReceivedSpan): numbe
   return size
 }
 
-/** What a page asks, checked. @throws {TypeError} it asks nothing that is known */
+/**
+ * The checked question of a page.
+ * @throws {TypeError} it is no known question
+ */
 export function readSearch({ text, onlyErrors, longerThan }: Readonly<Record<string, unknown>>): Search {
   if (typeof text !== 'string') throw new TypeError('text must be a text')
   const milliseconds = typeof longerThan === 'number' && longerThan > 0 ? longerThan : 0

@@ -5,7 +5,7 @@
 import type { ServerContext, ServerTransport } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 
-/** What leads from the port of an app to its services. */
+/** An entrance on the port of an app that leads to its services, such as `websocket()`. */
 export interface Door {
   /** Makes the server by which a service answers there. */
   newServer(context: ServerContext): ServerTransport

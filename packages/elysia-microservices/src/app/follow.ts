@@ -7,7 +7,7 @@ import type { AnyElysia } from 'elysia'
 import { isApp, isListening, isOnNode, onTakenIn, outermost } from './outermost.ts'
 import { stopOnNode } from './stopping.ts'
 
-/** What follows an app. */
+/** Is told when an app starts and stops. */
 export interface Follower {
   /** This app, which does not listen yet, is or may be the one that will. */
   found?(app: AnyElysia): void

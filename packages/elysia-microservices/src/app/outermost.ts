@@ -1,11 +1,14 @@
 /**
- * Which app listens for an app. Elysia makes instances of its own for `group` and `guard`, and an app that is used in
- * another one never listens itself. What Elysia does carry from all of these is the way to the server: each
- * instance has a `getServer` that asks the next one outside.
+ * Finds the app that listens for another one. Elysia makes instances of its own for `group` and `guard`, and an app
+ * that is used in another one never listens itself. From all of these a way leads to the server: each instance has a
+ * `getServer` that asks the next one outside.
  */
 import type { AnyElysia } from 'elysia'
 
-/** What is used here of an app: private to its class, and without it an app is taken for the outermost itself. */
+/**
+ * The methods of an app that are used here: `getServer` is private to its class, and without it an app is taken for the
+ * outermost itself.
+ */
 interface Linked {
   getServer: () => unknown
   getParent?: () => AnyElysia | null
@@ -53,7 +56,7 @@ export function isOnNode(app: AnyElysia): boolean {
   return app['~adapter'].name === NODE_ADAPTER
 }
 
-/** Who wants to know, by app. */
+/** Listeners of `onTakenIn`, by app. */
 const waiting = new WeakMap<AnyElysia, Set<() => void>>()
 
 /** Calls the listener each time when another app takes an app in. */

@@ -13,7 +13,7 @@ export interface StopHooks {
   ended(): Promise<unknown>
 }
 
-/** What calls of a hook have returned, since the last stop began. */
+/** The results of each hook's calls since the last stop began. */
 const returned = new WeakMap<StopHook, unknown[]>()
 
 /** Watches the stop hooks of an app from now on. */

@@ -1,4 +1,4 @@
-/** What the end of an app waits for besides HTTP. */
+/** Lets parts of an app end with it, some before its HTTP server and some after. */
 import { consoleLogger } from '@elysia-microservices/transport/kit'
 import { serverSignals, stopOnSignals } from '@elysia-microservices/workers'
 import type { AnyElysia } from 'elysia'
@@ -42,7 +42,7 @@ export function stopWith(app: AnyElysia, stopping: Stopping): void {
   }
 }
 
-/** How HTTP ends. */
+/** The HTTP server of an app that is stopping. */
 interface HttpEnd {
   /** Whether open connections are cut. */
   readonly isCut: boolean

@@ -4,7 +4,7 @@ import { patternList } from '../router/handler-pattern.ts'
 import { PatternRouter } from '../router/pattern-router.ts'
 import type { Rule } from './options.ts'
 
-/** What happens to one message. */
+/** The faults of one message. */
 export interface Fault {
   /** Milliseconds that pass first. */
   readonly latency: number
@@ -31,7 +31,7 @@ export class Fate {
     }))
   }
 
-  /** What happens to the next message of a route; `undefined`: nothing. */
+  /** The fault of the next message of a route; `undefined`: none. */
   of(route: string | undefined): Fault | undefined {
     let fault: Fault | undefined
     for (const { rule, matches, next } of this.#chances) {

@@ -6,7 +6,7 @@ import { type Patterns, parsePattern, patternList } from '../router/handler-patt
 export interface ChaosRule {
   /** The patterns of the messages it is for, in any form that a handler's pattern has. Default: all. */
   readonly pattern?: Patterns | undefined
-  /** How likely each message is hit: from 0 to 1. */
+  /** Probability that a message is hit: from 0 to 1. */
   readonly probability: number
   /** Milliseconds that the message waits first: a fixed number, or a random one from `least` to `most`. */
   readonly latency?: number | readonly [least: number, most: number] | undefined

@@ -17,11 +17,11 @@ import type { FailuresOf } from '../types/errors.ts'
 import type { ObjectName, ObjectOf } from '../types/pattern.ts'
 import type { EventType, MessageType } from '../types/service.ts'
 
-/** What both kinds of client have. */
+/** The members of both kinds of client, typed and untyped. */
 interface ClientBase {
   /** Whether it is connected; with several servers, to at least one. `onEvent` tells of changes. */
   readonly status: ClientStatus
-  /** What its transport can do. */
+  /** The abilities of its transport. */
   readonly traits: Traits
   /** Tells a listener of connections, attempts, ejections and retries. Returns the function that ends it. */
   onEvent(listener: ClientListener): () => void
@@ -30,7 +30,7 @@ interface ClientBase {
    * @throws {ConnectionError} nobody listens there
    */
   connect(): Promise<void>
-  /** What `deadLetters`, `pauseGroup` and `resumeGroup` need; `undefined`: the transport stores no events. */
+  /** The store behind `deadLetters`, `pauseGroup` and `resumeGroup`; `undefined`: the transport stores no events. */
   readonly durable?: DurableCaller | undefined
   /** Closes; calls that still wait fail with a `ConnectionError`. A closed client cannot be used again. */
   close(): Promise<void>
@@ -61,7 +61,7 @@ type Arguments<Data, Headers, Options> =
       : [data: Input<Data>, options?: WithHeaders<Options, Headers>]
     : [data: Input<Data>, options: WithHeaders<Options, Headers>]
 
-/** How a pattern is called. */
+/** The types of calls of one pattern. */
 interface CallType<Data, Headers, Value, Options, Errors = unknown> {
   readonly data: Data
   readonly args: Arguments<Data, Headers, Options>
@@ -70,14 +70,14 @@ interface CallType<Data, Headers, Value, Options, Errors = unknown> {
   readonly errors: Errors
 }
 
-/** How an event is sent or published. */
+/** The types of an event that is sent or published. */
 interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, EmitOptions> {
   readonly published: Arguments<Data, Headers, PublishOptions>
 }
 
 /**
- * How the patterns of a service are called. Worked out once, by name: if the methods' types named the service, the
- * compiler would go through all of it for each of them.
+ * The types of calls of all patterns of a service. Worked out once, by name: if the methods' types named the service,
+ * the compiler would go through all of it for each of them.
  */
 type Calls<Types> = {
   readonly [Name in keyof Types]: Types[Name] extends MessageType<
@@ -91,7 +91,7 @@ type Calls<Types> = {
     : never
 }
 
-/** How the events of a service are sent. */
+/** The types of all events of a service. */
 type Emits<Types> = {
   readonly [Name in keyof Types]: Types[Name] extends EventType<infer Data, infer Headers>
     ? EventCallType<Data, Headers>
@@ -101,7 +101,7 @@ type Emits<Types> = {
 /** A name in the type of a service, or the object it is the text of. */
 export type AsPattern<Name> = Name | ObjectOf<Name>
 
-/** What is said of patterns that another method is for. */
+/** The sentence that the compiler shows for patterns of another method. */
 interface Mistake<Names, Sentence> {
   readonly names: Names
   readonly sentence: Sentence
@@ -130,7 +130,7 @@ type Named<Given, Names, Mistakes> = [Given] extends [AsPattern<Names>]
 /** The name for the pattern a caller gives. */
 type AsName<Given> = Given extends object ? ObjectName<Given> : Given
 
-/** How the pattern a caller gives is called. */
+/** The types of calls of the pattern that a caller gives. */
 export type CallOf<Types, Given> = Types[AsName<Given> & keyof Types]
 
 /** The arguments after the pattern. While a pattern is being written it is any text, and no argument is known. */
@@ -150,7 +150,7 @@ type PublishedIn<Types, Name> = string extends Name
 /** The value of the answer. */
 type ValueIn<Types, Name> = Types[Name & keyof Types] extends { readonly value: infer Value } ? Value : never
 
-/** What became of a call: the value of its answer, or the error. */
+/** The outcome of a call: the value of its answer, or the error. */
 export type Outcome<Value, Failure = MicroserviceError> =
   | { readonly value: Value; readonly error: undefined }
   | { readonly value: undefined; readonly error: Failure }
@@ -161,8 +161,8 @@ type FailureIn<Types, Name> =
   | (Types[Name & keyof Types] extends { readonly errors: infer Errors } ? FailuresOf<Errors> : never)
 
 /**
- * What a client knows of its service: how patterns are called. Each part is a field, which is worked out once, and takes the
- * service alone, of which the compiler goes through the least wherever it passes types on.
+ * The types that a client knows of its service. Each part is a field, which is worked out once, and takes the service
+ * alone, of which the compiler goes through the least wherever it passes types on.
  */
 interface Knowledge<Service> {
   readonly values: Calls<AnswersOf<Service>['values']>
@@ -171,7 +171,7 @@ interface Knowledge<Service> {
   readonly events: Emits<EventsOf<Service>>
   /** Names alone, which are passed on at no cost. */
   readonly names: Names<Service>
-  /** What is said where a method for one kind is asked for another. */
+  /** The sentences that the compiler shows where a method is given a pattern of another kind. */
   readonly mistakes: Mistakes<Names<Service>>
 }
 
@@ -195,7 +195,7 @@ type NotOfStreams<Names> = Mistake<Names, "This pattern answers with a stream: u
 type NotOfEvents<Names> = Mistake<Names, "This pattern is an event: use 'emit'">
 type Unexposed<Names> = Mistake<Names, 'This pattern is not exposed: websocket({ expose }) does not name it'>
 
-/** How the patterns of one kind are called; `unknown` of a client without types. */
+/** The types of calls of the patterns of one kind; `unknown` of a client without types. */
 export type CallsOf<Service, One extends Kind> = unknown extends Service ? unknown : Knowledge<Service>[One]
 
 type Kind = 'values' | 'streams' | 'all' | 'events'
@@ -213,7 +213,7 @@ type Hidden<Types> = '…' | Never<Types>
 /** Its two sides contradict each other. */
 type Never<Types> = { readonly '~shown': false; readonly types: Types } & { readonly '~shown': true }
 
-/** What a client knows, behind a type that editors show in few words. */
+/** The types that a client knows, behind a type that editors show in few words. */
 interface Known<All> {
   readonly types: [All] extends [Hidden<infer Types extends AnyKnowledge>] ? Types : never
 }
@@ -231,7 +231,7 @@ interface Knowing<Known> {
   readonly '~known'?: Known
 }
 
-/** How the patterns of one kind are called, what they are named, and what is said where others are asked for. */
+/** The types of calls of the patterns of one kind; their names; the sentences for patterns of other kinds. */
 type CallsIn<Service extends AnyKnown, One extends Kind> = Service['types'][One]
 type NamesIn<Service extends AnyKnown, One extends Kind> = Service['types']['names'][One]
 type MistakesIn<Service extends AnyKnown, One extends Kind | 'published'> = Service['types']['mistakes'][One]
@@ -346,7 +346,7 @@ export interface UntypedClient extends ClientBase {
 export type ClientOf<Service> = Client<Service>
 
 /**
- * What may go wrong with a pattern of a service, or of a contract: the errors of its contract, and those of every call.
+ * The errors of calls of one pattern: those of its contract, and those that every call may fail with.
  * For functions that take such an error, and for what a stream has thrown.
  * @example
  * ```ts

@@ -37,7 +37,7 @@ import { checkForward, forwardingCaller, forwardingPublish } from './forward.ts'
 /** Options of every client, whatever carries its calls. */
 export interface ClientOptions {
   /**
-   * What services are told this client is called, once a connection: a name to be shown, such as on the page of
+   * The client's name, which services are told once a connection: a name to be shown, such as on the page of
    * `elysia-microservices dev`. 100 characters at most. Default: the name of the first service of this process, if any.
    */
   readonly name?: string | undefined
@@ -65,7 +65,7 @@ export interface ClientOptions {
 
 /** Options of a client over any transport: `transport: tcp({ port: 4000 })`. */
 export interface TransportClientOptions extends ClientOptions {
-  /** What carries the calls. */
+  /** The transport that carries the calls. */
   readonly transport: Transport
 }
 
@@ -208,7 +208,7 @@ class TransportClient implements UntypedClient {
     try {
       return { value: await this.request<Value>(pattern, data, options), error: undefined }
     } catch (error) {
-      // What is no error of this library's, such as that of an around, is a bug and no outcome.
+      // An error of another class, such as one that an around throws, is a bug and no outcome.
       if (error instanceof MicroserviceError) return { value: undefined, error }
       throw error
     }

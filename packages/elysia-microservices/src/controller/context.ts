@@ -1,4 +1,4 @@
-/** What `@Ctx()` gives: the message, with the methods of Nest's contexts. */
+/** The value of `@Ctx()`: the message, with the methods of Nest's contexts. */
 import { contextOver } from '@elysia-microservices/transport/nest'
 import type { Message } from '../types/message.ts'
 

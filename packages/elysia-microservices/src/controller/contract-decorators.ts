@@ -28,14 +28,14 @@ type DetailsOf<Type> = Type extends { readonly details: infer Details } ? Detail
 /** A schema whose values are the details of an error. */
 type SchemaFor<Details> = (TSchema & { readonly static: Details }) | StandardSchema<unknown, Details>
 
-/** What declares an error of the contract. */
+/** The declaration of an error of the contract: a schema of its details, or an object with a status. */
 type DeclarationFor<Details> =
   | (undefined extends Details ? never : SchemaFor<Details>)
   | ((undefined extends Details ? { readonly details?: never } : { readonly details: SchemaFor<Details> }) & {
       readonly status?: number
     })
 
-/** What the decorator of a pattern takes beside it: declarations of the errors that the contract has. */
+/** The second argument of a pattern's decorator: declarations of the errors that the contract has. */
 type Extras<Errors> = [keyof Errors] extends [never]
   ? []
   : [
@@ -56,7 +56,7 @@ type CodeOf<Failure> = Failure extends { readonly code: infer Code } ? Code : ne
 type DetailsOfCode<Failure, Code> =
   Extract<Failure, { readonly code: Code }> extends { readonly details: infer Details } ? Details : never
 
-/** What may be returned for a method of a contract. */
+/** The values that a method of a contract may return. */
 type Returns<Method> = Answering<Method> | Failing<ErrorsOfMethod<Method>>
 
 type Failing<Errors> = FailuresOf<Errors> | Promise<FailuresOf<Errors>>

@@ -21,7 +21,7 @@ import { ENHANCERS, type EnhancerKind } from './metadata.ts'
 import type { Settings } from './nest-app.ts'
 import type { HandlerMethod } from './reader.ts'
 
-/** What controllers are made of. */
+/** The controllers of a service, and their settings. */
 export interface ControllersOptions extends Settings {
   readonly controllers: readonly Controller[]
   readonly logger: Logger

@@ -8,7 +8,7 @@ import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { Given, Pipe } from './enhancer.ts'
 import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './metadata.ts'
 
-/** What `@MessagePattern` takes beside its pattern. */
+/** The options of `@MessagePattern` beside its pattern. */
 export interface MessageExtras {
   /** See the option `errors` of `service.message`. */
   readonly errors?: ErrorDeclarations | undefined
@@ -24,7 +24,7 @@ export function MessagePattern(
   return handlerDecorator(HANDLER_TYPE.message, pattern, extras)
 }
 
-/** What `@EventPattern` takes beside its pattern. */
+/** The options of `@EventPattern` beside its pattern. */
 export interface EventExtras {
   /** See the option `durable` of `service.event`. */
   readonly durable?: DurableOptions | true | undefined

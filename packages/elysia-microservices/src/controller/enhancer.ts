@@ -11,7 +11,7 @@ export interface Guard {
   canActivate(context: never): unknown
 }
 
-/** What a pipe learns of the value it gets. */
+/** Nest's description of the value that a pipe gets. */
 export interface PipeMetadata {
   readonly metatype: unknown
   readonly type: 'body' | 'custom'

@@ -1,4 +1,4 @@
-/** What guards, interceptors and exception filters learn of a call: Nest's `ExecutionContext`. */
+/** Nest's `ExecutionContext`, by which guards, interceptors and exception filters see a call. */
 import type { RpcContext } from './context.ts'
 
 /** A class, as far as Nest's pipeline is concerned. */

@@ -45,7 +45,7 @@ export class Instances {
     if (made !== undefined) return made
     const making = this.#make(wanted)
     this.#made.set(wanted.type, making)
-    // What a container could not make now, it may be able to make at the next start.
+    // A container that could not make an instance now may be able to at the next start.
     making.catch(() => this.#made.delete(wanted.type))
     return making
   }

@@ -48,7 +48,7 @@ export const PARAMETER_TYPE = { payload: 3, context: 6 } as const
 /** Part of the keys of `ParameterMetadata` that Nest's `createParamDecorator` makes. */
 export const CUSTOM_PARAMETER = '__customRouteArgs__'
 
-/** What the parameters of a method get: `"<type>:<index>"` → where from. */
+/** The sources of the parameters of a method, by `"<type>:<index>"`. */
 export interface ParameterMetadata {
   readonly [typeAndIndex: string]: {
     readonly index: number

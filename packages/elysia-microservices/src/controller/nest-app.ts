@@ -4,13 +4,13 @@ import type { Filter, Given, Guard, Interceptor, Pipe, PreRequestHook } from './
 import type { RpcExceptionClass } from './filters.ts'
 import type { Resolve } from './instances.ts'
 
-/** What `NestFactory.createApplicationContext()` gives. */
+/** The application that `NestFactory.createApplicationContext()` returns. */
 export interface NestApp {
   /** The instance of a class. Throws if no module provides it. */
   get(type: new (...args: unknown[]) => object): object
 }
 
-/** What a Nest application sets for all its controllers. */
+/** Settings of a Nest application for all its controllers. */
 export interface NestOptions {
   /**
    * The application context. It makes the instances, in place of `resolve`, and calls their lifecycle hooks itself.
@@ -43,7 +43,7 @@ export interface NestOptions {
   readonly RpcException?: RpcExceptionClass | undefined
 }
 
-/** How controllers are made, and what all of them have. */
+/** The container of the controllers, and the settings that all of them share. */
 export interface Settings {
   readonly resolve: Resolve | undefined
   readonly lifecycle: boolean

@@ -1,4 +1,4 @@
-/** What the parameters of a method get: data, a property of it, the context, or what a custom decorator makes. */
+/** Finds the arguments of a method: data, a property of it, the context, or the value of a custom decorator. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { isPromise } from '../hooks/promise.ts'
 import type { Message } from '../types/message.ts'
@@ -28,7 +28,7 @@ export interface Parameter {
 /** Makes the arguments of a method and calls it. */
 export type Invoke = (args: Arguments) => unknown
 
-/** What Nest assumes of a method whose parameters have no decorators. */
+/** The parameters that Nest assumes of a method without decorated ones. */
 const DATA_ALONE: ParameterMetadata = { [`${PARAMETER_TYPE.payload}:0`]: { index: 0 } }
 
 /**

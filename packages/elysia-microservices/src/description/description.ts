@@ -21,12 +21,15 @@ export interface ServiceDescription {
   /** Names this process among those of the service; another one each time the service is made. */
   readonly instance: string
   readonly status: ServiceStatus
-  /** What carries its messages, with their figures. */
+  /** The transports that carry its messages, with their figures. */
   readonly transports: readonly TransportStats[]
   readonly handlers: readonly HandlerDescription[]
   /** Figures of its messages: only on request, and only if the service uses `telemetry()`. */
   readonly figures?: readonly HandlerFigures[]
-  /** Who calls what: only on request, and only if the option `describe` of the service lets somebody ask. */
+  /**
+   * Its callers and the patterns they call: only on request, and only if the option `describe` of the service lets
+   * somebody ask.
+   */
   readonly callers?: readonly CallerFigures[]
   /** Figures of what else the process runs, such as relays of outboxes: only for callers who ask for figures. */
   readonly parts?: readonly PartFigures[]
@@ -34,9 +37,9 @@ export interface ServiceDescription {
 
 /** Figures of something in the process of a service. */
 export interface PartFigures {
-  /** What it is, such as `outbox`. */
+  /** Its kind, such as `outbox`. */
   readonly name: string
-  /** What tells it from others of its name, such as the schema of its tables. */
+  /** Attributes that tell it from others of its name, such as the schema of its tables. */
   readonly attributes: Readonly<Record<string, string>>
   readonly figures: Readonly<Record<string, number>>
 }
@@ -53,7 +56,7 @@ export interface HandlerDescription {
   readonly response?: JsonSchema
   /** The errors of its contract by code: those it declares, and the classes that its service has registered. */
   readonly errors?: Readonly<Record<string, ErrorDescription>>
-  /** How a durable handler gets its events; missing if it is not durable. */
+  /** The settings of a durable handler; missing if it is not durable. */
   readonly durable?: DurableSettings
   /** Names of the functions that run before and after the handler; functions without a name are left out. */
   readonly hooks: readonly { readonly type: HookType; readonly name: string }[]

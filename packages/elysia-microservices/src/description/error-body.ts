@@ -2,7 +2,7 @@
 import type { ErrorDescription } from './description.ts'
 import type { JsonSchema } from './json-schema.ts'
 
-/** What is sent for an error: `{ code, message, details }`. */
+/** The schema of an error's body: `{ code, message, details }`. */
 export function errorBody(code: string, { details }: ErrorDescription): JsonSchema {
   return {
     type: 'object',

@@ -6,7 +6,7 @@ import { isTypeBox, itemsOf } from '../schema/typebox.ts'
 /** A JSON Schema: an object that JSON carries. `{}` stands for a schema that cannot be written as one. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** What of a schema is described: what callers send, or what they get. */
+/** The side of a schema that is described: the data that callers send, or those that they get. */
 export type SchemaSide = 'input' | 'output'
 
 /** The part of Standard JSON Schema (https://standardschema.dev/json-schema) that is used here. */

@@ -16,7 +16,7 @@ export interface Row {
   readonly inFlight: number
   /** Messages a second that ended otherwise than well. */
   readonly errors: number
-  /** Those of `errors` that nobody meant, a second: errors that were not thrown on purpose, and timeouts. */
+  /** Failures among `errors`, a second: errors that were not thrown on purpose, and timeouts. */
   readonly failures: number
 }
 
@@ -25,7 +25,7 @@ const FAILURES = ['INTERNAL', 'TIMEOUT'] as const
 
 /**
  * Activity of each pattern between two samples, the busiest first. Figures that have shrunk are counted from 0: their
- * process has started anew.
+ * process has restarted.
  */
 export function rowsBetween(
   before: readonly HandlerFigures[],
@@ -76,7 +76,7 @@ export function percentile(
   let below = 0
   for (const [bucket, count] of counts.entries()) {
     const low = bounds[bucket - 1] ?? 0
-    // What is longer than the last bound is that long at least.
+    // Times beyond the last bound count as that bound.
     const high = bounds[bucket] ?? low
     if (below + count >= all * share && count > 0)
       return (low + ((all * share - below) / count) * (high - low)) * 1_000

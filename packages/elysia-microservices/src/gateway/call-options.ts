@@ -1,4 +1,4 @@
-/** What a call takes over from the HTTP request it is made for: deadline, signal, headers, whether it may run twice. */
+/** Takes the options of a call from its HTTP request: deadline, signal, headers, whether it may run twice. */
 import {
   type CallOptions,
   type HandledMessage,
@@ -16,7 +16,7 @@ export type HeaderRule<Context = RequestContext> =
   | readonly string[]
   | ((context: Context) => Readonly<Record<string, string | undefined>>)
 
-/** How calls follow their request. */
+/** Options of a call that follow its HTTP request. */
 export interface ForwardOptions<Context = RequestContext> {
   /** Milliseconds until the (first) answer must be here, connecting included; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined

@@ -1,4 +1,7 @@
-/** What OpenAPI documents take from the description of the service behind a gateway. It checks nothing: the service does. */
+/**
+ * Takes parts of OpenAPI documents from the description of the service behind a gateway. It checks nothing: the service
+ * does.
+ */
 import { OptionError, routeMatches } from '@elysia-microservices/transport/kit'
 import type {
   ErrorDescription,
@@ -21,7 +24,7 @@ interface Undescribed {
   readonly isOwn: boolean
 }
 
-/** What is known of a route; what is not known is missing. */
+/** The described parts of a route; undescribed ones are missing. */
 export interface RouteDescription {
   readonly response?: JsonSchema
   readonly requestBody?: object
@@ -44,7 +47,7 @@ export function handlersOf(service: Describable): readonly HandlerDescription[] 
   throw OptionError.expected('options.service', 'a service, or what its describe() gives', service)
 }
 
-/** What the handlers say of a route. */
+/** The description of a route, from that of its handler. */
 export function describeRoute(
   handlers: readonly HandlerDescription[],
   { key, kind, pattern, isOwn }: Undescribed

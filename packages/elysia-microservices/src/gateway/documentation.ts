@@ -1,4 +1,4 @@
-/** What OpenAPI documents say of a route; a route's own `detail` wins. */
+/** Writes the OpenAPI document of a route; a route's own `detail` wins. */
 import type { DocumentDecoration } from 'elysia'
 import type { ErrorDescription } from '../description/description.ts'
 import { errorBody } from '../description/error-body.ts'
@@ -17,7 +17,7 @@ export interface Documented {
   /** Schema of an answer. */
   readonly response: object | undefined
   readonly detail: DocumentDecoration | undefined
-  /** What the service says of it. */
+  /** Parts from the description of the service. */
   readonly described: RouteDescription
 }
 

@@ -6,7 +6,7 @@ import type { Empty } from '../types/scope.ts'
 import type { ErrorBody } from './error-response.ts'
 import type { At, MethodOf, ParamsOf, PathOf } from './route-types.ts'
 
-/** What comes of a stream: its values, and how it ended. */
+/** An item of a stream: a value, its error, or its end. */
 export type StreamEvent<Value, Failure = ErrorBody> =
   | { readonly event?: undefined; readonly data: Value }
   | { readonly event: 'error'; readonly data: Failure }
@@ -77,7 +77,7 @@ type StreamOf<Types, Given> = unknown extends Types
         unknown
       >
 
-/** What a route answers: an event has no answer, which `void` says. */
+/** The answer of a route. An event has none, which `void` says. */
 type AnswerOf<Values, Streams, Events, Given> =
   | ValueOf<Values, Given>
   | StreamOf<Streams, Given>
@@ -94,7 +94,7 @@ export interface EdenRoute<Params, Query, Body, Answer, Errors = Empty> {
   readonly response: { readonly 200: Answer } & AnswersWith<Errors>
 }
 
-/** What a gateway was given, by the keys of its routes. */
+/** The routes that a gateway was given, by their keys, and the types of calls of its client. */
 interface Given<Service, Routes> {
   readonly values: CallsOf<Service, 'values'>
   readonly streams: CallsOf<Service, 'streams'>
@@ -115,7 +115,7 @@ type RouteAt<All extends AnyGiven, Key> = EdenRoute<
     ErrorsOf<All['streams'], RoutePart<All, Key, 'pattern'>>
 >
 
-/** What is left of a route's path below a node of the tree, a line break, and the route's key. */
+/** The rest of a route's path below a node of the tree, a line break, and the route's key. */
 type Left<Path extends string, Key extends string> = `${Path}\n${Key}`
 
 type LeftOf<Key> = Key extends string

@@ -18,11 +18,11 @@ export interface ErrorBody {
   readonly code: string
   /** One sentence, for people. */
   readonly message: string
-  /** What the service has added, if anything. */
+  /** Details that the service has added, if any. */
   readonly details?: unknown
 }
 
-/** How errors are answered. */
+/** Options of answers to errors. */
 export interface ErrorOptions {
   /** HTTP statuses, 400 to 599, of the application's error codes; they win over the default table. */
   readonly errors?: Readonly<Record<string, number>> | undefined
@@ -32,7 +32,7 @@ export interface ErrorOptions {
   readonly logger?: Logger | undefined
 }
 
-/** What an error becomes. */
+/** The HTTP response to an error. */
 export interface ErrorAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -118,7 +118,7 @@ function isRefused(error: unknown): error is UnauthenticatedError {
  */
 export const NO_SNIFFING = { 'x-content-type-options': 'nosniff' } as const
 
-/** What of the context of Elysia's hooks is needed to answer. */
+/** The fields of the context of Elysia's hooks that an answer needs. */
 export interface HttpContext {
   readonly request: Request
   readonly set: {

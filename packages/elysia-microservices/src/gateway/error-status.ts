@@ -1,4 +1,4 @@
-/** Which HTTP status an error has. */
+/** Finds the HTTP status of an error. */
 import {
   ConnectionError,
   codeOfStatus,

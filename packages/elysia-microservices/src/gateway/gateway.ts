@@ -116,7 +116,7 @@ function hasFunctions({ data, forward: { headers, key, within } }: Route): boole
   return [data, headers, key, within].some((one) => typeof one === 'function')
 }
 
-/** What the answer to a request needs besides the request. */
+/** The route and the gateway's parts that the answer to a request needs. */
 interface Scope {
   readonly route: Route
   readonly client: UntypedClient

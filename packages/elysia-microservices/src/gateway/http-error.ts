@@ -11,7 +11,7 @@ import { type Identifiable, requestIdOf } from './request-id.ts'
 /** Schemas of a route by the part of the request that they are for. */
 type SchemasByPart = Readonly<Record<string, unknown>>
 
-/** What Elysia says of one wrong value. */
+/** Elysia's report of one wrong value. */
 interface Issue {
   readonly path: string
   readonly message: string
@@ -58,7 +58,7 @@ function issueAt(
   return { path: place, expected, message: `${place}: ${isOwnWords ? said : `expected ${expected}`}` }
 }
 
-/** What is expected by the schema as it was given: Elysia's coerced one says "union value" for a number. */
+/** The expectation of the schema as it was given: Elysia's coerced one says "union value" for a number. */
 function expectedAt(schema: TSchema, path: string, value: unknown): string | undefined {
   let looked = 0
   for (const error of Value.Errors(schema as never, value)) {

@@ -4,7 +4,7 @@ const HEADER = 'x-request-id'
 /** Ids that may stand in logs and headers; others are replaced. */
 const VALID = /^[\w.:/+=-]{1,128}$/
 
-/** What of a request is needed; the context of an Elysia handler has it. */
+/** The fields of a context that the id of its request needs; that of an Elysia handler has them. */
 export interface Identifiable {
   readonly request: Request
   readonly set?: { readonly headers: Record<string, string | number | undefined> } | undefined

@@ -1,4 +1,4 @@
-/** What the compiler checks of a gateway's routes, and what it says of one that is wrong. */
+/** Lets the compiler check a gateway's routes, with a sentence for each mistake. */
 import type { Pattern } from '@elysia-microservices/transport/kit'
 import type { AsPattern, CallOf, CallsOf } from '../client/client-types.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
@@ -6,12 +6,15 @@ import type { DEFAULTS } from './call-options.ts'
 import type { FitsByDefault } from './route-fit.ts'
 import type { At, ContextAt, PathOf, RouteBase, RouteSchemas } from './route-types.ts'
 
-/** What a route calls its pattern by: one value, all values, an event. */
+/** The field of a route that has its pattern: for one value, for all values, for an event. */
 type Kind = 'pattern' | 'stream' | 'emit'
 
 type NameIn<Types> = unknown extends Types ? Pattern : AsPattern<keyof Types>
 
-/** What a client knows, with the patterns of each kind, worked out once for all routes, and headers of all routes. */
+/**
+ * The types that a client knows, with the patterns of each kind, worked out once for all routes, and headers of all
+ * routes.
+ */
 export interface Known<Service, Headers> {
   readonly types: {
     readonly pattern: CallsOf<Service, 'values'>
@@ -38,7 +41,7 @@ type KindOf<Given> = 'stream' extends keyof Given ? 'stream' : 'emit' extends ke
 /** The pattern of a route. */
 export type NameAt<Given> = Given extends string | number ? Given : At<Given, KindOf<Given>>
 
-/** How a pattern is called; `unknown` of a client without types. */
+/** The types of calls of a pattern; `unknown` of a client without types. */
 type CallIn<Types, Name> = unknown extends Types ? unknown : CallOf<Types, Name>
 
 type PartOf<Call, Part> = Part extends keyof Call ? Call[Part] : unknown
@@ -59,7 +62,7 @@ interface Sentences {
   readonly headers: 'The pattern needs headers that the route does not pass on: name them in headers'
 }
 
-/** What is said of a pattern of another kind, or of none. */
+/** The sentence for a pattern of another kind, or for an unknown one. */
 type Mistaken<All extends AnyKnown, Name, Own extends Kind> = [Name] extends [All['names']['pattern']]
   ? Wrong<Sentences['pattern']>
   : [Name] extends [All['names']['stream']]
@@ -143,7 +146,7 @@ type FieldsAt<Given> = {
     : Wrong<`There is no option '${Name & string}' of a route`>
 }
 
-/** What a function returns that makes headers: those that the pattern needs, and others. */
+/** The headers that a function returns: those that the pattern needs, and others. */
 type MadeHeaders<Wanted> = unknown extends Wanted
   ? MadeHeader
   : MadeHeader & { readonly [Name in Exclude<Needed<Wanted>, AlwaysPassed>]: string }
@@ -160,7 +163,7 @@ type CallPartAt<All extends AnyKnown, Given, Part> = PartOf<
 /** Anything, where it is a schema: up to TypeScript 6 the compiler loses its way where it intersects two of them. */
 type ResponseAt<Given> = At<Given, 'response'> extends AnySchema | undefined ? unknown : AnySchema | undefined
 
-/** What a route may have. The types of a field are worked out where a route has it. */
+/** The fields of a route. The types of a field are worked out where a route has it. */
 interface RouteFields<All extends AnyKnown, Key, Given>
   extends RouteBase<ContextAt<Key, Given>, ResponseAt<Given>>,
     RouteSchemas<unknown, unknown, unknown> {

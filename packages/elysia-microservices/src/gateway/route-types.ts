@@ -14,7 +14,7 @@ export type PathOf<Key> = Key extends `${Method} ${infer Path extends `/${string
 /** The method of a key. */
 export type MethodOf<Key> = Key extends `${infer Name extends Method} ${string}` ? Name : never
 
-/** What the functions of a route get: the context of Elysia. */
+/** The argument of a route's functions: the context of Elysia. */
 export interface RouteContext<Params = unknown, Query = unknown, Body = unknown> {
   /** Parameters of the path; with a schema: checked and decoded. */
   readonly params: Params
@@ -24,7 +24,7 @@ export interface RouteContext<Params = unknown, Query = unknown, Body = unknown>
   readonly body: Body
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly request: Request
-  /** What decorators, `derive` and `resolve` of the app have added. */
+  /** Fields that decorators, `derive` and `resolve` of the app have added. */
   readonly [name: string]: unknown
 }
 
@@ -36,11 +36,11 @@ export type ParamsOf<Key> = {
 /** The entry of a record, `undefined` if there is none. */
 export type At<Entries, Key> = Key extends keyof Entries ? Entries[Key] : undefined
 
-/** What a schema of a route gives, else what comes without one. */
+/** The output of a route's schema, else the type that holds without one. */
 export type OutputAt<Given, Part, None> =
   At<Given, Part> extends infer Schema ? (Schema extends AnySchema ? OutputOf<Schema> : None) : never
 
-/** What the functions of one route get, by its key and what was given for it. */
+/** The argument of one route's functions, by its key and its schemas. */
 export interface ContextAt<Key, Given> extends RouteContext {
   readonly params: OutputAt<Given, 'params', ParamsOf<Key>>
   readonly query: OutputAt<Given, 'query', Readonly<Record<string, string | undefined>>>
@@ -52,7 +52,7 @@ type Fixed<Type> = Type extends (...args: never[]) => unknown
   ? Type
   : { readonly [Key in keyof Type]: Fixed<Type[Key]> }
 
-/** What routes of all kinds have. */
+/** The fields that routes of all kinds have. */
 export interface RouteBase<Context = RouteContext, Response = AnySchema | undefined>
   extends ForwardOptions<Context> {
   /** Entries of the route in OpenAPI documents; they replace the entries that are made from the pattern. */

@@ -113,7 +113,7 @@ function refuseOfEvents(path: string, route: GivenRoute): void {
     if (route[name] !== undefined)
       throw new OptionError(
         `${path}.${name}`,
-        `${path}.${name} has no meaning, because nobody answers an event`
+        `${path}.${name} has no effect, because an event has no answer; leave it out`
       )
   }
 }
@@ -135,7 +135,10 @@ function successStatus(path: string, status: number | undefined, kind: Route['ki
   // A stream may still fail after its status is sent.
   if (kind !== 'stream' && Number.isInteger(status) && status >= 200 && status <= 299) return status
   if (kind === 'stream')
-    throw new OptionError(`${path}.status`, `${path}.status has no meaning for a stream, whose status is 200`)
+    throw new OptionError(
+      `${path}.status`,
+      `${path}.status has no effect on a stream, whose status is 200; leave it out`
+    )
   throw OptionError.expected(`${path}.status`, 'a status from 200 to 299', status)
 }
 

@@ -1,4 +1,4 @@
-/** What must end with the app: event streams before its HTTP server stops, clients after. */
+/** Ends a gateway's parts with the app: event streams before its HTTP server stops, clients after. */
 import { consoleLogger, type Logger, loggerOf } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { follow } from '../app/follow.ts'
@@ -8,7 +8,7 @@ import type { UntypedClient } from '../client/client-types.ts'
 /** Any client, typed or not: what all have in common. */
 export type AnyClient = Pick<UntypedClient, 'connect' | 'close' | 'status'>
 
-/** Who closes the clients of an app. */
+/** Options of closing the clients of an app. */
 export interface ClosingOptions {
   /**
    * Closes the clients that were given, too, when the app has stopped. Clients that a function has made are closed in

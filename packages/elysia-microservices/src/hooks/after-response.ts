@@ -12,7 +12,7 @@ import {
 import type { MessageContext } from './context.ts'
 import type { HookFunction } from './hook.ts'
 
-/** How a message ended. */
+/** The end of a message. */
 export interface MessageEnd {
   /** `canceled`: nobody waited for the answer any more, or for the rest of a stream. */
   readonly outcome: 'completed' | 'failed' | 'canceled'
@@ -22,11 +22,14 @@ export interface MessageEnd {
   readonly duration: number
   /** How many values the answer had. */
   readonly values: number
-  /** What was thrown; `undefined` if nothing was. */
+  /** The error that was thrown; `undefined` if none was. */
   readonly error: unknown
 }
 
-/** How a message ended, for its caller: `OK`, the code of its error, or `INTERNAL` for what nobody threw on purpose. */
+/**
+ * The code of a message's end for its caller: `OK`, the code of its error, or `INTERNAL` for an error that nobody threw
+ * on purpose.
+ */
 export function codeOfEnd(end: ResultEnd, message: IncomingMessage): string {
   if (end.outcome === 'canceled' || message.isAborted) return message.remaining === 0 ? 'TIMEOUT' : 'CANCELED'
   if (end.outcome === 'completed') return 'OK'

@@ -1,7 +1,6 @@
 /**
- * What handlers and hooks get where the message alone is not enough: with schemas, hooks, decorators or
- * wildcards. Decorators and store are on the prototype, so that a message costs one object however many
- * there are.
+ * The argument of handlers and hooks where the message alone is not enough: with schemas, hooks, decorators or
+ * wildcards. Decorators and store are on the prototype, so that a message costs one object however many there are.
  */
 import {
   type Delivery,
@@ -19,7 +18,7 @@ const NO_PARAMS: PatternParams = Object.freeze([])
 /** A message on its way through hooks and handler. What `derive` and `resolve` return becomes part of it. */
 export class MessageContext implements Message {
   data: unknown
-  /** What wildcards or groups of the pattern stand for; empty for an exact pattern. */
+  /** The texts that wildcards or groups of the pattern stand for; empty for an exact pattern. */
   readonly params: PatternParams
   /** For `onAfterHandle`: what the handler returned. */
   response: unknown

@@ -1,4 +1,6 @@
-/** What all handlers of a service share: decorators, store, known errors. The app that uses it adds to them. */
+/**
+ * The parts that all handlers of a service share: decorators, store, known errors. The app that uses it adds to them.
+ */
 import { consoleLogger, type Logger } from '@elysia-microservices/transport/kit'
 import { assertFree, contextClass, type MessageContext } from './context.ts'
 import type { ErrorClass, KnownErrors } from './known-errors.ts'
@@ -39,7 +41,7 @@ export class Environment {
     return this.#Context
   }
 
-  /** What hooks of the service's start and end get: the decorators, and the store as `store`. */
+  /** The argument of the service's start and stop hooks: the decorators, and the store as `store`. */
   lifeContext(): object {
     const { decorators, store } = this.#all()
     return { ...decorators, store }

@@ -2,7 +2,7 @@
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { MessageContext } from './context.ts'
 
-/** How far a hook reaches: this service, also the one that uses it, or also all above. */
+/** The reach of a hook: this service, also the one that uses it, or also all above. */
 export type HookScope = 'local' | 'scoped' | 'global'
 
 /** When a hook runs. */

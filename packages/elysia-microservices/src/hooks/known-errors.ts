@@ -15,8 +15,8 @@ export function codeOf(error: unknown, known: KnownErrors): string {
 }
 
 /**
- * What leaves the handler: a registered error as an `RpcError` with its code, message and `details`,
- * any other as it is.
+ * The error that leaves the handler: a registered one as an `RpcError` with its code, message and `details`, any other
+ * as it is.
  */
 export function toAnswer(error: unknown, known: KnownErrors): unknown {
   if (error instanceof RpcError) return error

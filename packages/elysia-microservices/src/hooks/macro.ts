@@ -8,7 +8,7 @@ import {
 } from '../schema/message-schema.ts'
 import { type Hook, type HookOptions, hooksOf } from './hook.ts'
 
-/** What a macro stands for. */
+/** The hooks and schemas of a macro. */
 export type MacroOptions = HookOptions & SchemaOptions
 
 /** Hooks and schemas, or a function that makes them of the value a handler gives. */

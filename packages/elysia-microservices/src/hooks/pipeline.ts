@@ -236,7 +236,7 @@ function failure(
     throw leaving
   }
   return (context, error) => {
-    // What a filter of a controller made of an error is the error from then on.
+    // The answer that a controller's filter gave for an error replaces the error from then on.
     context.error = error instanceof ErrorAnswer ? error.value : error
     context.code = codeOf(error, errors)
     try {

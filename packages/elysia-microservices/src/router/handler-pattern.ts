@@ -7,7 +7,7 @@ export type HandlerPattern = Pattern | RegExp
 /** One pattern, or several that one handler answers. */
 export type Patterns = HandlerPattern | readonly HandlerPattern[]
 
-/** What wildcards and groups matched, in their order; groups with a name also under `groups`. */
+/** The texts that wildcards and groups matched, in their order; groups with a name also under `groups`. */
 export type PatternParams = readonly (string | undefined)[] & {
   readonly groups?: Readonly<Record<string, string | undefined>>
 }

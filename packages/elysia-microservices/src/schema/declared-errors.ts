@@ -12,7 +12,7 @@ import { ResponseValidationError } from './response-violation.ts'
 import { checkOf, isSchema } from './schema-check.ts'
 import type { AnySchema } from './schema-types.ts'
 
-/** How an error of a contract is declared: by the schema of its details, or with a status beside it. */
+/** The declaration of an error of a contract: the schema of its details, or an object with a status beside it. */
 export type ErrorDeclaration =
   | AnySchema
   | {
@@ -130,8 +130,8 @@ export function passed(error: unknown, passes: ReadonlySet<string>): unknown {
 }
 
 /**
- * What leaves the handler in place of an error: an error of the contract with its details as the schema wants them and
- * with its status; any other as it is. May be a promise.
+ * The error that leaves the handler: one of the contract with its details as the schema wants them and with its status;
+ * any other as it is. May be a promise.
  * @throws {ResponseValidationError} the details fail the schema: a failure of the handler, which is no answer
  */
 export function asDeclared(error: unknown, errors: CheckedErrors): unknown {
@@ -152,7 +152,10 @@ export function asDeclared(error: unknown, errors: CheckedErrors): unknown {
   return checked instanceof Promise ? checked.then(leaving) : leaving(checked)
 }
 
-/** What a caller would be told of an error; `undefined`: nothing. Whatever a handler has thrown, reading it never throws. */
+/**
+ * The answer that a caller would get for an error; `undefined`: none. Whatever a handler has thrown, reading it never
+ * throws.
+ */
 function answerOf(error: unknown) {
   try {
     const failure = readFailure(error)

@@ -1,4 +1,4 @@
-/** What a schema wants, in words, where TypeBox only says that it wants a union. */
+/** Says in words what a schema expects, where TypeBox only says that it expects a union. */
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import { isTextOf } from './texts-of-urls.ts'
 
@@ -6,7 +6,7 @@ const KIND = Symbol.for('TypeBox.Kind')
 /** Most members of a union that are named. */
 const MOST_NAMED = 12
 
-/** What was expected where an error stands: the words of the schema (`error`), else ours, else TypeBox's. */
+/** The expectation that an error is about: the words of the schema (`error`), else ours, else TypeBox's. */
 export function expectedBy({ type, schema, message }: ValueError): string {
   const own: unknown = Reflect.get(schema, 'error')
   if (typeof own === 'string') return own
@@ -39,7 +39,7 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? `'${value}'` : String(value)
 }
 
-/** What is wrong at a path. */
+/** The expectation that the value at a path does not meet. */
 export interface Expectation {
   /** A JSON pointer. */
   readonly path: string
@@ -47,7 +47,9 @@ export interface Expectation {
   readonly value: unknown
 }
 
-/** What an error says; of a union, what the member says that the value was meant for, where that can be told. */
+/**
+ * The expectations of an error; of a union, those of the member that the value was meant for, where that can be told.
+ */
 export function expectationsOf(error: ValueError, most: number): Expectation[] {
   const isOpen = error.type === ValueErrorType.Union && !('error' in error.schema)
   const meant = isOpen ? memberErrors(error, most) : undefined

@@ -1,4 +1,4 @@
-/** What the compiler knows of a schema: the type of what goes in and of what comes out. */
+/** The types of a schema: of the values that go in and of those that come out. */
 import type { TSchema, t } from 'elysia'
 import type { TTransform } from 'elysia/type-system/types'
 import type { StandardSchema } from './standard-schema.ts'
@@ -88,18 +88,18 @@ type StandardSide<Schema, Side extends 'input' | 'output'> = Schema extends {
     : unknown
   : unknown
 
-/** What is sent, for a schema of data or headers. */
+/** The data or headers that callers send, by their schema. */
 export type InputOf<Schema> = Schema extends TSchema
   ? OrMissing<Schema, TypeOn<Schema, 'encoded'>>
   : StandardSide<Schema, 'input'>
 
-/** What the handler gets, for a schema of data or headers. */
+/** The data or headers that the handler gets, by their schema. */
 export type OutputOf<Schema> = Schema extends TSchema
   ? OrMissing<Schema, TypeOn<Schema, 'decoded'>>
   : StandardSide<Schema, 'output'>
 
-/** What the handler returns, for a schema of the response: TypeBox encodes it, a Standard Schema takes it in. */
+/** The response that the handler returns, by its schema: TypeBox encodes it, a Standard Schema takes it in. */
 export type ReturnOf<Schema> = Schema extends TSchema ? OutputOf<Schema> : InputOf<Schema>
 
-/** What the caller gets, for a schema of the response. */
+/** The response that the caller gets, by its schema. */
 export type AnswerOf<Schema> = Schema extends TSchema ? InputOf<Schema> : OutputOf<Schema>

@@ -3,7 +3,7 @@
  * its types rather than to depend on a package.
  */
 
-/** What zod, valibot, arktype and others make. */
+/** The interface of schemas of zod, valibot, arktype and others. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1

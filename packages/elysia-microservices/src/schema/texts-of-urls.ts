@@ -41,7 +41,7 @@ type Node = Readonly<Record<PropertyKey, unknown>>
 interface TextUnion {
   /** The format of the text. */
   readonly format: unknown
-  /** What the text is decoded to. */
+  /** The schema of the value that the text is decoded to. */
   readonly member: Node
   /** `t.NumericEnum` keeps its values where nobody else sees them: its decoder says which they are. */
   readonly checks: Transform | undefined

@@ -6,7 +6,7 @@ import { type Check, MOST_VIOLATIONS, pathPart, SchemaViolation, type Violation 
 import { expectationsOf } from './expected.ts'
 import { forMessages } from './texts-of-urls.ts'
 
-/** What a schema is for; Elysia coerces bodies, headers and responses each in its own way. */
+/** The use of a schema; Elysia coerces bodies, headers and responses each in its own way. */
 export type SchemaRole = 'data' | 'headers' | 'response'
 
 /** Most errors that TypeBox is asked for: it may have several of one path. */
@@ -68,7 +68,7 @@ function decode(validator: Validator, value: unknown): unknown {
     return validator.Decode(value)
   } catch (error) {
     if (!(error instanceof TransformDecodeError)) throw error
-    // What a decoder throws was not written for callers: it is the cause, not the message.
+    // A decoder's error was not written for callers: it is the cause, not the message.
     throw new SchemaViolation(
       { path: pathOf(error.path), expected: 'a value that can be decoded', received: error.value },
       error.error

@@ -5,7 +5,7 @@
  */
 import type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
 
-/** What of zod is needed, as far as it is there. */
+/** The parts of zod that are used, as far as they are there. */
 interface ZodSchema extends StandardSchema {
   safeParseAsync?(value: unknown): Promise<
     | { readonly success: true; readonly data: unknown }
@@ -21,7 +21,7 @@ interface ZodDefinition {
   readonly fn?: unknown
 }
 
-/** How to check by a schema of zod that has async functions, or may have; `undefined` for all others. */
+/** The check of a zod schema that has async functions, or may have; `undefined` for all others. */
 export function asyncZod(
   schema: StandardSchema
 ): ((value: unknown) => Promise<StandardResult<unknown>>) | undefined {
@@ -40,7 +40,7 @@ function hasAsyncFunction(part: unknown, seen: Set<unknown>): boolean {
   if (typeof part !== 'object' || part === null || seen.has(part)) return false
   seen.add(part)
   const { _zod: inner } = part as { readonly _zod?: { readonly def?: ZodDefinition } }
-  // That of `superRefine` hides its function.
+  // The definition of `superRefine` hides its function.
   if (inner?.def?.check === 'custom' && inner.def.fn === undefined) return true
   return Object.values(inner?.def ?? part).some((member) => hasAsyncFunction(member, seen))
 }

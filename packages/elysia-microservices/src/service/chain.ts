@@ -17,7 +17,7 @@ import type { HandlerOptions, ServiceCore } from './service-core.ts'
 /** The cores of services, which only this package sees. */
 const cores = new WeakMap<object, ServiceCore>()
 
-/** What `use` takes: a service, an Elysia app, an around, or a part. */
+/** The argument of `use`: a service, an Elysia app, an around, or a part. */
 type Plugin = object
 
 /** Adds the methods to a service. `newGroup` makes the service on which a group registers its handlers. */

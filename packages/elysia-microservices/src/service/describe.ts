@@ -20,10 +20,10 @@ import type { Ledger } from './ledger.ts'
 import type { ServiceRunner } from './runner.ts'
 import type { ServiceCore } from './service-core.ts'
 
-/** Who may ask a service what it is: everybody, nobody, or whose message a function says yes to. */
+/** The callers to whom a service describes itself: all, none, or those whose message a function says yes to. */
 export type DescribeTo = boolean | ((message: ReceivedMessage) => boolean | Promise<boolean>)
 
-/** What tells a service, and this process of it, from others. */
+/** The names that tell a service, and this process of it, from others. */
 export interface ServiceIdentity {
   readonly name?: string | undefined
   readonly version?: string | undefined
@@ -119,7 +119,7 @@ function withFacts(core: ServiceCore, routes: readonly Route[]): readonly Route[
   }))
 }
 
-/** What the description says of a handler: its kind, and its schemas and errors as JSON. */
+/** The description of a handler as texts: its kind, and its schemas and errors as JSON. */
 function factsOf(
   handlers: readonly HandlerDescription[],
   { kind, route }: Route

@@ -1,5 +1,5 @@
 /**
- * Services under `bun --hot`, which evaluates all modules anew in the process that runs, this one too, and leaves
+ * Services under `bun --hot`, which evaluates all modules again in the process that runs, this one too, and leaves
  * running what the ones before have started. Elysia's HTTP server takes the new handlers by itself; services of the
  * evaluation before give way here to those that start now.
  */

@@ -1,6 +1,6 @@
 /**
- * Who calls what of a service. It counts only while somebody asks for it again and again, such as a page that is open;
- * else it costs a comparison a message.
+ * Counts the calls of each caller to each pattern of a service. It counts only while somebody asks for it again and
+ * again, such as a page that is open; else it costs a comparison a message.
  */
 import {
   type Around,
@@ -22,7 +22,7 @@ const MAX_SOURCES = 1_000
 /** Pairs of callers and patterns that are told. */
 const MAX_LINES = 2_000
 
-/** Whom nothing is known of: what an engine has stored. */
+/** The source of messages whose sender is not known, because an engine has stored them. */
 const NOBODY: Source = {}
 const OTHERS: Source = {}
 const NEST: Source = {}
@@ -48,7 +48,7 @@ export class Ledger {
   readonly around: Around<ReceivedMessage> = (next) => (message) =>
     this.#isOpen ? this.#counted(next, message) : next(message)
 
-  /** What was counted so far. Begins to count, if it does not. */
+  /** The counts so far. Begins to count, if it does not. */
   read(): readonly CallerFigures[] {
     this.#isOpen = true
     clearTimeout(this.#closing)

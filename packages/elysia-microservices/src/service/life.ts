@@ -1,4 +1,7 @@
-/** What starts and stops with a service, in the order of its chain: hooks, parts, and the services that it uses. */
+/**
+ * Starts and stops the parts of a service with it, in the order of its chain: hooks, parts, and the services that it
+ * uses.
+ */
 import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
 
 /**
@@ -23,7 +26,7 @@ interface Step {
   readonly stop?: LifeHook | undefined
 }
 
-/** How a service stops. */
+/** The settings of a stop. */
 export interface LifeEnd {
   readonly context: object
   /** Milliseconds that all hooks together may take. */

@@ -10,12 +10,12 @@ import { canStop, type Stopping, stopWith } from '../app/stopping.ts'
 /** Milliseconds after which a service says that nothing has started it. */
 const UNHEARD = 5_000
 
-/** What is started and stopped. All may be called more than once. */
+/** A part that is started and stopped. All methods may be called more than once. */
 export interface Startable extends Behind {
   /** The service in words. */
   readonly title: string
   readonly logger: Logger
-  /** What this process is. */
+  /** The role of this process. */
   readonly role: Role
   /** The apps that have started it and not stopped. */
   readonly hosts: Set<object>
@@ -45,7 +45,7 @@ export function followApp(app: AnyElysia, service: Startable): void {
 }
 
 function startFor(host: AnyElysia, service: Startable, stopping: Stopping): void {
-  // What the app, or the app that it is used in, has by now is all there will be.
+  // By now the app, or the app that it is used in, has all decorators that it will have.
   join(host, service)
   service.hosts.add(host)
   listen(service)

@@ -31,7 +31,7 @@ export interface ServiceOptions {
    * `{ controller, resolve }` for a class with a container of its own.
    */
   readonly controllers?: readonly Controller[] | undefined
-  /** How controllers are made, and what a Nest application sets for all of them. */
+  /** The container of the controllers, and the settings that a Nest application has for all of them. */
   readonly nest?: NestOptions | undefined
   /**
    * The number of processes that answer, each running this program again; `'auto'`: one for each processor this
@@ -55,8 +55,8 @@ export interface ServiceOptions {
    */
   readonly chaos?: ChaosOptions | undefined
   /**
-   * Who may ask the service over its transports what it is, by the pattern `elysia-microservices.describe`: patterns with
-   * their schemas, addresses, figures. A function is asked with each such message. Default: nobody; under
+   * The callers who may ask for the service's description, by the pattern `elysia-microservices.describe`: patterns
+   * with their schemas, addresses, figures. A function is asked with each such message. Default: nobody; under
    * `elysia-microservices dev` everybody, for its page.
    */
   readonly describe?: DescribeTo | undefined
@@ -64,7 +64,7 @@ export interface ServiceOptions {
 
 /** Options of a service over any transports: `transport: tcp({ port: 4000 })`, or a list of transports. */
 export interface TransportServiceOptions extends ServiceOptions {
-  /** What carries messages: one transport, or several. Each value is for one service. */
+  /** The transport that carries messages, or several of them. Each value is for one service. */
   readonly transport: Transport | readonly Transport[]
 }
 

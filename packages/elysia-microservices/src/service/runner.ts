@@ -28,7 +28,7 @@ import type { LifeEnd } from './life.ts'
 import type { ServiceCore } from './service-core.ts'
 import { StopLines } from './stop-lines.ts'
 
-/** What a service runs with. */
+/** The settings that a service runs with. */
 export interface RunnerSettings {
   readonly name?: string | undefined
   /** The transports that carry its messages. */
@@ -61,7 +61,7 @@ export class ServiceRunner {
   #status: ServiceStatus = 'stopped'
   #stopping: Promise<void> | undefined
   #stopApp: ((cut?: boolean) => Promise<unknown>) | undefined
-  /** What the log was told of the stop that has begun. */
+  /** The lines about the stop that has begun. */
   #lines: StopLines | undefined
   #forget = () => {}
   #forgetSignals = () => {}
@@ -103,7 +103,10 @@ export class ServiceRunner {
     try {
       if (this.#status === 'listening') await this.#startAll()
     } catch (error) {
-      this.#settings.logger.error(`${this.title} cannot answer at a door of its app`, error)
+      this.#settings.logger.error(
+        `${this.title} cannot be reached at the port of its app, as by websocket()`,
+        error
+      )
     }
   }
 
@@ -301,7 +304,9 @@ export class ServiceRunner {
     const hasStarted = await Promise.race([isOver, isLate])
     clearTimeout(late)
     if (!hasStarted)
-      logger.warn(`${this.title} ends before it has started, which takes longer than ${drain} ms`)
+      logger.warn(
+        `${this.title} stops before it has started, which takes longer than options.drain (${drain} ms)`
+      )
     return hasStarted
   }
 
@@ -321,7 +326,10 @@ export class ServiceRunner {
     }
   }
 
-  /** How stop hooks end. @param time milliseconds for all of them */
+  /**
+   * The settings of the stop hooks.
+   * @param time milliseconds for all of them
+   */
   #hooksEnd(time: number): Omit<LifeEnd, 'context'> {
     return { time, title: this.title, logger: this.#settings.logger }
   }

@@ -1,6 +1,6 @@
 /**
- * What a service consists of: handlers with their hooks and schemas, in the order of their registration. Hooks and
- * guards apply to handlers registered after them, as in Elysia, and to all controllers.
+ * The handlers of a service with their hooks and schemas, in the order of their registration. Hooks and guards apply to
+ * handlers registered after them, as in Elysia, and to all controllers.
  */
 import {
   type Around,
@@ -147,14 +147,14 @@ export class ServiceCore {
     this.#reserved = reserved
   }
 
-  /** What the handlers are. */
+  /** The descriptions of the handlers. */
   describe(): HandlerDescription[] {
     return this.#registrations.map(({ kind, patterns, durable, plan }) =>
       describeHandler(kind, patterns, plan(), durable, this.environment.errors)
     )
   }
 
-  /** What is counted of messages; `undefined` if nothing counts. */
+  /** The counts of messages; `undefined` if no around counts them. */
   figures(): readonly HandlerFigures[] | undefined {
     return this.#arounds.find(({ figures }) => figures !== undefined)?.figures?.()
   }
@@ -299,7 +299,7 @@ export class ServiceCore {
     this.compileAll()
   }
 
-  /** Compiles all handlers anew: with the decorators, the store and the errors there are now. */
+  /** Compiles all handlers again: with the decorators, the store and the errors there are now. */
   compileAll(): void {
     this.#registry.replaceAll(this.#compiledFor(undefined))
     for (const [transport, registry] of this.#byTransport) registry.replaceAll(this.#compiledFor(transport))

@@ -1,7 +1,7 @@
-/** What the log says of a service that stops: when that begins, and how it ended. */
+/** Logs that a service stops: when it begins to, and how that ended. */
 import type { Logger, TransportStats } from '@elysia-microservices/transport/kit'
 
-/** What is needed to say it. */
+/** The service that stops, as the lines describe it. */
 export interface Stopping {
   /** The service in words. */
   readonly title: string

@@ -28,7 +28,7 @@ export interface Listening {
   stop(): Promise<unknown>
 }
 
-/** What Elysia's adapter gives: a server of Node, or under Deno one of Deno. */
+/** The server of Elysia's adapter: one of Node, or under Deno one of Deno. */
 interface AdapterServer {
   readonly node?: { readonly server: Server }
   readonly deno?: {

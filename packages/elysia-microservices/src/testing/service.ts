@@ -1,4 +1,4 @@
-/** What tests of services share. Not part of the package's interface. */
+/** Functions that tests of services share. Not part of the package's interface. */
 import { after, before } from 'node:test'
 import { connect, type UntypedClient } from '../client/index.ts'
 import { microservice } from '../index.ts'

@@ -9,7 +9,7 @@ export const WAYS = ['rsocket', 'nest', 'memory'] as const
 /** One of them. */
 export type Way = (typeof WAYS)[number]
 
-/** What a service is given, and what its clients are, once it listens. */
+/** The transport of a service, and the options of its clients once it listens. */
 export interface Ends {
   readonly transport: Transport
   /** @param options of TCP and of every client; `memory()` gets those of every client only */
@@ -32,7 +32,7 @@ export function newWay(way: Way): Ends {
   }
 }
 
-/** What a test has to end, newest first. */
+/** The cleanups of a test, which run newest first. */
 export class Cleanups {
   readonly #all: (() => Promise<unknown>)[] = []
 

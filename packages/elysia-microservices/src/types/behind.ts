@@ -1,11 +1,11 @@
-/** What handlers get that are written apart from their service. */
+/** The message type of handlers that are written apart from their service. */
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
 import type { ScopeOf } from './carried.ts'
 import type { Message } from './message.ts'
 import type { Extras, ScopeTypes } from './scope.ts'
 
 /**
- * What a handler gets behind a service: the message, with what hooks and guards of the service add. For functions that
+ * The message of a handler behind a service, with the fields that hooks and guards of the service add. For functions that
  * are written apart; a service that does not add it does not take them.
  * @example
  * ```ts

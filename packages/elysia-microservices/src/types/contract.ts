@@ -30,7 +30,7 @@ type MessagesIn<Contract, Streams extends boolean> = {
   >
 }
 
-/** What a contract answers, values and streams apart. */
+/** The answers of a contract, values and streams apart. */
 export interface ContractAnswers<Contract> extends NoAnswers {
   readonly values: MessagesIn<Contract, false>
   readonly streams: MessagesIn<Contract, true>

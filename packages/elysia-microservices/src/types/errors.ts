@@ -5,7 +5,7 @@ import type { DeclaredIn, Over } from './declared.ts'
 import type { Empty, ScopeTypes } from './scope.ts'
 import type { MacroErrors } from './used-macros.ts'
 
-/** What callers know of an error of a contract: its details, and the status of HTTP that was declared for it. */
+/** The types of an error of a contract that callers know: its details, and the HTTP status that was declared for it. */
 export interface ErrorType<Details = unknown, Status = unknown> {
   readonly details: Details
   readonly status: Status
@@ -52,7 +52,7 @@ export type MakeError<Declared> = <const Code extends keyof Declared & string>(
   ...args: ErrorArguments<GivenDetails<Declared[Code]>>
 ) => DeclaredError<Code, GivenDetails<Declared[Code]>>
 
-/** What handlers and hooks get where errors are declared. */
+/** The function `error` of handlers and hooks where errors are declared. */
 export type Throws<Declared> = [keyof Declared] extends [never]
   ? Empty
   : {

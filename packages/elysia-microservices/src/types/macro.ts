@@ -8,7 +8,7 @@ import type { Message } from './message.ts'
 import type { Empty, EmptyScope, SchemaTypes } from './scope.ts'
 import type { MacroType } from './used-macros.ts'
 
-/** What hooks of a macro get: which errors there are, the compiler learns when the macro is used. */
+/** The function `error` of a macro's hooks. Which errors there are, the compiler learns when the macro is used. */
 export interface AnyErrors {
   /** Makes an error of the contract. */
   readonly error: (code: string, details?: unknown, message?: string) => RpcError
@@ -35,7 +35,7 @@ export type Macros<Extras> = Readonly<
   >
 >
 
-/** What a service knows of its macros. */
+/** The types of a service's macros. */
 export type MacroTypes<Given> = { readonly [Name in keyof Given]: MacroTypeOf<Given[Name]> }
 
 type MacroTypeOf<Macro> = Macro extends (value: infer Value) => infer Definition
@@ -52,7 +52,7 @@ type FieldsOf<Definition> = Definition extends unknown
       ('resolve' extends keyof Definition ? AddedBy<Definition['resolve']> : Empty)
   : never
 
-/** What one hook adds, or what several do. */
+/** The fields that one hook adds, or several do. */
 type AddedBy<Hooks> =
   Taking<Hooks extends readonly (infer Each)[] ? Each : Hooks> extends (all: infer All) => void ? All : never
 

@@ -79,7 +79,7 @@ type Parsed<Body extends string> = Body extends `"${infer Key}":"${infer Value}"
 
 type Flat<Type> = { [Key in keyof Type]: Type[Key] }
 
-/** What wildcards stand for: one text each. */
+/** The texts that wildcards stand for, one each. */
 type WildcardParams<Text extends string> = Text extends `${infer Head}.${infer Tail}`
   ? Head extends '*'
     ? readonly [string, ...WildcardParams<Tail>]

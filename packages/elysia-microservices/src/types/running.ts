@@ -1,4 +1,4 @@
-/** How a service runs: it listens, stops, and tells of itself. */
+/** The methods of a service that runs: it listens, stops, and describes itself. */
 import type { Address, ServiceStatus } from '@elysia-microservices/transport'
 import type { Role, WorkerFigures } from '@elysia-microservices/workers'
 import type { DescribeOptions, ServiceDescription } from '../description/description.ts'
@@ -32,13 +32,13 @@ export interface Running {
    */
   stats(): readonly AnyTransportStats[]
 
-  /** What the service is: its name, transports, and patterns with their schemas as JSON Schema. */
+  /** The description of the service: its name, transports, and patterns with their schemas as JSON Schema. */
   describe(options?: DescribeOptions): ServiceDescription
 
   /** Whether it takes messages: `draining` from the call of `stop()` on. A supervisor has the status of its workers. */
   readonly status: ServiceStatus
 
-  /** What this process is: with `workers` the supervisor or one of the workers, else `'alone'`. */
+  /** The role of this process: with `workers` the supervisor or one of the workers, else `'alone'`. */
   readonly role: Role
 
   /** In a supervisor: the figures of each worker that listens. Elsewhere an empty list. */

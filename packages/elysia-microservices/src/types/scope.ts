@@ -1,4 +1,7 @@
-/** What the compiler knows of a service besides its patterns: the context of handlers, schemas, errors, macros. */
+/**
+ * The types that the compiler knows of a service besides its patterns: the context of handlers, schemas, errors,
+ * macros.
+ */
 import type { AnyElysia } from 'elysia'
 import type { AnySchema } from '../schema/schema-types.ts'
 
@@ -12,7 +15,7 @@ export interface SchemaTypes {
   readonly response: AnySchema | undefined
 }
 
-/** What reaches services above: schemas of guards, and the errors that guards declare, by code. */
+/** The parts of guards that reach services above: schemas, and the errors that guards declare, by code. */
 export interface ReachTypes {
   readonly schema: SchemaTypes
   readonly guarded: unknown
@@ -43,7 +46,7 @@ export interface ScopeTypes {
   readonly schema: SchemaTypes
   /** Errors that guards declare, by code. */
   readonly guarded: unknown
-  /** What of guards reaches the service above, and all services above. */
+  /** The parts of guards that reach the service above, and all services above. */
   readonly above: { readonly scoped: ReachTypes; readonly global: ReachTypes }
   /** Fields that a service above has to add, and its own handlers count on. */
   readonly needs: object
@@ -88,7 +91,7 @@ export interface SchemasOver<Before extends SchemaTypes, After extends SchemaTyp
   readonly response: Or<After['response'], Before['response']>
 }
 
-/** What two guards are together. */
+/** Two guards as one. */
 export interface Reached<Before extends ReachTypes, After extends ReachTypes> {
   readonly schema: SchemasOver<Before['schema'], After['schema']>
   readonly guarded: Before['guarded'] & After['guarded']
@@ -137,13 +140,13 @@ export type Widened<Scope extends ScopeTypes, To extends 'scoped' | 'global'> = 
           : Scope[Key]
 }
 
-/** What decorators, store and hooks of a service add to a message. */
+/** The fields that decorators, store and hooks of a service add to a message. */
 type Provided<Scope extends ScopeTypes> = Scope['context'] &
   Scope['local'] &
   Scope['scoped'] &
   Scope['global']
 
-/** What a message has beside its own: what the service adds, and what those above it do. */
+/** The fields that are added to a message: by the service, and by those above it. */
 export type Extras<Scope extends ScopeTypes> = Provided<Scope> & Scope['needs']
 
 /** The scope of a service that is made to be used by one like another: behind its hooks, its guards, its decorators. */
@@ -169,7 +172,7 @@ type Unmet<Needs, There> = {
   [Name in keyof Needs]-?: Name extends keyof There ? (There[Name] extends Needs[Name] ? never : Name) : Name
 }[keyof Needs]
 
-/** What a service that needs something is told. */
+/** The sentence for a service whose handlers need a field that nothing adds. */
 type Needing<Name> =
   `This service needs '${Name & string}', which nothing before it adds: use the service that adds it first`
 
@@ -183,7 +186,7 @@ export type Complete<Scope extends ScopeTypes> = Usable<unknown, Scope['needs'],
 
 type ScopeWithoutNeeds<Scope extends ScopeTypes> = Omit<Scope, 'needs'> & { readonly needs: Empty }
 
-/** What an Elysia app adds to a message: its decorators and its store. */
+/** The fields that an Elysia app adds to a message: its decorators and its store. */
 export type ContextOf<App extends AnyElysia> = App['~Singleton']['decorator'] & {
   readonly store: App['~Singleton']['store']
 }

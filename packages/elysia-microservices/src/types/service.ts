@@ -46,7 +46,7 @@ export type MessageHandler<Data = unknown, Result = unknown> = (message: Message
 /** A function that takes an event. Its result is awaited or subscribed to, and then dropped. */
 export type EventHandler<Data = unknown> = (message: Message<Data>) => unknown
 
-/** What a handler may return to answer with many values. */
+/** The values that a handler may return to answer with a stream. */
 export type AnyStream<Value = unknown> = Observable<Value> | AsyncIterable<Value> | Generator<Value>
 
 /** The values a caller receives from a handler that returns `Result`. */
@@ -96,7 +96,7 @@ export type HandlerExtras<Scope extends ScopeTypes, Given, Used> = ParamsContext
   MacroFields<Scope['macros'], Used> &
   Throws<Throwable<Scope, Used>>
 
-/** What a handler may return: with a schema of the response, values that fit it. */
+/** The values that a handler may return: with a schema of the response, those that fit it. */
 export type Returned<Guard extends SchemaTypes, Response> =
   Chosen<Response, Guard['response'], unknown, 'returned'> extends infer Value
     ? unknown extends Value
@@ -150,21 +150,21 @@ export type EventTypeOf<Guard extends SchemaTypes, Data, Headers, Annotated> = E
 >
 
 /**
- * What one call of `message` adds to a service: its names, values and streams apart. To sort the types of all
- * patterns at each call would cost the compiler the square of their number.
+ * The patterns that one call of `message` adds to a service: their names, values and streams apart. To sort the types
+ * of all patterns at each call would cost the compiler the square of their number.
  */
 export interface Answers<Names extends PropertyKey, Type, Stream> {
   readonly values: { readonly [Name in Names as false extends Stream ? Name : never]: Type }
   readonly streams: { readonly [Name in Names as true extends Stream ? Name : never]: Type }
 }
 
-/** What a service without patterns answers. */
+/** The answers of a service without patterns. */
 export interface NoAnswers {
   readonly values: Empty
   readonly streams: Empty
 }
 
-/** What a group answers, behind its prefix. */
+/** The answers of a group, behind its prefix. */
 export interface PrefixedAnswers<Prefix extends string, Group extends NoAnswers> {
   readonly values: Prefixed<Prefix, Group['values']>
   readonly streams: Prefixed<Prefix, Group['streams']>

@@ -7,7 +7,7 @@ import type { Empty, NoSchemas, Or, Reached, SchemaTypes, ScopeTypes } from './s
 /** A macro of a service: the value that a handler gives it, and the fields and schemas that it adds. */
 export interface MacroType<Value, Fields, Schema, Errors = Empty> {
   readonly value: Value
-  /** What its `derive` and `resolve` return. */
+  /** The fields that its `derive` and `resolve` return. */
   readonly fields: Fields
   readonly schema: Schema
   /** The errors that it declares. */
@@ -101,7 +101,7 @@ export type Guarded<Scope extends ScopeTypes, Data, Headers, Response, Used, As 
 /** The errors that the options of a guard declare. */
 type GuardErrors<Scope extends ScopeTypes, Used> = Over<MacroErrors<Scope['macros'], Used>, DeclaredIn<Used>>
 
-/** What reaches services above, with a guard more. */
+/** The parts of guards that reach services above, with one more guard. */
 type GuardsAbove<
   Scope extends ScopeTypes,
   Data,

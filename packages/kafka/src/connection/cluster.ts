@@ -175,7 +175,7 @@ export class Cluster {
 
   // ── topics ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What is known of a topic. */
+  /** A known topic. */
   topic(name: string): Topic | undefined {
     return this.#topics.get(name)
   }
@@ -203,7 +203,7 @@ export class Cluster {
     return this.#topics.get(name)
   }
 
-  /** Asks anew about topics. @throws {ConnectionError} the broker does not let this user see one */
+  /** Asks again about topics. @throws {ConnectionError} the broker does not let this user see one */
   async refresh(names: readonly string[]): Promise<void> {
     if (names.length === 0) return
     const { topics, brokers } = await responseOf(this.askAny(metadataV12.api, [...names], false, false))
@@ -272,7 +272,10 @@ export class Cluster {
     }
   }
 
-  /** Who leads a partition; asked anew if nobody is known to. */
+  /**
+   * The leader of a partition; looked up again if none is known.
+   * @returns -1 if there is none
+   */
   async leaderOf(name: string, partition: number): Promise<number> {
     let topic = await this.lookUp(name)
     if ((topic?.leaders[partition] ?? -1) < 0) {
@@ -284,7 +287,7 @@ export class Cluster {
 
   /**
    * Does something with a broker, again while partitions or groups are moving to another.
-   * @param stale topics of which it is asked anew who leads them
+   * @param stale topics whose leaders are asked for again
    */
   async persist<Result>(stale: readonly string[], task: () => Promise<Result>): Promise<Result> {
     const until = performance.now() + MADE_WITHIN
@@ -312,7 +315,7 @@ export class Cluster {
   }
 }
 
-/** What passes: a leader, or a group's coordinator, is being chosen, or has just been. */
+/** Errors that pass by themselves: a leader, or a group's coordinator, is being chosen, or has just been. */
 const MOVING: ReadonlySet<number> = new Set([
   Code.unknownTopic,
   Code.leaderNotAvailable,

@@ -10,7 +10,7 @@ export interface Broker {
   readonly port: number
 }
 
-/** Those of one end. */
+/** The connections of one end. */
 export class Connections {
   readonly #options: CheckedOptions
   readonly #clientId: string

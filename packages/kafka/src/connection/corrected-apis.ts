@@ -1,7 +1,7 @@
 /** Questions of Kafka's protocol whose answers the driver (1.35.0) reads wrongly, with readers that read them as they are. */
 import { consumerGroupDescribeV0, createAPI, createTopicsV7, type Reader } from '@platformatic/kafka'
 
-/** What has become of a topic that was to be made. */
+/** The outcome for a topic that was to be made. */
 export interface MadeTopic {
   readonly name: string
   readonly errorCode: number
@@ -9,8 +9,8 @@ export interface MadeTopic {
 }
 
 /**
- * Makes topics (CreateTopics, version 7). Who may not see their settings gets an answer with a field behind each, which
- * the driver does not expect.
+ * Makes topics (CreateTopics, version 7). A user without the right to see their settings gets an answer with a field
+ * behind each, which the driver does not expect.
  */
 export const createTopicsApi = createAPI<Parameters<typeof createTopicsV7.createRequest>, MadeTopic[]>(
   createTopicsV7.api.key,

@@ -1,4 +1,4 @@
-/** What the driver throws, as codes of Kafka's protocol. */
+/** Reads the driver's errors as codes of Kafka's protocol. */
 
 /** Error codes of the protocol that we act by. */
 export const Code = {

@@ -26,7 +26,7 @@ type Begin = (
   isNew: boolean
 ) => Promise<ReadonlyMap<number, bigint>>
 
-/** Who coordinates a group, and what it knows of it. */
+/** A consumer group: finds its coordinator, and asks it. */
 export class Group {
   readonly name: string
   readonly cluster: Cluster
@@ -114,7 +114,7 @@ export class Group {
     }
   }
 
-  /** That the brokers do not let this user take part. */
+  /** The error if the brokers do not let this user take part. */
   refusal(cause: unknown): ListenError {
     const { message } = cause as Error
     const why = codesIn(cause).includes(Code.groupAuthorization)

@@ -55,7 +55,7 @@ export class KafkaConnection implements Carrier {
   readonly #producer: Producer
   readonly #held: HeldMessages
   readonly #room: Room
-  /** What comes on our partition of the inboxes' topic, and to every service. */
+  /** Reads our partition of the inboxes' topic, and the topic that every service reads. */
   readonly #reader: Reader
   /** By the secret of the inbox, or by topic. */
   readonly #hearing: Hearing
@@ -204,7 +204,7 @@ export class KafkaConnection implements Carrier {
     try {
       await this.#takers.take(subjects, groupOfService)
     } catch (error) {
-      // What is lost with the brokers is set up again when there are some.
+      // Subscriptions that are lost with the brokers are set up again when there are some.
       if (error instanceof ListenError || this.isConnected) throw error
     }
   }

@@ -41,11 +41,11 @@ export class Member {
   /** Where a partition begins that the group does not know. */
   readonly #begin: (topic: string, partitions: readonly number[]) => Promise<ReadonlyMap<number, bigint>>
   #epoch = 0
-  /** What is ours by our own account: the coordinator gives none of it to others. */
+  /** The partitions that are ours by our own account: the coordinator gives none of them to others. */
   #owned = new Map<string, Partition>()
-  /** What is being let go. */
+  /** The partitions that are being let go. */
   readonly #leaving = new Set<string>()
-  /** What we may have, by the coordinator's last word. */
+  /** The partitions that we may have, by the coordinator's last word. */
   #target: Target | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #beating: Promise<void> | undefined

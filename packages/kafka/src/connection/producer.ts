@@ -15,7 +15,7 @@ const MOST_TOGETHER = 960 * 1024
 /** Milliseconds for the brokers to have a record. */
 const ACKNOWLEDGED_WITHIN = 20_000
 
-/** What becomes of a record. */
+/** The failure of a record. */
 export interface Told {
   /** The topic is not there. */
   readonly isMissing: boolean
@@ -141,7 +141,9 @@ export class Producer {
     await this.#cluster.ask(leader, 'main', produceApi, 1, ACKNOWLEDGED_WITHIN, batches)
   }
 
-  /** What is refused for another's sake is sent again by itself: brokers say of which partition an error is, and no more. */
+  /**
+   * Records that were refused because of another one are sent again: brokers only say which partition an error is of.
+   */
   async #failed(records: readonly OutgoingRecord[], error: Error): Promise<void> {
     const codes = codesIn(error)
     const topics = [...new Set(records.map(({ topic }) => topic))]
@@ -207,7 +209,7 @@ export class Producer {
 }
 
 function lost(cause?: Error): ConnectionError {
-  return new ConnectionError('The Kafka brokers are lost', true, cause)
+  return new ConnectionError('The connection to the Kafka brokers was lost', true, cause)
 }
 
 /** The partitions that a broker has refused records for. */

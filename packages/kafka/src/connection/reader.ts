@@ -19,7 +19,7 @@ const AGAIN_AFTER = 100
 export const LATEST = -1n
 export const EARLIEST = -2n
 
-/** What has come of one partition. */
+/** The records that were fetched of one partition. */
 export interface FetchedPartition {
   readonly topic: string
   readonly partition: number
@@ -34,7 +34,10 @@ export interface FetchedPartition {
 export interface ReaderListener {
   /** Records have come. What it returns is awaited before more are given. */
   receive(partitions: readonly FetchedPartition[]): void | Promise<void>
-  /** What was to be read next is not there any more. @returns where to go on */
+  /**
+   * The record to be read next is not there any more.
+   * @returns where to go on
+   */
   gone(topic: string, partition: number): Promise<bigint>
   failed(error: unknown): void
 }
@@ -154,7 +157,7 @@ export class Reader {
   async #findLeaders(positions: readonly Position[]): Promise<void> {
     await soon(AGAIN_AFTER)
     await this.#cluster.refresh([...new Set(positions.map(({ topic }) => topic))])
-    // What waits at the brokers that lead them does not know of them.
+    // The requests that wait at the partitions' leaders do not include these partitions yet.
     if ((this.#byLeader().get(-1)?.length ?? 0) < positions.length) this.#changed()
   }
 
@@ -187,7 +190,7 @@ export class Reader {
     }
     const fetched = await this.#take(answer, positions)
     if (fetched.length === 0) return
-    // What one broker says is taken before another's: who takes it may have to wait for room.
+    // Answers of brokers are taken one after the other: the listener may have to wait for room.
     const receiving = this.#receiving.then(() => {
       // Others may have partitions by now, and we again, from another position on.
       const read = fetched.filter(({ of }) => this.#isRead(of)).map(({ partition }) => partition)
@@ -238,7 +241,7 @@ export class Reader {
 
 type Wanted = Parameters<typeof fetchApi.async>[7][number]
 
-/** What is asked of one partition. */
+/** The part of a fetch request for one partition. */
 export function wantedFrom(partition: number, next: bigint): Wanted['partitions'][number] {
   return {
     partition,
@@ -249,7 +252,7 @@ export function wantedFrom(partition: number, next: bigint): Wanted['partitions'
   }
 }
 
-/** What a broker is asked for records with. */
+/** The arguments of a fetch request. */
 export function fetchArguments(
   wanted: Wanted[],
   patience = PATIENCE

@@ -37,7 +37,7 @@ export const produceApi = createAPI<
   produceV11.parseResponse
 )
 
-/** What a broker has of one partition. */
+/** A broker's answer for one partition. */
 export interface FetchedBytes {
   readonly topicId: string
   readonly partition: number
@@ -79,7 +79,7 @@ function readPartition(reader: Reader, topicId: string): FetchedBytes {
   const partition = reader.readInt32()
   const errorCode = reader.readInt16()
   const end = reader.readInt64()
-  // What is stable, and where the log begins.
+  // Skips the last stable offset and the beginning of the log.
   reader.readInt64()
   reader.readInt64()
   reader.readArray((transaction) => {

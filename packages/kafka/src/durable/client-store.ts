@@ -1,4 +1,4 @@
-/** What a client over Kafka can do with stored events: publish them, and look after dead letters and groups. */
+/** The stored events of a client over Kafka: publishing, dead letters, pauses of groups. */
 import {
   type ClientStoreInit,
   type EventContent,
@@ -30,7 +30,7 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
         try {
           await cluster.ensure([{ name: pattern }])
         } catch (error) {
-          // What is wrong with rights does not pass by itself.
+          // Missing rights do not come back by themselves.
           const isOurs = error instanceof ListenError || error instanceof ConnectionError
           if (isOurs && error.retryable === false) throw new NotStoredError(error.message, false, error)
           throw new NotStoredError(`The topic of the event '${pattern}' cannot be looked up now`, true, error)

@@ -225,11 +225,14 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#feed()
   }
 
-  /** What was to be read next is not kept any more. */
+  /**
+   * The events to be read next are not kept any more.
+   * @returns where to go on
+   */
   async #gone(topic: string, partition: number): Promise<bigint> {
     const cluster = this.#cluster
     const next = (await positionsOf(cluster, topic, [partition], EARLIEST)).get(partition) ?? 0n
-    // What was known of positions is not of these.
+    // The positions that were known belong to other events.
     this.#forget([{ topic, partition }])
     this.#partitions.add({ topic, partition, next, metadata: '' })
     this.#readerOf(topic)?.add(topic, partition, next)
@@ -337,7 +340,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   /** The group was paused, or resumed. @returns the ids of its members here */
   paused(): string[] {
-    // What has not begun waits in front of all else.
+    // Events that have not begun go back to the front of the queue.
     if (this.#options.isPaused()) this.#waiting.putBack(this.#worker.release())
     this.#feed()
     return this.#member === undefined ? [] : [this.#member.id]

@@ -7,7 +7,7 @@ import { writeRecord } from '../words/record.ts'
 /** Milliseconds for all replicas to have it. */
 const STORED_WITHIN = 10_000
 
-/** What is stored. */
+/** The content of a copy. */
 export interface Copy {
   readonly partition: number
   readonly key: Buffer | undefined

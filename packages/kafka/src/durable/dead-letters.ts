@@ -99,7 +99,10 @@ export class KafkaDeadLetters implements DeadLetters {
     return found?.letter.position === position ? { cluster, found } : undefined
   }
 
-  /** Those of the group in one topic that are still there. @param from the first to be read; default: all */
+  /**
+   * The dead letters of the group in one topic that are still there.
+   * @param from the first to be read; default: all
+   */
   async #read(cluster: Cluster, topic: string, from?: bigint): Promise<Found[]> {
     const found = new Map<string, Found>()
     for await (const fetched of readAll(cluster, topic, from)) {

@@ -38,7 +38,7 @@ interface Batch {
   size: number
 }
 
-/** Who has numbered the events. */
+/** The producer that has numbered the events. */
 interface ProducerId {
   readonly producerId: bigint
   readonly producerEpoch: number
@@ -245,7 +245,7 @@ export class EventStore implements Store<StoredRecord> {
     for (const { number } of batch.events) this.#publisher.refused(number, error, isForNow)
   }
 
-  /** The brokers do not expect the numbers that come next: what waits is numbered anew. */
+  /** The brokers do not expect the numbers that come next: the waiting events get new ones. */
   #renew(): void {
     const waiting = [...this.#waiting.values()].flat()
     this.#isForgotten = false

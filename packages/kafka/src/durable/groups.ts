@@ -1,4 +1,6 @@
-/** Which groups are paused: the last word about each is kept in a topic that all processes with durable handlers read. */
+/**
+ * Keeps which groups are paused: the last word about each is in a topic that all processes with durable handlers read.
+ */
 import { ConnectionError, OptionError } from '@elysia-microservices/transport/kit'
 import { listGroupsV5 } from '@platformatic/kafka'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
@@ -22,7 +24,7 @@ export function groupAt(group: string, pattern: string): string {
   return `${group}.${pattern}`
 }
 
-/** What a process knows of groups. */
+/** The paused groups, as one process knows them. */
 export class PausedGroups {
   readonly #connection: KafkaConnection
   readonly #changed: (group: string) => readonly string[]
@@ -112,7 +114,7 @@ export async function pauseGroup(
         if (members.size === 0) resolve()
       }
       late = setTimeout(() => {
-        const message = `Not all members of the group '${group}' have said that they know it`
+        const message = `Not all processes of the group '${group}' have confirmed that it is paused or resumed; try again`
         reject(new ConnectionError(message, true))
       }, MEMBERS_KNOW)
       connection.listen(inbox, ({ words }) => {

@@ -25,7 +25,7 @@ export class Source {
   }
 }
 
-/** What the partitions of a handler are told, and ask for. */
+/** The settings of a handler's partitions, and the calls they make. */
 export interface PartitionsOptions {
   readonly pattern: string
   /** Whether positions can be committed at the moment. */
@@ -62,7 +62,7 @@ export class Partitions {
     this.#sources.set(`${topic} ${partition}`, new Source(this.#options.pattern, committed))
   }
 
-  /** Those of some partitions that are ours. */
+  /** The sources of some partitions that are ours. */
   of(partitions: readonly Partition[]): Set<Source> {
     return new Set(partitions.flatMap(({ topic, partition }) => this.get(topic, partition) ?? []))
   }

@@ -28,7 +28,7 @@ export class KafkaServerStore implements ServerStore<KafkaConnection> {
     const changed = (group: string) =>
       this.#consumers.filter((consumer) => consumer.group === group).flatMap((consumer) => consumer.paused())
     this.#paused = new PausedGroups(connection, changed, (error) =>
-      quietLog(logger).error('paused', 'It cannot be read which groups are paused', error)
+      quietLog(logger).error('paused', 'Kafka does not tell which groups are paused', error)
     )
     await this.#paused.start()
     this.#connection = connection

@@ -38,7 +38,7 @@ export interface StoredRecord extends OutgoingEvent {
   readonly key: string | undefined
   /** As `writeRecord` gives it. */
   readonly bytes: Buffer
-  /** What it was sent with: if it is not known what became of that, it is sent again as it was. */
+  /** The batch that it was sent with: if its fate is unknown, the same batch is sent again. */
   batch?: unknown
 }
 
@@ -74,7 +74,7 @@ export class KafkaEvent implements HeldEvent {
     this.due = this.isFree ? countIn(fetched.header(HEADER.due)) : 0
   }
 
-  /** What is on its way again is in no order. */
+  /** A retried or redriven event is in no order. */
   get isFree(): boolean {
     return this.source.topic !== this.source.pattern
   }
@@ -122,7 +122,7 @@ export function messageOf(event: KafkaEvent, group: string, via: string): Incomi
   })
 }
 
-/** What most handlers do not ask for. */
+/** Fields of an event that most handlers do not read. */
 class Stored {
   readonly #event: KafkaEvent
   readonly #group: string

@@ -1,6 +1,7 @@
 /**
- * What of a partition is done: events end in any order, and Kafka keeps one position. So the lowest event that is not done
- * is committed, and beside it which events behind it are done, so that those do not run again elsewhere.
+ * Tracks the events of a partition that are done: events end in any order, and Kafka keeps one position. So the lowest
+ * event that is not done is committed, and beside it which events behind it are done, so that those do not run again
+ * elsewhere.
  */
 
 /** Characters of what stands beside a position; brokers take 4,096. */
@@ -48,7 +49,7 @@ export class Tracker {
     return Math.max(this.#end, this.#doneUntil)
   }
 
-  /** What is known as not done, in order. */
+  /** The events that are known as not done, in order. */
   *#notDone(): Generator<number> {
     yield* this.#open
     if (this.#end < this.#doneUntil) for (const offset of this.#undone) if (offset >= this.#end) yield offset
@@ -77,7 +78,10 @@ export class Tracker {
     if (this.#open.delete(offset)) this.isDirty = true
   }
 
-  /** What stands beside the lowest: behind which distance from it nothing is known, and what before that is not done. */
+  /**
+   * The metadata beside the lowest position: the distance from it up to which events are known, and those before that
+   * which are not done.
+   */
   get beside(): string {
     const { lowest } = this
     let text = ''

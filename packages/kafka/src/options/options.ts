@@ -12,7 +12,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { isTopicName } from '../words/names.ts'
 
-/** How a user signs in. */
+/** Credentials of a user. */
 export interface KafkaSasl {
   readonly mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512' | 'OAUTHBEARER'
   /** The user; not with `OAUTHBEARER`. */
@@ -34,16 +34,16 @@ export interface KafkaOptions {
         readonly servername?: string
       })
     | undefined
-  /** Who signs in. Default: nobody. */
+  /** Credentials. Default: none. */
   readonly sasl?: KafkaSasl | undefined
-  /** What Kafka's tools and quotas call the connections. Default: the service's name, or `client`. */
+  /** The name of the connections for Kafka's tools and quotas. Default: the service's name, or `client`. */
   readonly clientId?: string | undefined
   /**
    * The group of a service: its processes share requests and events. In Kafka it is `<group>-server`, as with Nest.
    * Default: the service's name.
    */
   readonly group?: string | undefined
-  /** Who gets an event: `one` process of the group, or `all` processes. Default: `one`. */
+  /** The receivers of an event: `one` process of the group, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
   /** Partitions of topics that are made: at most so many processes of a group have work. Default: 4. */
   readonly partitions?: number | undefined
@@ -68,7 +68,7 @@ export interface KafkaOptions {
 const A_NAME = mustBe('a text of 1 to 200 characters', isName)
 const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']
 
-/** How a user signs in. What belongs to which mechanism is checked beside. */
+/** The table of credentials. Which fields belong to which mechanism is checked beside it. */
 export const KAFKA_SASL = {
   mechanism: {
     check: mustBe(`one of ${MECHANISMS.join(', ')}`, (value) => MECHANISMS.includes(value as string)),
@@ -98,7 +98,7 @@ export const KAFKA_OPTIONS = {
   timeout: TIMEOUT
 } as const satisfies OptionTable<KafkaOptions>
 
-/** What is checked of them. */
+/** The checked options. */
 export interface CheckedOptions
   extends Omit<FromTable<KafkaOptions, typeof KAFKA_OPTIONS>, 'brokers' | 'tls' | 'replicas'> {
   readonly brokers: readonly { readonly host: string; readonly port: number }[]

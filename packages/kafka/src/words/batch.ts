@@ -12,10 +12,10 @@ const CONTROL = 0x20
 /** Bytes of records that are kept together: one event that takes long does not keep all that came with it in memory. */
 const KEPT_TOGETHER = 32 * 1024
 
-/** What a record costs in a batch beside its bytes, at most. */
+/** Bytes that a record takes in a batch beside its own, at most. */
 export const COST_OF_RECORD = 16
 
-/** Who has numbered the records of a batch. */
+/** The producer that has numbered the records of a batch, and the first number. */
 export interface Numbering {
   readonly producerId: bigint
   readonly producerEpoch: number
@@ -59,7 +59,7 @@ export function writeBatch(records: readonly Buffer[], timestamp: number, by: Nu
   return bytes
 }
 
-/** What has been read of a partition. */
+/** The records that were read of a partition. */
 export interface ReadRecords {
   readonly records: Fetched[]
   /** Where the next record would be. */
@@ -77,7 +77,8 @@ export function readBatches(bytes: Buffer, from: number): ReadRecords {
   for (let at = 0; at + HEAD <= bytes.length; ) {
     const behind = at + BEFORE_LENGTH + bytes.readInt32BE(at + 8)
     if (behind > bytes.length || behind < at + HEAD) break
-    if (bytes[at + 16] !== FORMAT) throw new Error(`Kafka has records in its format ${bytes[at + 16]}`)
+    if (bytes[at + 16] !== FORMAT)
+      throw new Error(`Kafka has records in format ${bytes[at + 16]}, and only format ${FORMAT} can be read`)
     const first = Number(bytes.readBigInt64BE(at))
     const attributes = bytes.readInt16BE(at + 21)
     next = first + bytes.readInt32BE(at + 23) + 1
@@ -86,7 +87,10 @@ export function readBatches(bytes: Buffer, from: number): ReadRecords {
       const body = bytes.subarray(at + HEAD, behind)
       const inflate = compressionsAlgorithmsByBitmask[attributes & COMPRESSION]
       const plain = (attributes & COMPRESSION) === 0 ? body : inflate?.decompressSync(body)
-      if (plain === undefined) throw new Error('Kafka has records that are compressed in an unknown way')
+      if (plain === undefined)
+        throw new Error(
+          `Kafka has records that are compressed in a way (${attributes & COMPRESSION}) that cannot be read here`
+        )
       readBatch(plain, bytes.readInt32BE(at + 57), { first, timestamp, from }, records)
     }
     at = behind
@@ -113,7 +117,8 @@ function readBatch(
     for (; together > 0; together--) {
       const length = kept.varint()
       const end = kept.at + length
-      if (length < 0 || end > kept.bytes.length) throw new Error('Kafka has a record that is malformed')
+      if (length < 0 || end > kept.bytes.length)
+        throw new Error(`Kafka has a malformed record: ${length} bytes of ${kept.bytes.length - kept.at}`)
       // Its attributes, which say nothing.
       kept.at++
       const time = timestamp + kept.varint()

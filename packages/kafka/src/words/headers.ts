@@ -9,7 +9,7 @@ export const HEADER = {
   /** Nest's: of an answer, its error, and that it is the last. */
   error: 'kafka_nest-err',
   disposed: 'kafka_nest-is-disposed',
-  /** What the value is. */
+  /** The type of the value. */
   type: 'elysia-type',
   /** The value is words of the dialogue, and no data. */
   words: 'elysia-words',

@@ -4,11 +4,11 @@
  */
 import { SEGMENTS } from '@elysia-microservices/transport/kit'
 
-/** What each of our topics begins with. */
+/** The prefix of all our topics. */
 const OURS = '_elysia.'
 /** Where callers ask all our services about a call of which they have heard nothing. */
 export const EVERYONE = `${OURS}everyone`
-/** Which groups are paused. */
+/** The topic that says which groups are paused. */
 export const GROUPS = `${OURS}groups`
 const INBOX = `${OURS}inbox`
 /** In front of where somebody who is not one of our ends waits for an answer. No message can name such an address. */
@@ -154,7 +154,7 @@ function whyNot(route: string): string | undefined {
   return undefined
 }
 
-/** What addresses are to Kafka: names of topics. */
+/** The rules for addresses in Kafka: names of topics. */
 export const ADDRESSING = {
   title: 'Kafka',
   wildcards: { ...SEGMENTS, instead: 'write each topic out' },

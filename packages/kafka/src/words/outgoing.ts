@@ -1,4 +1,7 @@
-/** What our ends say, as records: words of the dialogue, data for Nest's services, answers for Nest's clients. */
+/**
+ * Writes the messages of our ends as records: words of the dialogue, data for Nest's services, answers for Nest's
+ * clients.
+ */
 import { type CarriedHeaders, textOf, type Words } from '@elysia-microservices/transport/engine'
 import { LONGEST_TIME } from '@elysia-microservices/transport/kit'
 import { HEADER } from './headers.ts'
@@ -17,7 +20,7 @@ export interface Outgoing {
   readonly bytes: Buffer
 }
 
-/** What may stand beside words. */
+/** The parts of a message beside its words. */
 export interface Beside {
   /** Where an answer is wanted. */
   readonly reply: string | undefined
@@ -52,7 +55,7 @@ export function eventFor(address: string, packet: string, headers: CarriedHeader
   return toAny(address, writeRecord(undefined, value, { [HEADER.type]: type }, headers))
 }
 
-/** That nobody waits at an inbox any more. */
+/** Tells that nobody waits at an inbox any more. */
 export function departureOf(inbox: string): Outgoing {
   const bytes = writeRecord(undefined, undefined, { [HEADER.gone]: inbox })
   return { topic: EVERYONE, partition: 0, bytes }
@@ -62,7 +65,7 @@ function toAny(topic: string, bytes: Buffer): Outgoing {
   return { topic, partition: undefined, bytes }
 }
 
-/** What Nest's services say. */
+/** An answer as Nest's services write it. */
 function answerForNest({ topic, partition, token }: Place, packet: string): Outgoing {
   const { value, key, headers, err, isDisposed } = nestAnswerOf(packet)
   const own = {
@@ -74,7 +77,7 @@ function answerForNest({ topic, partition, token }: Place, packet: string): Outg
   return { topic, partition, bytes: writeRecord(key, err === undefined ? value : undefined, own, headers) }
 }
 
-/** What says where an answer is wanted, as Nest's services look for it. */
+/** The headers that say where an answer is wanted, as Nest's services look for it. */
 function askingFor(reply: string | undefined): Readonly<Record<string, string>> {
   if (reply === undefined || reply === '') return {}
   const { topic, partition, token } = placeOf(reply)

@@ -4,7 +4,7 @@
  */
 import { jsonOf } from '@elysia-microservices/transport/engine'
 
-/** What a value is, between our own ends. */
+/** The type of a value, between our own ends. */
 export type ValueType = 'json' | 'text' | 'null' | undefined
 
 /** A value on its way out. */
@@ -51,7 +51,7 @@ export function dataOf(packet: string, topic: string, isRequest: boolean): strin
   return packet.slice(start + DATA.length, isRequest ? packet.lastIndexOf(ID) : -1)
 }
 
-/** What stands in front of the number of a call in the token of a reply address. */
+/** Finds the number of a call in the token of a reply address. */
 const NUMBER = /\.1[rs](\d+)-/
 
 /**
@@ -63,7 +63,7 @@ export function packetOf(topic: string, json: string | undefined, token: string 
   return token === undefined ? `${head}}` : `${head}${ID}${NUMBER.exec(token)?.[1] ?? '0'}"}`
 }
 
-/** What is said to a caller of Nest's. */
+/** The answer to a Nest client. */
 export interface NestAnswer {
   readonly value: string | undefined
   readonly key: string | undefined

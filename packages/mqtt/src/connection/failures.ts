@@ -6,7 +6,10 @@ import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/tra
 const REFUSED = new Set<unknown>([4, 5, 134, 135])
 const OTHER_VERSION = new Set<unknown>([1, 132])
 
-/** What the driver says, in words that say what to do. @param where without credentials */
+/**
+ * The error for a failed connection, with advice.
+ * @param where without credentials
+ */
 export function connectFailure(where: string, cause: Error & { code?: unknown }): Error {
   if (REFUSED.has(cause.code))
     return new UnauthenticatedError(

@@ -106,7 +106,7 @@ export class Link {
     try {
       await this.#subscribeNow(this.#driver, filter, id)
     } catch (error) {
-      // What is lost with the server is set up again with all others.
+      // Subscriptions that are lost with the server are set up again with all others.
       if (this.#isConnected) this.#filters.delete(filter)
       throw error
     }
@@ -325,7 +325,7 @@ export class Link {
       await Promise.all(
         all.map(([filter, id]) =>
           this.#subscribeNow(driver, filter, id).catch((error: Error) => {
-            // What is refused now is refused alone.
+            // A subscription that is refused while the connection lives fails alone.
             if (driver.connected) this.#listener.failed(error)
             else throw error
           })
@@ -348,7 +348,7 @@ interface Pong {
   reject(error: Error): void
 }
 
-/** What the driver does not settle when its connection is lost. */
+/** Rejects when the connection is lost: the driver does not settle its call then. */
 function settled(driver: MqttClient, act: (done: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const closed = () => reject(new ConnectionError('The connection to MQTT was lost', true))

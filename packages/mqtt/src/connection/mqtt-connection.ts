@@ -40,7 +40,7 @@ const MOST_ANSWERS = 8_192
 
 type Receive = (message: Carried) => void
 
-/** What is received for one of our subscriptions. */
+/** A subject that one of our subscriptions receives messages for. */
 interface Taken {
   readonly subject: Subject
   /** Stands in front of the topics: requests that left together come there. */
@@ -61,7 +61,7 @@ export class MqttConnection implements Carrier {
   readonly #proofs = new Map<string, () => void>()
   /** Topics on which Nest's services answer our calls: subscribed once, and not for each call. */
   readonly #answers = new Set<string>()
-  /** What services take, by the identifier of the subscription, or by topic if all are exact. */
+  /** The subjects of services, by the identifier of the subscription, or by topic if all are exact. */
   readonly #taken = new Map<number | string, Taken>()
   #filters: string[] = []
   #receive: (subject: Subject, message: Carried) => void = () => {}
@@ -202,7 +202,7 @@ export class MqttConnection implements Carrier {
     const isKnown = this.#answers.delete(topic)
     this.#answers.add(topic)
     if (isKnown) return
-    // Who may not hear Nest's services is answered by ours.
+    // A user without the right to hear Nest's services gets answers of this library's only.
     this.#link.subscribe(topic).catch(() => {})
     if (this.#answers.size <= MOST_ANSWERS) return
     const [oldest = ''] = this.#answers
@@ -266,7 +266,7 @@ export class MqttConnection implements Carrier {
     try {
       await Promise.all(wanted)
     } catch (error) {
-      // What is lost with the server is set up again when there is one.
+      // Subscriptions that are lost with the server are set up again when there is one.
       if (this.isConnected) throw new ListenError(`MQTT at ${this.server}`, error as Error)
     }
   }

@@ -19,7 +19,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { ADDRESSING, isInboxPrefix, whyNoFilter } from '../words/topics.ts'
 
-/** What the server publishes for a connection that ends without a word. */
+/** The event that the server publishes if a connection ends without a word. */
 export interface MqttWill {
   /** The pattern of the event. */
   readonly pattern: string
@@ -55,7 +55,10 @@ export interface MqttOptions {
    * without a name shares requests with all such services, and gets every event.
    */
   readonly queue?: string | undefined
-  /** Who gets an event: `one` process of the group, or `all` processes, which get retained events, too. Default: `one`. */
+  /**
+   * The receivers of an event: `one` process of the group, or `all` processes, which get retained events, too. Default:
+   * `one`.
+   */
   readonly events?: 'one' | 'all' | undefined
   /**
    * Filters of topics on which devices may want their answers, such as `devices/+/answers`: a service answers nowhere
@@ -64,7 +67,7 @@ export interface MqttOptions {
   readonly replyTopics?: readonly string[] | undefined
   /** Stands in front of the names of inboxes: the name of the user, where each has rights of its own. Default: none. */
   readonly inboxPrefix?: string | undefined
-  /** What the server publishes for a connection that ends without a word. Default: nothing. */
+  /** The event that the server publishes if the connection ends without a word. Default: none. */
   readonly will?: MqttWill | undefined
   /** Milliseconds for connecting, and until a server that says nothing is lost. Default: 10,000. */
   readonly timeout?: number | undefined
@@ -98,7 +101,7 @@ export const MQTT_OPTIONS = {
   timeout: TIMEOUT
 } as const satisfies OptionTable<MqttOptions>
 
-/** What is checked of them. */
+/** The checked options. */
 export interface CheckedOptions
   extends Omit<FromTable<MqttOptions, typeof MQTT_OPTIONS>, 'url'>,
     Pick<ServerAddress<'mqtt' | 'mqtts'>, 'protocol' | 'host' | 'port'> {

@@ -12,7 +12,7 @@ const EXPIRY = 'mqtt-expiry'
 
 type Properties = NonNullable<IPublishPacket['properties']>
 
-/** How an event is published. */
+/** The properties with which an event is published. */
 export interface Written {
   readonly userProperties: Properties['userProperties']
   readonly retain: boolean
@@ -55,7 +55,7 @@ export function whyNoHeader(name: string, value: unknown): string | undefined {
   return undefined
 }
 
-/** What `MqttRecordBuilder` of Nest builds. */
+/** The record that Nest's `MqttRecordBuilder` builds. */
 interface MqttRecord {
   readonly data: unknown
   readonly options?: {

@@ -8,7 +8,7 @@ export function withId(packet: string, id: string): string {
   return `${packet.slice(0, packet.lastIndexOf(ID))}${ID}${id}"}`
 }
 
-/** What somebody has published who wants no answer by the properties of the message. */
+/** A message whose properties ask for no answer: of Nest's clients, or of a device. */
 export interface NestMessage {
   readonly words: string
   /** Nest's clients say so by an id; answers go to a topic of their own. */
@@ -25,7 +25,7 @@ export function readNest(text: string): NestMessage {
     return { words: JSON.stringify({ data: text }), isRequest: false }
   }
   const { id, pattern, data } = Object(body) as Record<string, unknown>
-  // What a device sends may have an id of its own.
+  // A device's JSON may have an id of its own.
   return { words: text, isRequest: id !== undefined && (pattern !== undefined || data !== undefined) }
 }
 
@@ -39,7 +39,7 @@ export function idOfAnswer(text: string): string | undefined {
   }
 }
 
-/** What is kept for an event: nothing, if it has no data, which has the server forget what it kept. */
+/** The payload that the server retains for an event: empty without data, which has the server forget what it kept. */
 export function retained(packet: string): string {
   return (jsonOf(packet) as { readonly data?: unknown }).data === undefined ? '' : packet
 }

@@ -11,7 +11,7 @@ export type PacketProperties = NonNullable<IPublishPacket['properties']>
 /** In the place of an address that is no inbox: nothing is published there. */
 const NOWHERE = '?'
 
-/** What says where an answer is wanted. */
+/** The properties that say where an answer is wanted. */
 export function asking(reply: string | undefined): PacketProperties {
   if (reply === undefined || reply === '') return {}
   const { topic, token } = placeOf(reply)

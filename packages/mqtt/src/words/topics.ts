@@ -4,7 +4,7 @@
  */
 import { hasWildcards, type Wildcards } from '@elysia-microservices/transport/kit'
 
-/** What each of our topics begins with. */
+/** The prefix of all our topics. */
 const OURS = '_elysia/'
 /** Where a caller asks all our services about a call of which it has heard nothing. */
 export const EVERYONE = `${OURS}everyone`
@@ -104,7 +104,10 @@ export function filterOf(pattern: string): string {
   return pattern.startsWith(SHARED) ? pattern.slice(pattern.indexOf('/', SHARED.length) + 1) : pattern
 }
 
-/** What is subscribed for a pattern. @param queue whose members share it; `undefined`: nobody does */
+/**
+ * The filter of a subscription to a pattern.
+ * @param queue whose members share it; `undefined`: nobody does
+ */
 export function sharedFilter(pattern: string, queue: string | undefined, before = ''): string {
   const filter = before + filterOf(pattern)
   if (pattern.startsWith(SHARED)) return pattern.slice(0, -filterOf(pattern).length) + filter
@@ -151,7 +154,7 @@ function hasLevels(filter: string): boolean {
 /** Servers such as mosquitto take no more levels, and no longer topics; ours stand in front of them. */
 const MOST_LEVELS = 190
 const LONGEST = 65_000
-/** What servers end a connection for. */
+/** Characters for which servers end a connection. */
 const UNWRITABLE = /[\p{Cc}\p{Cs}]|\p{Noncharacter_Code_Point}/u
 
 /** Whether something can be published there. */
@@ -187,5 +190,5 @@ export function whyNot(route: string): string | undefined {
   return undefined
 }
 
-/** What addresses are to MQTT. */
+/** The rules for addresses in MQTT. */
 export const ADDRESSING = { title: 'MQTT', wildcards: LEVELS, whyNot }

@@ -179,9 +179,9 @@ export class NatsConnection implements Carrier {
   }
 
   /**
-   * Requests that left together. Who may not listen there gets them one by one. In a queue group of their own: NATS
-   * gives a message to one member of a group of that name whatever it has subscribed to, so that a handler of `>`, which
-   * drops what is of the system, would take requests away from here.
+   * Requests that left together. A user without the right to listen there gets them one by one. In a queue group of
+   * their own: NATS gives a message to one member of a group of that name whatever it has subscribed to, so that a
+   * handler of `>`, which drops what is of the system, would take requests away from here.
    */
   #takeTogether(subject: Subject, receive: (subject: Subject, message: Carried) => void): Subscription {
     return this.subscribe(TOGETHER + subject.address, `${subject.queue}-together`, (error, message) => {
@@ -299,7 +299,7 @@ function connectFailure({ servers, port, tls }: NodeConnectionOptions, error: un
   )
 }
 
-/** What to do about a failure, which the driver tells by its text only. */
+/** Advice on a failure, which the driver describes by its text only. */
 function adviceOn(message: string, tls: NodeConnectionOptions['tls']): string {
   const start = 'start nats-server there, or check options.servers'
   // The alert of such a server comes after the handshake, and the driver does not hear it.

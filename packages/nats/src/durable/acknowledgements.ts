@@ -1,4 +1,4 @@
-/** What a consumer says to JetStream of a message: JetStream's words, with which its reply subject is answered. */
+/** JetStream's words for the outcome of a delivery: a consumer sends them to the reply subject of the message. */
 import { bytesOf } from '../connection/bytes.ts'
 
 /** It is done. */

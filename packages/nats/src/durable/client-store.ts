@@ -1,4 +1,4 @@
-/** What a client over NATS can do with stored events: publish them, and look after dead letters and groups. */
+/** The stored events of a client over NATS: publishing, dead letters, pauses of groups. */
 import {
   type ClientStoreInit,
   type EventContent,
@@ -65,7 +65,7 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     this.publisher.attach(new EventStore(connection, this.publisher))
   }
 
-  /** What asks JetStream, over the connection there is now. */
+  /** The streams, asked for over the current connection. */
   async streams(): Promise<Streams> {
     const connection = await this.connect()
     if (this.#streams?.connection !== connection) {

@@ -36,12 +36,12 @@ import { GroupWatch } from './watch.ts'
 const LOOK = 5_000
 /** Bytes of events here, beyond which no more are asked for. */
 const MOST_HELD = 32 * 1024 * 1024
-/** What of `ackWait` an event is ours without another sign of life. */
+/** Share of `ackWait` for which an event is ours without another sign of life. */
 const LEASE = 0.8
 
 export interface ConsumerOptions extends ConsumerInit {
   readonly ackWait: number
-  /** What asks JetStream, over the connection there is now. */
+  /** The groups, asked for over the current connection. */
   readonly groups: () => Groups
   /** Stores dead letters. */
   readonly publisher: Publisher<StoredMessage>
@@ -234,7 +234,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     }
   }
 
-  /** What runs is not waited for any longer, nor kept from others. */
+  /** Stops waiting for running handlers: their events go to other processes. */
   cut(): void {
     this.#endBeat()
     for (const event of this.#worker.held) this.#giveBack(event, 0)
@@ -287,7 +287,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   }
 
   #letGo(event: NatsEvent): void {
-    // What is still ours would wait for nobody here.
+    // While the event is ours, another process would have to wait for it.
     if (performance.now() < event.leasedUntil) this.#giveBack(event, 0)
     else this.#held.forget(event)
   }
@@ -302,7 +302,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     if (this.#connection?.isConnected !== true) return
     const leasedUntil = performance.now() + this.#options.ackWait * LEASE
     for (const event of this.#held.values()) {
-      // What may be with another by now must not be kept from it.
+      // An event that another process may have by now must not be kept from it.
       if (performance.now() > event.leasedUntil && !this.#worker.isRunning(event)) continue
       event.leasedUntil = leasedUntil
       this.#send(event, WORKING)

@@ -127,7 +127,7 @@ export class NatsDeadLetters implements DeadLetters {
   }
 }
 
-/** What it lacks; `undefined`: nothing. */
+/** The parts that the dead letter lacks; `undefined`: none. */
 function leftOutOf({ header }: StoredMsg): readonly string[] | undefined {
   const said = header.get(HEADER.leftOut)
   if (said === '') return undefined

@@ -12,14 +12,14 @@ const LOOK_AGAIN = 50
 /** Looks in a row that find the wait useless, to twice as many by chance, until what is here goes back: it costs deliveries. */
 const VAIN_LOOKS = 10
 
-/** What the server tells about a consumer. The library's type does not have the client that is pinned. */
+/** The server's information on a consumer. The library's type does not have the client that is pinned. */
 export interface GroupInfo extends ConsumerInfo {
   readonly priority_groups?: readonly { readonly pinned_client_id?: string }[]
 }
 
-/** Whose events they are. */
+/** The consumer that the events belong to. */
 export interface EarlyOwner {
-  /** What the server says of the group; `undefined` if it says nothing. */
+  /** The server's information on the group; `undefined` if it does not answer. */
   info(): Promise<GroupInfo | undefined>
   /** Events that the server knows to be here, and nowhere else. @param lastDelivery its number of the last delivery */
   countKnown(lastDelivery: number): number
@@ -28,7 +28,7 @@ export interface EarlyOwner {
   fill(): void
 }
 
-/** Those of one handler. */
+/** The early events of one handler. */
 export class EarlyEvents {
   readonly #worker: DurableWorker<NatsEvent>
   readonly #owner: EarlyOwner
@@ -102,7 +102,7 @@ export class EarlyEvents {
 
   async #look(): Promise<void> {
     const events = this.#events
-    // Who is not served has nothing to look for.
+    // A consumer without the right to be served has no early events to look for.
     if (events === undefined || events.length === 0 || this.#isStopped) return
     // If it fails, it is asked again.
     const info = await this.#owner.info().catch(() => undefined)

@@ -77,7 +77,7 @@ export class EventStore implements Store<StoredMessage> {
     const full = adviceOnFull(description)
     const advice = full === undefined ? '' : `; ${full}`
     const message = `NATS does not store the event '${subject}': it says '${description}' (${code})${advice}`
-    // What passes by itself: a leader is elected, or too much came at once.
+    // Failures that pass by themselves: a leader is elected, or too much came at once.
     const passes = full === undefined && (code === 503 || code === 429 || IN_PROCESS.test(description))
     // 400: a header is wrong, or all of them are too large.
     const isWrong = full === undefined && code === 400

@@ -64,7 +64,7 @@ export class NatsEvent implements HeldEvent {
     return this.subject
   }
 
-  /** What is sent again from the dead letters waits for nobody. */
+  /** A redriven event waits for no other. */
   get isFree(): boolean {
     return this.place.stream === AGAIN_STREAM
   }
@@ -99,13 +99,13 @@ export class NatsEvent implements HeldEvent {
     return Number.isFinite(before) ? before : this.place.storedAt
   }
 
-  /** What an event was before it died, which is believed only where we have written it. */
+  /** A field of an event from before it died, which is believed only in the stream that we write ourselves. */
   #before(header: string): string | undefined {
     return (this.place.stream === AGAIN_STREAM && this.message.headers?.get(header)) || undefined
   }
 }
 
-/** What a handler may read of one run of an event, and seldom does. */
+/** The fields of one delivery that a handler may read, and seldom does. */
 class Stored {
   readonly #event: NatsEvent
   readonly #group: string

@@ -1,4 +1,4 @@
-/** What is full, by what NATS says of it, and what to do about it. */
+/** Advice for a full storage, found by NATS's description of the failure. */
 const ADVICE: readonly (readonly [says: RegExp, advice: string])[] = [
   [
     /account/i,

@@ -59,7 +59,10 @@ export class Groups {
     this.#settings = settings
   }
 
-  /** What the server says of a consumer. @throws what the driver throws */
+  /**
+   * The server's information on a consumer.
+   * @throws the driver's error
+   */
   info({ stream, consumer }: Subscription): Promise<ConsumerInfo> {
     return this.#streams.manager.consumers.info(stream, consumer)
   }
@@ -131,7 +134,10 @@ export class Groups {
           )
       }
     } catch (error) {
-      this.#settings.logger.warn(`It could not be seen what else is in the stream '${stream}'`, error)
+      this.#settings.logger.warn(
+        `The other consumers of the stream '${stream}' cannot be listed, so none that is left behind is reported`,
+        error
+      )
     }
   }
 

@@ -31,7 +31,7 @@ export class HeldEvents {
   /** Takes an event that has come. @returns whether it was here already, or was done here, and is not taken then */
   take(event: NatsEvent): 'taken' | 'here' | 'done' {
     const number = numberOf(event)
-    // What comes in the order of the stream cannot have been here, which is nearly everything.
+    // An event in the order of the stream, as nearly all are, cannot have been here before.
     if (number > this.#highest) this.#highest = number
     else {
       const { storedAt } = event.place
@@ -44,7 +44,7 @@ export class HeldEvents {
         return 'here'
       }
       if (this.#done.get(number) === storedAt) return 'done'
-      // What is held of a stream that is gone is nobody's any more.
+      // The held event is of a stream that is gone, so it belongs to nobody any more.
       if (known !== undefined) this.forget(known)
     }
     this.#held.set(number, event)
@@ -86,7 +86,7 @@ export class HeldEvents {
   }
 }
 
-/** What is redriven has numbers of its own: below 0. */
+/** Redriven events have numbers of their own: below 0. */
 function numberOf({ place }: NatsEvent): number {
   return place.stream === AGAIN_STREAM ? -place.sequence : place.sequence
 }

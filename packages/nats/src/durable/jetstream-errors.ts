@@ -1,4 +1,4 @@
-/** What JetStream and its driver say when something fails, and as which of our errors a user sees it. */
+/** Turns errors of JetStream and of its driver into ours. */
 import { ConnectionError, MicroserviceError, NotStoredError } from '@elysia-microservices/transport/kit'
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { adviceOnFull } from './full.ts'
@@ -22,7 +22,7 @@ export function isOff(error: unknown): boolean {
   )
 }
 
-/** What the driver says, as one of our errors. */
+/** An error of the driver, as one of ours. */
 export function readableError(error: unknown, what: string): Error {
   if (error instanceof MicroserviceError) return error
   const cause = error as Error

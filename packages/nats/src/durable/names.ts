@@ -60,7 +60,7 @@ export function consumerName(group: string, subject: string): string {
   return nameOf(`${group}.${subject}`)
 }
 
-/** What NATS allows in names, made so that different texts stay different. */
+/** A name in characters that NATS allows; different texts have different names. */
 function nameOf(text: string): string {
   const plain = text
     .replaceAll('.', '_')

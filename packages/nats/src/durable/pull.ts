@@ -84,7 +84,11 @@ export class Pull {
   start(): void {
     this.#subscribed = this.#connection.subscribe(`${this.#inbox}*`, undefined, (error, message) => {
       if (error === null) this.#receive(message)
-      else this.#logger.error(`NATS does not let this service receive ${this.#title}`, error)
+      else
+        this.#logger.error(
+          `NATS does not let this service receive ${this.#title}; give its user the right to subscribe to ${this.#inbox}*`,
+          error
+        )
     })
     this.fill()
   }
@@ -123,7 +127,7 @@ export class Pull {
     this.#isStopped = true
     clearInterval(this.#watch)
     clearTimeout(this.#again)
-    // What was on its way still comes, and goes back.
+    // Messages that are on their way still arrive, and are given back.
     if (this.#connection.isConnected) {
       let late: ReturnType<typeof setTimeout> | undefined
       const isLate = new Promise((resolve) => {
@@ -135,7 +139,7 @@ export class Pull {
   }
 
   #receive(message: Msg): void {
-    // Reading headers is dear, and what the server says of itself has no data.
+    // Reading headers is dear, and messages of the server itself have no data.
     const { data } = message
     if (data.length === 0) {
       const { headers } = message
@@ -173,7 +177,7 @@ export class Pull {
     if (/deleted|not found/i.test(description)) this.#owner.gone(description)
     else if (code === 503) this.#owner.doubtful()
     else if (!/leadership change|shutdown/i.test(description))
-      this.#logger.warn(`NATS delivers nothing of ${this.#title}: ${code} ${description}; it is asked again`)
+      this.#logger.warn(`NATS delivers nothing of ${this.#title}: ${code} ${description}; asking again`)
     this.#askLater()
   }
 

@@ -1,4 +1,4 @@
-/** What JetStream says of a message that it delivers, in the subject that its acknowledgement goes to. */
+/** Reads JetStream's description of a message that it delivers, from the subject that the acknowledgement goes to. */
 import type { Headers } from '@elysia-microservices/transport/kit'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import { readHeaders } from '../words/headers.ts'

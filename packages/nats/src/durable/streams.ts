@@ -15,7 +15,7 @@ import { AGAIN, AGAIN_STREAM, DEAD, DEAD_STREAM, streamName } from './names.ts'
 
 export const NANOSECONDS = 1_000_000
 
-/** What the driver needs to be asked. */
+/** The parts with which the driver is asked. */
 export interface StreamsOptions {
   readonly connection: NatsConnection
   readonly storage: DurableStorage
@@ -151,7 +151,7 @@ export class Streams {
     if (refused.length > 0)
       throw new OptionError(
         'options.durable',
-        `The stream '${name}' is there, and not as options.durable wants it: ${refused.join('; ')}. Two services disagree, or it was made by hand: let the options agree with it, or change it with NATS's own tools`
+        `The stream '${name}' exists with other settings than options.durable: ${refused.join('; ')}. Two services disagree, or it was made by hand: let the options agree with it, or change it with NATS's own tools`
       )
     if (Object.keys(change).length === 0) return
     this.#logger.warn(`The stream '${name}' is changed: ${JSON.stringify(change)}`)

@@ -1,4 +1,4 @@
-/** What the server says of a group, looked at now and then: how much there is to do, where it stands, whether it is paused. */
+/** Asks the server now and then about a group: its lag, its position, whether it is paused. */
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { GroupInfo } from './early.ts'
@@ -57,7 +57,10 @@ export class GroupWatch {
     this.standpoint = { ...standpoint, done, pausedUntil }
   }
 
-  /** What the server says of a consumer; `undefined` if it says nothing. Without it, it is created again. */
+  /**
+   * The server's information on a consumer; `undefined` if it does not answer. A consumer that is gone is created
+   * again.
+   */
   async infoOf(subscription: Subscription): Promise<ConsumerInfo | undefined> {
     const { standpoint } = this
     if (this.#connection?.isConnected !== true) return undefined
@@ -72,7 +75,10 @@ export class GroupWatch {
     }
   }
 
-  /** What the server says of the group's consumer. @throws what it says if it does not answer */
+  /**
+   * The server's information on the group's consumer.
+   * @throws the server's error
+   */
   async ask(): Promise<GroupInfo | undefined> {
     return this.main && (await this.#groups?.info(this.main))
   }

@@ -1,4 +1,4 @@
-/** How events are stored: the option `durable` of `nats()`. */
+/** The option `durable` of `nats()`: storage of events. */
 import { checkWindow, STORAGE } from '@elysia-microservices/transport/engine'
 import {
   type FromTable,
@@ -11,7 +11,7 @@ import {
   withoutUndefined
 } from '@elysia-microservices/transport/kit'
 
-/** How durable events are stored by JetStream. Streams that are there already are used as they are. */
+/** Storage of durable events in JetStream. Streams that are there already are used as they are. */
 export interface NatsDurableOptions {
   /**
    * A stream for many patterns: its name, and the subjects it stores (with `*` and `>`). What else is published has a

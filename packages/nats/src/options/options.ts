@@ -48,7 +48,7 @@ export interface NatsOptions extends Pick<NodeConnectionOptions, PassedOn> {
    * answered elsewhere. Default: none.
    */
   readonly inboxPrefixes?: readonly string[] | undefined
-  /** How durable events are stored, which needs JetStream. Default: in files, for 7 days. */
+  /** Storage of durable events, which needs JetStream. Default: in files, for 7 days. */
   readonly durable?: NatsDurableOptions | undefined
 }
 
@@ -90,7 +90,7 @@ export const NATS_OPTIONS = {
   ...DRIVER
 } as const satisfies OptionTable<NatsOptions>
 
-/** What is checked of them. */
+/** The checked options. */
 export interface CheckedOptions
   extends Pick<FromTable<NatsOptions, typeof NATS_OPTIONS>, 'queue' | 'events'> {
   readonly durable: DurableStorage
@@ -98,7 +98,7 @@ export interface CheckedOptions
   readonly inboxes: Inboxes
 }
 
-/** What a user may not change: an end that gives up reconnecting is deaf for ever. */
+/** Options that a user may not change: an end that gives up reconnecting is deaf for ever. */
 const FIXED: NodeConnectionOptions = {
   reconnect: true,
   maxReconnectAttempts: -1,

@@ -64,7 +64,7 @@ export function mostOfHeaders(headers: MsgHdrs): number {
   return 3 * characters
 }
 
-/** What `NatsRecordBuilder` of Nest builds. */
+/** The record that Nest's `NatsRecordBuilder` builds. */
 interface NatsRecord {
   readonly data: unknown
   readonly headers: MsgHdrs | undefined

@@ -11,8 +11,8 @@ export const TOGETHER = '_ELYSIA.TOGETHER.'
 const PREFIXES = ['_INBOX', '_R_', '_GR_']
 
 /**
- * What follows the prefix in inboxes of calls, and of what JetStream says. Who calls a service has to have the right to
- * publish to the former, and could forge deliveries and confirmations of events if they were the same.
+ * Segments after the prefix: in inboxes of calls, and in those of JetStream's answers. Callers and services have the
+ * right to publish to each other's former, and could forge deliveries and confirmations of events if they were the same.
  */
 const CALLS = 'calls'
 const STORE = 'store'
@@ -50,7 +50,7 @@ export class Inboxes {
     for (const prefix of this.#prefixes) {
       if (!subject.startsWith(prefix)) continue
       const next = subject.charCodeAt(prefix.length)
-      // What has blanks or wildcards is refused by the server, and would cut the connection.
+      // The server refuses a subject with blanks or wildcards, and would cut the connection.
       if (next === DOT || next === UNDERSCORE || prefix.endsWith('_')) return !/[\s*>]|\.\.|\.$/.test(subject)
     }
     return false

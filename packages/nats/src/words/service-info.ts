@@ -14,7 +14,7 @@ interface Connection {
   isInbox(subject: string): boolean
 }
 
-/** How a service names itself and this process of it. */
+/** The names of a service and of this process of it. */
 export interface ServiceIdentity {
   readonly name: string
   readonly version: string
@@ -59,7 +59,7 @@ export function answerDiscovery(connection: Connection, description: ServiceDesc
     })
   }
   for (const [verb, answer] of Object.entries(answers)) {
-    // Who may not listen there is not listed, and serves all the same.
+    // A service without the right to listen there is not listed, and serves all the same.
     for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`])
       connection.listen(subject, ({ reply }) => {
         if (reply.length <= MAX_REPLY && connection.isInbox(reply))

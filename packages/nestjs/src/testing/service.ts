@@ -17,7 +17,7 @@ import {
   type MicroserviceServerOptions
 } from '../index.ts'
 
-/** What an application has logged, and the wait for a line of it. */
+/** The lines that an application has logged, and the wait for one of them. */
 export class Log implements LoggerService {
   readonly errors: string[] = []
   readonly warnings: string[] = []
@@ -129,7 +129,7 @@ export function askAll(client: Sender, pattern: unknown, data: unknown): Promise
   return lastValueFrom(client.send<unknown>(pattern, data).pipe(toArray()))
 }
 
-/** What the subscriber of a call gets as its error. */
+/** The error that the subscriber of a call gets. */
 export async function errorOf(client: Sender, pattern: unknown, data: unknown): Promise<unknown> {
   try {
     await askAll(client, pattern, data)

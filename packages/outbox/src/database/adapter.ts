@@ -25,7 +25,7 @@ export type TransactionSql = TaggedConnection | PgClient
 /** A database: the `sql` of postgres.js or of Bun, or a pool of `pg`. */
 export type DatabaseSql = TaggedSql | PgPool
 
-/** What a driver gives to code that runs in a transaction of `Sql`. */
+/** The transaction that a driver hands to the code that runs in it. */
 export type TransactionOf<Sql> = Sql extends {
   begin(options: string, run: (transaction: infer Transaction) => never): unknown
 }

@@ -1,9 +1,9 @@
-/** What the rest of this package asks of a database, whatever the driver. */
+/** The interface of a database for the rest of this package, whatever the driver. */
 
 /** A row, by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** What runs statements one after the other: a transaction, or one connection. */
+/** Runs statements one after the other: a transaction, or one connection. */
 export interface Connection {
   /**
    * Runs a statement. Its values are texts, cast by the statement itself: what drivers make of other types differs.
@@ -30,5 +30,5 @@ export interface Database<Transaction = unknown> extends Connection {
   listen(channel: string, wake: () => void, lost: () => void): Promise<() => Promise<void>>
 }
 
-/** How every transaction of this package begins. */
+/** The isolation level of every transaction of this package. */
 export const ISOLATION = 'isolation level read committed'

@@ -32,7 +32,7 @@ export interface Failure {
   readonly cause: unknown
 }
 
-/** What became of events. Those in neither list were not tried. */
+/** The outcome of publishing. Events in neither list were not tried. */
 export interface Outcome {
   /** The positions of those that are stored. */
   readonly published: string[]
@@ -90,7 +90,7 @@ async function publishChain(
     } catch (cause) {
       const failure = failureOf(event, cause)
       outcome.failures.push(failure)
-      // What is put aside does not hold up its key.
+      // An event that is put aside does not hold up its key.
       if (failure.pause !== null) return
     }
   }
@@ -122,7 +122,10 @@ function failureOf({ position, id, pattern, attempts }: Event, cause: unknown): 
   return { position, id, pattern, reason, pause, cause }
 }
 
-/** What was thrown may be anything, and may throw when it is read. The reason has only what PostgreSQL can keep. */
+/**
+ * The code and the reason of an error, which may be any value, and may throw when it is read. The reason has only
+ * characters that PostgreSQL can keep.
+ */
 function readError(cause: unknown): { readonly code: unknown; readonly reason: string } {
   try {
     if (cause instanceof Error)

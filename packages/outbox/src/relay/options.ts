@@ -33,7 +33,7 @@ export interface OutboxRelayOptions extends SchemaOptions {
   readonly logger?: Logger | undefined
 }
 
-/** What is checked of them. */
+/** The checked options. */
 export interface CheckedRelayOptions {
   readonly sql: DatabaseSql
   readonly client: Publisher

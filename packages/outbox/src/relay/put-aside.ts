@@ -20,7 +20,7 @@ export interface FailedEvent {
   readonly failedAt: Date
 }
 
-/** Which events to list. */
+/** Options of the list. */
 export interface FailedOptions {
   /** The position of the last one that is known. Default: from the first. */
   readonly after?: string | undefined

@@ -50,7 +50,10 @@ export interface OutboxRelay {
   start(): Promise<void>
   /** Ends when the events under way are stored or have failed. What is left is published by the next relay. */
   stop(): Promise<void>
-  /** What it has done, and what waits in the database. @throws the driver's error if the database cannot be asked */
+  /**
+   * Counts of its work, and of the events that wait in the database.
+   * @throws the driver's error if the database cannot be asked
+   */
   stats(): Promise<OutboxStats>
   /** Removes published events. Their ids are forgotten with them. @returns how many */
   prune(options: PruneOptions): Promise<number>
@@ -75,10 +78,13 @@ const MOST_BYTES = 16 * 1024 * 1024
 /** Pauses while the database or the engine is down. */
 const PAUSES = { minDelay: 100, maxDelay: 10_000 }
 
-/** What a round has found: that another relay publishes, nothing, or events, of which all, some or none failed. */
+/**
+ * The result of a round: another relay publishes; there was nothing to do; at least one event was published; all
+ * failed.
+ */
 type Round = 'standby' | 'nothing' | 'some' | 'none published'
 
-/** What runs in it does not belong to the trace, or any other context, of the code that started the relay. */
+/** A relay's work runs in here, outside the trace, or any other context, of the code that started it. */
 const outside = new AsyncResource('outbox relay')
 
 /** A relay; it does nothing before `start()`. @throws {OptionError} an option is invalid */
@@ -203,7 +209,11 @@ class Relay implements OutboxRelay {
       const which = `Event ${shown(id)} of '${shown(pattern)}'`
       if (pause !== null)
         this.#complain('event', `${which} cannot be published; trying again: ${reason}`, cause)
-      else this.#options.logger.error(`${which} is put aside, it can never be published: ${reason}`, cause)
+      else
+        this.#options.logger.error(
+          `${which} is put aside, because it can never be published (see relay.failed): ${reason}`,
+          cause
+        )
     }
     if (this.#isAsleep) await this.#setAsleep(connection, false)
     return published.length > 0 || failures.some(({ pause }) => pause === null) ? 'some' : 'none published'

@@ -2,7 +2,7 @@
 import { TimeoutError } from '@elysia-microservices/transport/kit'
 import type { Connection, Database } from '../database/database.ts'
 
-/** What a watched transaction runs in. */
+/** The connection of a watched transaction. */
 export interface Watched extends Connection {
   /** Whether the transaction can still be committed, as far as is known. */
   readonly isOpen: boolean

@@ -5,14 +5,14 @@ import type { DatabaseSql, TransactionSql } from '../database/adapter.ts'
 
 export type Driver = 'postgres.js' | 'pg' | "Bun's sql"
 
-/** What the tests do with a driver. */
+/** The operations of the tests on a driver. */
 export interface Driven {
   readonly sql: DatabaseSql
   /** Runs in a transaction that is begun as the driver's users begin it. */
   begin<Result>(run: (transaction: TransactionSql) => Promise<Result>): Promise<Result>
   /** Runs a statement in a transaction, or by itself. */
   query(text: string, values?: string[], transaction?: TransactionSql): Promise<Record<string, unknown>[]>
-  /** What must not be given to an outbox: not in a transaction. */
+  /** A connection outside a transaction, which an outbox must refuse. */
   outside(): Promise<unknown>
   end(): Promise<void>
 }
@@ -46,7 +46,8 @@ export function drive(driver: Driver, url: string, max = 10): Driven {
 
 function drivePg(url: string, max: number): Driven {
   const pool = new pg.Pool({ connectionString: url, max })
-  // What clients say when their server is killed: idle ones to the pool, and the tests' own in use to nobody else.
+  // Errors of clients whose server is killed: the pool reports those of idle clients, the client itself those of one in
+  // use.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return {

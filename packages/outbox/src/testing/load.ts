@@ -23,7 +23,7 @@ export interface LoadOptions {
 }
 
 export class Load {
-  /** What is committed. */
+  /** The committed events. */
   readonly committed: Told[] = []
   /** The transactions of it. */
   readonly #transactions: { readonly number: string; readonly events: readonly Told[] }[] = []
@@ -53,8 +53,8 @@ export class Load {
   }
 
   /**
-   * What is committed, in the order in which PostgreSQL has committed it, which `track_commit_timestamp` tells. The order
-   * of its answers is another one: a process of it may wait for a processor before it answers.
+   * The committed events, in the order in which PostgreSQL has committed them, which `track_commit_timestamp` tells.
+   * The order of its answers is another one: a process of it may wait for a processor before it answers.
    */
   async inOrder(): Promise<Told[]> {
     const all: { readonly at: number; readonly events: readonly Told[] }[] = []

@@ -12,7 +12,7 @@ export class OpenTransaction {
   readonly #client: pg.PoolClient
   /** Written since each savepoint: the first list is of the transaction itself. */
   readonly #written: Told[][] = [[]]
-  /** What runs: a statement can wait for the lock of a key. */
+  /** The statement that runs: it can wait for the lock of a key. */
   #last: Promise<unknown> = Promise.resolve()
   #underWay = 0
   #hasFailed = false

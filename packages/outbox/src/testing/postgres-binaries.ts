@@ -6,7 +6,7 @@ import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Whom a program runs as; nothing said: as whom this process does. */
+/** The user that a program runs as; without fields: that of this process. */
 export interface RunAs {
   readonly uid?: number
   readonly gid?: number

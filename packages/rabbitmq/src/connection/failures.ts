@@ -2,13 +2,16 @@
 import { unreachable } from '@elysia-microservices/transport/engine'
 import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 
-/** What the driver says, in words that say what to do. @param where without credentials */
+/**
+ * The error for a failed connection, with advice.
+ * @param where without credentials
+ */
 export function connectFailure(where: string, cause: Error): Error {
   if (/ACCESS.REFUSED/.test(cause.message))
     return new UnauthenticatedError(
       `RabbitMQ at ${where} does not accept the credentials (${cause.message}); check user and password in options.urls. The user guest may only connect from the server's own machine`
     )
-  // That is how the driver says it.
+  // The driver's words for a user who may not use the virtual host.
   if (/NOT.ALLOWED|Expected ConnectionOpenOk/.test(cause.message))
     return new ConnectionError(
       `RabbitMQ at ${where} does not let this user into the virtual host (${cause.message}); make it by 'rabbitmqctl add_vhost', and give the user its permissions`,

@@ -1,4 +1,4 @@
-/** Which handlers of a service get a message, where several of its patterns stand for one route. */
+/** Chooses the handlers of a service that get a message, where several of its patterns stand for one route. */
 import type { Subject } from '@elysia-microservices/transport/engine'
 import { routeMatches } from '@elysia-microservices/transport/kit'
 
@@ -26,7 +26,7 @@ export class Overlapping {
   }
 }
 
-/** Who of a service handles a route that has come by a queue for all. */
+/** Finds the handlers of a service for a route that has come by a queue for all. */
 export class Handling {
   readonly #subjects: readonly Subject[]
   readonly #remembered = new Map<string, readonly Subject[]>()

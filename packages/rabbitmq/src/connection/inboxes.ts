@@ -1,4 +1,4 @@
-/** What a connection hears on queues of its own: its inboxes, and what all hear. */
+/** Receives messages on queues of a connection's own: those to its inboxes, and those to all. */
 import { type Carried, type Hearing, newSecret } from '@elysia-microservices/transport/engine'
 import type { Channel } from 'amqplib'
 import { EVERYONE, INBOXES } from '../words/names.ts'
@@ -61,7 +61,8 @@ export class Inboxes {
     return this.#link.open(async (channel) => {
       const tag = await listenOn(channel, this.#hearing, address, receive)
       this.#deafening.push(async () => {
-        // What is published before reaches the queue while somebody takes it; what comes later is told to be for nobody.
+        // Messages published before reach the queue while somebody takes it; senders of later ones hear that nobody
+        // listens.
         await channel.unbindQueue(queue, INBOXES, queue)
         await channel.cancel(tag)
       })

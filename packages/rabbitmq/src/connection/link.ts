@@ -35,7 +35,7 @@ export interface Part<Kind extends Channel = Channel> {
   remove(): Promise<void>
 }
 
-/** How a channel is opened again. */
+/** Options of a channel that is opened again whenever the server was lost. */
 export interface PartOptions {
   /** The server confirms what is published there. Default: false. */
   readonly isConfirmed?: boolean
@@ -158,7 +158,8 @@ export class Link {
 
   /** Runs a task on a channel of its own, which the server may close. */
   async aside<Value>(task: (channel: Channel) => Promise<Value>): Promise<Value> {
-    if (this.#model === undefined) throw new ConnectionError('There is no server', false)
+    if (this.#model === undefined)
+      throw new ConnectionError('There is no connection to RabbitMQ at the moment', false)
     return onChannelOf(this.#model, task)
   }
 
@@ -217,7 +218,7 @@ export class Link {
       // The driver closes channels before it says that their connection is lost.
       queueMicrotask(() => {
         if (this.#model !== model || this.#isClosed || !this.#parts.has(part)) return
-        part.alone?.closed(error ?? new Error('The server has closed a channel'))
+        part.alone?.closed(error ?? new Error('RabbitMQ has closed a channel, and gave no reason'))
         void this.#again(part, 0)
       })
     })
@@ -230,7 +231,7 @@ export class Link {
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_, reject) => {
       const silent = new ConnectionError(
-        'RabbitMQ does not answer what is asked about a queue: perhaps no server leads it; its log says more',
+        'RabbitMQ does not answer about a queue: perhaps no server leads it; see the log of RabbitMQ',
         false
       )
       timer = setTimeout(() => reject(silent), this.#options.timeout)

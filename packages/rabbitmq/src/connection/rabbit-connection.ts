@@ -45,7 +45,7 @@ const UNHEARD_FOR = 100
 
 type Receive = (message: Carried) => void
 
-/** What is published, and how. */
+/** A message to publish, with its exchange, key and options. */
 interface Outgoing {
   readonly exchange: string
   readonly key: string
@@ -64,7 +64,7 @@ export class RabbitConnection implements Carrier {
   readonly #listener: CarrierListener
   readonly #held: HeldMessages
   readonly #room: Room
-  /** Who hears what comes to our own addresses. */
+  /** The listeners at our own addresses. */
   readonly hearing: Hearing
   readonly #nest: NestQueue | undefined
   readonly #attendance: Attendance | undefined
@@ -75,7 +75,7 @@ export class RabbitConnection implements Carrier {
   readonly #recent = new Set<string>()
   /** Until when stored events are not sent to an address, too, because nobody has heard the last one there. */
   readonly #unheardUntil = new Map<string, number>()
-  /** What waits to be told whether somebody is there. */
+  /** Messages that wait to be told whether somebody listens. */
   #asked = 0
   #settled: (() => void)[] = []
   #losses = 0
@@ -191,7 +191,7 @@ export class RabbitConnection implements Carrier {
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
     const options = { ...replyTo(reply), ...written(headers) }
     if (this.#nest === undefined) {
-      // What stores it knows it by this, and when it was sent.
+      // A group that stores it knows it by this id and time.
       const named = { ...options, messageId: newSecret(), timestamp: Math.floor(Date.now() / 1_000) }
       return this.#send({ exchange: EVENTS, key: keyOf(address), words: packet, options: named, address })
     }
@@ -264,7 +264,7 @@ export class RabbitConnection implements Carrier {
   #refused(error: Error): void {
     for (const address of this.#recent) this.#listener.refused(address, 'publish', error)
     this.#recent.clear()
-    // What was behind it on its way is lost, too, and it is not known what that was.
+    // Messages behind it on their way are lost, too, and it is not known which.
     this.lost()
   }
 

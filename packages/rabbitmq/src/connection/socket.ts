@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { Channel, ChannelModel } from 'amqplib'
 
-/** What the driver does not tell of its connection. */
+/** The socket of a connection, which the driver does not show. */
 export function socketOf(model: ChannelModel | undefined): Socket | undefined {
   return (model as { connection?: { stream?: Socket } } | undefined)?.connection?.stream
 }
@@ -68,7 +68,8 @@ export function watch(model: ChannelModel, socket: Socket, timeout: number, isOu
     // One that has no memory or no disk left says so, and is waited for.
     if (isBlocked || isMoving || !isOurs()) unanswered = 0
     // Once may be our own turn that took so long.
-    else if (++unanswered > 2) socket.destroy(new Error('RabbitMQ takes nothing any more'))
+    else if (++unanswered > 2)
+      socket.destroy(new Error('RabbitMQ reads nothing from this connection any more'))
     if (unanswered > 1) return
     const answered = () => {
       unanswered = 0

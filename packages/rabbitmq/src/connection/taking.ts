@@ -1,4 +1,4 @@
-/** What a service takes over one connection: a queue for each handler, and the queue of Nest's if it has one. */
+/** Subscribes for a service over one connection: a queue for each handler, and Nest's queue if it has one. */
 import {
   type Carried,
   type Carrier,
@@ -24,7 +24,7 @@ const UNUSED_FOR = 60_000
 /** Channels on which a service sets up its queues at a time. */
 const MOST_CHANNELS = 4
 
-/** What a service takes, and over what. */
+/** The handlers of a service, and the connection that they take messages over. */
 export interface TakingInit {
   readonly carrier: Carrier
   readonly link: Link
@@ -64,10 +64,10 @@ export class Taking {
       )
     }
     const opened = await Promise.allSettled(openings)
-    // What is handled still when we leave is acknowledged over its channel, which stays.
+    // Messages of Nest's queue that are handled while we leave are acknowledged over its channel, which stays.
     const kept = options.nest?.noAck === false ? openings.length - 1 : openings.length
     for (const one of opened.slice(0, kept)) if (one.status === 'fulfilled') this.#taken.push(one.value)
-    // What is lost with the server is declared again when there is one.
+    // Queues that are lost with the server are declared again when there is one.
     for (const one of opened)
       if (one.status === 'rejected' && carrier.isConnected)
         throw new ListenError(`RabbitMQ at ${carrier.server}`, one.reason as Error)
@@ -130,7 +130,7 @@ export class Taking {
     const { carrier } = this.#init
     if (reply === '' || !carrier.isInbox(reply))
       throw new ProtocolError(
-        `Nobody here handles an event '${address.slice(0, 300)}' that came by a queue of Nest's`
+        `No handler of this service takes the event '${address.slice(0, 300)}', which came by the queue of options.queue`
       )
     let id: unknown = null
     try {

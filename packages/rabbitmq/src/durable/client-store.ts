@@ -1,4 +1,4 @@
-/** What a client over RabbitMQ can do with stored events: publish them, and pause groups. */
+/** The stored events of a client over RabbitMQ: publishing, and pauses of groups. */
 import {
   type ClientStoreInit,
   type EventContent,
@@ -56,7 +56,10 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
         late = setTimeout(
           () =>
             reject(
-              new ConnectionError(`Not all members of the group '${group}' have said that they know it`, true)
+              new ConnectionError(
+                `Not all processes of the group '${group}' have confirmed that it is paused or resumed; try again`,
+                true
+              )
             ),
           MEMBERS_KNOW
         )

@@ -60,7 +60,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   readonly #pauses: Pauses
   #connection: RabbitConnection | undefined
   #part: Part | undefined
-  /** What comes over the channel that there is; missing while it is lost. */
+  /** The deliveries of the current channel; missing while it is lost. */
   #deliveries: Deliveries | undefined
   #tag: string | undefined
   #lag: number | undefined
@@ -152,7 +152,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   async #setUp(channel: Channel): Promise<void> {
     const { pattern, route, group } = this.#options
     const { ordered, concurrency } = route.durable
-    // What came over an earlier channel comes again, here or elsewhere.
+    // Events that came over an earlier channel are delivered again, here or elsewhere.
     for (const event of this.#worker.release()) this.#forget(event)
     this.#tag = undefined
     const deliveries = new Deliveries(channel)
@@ -244,7 +244,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     const said = {
       [HEADER.reason]: reason,
       [HEADER.attempts]: event.attempt,
-      // Moved back into the queue of its group it is a new event, whose attempts are counted anew.
+      // Moved back into the queue of its group it is a new event, whose attempts count from 1 again.
       [HEADER.unique]: newSecret(),
       [HEADER.failed]: 0
     }

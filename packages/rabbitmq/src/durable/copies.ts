@@ -4,7 +4,7 @@ import type { ConfirmChannel, Message, Options } from 'amqplib'
 import type { Link, Part } from '../connection/link.ts'
 import { uniqueOf } from './stored.ts'
 
-/** What of a queue is the same for all that must not lose an event. */
+/** The options of a queue that must not lose an event. */
 export function safeQueue(more: Readonly<Record<string, unknown>>): Options.AssertQueue {
   return { durable: true, arguments: { 'x-queue-type': 'quorum', ...more } }
 }
@@ -29,7 +29,7 @@ export class NoQueueError extends NotStoredError {}
 export class Copies {
   readonly #link: Link
   #part: Part<ConfirmChannel> | undefined
-  /** What no queue has taken, by queue and event: RabbitMQ returns it, and confirms it all the same. */
+  /** Copies that no queue has taken, by queue and event: RabbitMQ returns them, and confirms them all the same. */
   readonly #returned = new Set<string>()
 
   private constructor(link: Link) {

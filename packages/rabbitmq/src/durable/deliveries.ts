@@ -1,4 +1,7 @@
-/** What has come over one channel and is not settled: what is done is acknowledged once a turn, by one word where it can. */
+/**
+ * The deliveries over one channel that are not settled. Done ones are acknowledged once a turn, with one command where
+ * it can.
+ */
 import type { Channel } from 'amqplib'
 
 /** Of one channel. */

@@ -30,7 +30,7 @@ export const HEADER = {
   pattern: 'x-elysia-pattern'
 } as const
 
-/** What is to be published to the exchange of stored events. */
+/** A message to the exchange of stored events. */
 export interface StoredMessage extends OutgoingEvent {
   readonly payload: Buffer
   readonly options: Options.Publish
@@ -58,7 +58,7 @@ export function optionsOf(
   return options
 }
 
-/** What tells an event from all others, by its properties; empty: nothing. */
+/** The id by which an event is told from all others, from its properties; empty: none. */
 export function uniqueOf({ headers, messageId }: Options.Publish | MessageProperties): string {
   return textIn(given(headers)[HEADER.unique]) ?? textIn(messageId) ?? ''
 }
@@ -108,7 +108,7 @@ export class RabbitEvent implements HeldEvent {
   /** The properties of a copy of it. */
   copyWith(headers: Readonly<Record<string, string | number>>): Options.Publish {
     const { properties } = this.message
-    // What RabbitMQ itself has said of the message is not said again.
+    // RabbitMQ's own headers of the message are not copied.
     const { 'x-delivery-count': _count, 'x-death': _death, ...own } = given(properties.headers)
     const said = { [HEADER.id]: this.id, [HEADER.unique]: this.unique, [HEADER.pattern]: this.pattern }
     return {

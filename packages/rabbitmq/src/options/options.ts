@@ -14,7 +14,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Options } from 'amqplib'
 
-/** How the queue of Nest is declared: as Nest names it. Both ends must say the same, or RabbitMQ refuses the second. */
+/** The declaration of Nest's queue, in Nest's names. Both ends must say the same, or RabbitMQ refuses the second. */
 export type QueueOptions = Pick<
   Options.AssertQueue,
   | 'arguments'
@@ -36,14 +36,14 @@ export interface RabbitmqOptions {
    * its calls there. Default: none, and messages find their services by their patterns.
    */
   readonly queue?: string | undefined
-  /** How that queue is declared. Default: `{ durable: true }`, as in Nest. */
+  /** The declaration of that queue. Default: `{ durable: true }`, as in Nest. */
   readonly queueOptions?: QueueOptions | undefined
   /**
    * Whether patterns are routing keys of a topic exchange, as Nest 12 has it: a service's queue is bound by them, and a
    * client publishes there. Default: false.
    */
   readonly wildcards?: boolean | undefined
-  /** That exchange; `wildcards` need not be said with it. Default: the name of the queue. */
+  /** The name of that exchange; with it, `wildcards` need not be set. Default: the name of the queue. */
   readonly exchange?: string | undefined
   /**
    * Whether RabbitMQ forgets a message of that queue when it has sent it. `false`: when its handler is done, so that another
@@ -54,7 +54,7 @@ export interface RabbitmqOptions {
   readonly prefetchCount?: number | undefined
   /** Queues in which callers of Nest's may want their answers, beside direct reply-to (their `replyQueue`). Default: none. */
   readonly replyQueues?: readonly string[] | undefined
-  /** Who gets an event: `one` process of the service, or `all` processes. Default: `one`. */
+  /** The receivers of an event: `one` process of the service, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
   /** Certificates and keys, as Node's `tls.connect` has them, with `amqps://`. */
   readonly tls?: Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx'> & {
@@ -106,7 +106,7 @@ export const RABBITMQ_OPTIONS = {
 
 type FromUser = FromTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>
 
-/** What is checked of them. */
+/** The checked options. */
 export interface CheckedOptions
   extends Pick<FromUser, 'replyQueues' | 'events' | 'tls' | 'connectionName' | 'timeout'> {
   readonly urls: readonly string[]

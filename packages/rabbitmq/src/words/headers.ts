@@ -9,7 +9,7 @@ export const PRIORITY = 'amqp-priority'
 const OWN =
   /^(cc|bcc|x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count|x-elysia-.*)$/i
 
-/** What of our headers is a property of the message, and what a header. */
+/** Our headers as RabbitMQ takes them: one is a property of the message, all others are headers. */
 export interface Written {
   readonly headers: Record<string, string> | undefined
   readonly priority: number | undefined
@@ -56,7 +56,7 @@ export function whyNoHeader(name: string, value: unknown): string | undefined {
   return undefined
 }
 
-/** What `RmqRecordBuilder` of Nest builds. */
+/** The record that Nest's `RmqRecordBuilder` builds. */
 interface RmqRecord {
   readonly data: unknown
   readonly options?: { readonly headers?: Readonly<Record<string, string>>; readonly priority?: number }

@@ -1,4 +1,4 @@
-/** What stands beside the words of a message: where its answer goes, how long it counts, and what it calls. */
+/** The properties beside the words of a message: the address of its answer, its expiry, and the route that it calls. */
 import { type CarriedHeaders, jsonOf, textOf, type Words } from '@elysia-microservices/transport/engine'
 import { hasWildcards, LONGEST_TIME, ProtocolError, routeOfValue } from '@elysia-microservices/transport/kit'
 import type { ConsumeMessage, Options } from 'amqplib'
@@ -20,7 +20,7 @@ export function routeOfMessage({ content, properties: { type } }: ConsumeMessage
   return route
 }
 
-/** What a reply address is among the properties of a request: as Nest's services look for it. */
+/** A reply address as properties of a request, where Nest's services look for it. */
 export function replyTo(reply: string | undefined): Options.Publish {
   if (reply === undefined || reply === '') return {}
   const queue = queueOfInbox(reply)

@@ -7,7 +7,7 @@ import { connect as connectSecurely } from 'node:tls'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { AbstractConnector, Redis, type RedisOptions } from 'ioredis'
 
-/** That of the hash tag `{events}`. */
+/** The slot of the hash tag `{events}`. */
 export const SLOT = 9_102
 
 /** Where a node listens. */
@@ -125,6 +125,6 @@ const ONCE: RedisOptions = {
   protocol: 2
 }
 
-/** What CLUSTER SLOTS answers: of each range of slots the master, and its replicas. */
+/** The answer of CLUSTER SLOTS: of each range of slots the master, and its replicas. */
 type Slots = readonly (readonly [from: number, to: number, ...nodes: SlotNode[]])[]
 type SlotNode = readonly [host: string | null, port: number, ...more: unknown[]]

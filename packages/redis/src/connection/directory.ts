@@ -1,6 +1,7 @@
 /**
- * Which processes of our services take what. Redis gives a message to everybody who has subscribed to its channel;
- * so each process has channels of its own, and the caller chooses one. Redis itself knows the channels that live.
+ * The processes of our services, by the messages that they take. Redis gives a message to everybody who has subscribed
+ * to its channel; so each process has channels of its own, and the caller chooses one. Redis itself knows the channels
+ * that live.
  */
 import { bySpecificity, hasWildcards, routeMatches } from '@elysia-microservices/transport/kit'
 import { type Change, globHears, globOf, type Place, readPlace } from '../words/channels.ts'
@@ -10,7 +11,7 @@ const MAX_REMEMBERED = 1_024
 /** Channels of processes that are known: more would be a stranger's. */
 const MAX_PLACES = 262_144
 
-/** What is known of a route. */
+/** The receivers of a route. */
 interface Known {
   /** Processes that answer its requests, by its most specific pattern. */
   readonly answering: Place[]
@@ -60,7 +61,7 @@ export class Directory {
     return known.answering[known.turn++ % known.answering.length]
   }
 
-  /** Who gets an event: lists of which one gets it, beginning with the one whose turn it is. */
+  /** The receivers of an event: for each queue its processes, beginning with the one whose turn it is. */
   queuesOf(route: string): readonly (readonly Place[])[] {
     const known = this.#of(route)
     const turn = known.turn++

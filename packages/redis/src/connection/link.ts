@@ -1,5 +1,5 @@
 /**
- * Redis by ioredis: one connection for commands, one for what comes, and one for events of which replicas must have copies.
+ * Redis by ioredis: one connection for commands, one for subscriptions, and one for storing events that replicas must confirm.
  * The only place that knows how the driver connects, loses its server and finds it again.
  */
 
@@ -15,9 +15,9 @@ const LOOK_EVERY = 1_000
 const RECONNECT_AFTER = { minDelay: 50, maxDelay: 2_000 }
 
 /**
- * What users may not change. `enableOfflineQueue: false` throws where nobody can catch it when the connection is lost,
- * and commands in a pipeline hang; with `maxRetriesPerRequest: null` commands under way never settle. Subscriptions are
- * made again here, because it counts when they are there.
+ * Options that users may not change. `enableOfflineQueue: false` throws where nobody can catch it when the connection
+ * is lost, and commands in a pipeline hang; with `maxRetriesPerRequest: null` commands under way never settle.
+ * Subscriptions are restored by us, because others wait until they are there.
  */
 const FIXED: RedisOptions = {
   lazyConnect: true,
@@ -36,7 +36,7 @@ export interface LinkListener {
   message(pattern: string | undefined, channel: string, bytes: Buffer): void
 }
 
-/** What a link is for, besides an address. */
+/** Options of a link besides an address. */
 export interface LinkOptions {
   /** Nodes of a cluster, in place of an address. */
   readonly nodes?: readonly Node[] | undefined
@@ -122,7 +122,7 @@ export class Link {
 
   /** Nodes of a cluster do not tell who listens at others, and each has a part of the keys. @throws {OptionError} it is one */
   async #refuseCluster(where: string): Promise<void> {
-    // Who may not ask finds out by what is refused.
+    // A user without the right to ask finds out when a command is refused.
     const about = await this.commands.info('server').catch(() => '')
     if (/^(redis|server)_mode:cluster/m.test(String(about)))
       throw new OptionError(
@@ -157,7 +157,8 @@ export class Link {
       if (isGlob) await this.#subscriber.psubscribe(channel)
       else await this.#subscriber.subscribe(channel)
     } catch (error) {
-      // What the server refuses is refused again; what was lost with the server is set up again with all others.
+      // A subscription that the server refuses would be refused again; one that was lost with the server is set up
+      // again with all others.
       if (this.#isConnected) all.delete(channel)
       throw error
     }

@@ -6,7 +6,7 @@ import type { Link } from './link.ts'
 const SWEEP = 1_000
 
 interface Heard {
-  /** What the reply addresses of calls begin with that wait there. */
+  /** The beginnings of the reply addresses of calls that wait there. */
   readonly calls: Set<string>
   /** Resolves when the server has the subscription. */
   readonly subscribed: Promise<void>

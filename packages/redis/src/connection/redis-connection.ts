@@ -45,13 +45,13 @@ export class RedisConnection implements Carrier {
   readonly #inboxPrefix: string | undefined
   readonly #held: HeldMessages
   readonly #room: Room
-  /** Who gets what is sent. */
+  /** Finds the receivers of messages. */
   readonly routing: Routing
   readonly #inboxes: Hearing
   readonly #taking: Taking
   /** Called when something is said on a channel, whatever it is. */
   readonly #hearing = new Map<string, Set<() => void>>()
-  /** What is sent later than it was published. */
+  /** Messages that are sent later than they were published. */
   readonly #deferred = new Set<Promise<void>>()
   #last: Promise<unknown> = Promise.resolve()
   #losses = 0
@@ -247,7 +247,7 @@ export class RedisConnection implements Carrier {
     try {
       await this.#taking.start(subjects, receive)
     } catch (error) {
-      // What is lost with the server is set up again when there is one.
+      // Subscriptions that are lost with the server are set up again when there is one.
       if ((error as Error).name === 'ReplyError')
         throw new ListenError(`Redis at ${this.server}`, error as Error)
     }

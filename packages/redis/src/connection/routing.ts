@@ -1,4 +1,4 @@
-/** Who gets a request or an event: our processes, each at a channel of its own, and Nest's services. */
+/** Finds the receivers of a request or an event: our processes, each at a channel of its own, and Nest's services. */
 import type { CarriedHeaders, Words } from '@elysia-microservices/transport/engine'
 import {
   ALL_SERVICES,
@@ -90,7 +90,7 @@ export class Routing {
       void sending.send(place.channel, frameOf(route, words, reply, headers), (receivers) => {
         if (receivers > 0) return
         this.#directory.remove(place)
-        // What was on its way when the server was lost has failed already.
+        // If the server was lost, the call has failed already.
         if (sending.isConnected) this.ask(request)
       })
       return
@@ -189,7 +189,7 @@ export class Routing {
   }
 
   /**
-   * Who gets stored events beside the store, as far as it is known by `follow`.
+   * The receivers of stored events beside the store, as far as `follow` has found them.
    * @returns names for Nest's channel, and a function that sends one to all others, which may be missing
    */
   listeners(route: string): {
@@ -224,7 +224,7 @@ export class Routing {
 
   // ── who is there ─────────────────────────────────────────────────────────────────────────────────────
 
-  /** Who takes what is known from now on. */
+  /** Keeps the list of processes up to date from now on. */
   async follow(): Promise<void> {
     if (!this.#isFollowing) await this.#refresh()
   }
@@ -247,7 +247,7 @@ export class Routing {
   }
 
   async #lookUp(): Promise<void> {
-    // Who is told of changes first, and looks then, misses none.
+    // Looking after subscribing to changes misses none.
     if (!this.#isFollowing) await this.#link.subscribe(CHANGES)
     this.#isFollowing = true
     const channels = await this.#link.commands.pubsub('CHANNELS', ALL_SERVICES)
@@ -258,7 +258,7 @@ export class Routing {
   changed(words: string): void {
     if (!this.#isFollowing || !this.#sending.isConnected) return
     const change = readChange(words)
-    // What was asked for before may be older, and come later.
+    // The answer to an earlier look-up may be older than this change, and come later.
     if (change === undefined || this.#refreshing !== undefined) this.#refresh().catch(() => {})
     if (change !== undefined) this.#directory.change(change)
   }

@@ -1,4 +1,7 @@
-/** What a service takes over one connection: what our clients send to this process, and what Nest's send to all. */
+/**
+ * Subscribes for a service over one connection: to the messages that our clients send to this process, and to those
+ * that Nest's send to all.
+ */
 import { type Carried, newSecret, type Subject, textOf } from '@elysia-microservices/transport/engine'
 import { hasWildcards, routeMatches } from '@elysia-microservices/transport/kit'
 import { answersOf, globOf, NEST_ANSWER, placeOf } from '../words/channels.ts'

@@ -1,4 +1,4 @@
-/** What a client over Redis can do with stored events: publish them, and look after dead letters and groups. */
+/** The stored events of a client over Redis: publishing, dead letters, pauses of groups. */
 import {
   type ClientStoreInit,
   type EventContent,
@@ -22,7 +22,7 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
     super(init, {
       ensure: async (pattern) => {
         const connection = await init.connect()
-        // Who may not look up who listens tells those who hear Nest's channel.
+        // Without the right to look up processes, only subscribers of Nest's channel hear of the event at once.
         await connection.routing.follow().catch((error: Error) => {
           if (error.name !== 'ReplyError') throw readableError(error, `the event '${pattern}'`)
         })

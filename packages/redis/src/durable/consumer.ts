@@ -164,12 +164,16 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     this.#look()
   }
 
-  /** Who has no right to the channel, or to store, gets what is published by ours only. */
+  /** Without the right to the channel, or to store, a service gets only events that our clients publish. */
   async #hearNest(connection: RedisConnection): Promise<void> {
     if (this.#nestEvents !== undefined) return
     const { pattern, storage, logger } = this.#options
     this.#nestEvents = new NestEvents(connection, storage, (channel, error) =>
-      quietLog(logger).error('unstored', `An event '${shown(channel)}' of Nest's could not be stored`, error)
+      quietLog(logger).error(
+        'unstored',
+        `An event '${shown(channel)}' of a Nest client could not be stored`,
+        error
+      )
     )
     try {
       await connection.hearNest(pattern, this.#nestEvents.receive)
@@ -239,7 +243,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     await Promise.all(this.#all.map((feed) => feed.leave()))
   }
 
-  /** What runs is not waited for any longer, nor kept from others. */
+  /** Stops waiting for running handlers: their events go to other processes. */
   cut(): void {
     this.#isStopped = true
     for (const end of this.#endTimers) end()
@@ -271,7 +275,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       this.#forget([event])
       return this.#uncertain()
     }
-    // What is still ours would wait for nobody here; what is not comes again.
+    // While the event is ours, another process would have to wait for it; otherwise it is delivered again by itself.
     if (performance.now() < event.leasedUntil) this.#feedOf(event).giveBack([event], 0)
     else this.#forget([event])
   }

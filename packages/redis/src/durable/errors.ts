@@ -1,4 +1,4 @@
-/** What Redis says where it stores nothing, and what to do about it. */
+/** Turns refusals of Redis to store something into our errors, with advice. */
 import { ConnectionError, MicroserviceError, NotStoredError } from '@elysia-microservices/transport/kit'
 
 /** It passes by itself: a server is starting, or another one takes over. */
@@ -29,7 +29,7 @@ export function isGone(error: unknown): boolean {
   return /\bNOGROUP\b|requires the key to exist|no such key/i.test((error as Error).message)
 }
 
-/** What the server says of something that it does not store. */
+/** The error for something that the server does not store. */
 export function notStored(what: string, error: Error): NotStoredError {
   const says = error.message.replace(/ script: .*$/s, '')
   const advice = ADVICE.find(([pattern]) => pattern.test(error.message))?.[1]
@@ -40,7 +40,7 @@ export function notStored(what: string, error: Error): NotStoredError {
   )
 }
 
-/** What the driver says, as one of our errors. */
+/** An error of the driver, as one of ours. */
 export function readableError(error: unknown, what: string): Error {
   if (error instanceof MicroserviceError) return error
   const cause = error as Error

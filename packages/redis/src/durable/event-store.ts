@@ -13,13 +13,13 @@ import { APPEND, ENSURE, isUnknownScript, run, TRIM } from './scripts.ts'
 const MAX_EVENT = 1024 * 1024
 /** Events that the server stores at once: it does nothing else meanwhile. */
 const MOST_TOGETHER = 128
-/** What one of them tells the server to forget. */
+/** Most keys that one such command tells the server to forget. */
 const MOST_SETTLED = 256
 
 /** Milliseconds for replicas to say that they have it; then it is sent again. */
 const COPIED_WITHIN = 1_000
 
-/** What is stored of an event. */
+/** The stored fields of an event. */
 export type EntryContent = Pick<OutgoingEntry, 'id' | 'isOwnId' | 'packet' | 'headers'> & {
   readonly key?: string | undefined
 }
@@ -68,7 +68,7 @@ export class EventStore implements Store<OutgoingEntry> {
     this.#collected.push({ event, number })
   }
 
-  /** What was appended in one turn goes out together: the server is asked once for many events. */
+  /** Sends the events that were appended in one turn together: the server is asked once for many. */
   #sendCollected(): void {
     const collected = this.#collected
     this.#collected = []
@@ -132,7 +132,10 @@ export class EventStore implements Store<OutgoingEntry> {
         if (isUnknown) void this.#connection.commands.script('LOAD', APPEND.text).catch(() => {})
         if (isFull(error)) this.#trim(address)
         const refusal = isUnknown
-          ? new NotStoredError('The server was started anew', true)
+          ? new NotStoredError(
+              `The Redis server was restarted before it had stored the event '${address}'`,
+              true
+            )
           : notStored(`the event '${address}'`, error)
         for (const { number } of batch) publisher.refused(number, refusal, isUnknown || passes(error))
       }
@@ -168,7 +171,7 @@ export class EventStore implements Store<OutgoingEntry> {
     }
   }
 
-  /** What is too old goes with each event that is stored, and must not wait for one where there is no room. */
+  /** Trims old events. Storing an event does that too, but where there is no room nothing is stored. */
   #trim(pattern: string): void {
     run(this.#connection.commands, TRIM, [streamOf(pattern)], [this.#storage.maxAge]).catch(() => {})
   }
@@ -208,7 +211,7 @@ export class EventStore implements Store<OutgoingEntry> {
     return Array.isArray(answer) ? (answer as Answer) : undefined
   }
 
-  /** What the server answers, once so many replicas have all that this connection has stored. */
+  /** The server's answer, once enough replicas have all that this connection has stored. */
   async #copied(address: string, stored: Promise<unknown>, wanted: number): Promise<unknown> {
     const [answer, copies] = await Promise.all([stored, this.#connection.storing.wait(wanted, COPIED_WITHIN)])
     if (copies < wanted)

@@ -41,7 +41,7 @@ export interface OutgoingEntry extends OutgoingEvent {
   readonly packet: string
   readonly key: string | undefined
   readonly headers: CarriedHeaders | undefined
-  /** What it was sent with: if it is not known what became of that, it is sent again as it was. */
+  /** The batch that it was sent with: if its fate is unknown, the same batch is sent again. */
   batch?: unknown
 }
 
@@ -80,7 +80,10 @@ export class RedisEvent implements HeldEvent {
     this.leasedUntil = leasedUntil
   }
 
-  /** What it was published to. Only of what we have written ourselves it is believed that it was something else. */
+  /**
+   * The pattern that it was published to. Another one than the stream's is believed only in streams that we write
+   * ourselves.
+   */
   get pattern(): string {
     return (this.isFree ? this.fields.pattern : undefined) ?? this.source.pattern
   }
@@ -93,7 +96,7 @@ export class RedisEvent implements HeldEvent {
     return this.fields.key
   }
 
-  /** What goes back from the dead letters waits for nobody. */
+  /** A redriven event waits for no other. */
   get isFree(): boolean {
     return this.source.isAgain
   }

@@ -16,12 +16,12 @@ const LEAST_SHARE = 1 / 8
 const AGAIN_AFTER = 1_000
 /** Milliseconds in which nothing but new events is looked for, while there are many. */
 const FLOWS_FOR = 100
-/** What of `ackWait` an event is ours without another sign of life. */
+/** Share of `ackWait` for which an event is ours without another sign of life. */
 const LEASE = 0.8
 /** Positions that one script looks at. */
 const MOST_KEPT = 500
 
-/** What handles the events. */
+/** Handles the events of a feed. */
 export interface FeedOwner {
   /** Events that may be asked for. */
   readonly room: number
@@ -220,7 +220,10 @@ export class Feed {
     this.#options.owner.receive(fresh, isAll)
   }
 
-  /** What the server has not been told to be done yet is not. */
+  /**
+   * Moves the floor: events that the server has not yet been told to be done count as not done.
+   * @param first the oldest of them
+   */
   #learn(first: string): void {
     if (first !== '') this.floor = before(first)
     else if (this.#undone === 0 && comparePositions(this.#highest, this.floor) > 0) this.floor = this.#highest
@@ -242,7 +245,7 @@ export class Feed {
     if (error.name !== 'ReplyError') return
     if (isGone(error)) return this.#options.owner.gone(this, error.message.replace(/ script: .*$/s, ''))
     this.#options.logger.warn(
-      `Redis does not say or take what becomes of events in '${this.source.stream}': ${error.message}; it is tried again`
+      `Redis refuses a command about the events in '${this.source.stream}': ${error.message}; trying again`
     )
   }
 
@@ -281,7 +284,7 @@ export class Feed {
     if (ours.length === 0 || this.#connection?.isConnected !== true) return
     const { group, process } = this.#options
     const [stream = '', , later = '', wake = ''] = this.#keys
-    // What is not given back comes when its lease is over.
+    // If giving back fails, the events are delivered again when their lease is over.
     run(this.#connection.commands, GIVE_BACK, [stream, later, wake], [group, process, ...ours]).catch(
       (error: Error) => this.#failed(error)
     )
@@ -293,7 +296,7 @@ export class Feed {
     void this.#sendAcknowledgements()
     const { group, process, ackWait, turn, owner } = this.#options
     const now = performance.now()
-    // What may be with another by now must not be kept from it.
+    // An event that another process may have by now must not be kept from it.
     const kept = [...this.held.all.values()].filter(
       (event) => !event.isOnlyHere && (now < event.leasedUntil || isRunning(event))
     )
@@ -329,7 +332,7 @@ export class Feed {
     const { stream } = this.source
     try {
       const { last, group: mine } = await standingOf(commands, stream, group)
-      // What is too old goes with each event that is stored, and must not wait for one.
+      // Storing an event trims old ones too, but there may be no event to store.
       if (!this.source.isAgain) void run(commands, TRIM, [stream], [this.#options.maxAge]).catch(() => {})
       if (mine === undefined) return owner.gone(this, `it has no group '${group}' any more`)
       if (typeof mine.lag === 'number') this.#undelivered = mine.lag

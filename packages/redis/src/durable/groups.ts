@@ -12,10 +12,10 @@ import { readableError } from './errors.ts'
 import { EventStore } from './event-store.ts'
 import { before, GROUPS, handlerOf, pausedOf, readHandler, STREAMS, streamOf } from './keys.ts'
 
-/** What is known of a durable handler, for all its processes. */
+/** The record of a durable handler that all its processes share. */
 interface Handler {
   readonly ordered: boolean
-  /** What else processes of one group should agree about. */
+  /** Further settings that the processes of one group should agree about. */
   readonly settings: string
   /** The position behind which the group began. */
   readonly from: string

@@ -1,9 +1,9 @@
 /**
- * What is called what in Redis. All keys have one hash tag, so that a script may use any of them together; a group has no
+ * The names of keys in Redis. All keys have one hash tag, so that a script may use any of them together; a group has no
  * blanks, so that what stands behind one may have.
  */
 
-/** What every key of the store begins with; rights are given by it. */
+/** The prefix of every key of the store; rights are given by it. */
 export const STORE = '_elysia:{events}:'
 /** A hash: the patterns that have a stream, each with a text that names this very stream. Also the channel of changes. */
 export const STREAMS = `${STORE}streams`
@@ -15,7 +15,7 @@ export function streamOf(pattern: string): string {
   return `${STORE}s:${pattern}`
 }
 
-/** What goes back to one group from its dead letters, for one handler. */
+/** The redriven events of one handler of a group. */
 export function againOf(group: string, pattern: string): string {
   return `${STORE}a:${group} ${pattern}`
 }
@@ -66,7 +66,7 @@ export function timeOf(position: string): number {
   return /^\d+-\d+$/.test(position) ? Number(position.slice(0, position.indexOf('-'))) : Number.NaN
 }
 
-/** Which of two positions comes first: below 0, the first one. */
+/** Compares two positions: the result is below 0 if the first one comes first. */
 export function comparePositions(one: string, other: string): number {
   // Digit by digit, where both have as many.
   if (one.length === other.length && one.indexOf('-') === other.indexOf('-'))

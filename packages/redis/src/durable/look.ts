@@ -1,7 +1,7 @@
-/** What Redis says of a stream and a group in it. */
+/** Asks Redis about a stream and a group in it. */
 import type { Redis } from 'ioredis'
 
-/** How a group stands in a stream. */
+/** The position of a group in a stream. */
 export interface Standing {
   /** Where the stream ends. */
   readonly last: string
@@ -9,7 +9,7 @@ export interface Standing {
   readonly group: Told | undefined
 }
 
-/** What of it counts: of groups, and of streams. */
+/** The fields that are used, of a group or a stream. */
 interface Told {
   readonly name?: unknown
   readonly lag?: unknown
@@ -30,7 +30,7 @@ export async function standingOf(commands: Redis, stream: string, group: string)
   }
 }
 
-/** What Redis says as a list of names and values. */
+/** An answer of Redis that lists names and values in turns. */
 function fieldsIn(list: readonly unknown[]): Told {
   return Object.fromEntries(list.flatMap((name, at) => (at % 2 === 0 ? [[String(name), list[at + 1]]] : [])))
 }

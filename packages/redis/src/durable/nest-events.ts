@@ -1,6 +1,6 @@
 /**
- * What Nest's clients emit to a durable pattern, stored by the services that handle it: Redis itself keeps nothing of what is
- * published. Every process hears it, and one stores it.
+ * Stores the events that Nest's clients emit to a durable pattern: Redis itself keeps no published message. Every
+ * process hears it, and one stores it.
  */
 import { createHash } from 'node:crypto'
 import type { RedisConnection } from '../connection/redis-connection.ts'

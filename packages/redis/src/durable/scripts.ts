@@ -1,7 +1,7 @@
 /**
- * What is done at the server at once, as scripts of Lua: Redis runs one at a time, so that none sees another's half. Each
- * says what its keys and arguments are. A full server refuses a script's first change if that needs memory, and none after it:
- * what must be refused comes first, and what must not, behind a change that needs none.
+ * Changes that the server makes at once, as scripts of Lua: Redis runs one at a time, so that none sees another's half.
+ * Each says what its keys and arguments are. A full server refuses a script's first change if that needs memory, and
+ * none after it: what must be refused comes first, and what must not, behind a change that needs none.
  */
 import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
@@ -23,7 +23,7 @@ const WAKE = `local function wake(key)
   if redis.call('DEL', key) == 1 then redis.call('PUBLISH', key, '') end
 end`
 
-/** Who may not do it leaves it to the services that look at the stream. */
+/** A user without the right to trim leaves it to the services that look at the stream. */
 const TRIMMING = `local function trim(stream, age)
   if age == '0' then return end
   ${NOW}

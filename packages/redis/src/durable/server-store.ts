@@ -36,7 +36,7 @@ export class RedisServerStore implements ServerStore<RedisConnection> {
   }
 
   restored(): void {
-    // What was started with another policy may throw events away.
+    // A server that was restarted with another policy may evict events.
     this.#groups?.check().catch((error: Error) => {
       if (error.name === 'OptionError') this.#context.logger.error(error.message)
     })

@@ -1,4 +1,4 @@
-/** Which patterns durable handlers have: what is emitted to one is stored, as if it were published. */
+/** The patterns of durable handlers: events that are emitted to one are stored, as if they were published. */
 import { type CarriedHeaders, newSecret } from '@elysia-microservices/transport/engine'
 import { routeMatches } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
@@ -43,7 +43,7 @@ export class StoredPatterns implements EmittedEvents {
     const patterns = await (known ?? this.#look())
     const isStored = patterns.some((pattern) => routeMatches(pattern, route))
     if (this.#routes.size >= MAX_REMEMBERED) this.#routes.clear()
-    // What has changed meanwhile is looked at again.
+    // If the patterns have changed meanwhile, the result is not remembered.
     if (known === this.#known || known === undefined) this.#routes.set(route, isStored)
     return isStored
   }
@@ -54,7 +54,7 @@ export class StoredPatterns implements EmittedEvents {
       .then(() => this.#connection.commands.hkeys(GROUPS))
       .then((fields) => fields.map((field) => readHandler(field).pattern))
       .catch((error: Error) => {
-        // Who has no right to the store stores nothing by what it emits.
+        // A user without the right to the store stores none of its emitted events.
         if (error.name === 'ReplyError') return []
         throw error
       })

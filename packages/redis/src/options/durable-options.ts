@@ -1,8 +1,8 @@
-/** How events are stored: the option `durable` of `redis()`. */
+/** The option `durable` of `redis()`: storage of events. */
 import { checkWindow, STORAGE } from '@elysia-microservices/transport/engine'
 import { type FromTable, mustBeWhole, type OptionTable, readTable } from '@elysia-microservices/transport/kit'
 
-/** How durable events are stored in Redis Streams. */
+/** Storage of durable events in Redis Streams. */
 export interface RedisDurableOptions {
   /** Milliseconds that events are kept, also those that no group has done; 0: for ever. Default: 7 days. */
   readonly maxAge?: number | undefined

@@ -47,14 +47,14 @@ export interface RedisOptions extends Pick<DriverOptions, PassedOn> {
    * requests with all such services, and gets every event.
    */
   readonly queue?: string | undefined
-  /** Who gets an event: `one` process of the queue, or `all` processes. Default: `one`. */
+  /** The receivers of an event: `one` process of the queue, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
   /**
    * Stands in front of the names of inboxes, where answers come: the name of the user, where each has rights of its own.
    * Default: none.
    */
   readonly inboxPrefix?: string | undefined
-  /** How durable events are stored. */
+  /** Storage of durable events. */
   readonly durable?: RedisDurableOptions | undefined
 }
 
@@ -87,7 +87,7 @@ export const REDIS_OPTIONS = {
   ...DRIVER
 } as const satisfies OptionTable<RedisOptions>
 
-/** What is checked of them. */
+/** The checked options. */
 export interface CheckedOptions
   extends Pick<
     FromTable<RedisOptions, typeof REDIS_OPTIONS>,

@@ -3,7 +3,7 @@
  * Nest's ends never see a word that is not theirs.
  */
 
-/** What each of our channels begins with. */
+/** The prefix of all our channels. */
 const OURS = '_elysia:'
 /** Where a caller asks all our services about a call of which it has heard nothing. */
 export const EVERYONE = `${OURS}everyone`
@@ -50,7 +50,7 @@ export function isOfSystem(channel: string): boolean {
   return channel.startsWith(OURS) || channel.endsWith(REPLY)
 }
 
-/** What one process of a service has subscribed to. */
+/** A subscription of one process of a service. */
 export interface Place {
   readonly channel: string
   /** Its handler's pattern. */
@@ -102,7 +102,7 @@ export function whyNot(route: string): string | undefined {
   return undefined
 }
 
-/** What a process says when it has come or goes: with which channels. */
+/** The message of a process that has come or goes: its channels. */
 export interface Change {
   readonly isThere: boolean
   readonly channels: readonly string[]

@@ -1,6 +1,6 @@
 /**
- * What travels on our own channels: `<address>\n<reply>\n<headers>\n<words>`. The address is what stands behind the
- * inbox, or the route that was called; headers are JSON, or nothing.
+ * The format of messages on our own channels: `<address>\n<reply>\n<headers>\n<words>`. The address is the rest behind
+ * the inbox, or the route that was called; headers are JSON, or nothing.
  */
 import {
   type Carried,
@@ -93,7 +93,7 @@ export function nestEvent(
     : packet.slice(0, -1) + endOfNestEvent(headers, reached)
 }
 
-/** What stands there in the place of the last brace of the packet. */
+/** The end of a packet, in place of its last brace: metadata, and the queues that the event has reached. */
 export function endOfNestEvent(headers: CarriedHeaders | undefined, reached: readonly string[]): string {
   const extra = { ...metadataOf(headers), ...(reached.length > 0 && { [REACHED]: reached }) }
   return `,${JSON.stringify(extra).slice(1)}`
@@ -110,7 +110,7 @@ function metadataOf(headers: CarriedHeaders | undefined): object {
   return headers === undefined ? {} : { metadata: JSON.parse(headersToJson(headers)) }
 }
 
-/** What a message on a channel of Nest's is. */
+/** A message on one of Nest's channels. */
 export interface NestMessage {
   readonly words: string
   /** Of a request, as JSON; `undefined`: it is an event. */

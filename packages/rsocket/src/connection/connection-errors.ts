@@ -39,7 +39,7 @@ export function connectionClosed(
   mayHaveRun: boolean
 ): ConnectionError {
   const why = cause === undefined ? '' : `: ${reasonOf(cause)}`
-  // What the peer did not understand, it would not understand again.
+  // A peer that closed because it did not understand would not understand a retry.
   const { retryable = true } = (cause ?? {}) as { readonly retryable?: boolean }
   return new ConnectionError(`The connection to ${where} was closed${why}`, mayHaveRun, cause, retryable)
 }

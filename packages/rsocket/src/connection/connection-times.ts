@@ -4,7 +4,7 @@ import type { Session } from './session.ts'
 
 /** Checks per limit, so a connection may stay up to a quarter of the limit longer. */
 const LOOKS = 4
-/** How far ages are spread around their limit, so that connections made together do not all connect again together. */
+/** Share of the limit by which ages are spread, so that connections made together do not all connect again together. */
 const SPREAD = 0.2
 
 /** Limits in milliseconds; 0 for no limit. */

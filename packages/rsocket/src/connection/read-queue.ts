@@ -39,9 +39,9 @@ const FIRST_PAUSE = 16
 const LONGEST_PAUSE = 1024
 
 /**
- * What happens to a chunk. `direct`: it is handled at once. After a number of chunks the queue waits for the end of the
- * turn (`waiting`) and counts in the next turn how many connections have chunks (`looking`), still handling them at
- * once. `gathering`: the chunk is kept and handled together with others.
+ * The treatment of the next chunk. `direct`: it is handled at once. After a number of chunks the queue waits for the
+ * end of the turn (`waiting`) and counts in the next turn how many connections have chunks (`looking`), still handling
+ * them at once. `gathering`: the chunk is kept and handled together with others.
  */
 type State = 'direct' | 'waiting' | 'looking' | 'gathering'
 

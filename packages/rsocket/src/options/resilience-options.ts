@@ -11,7 +11,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { HealthOptions } from '../balance/endpoint-health.ts'
 
-/** How a client reconnects. Pauses are random, up to a bound that doubles with each attempt. */
+/** Reconnecting of a client. Pauses are random, up to a bound that doubles with each attempt. */
 export interface ReconnectOptions {
   /** Longest first pause, in milliseconds. Default: 100. */
   readonly minDelay?: number | undefined
@@ -19,7 +19,7 @@ export interface ReconnectOptions {
   readonly maxDelay?: number | undefined
 }
 
-/** How calls are retried. Pauses are random, up to a bound that doubles with each attempt. */
+/** Retries of calls. Pauses are random, up to a bound that doubles with each attempt. */
 export interface RetryOptions {
   /** Most attempts of a call, the first included. Default: 3. */
   readonly attempts?: number | undefined

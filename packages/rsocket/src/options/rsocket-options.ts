@@ -25,12 +25,9 @@ export type AskCredentials = () => Credentials | undefined | Promise<Credentials
 
 /** Options for RSocket on a client. */
 export interface RSocketClientOptions {
-  /**
-   * How data is encoded: `'json'`, `'msgpack'`, `'bytes'`, or a MIME
-   * type. Default: `'json'`.
-   */
+  /** Codec of the data: `'json'`, `'msgpack'`, `'bytes'`, or a MIME type. Default: `'json'`. */
   readonly codec?: string | undefined
-  /** Who the client is, or a function that says so: it is asked before each connection. */
+  /** Credentials of the client, or a function that returns them: it is called before each connection. */
   readonly credentials?: Credentials | AskCredentials | undefined
   /** Wait for the server's leases before each request. Default: false. */
   readonly lease?: boolean | undefined
@@ -39,11 +36,11 @@ export interface RSocketClientOptions {
    * Default: false.
    */
   readonly resume?: boolean | ResumeOptions | undefined
-  /** How the client notices a dead server. */
+  /** Lets the client notice a dead server. */
   readonly keepalive?: KeepaliveOptions | undefined
 }
 
-/** How a client notices a dead server. */
+/** Intervals by which a client notices a dead server. */
 export interface KeepaliveOptions {
   /** Milliseconds between KEEPALIVE frames. Default: 20,000. */
   readonly interval?: number | undefined

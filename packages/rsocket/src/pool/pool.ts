@@ -28,7 +28,7 @@ import { Endpoint, type EndpointOwner, type Link, type NewLink } from './endpoin
 import { EndpointSet } from './endpoint-set.ts'
 import { EndpointSource, type Resolver } from './endpoint-source.ts'
 
-/** What a pool gives to the protocol of a connection: names of the server, and callbacks. */
+/** The parts that a pool gives to the protocol of a connection: names of the server, and callbacks. */
 export interface ProtocolParts {
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
@@ -48,7 +48,7 @@ export interface PoolOptions {
   readonly resilience: CheckedResilience
   /** The endpoint, unless `resilience.endpoints` names others, which have its port if they name none. */
   readonly own: Address
-  /** How addresses begin in messages, such as `tcp://`. */
+  /** Prefix of addresses in messages, such as `tcp://`. */
   readonly scheme: string
   /** Milliseconds in which a connection must be made. */
   readonly connectTimeout: number
@@ -175,7 +175,7 @@ export class Pool implements EndpointOwner {
 
   /** Closes the client; waiting calls fail. Resolves when all connections are closed. */
   close(): Promise<void> {
-    // Who has not awaited `connect()` and closes has nothing to handle.
+    // If the caller of `connect()` does not await it and closes, its rejection is not reported.
     this.#connecting?.catch(() => {})
     this.#closing ??= this.#end()
     return this.#closing

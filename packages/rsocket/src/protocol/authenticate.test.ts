@@ -46,7 +46,7 @@ describe('the authenticate hook of a server', () => {
       assert.deepEqual(frames, [isAccepted ? 'PAYLOAD 1 CN 1' : `ERROR 0 0x3 ${REFUSED}`])
       assert.equal(server.ended, !isAccepted)
       assert.equal(server.dispatcher.requests.length, isAccepted ? 1 : 0)
-      assert.deepEqual(server.logger.lines, isLogged ? ['A client was refused'] : [])
+      assert.deepEqual(server.logger.lines, isLogged ? ['A client was refused: authenticate failed'] : [])
       const open = newRsocketServer({
         authenticate: (asked) => asked.route === undefined || authenticate(asked)
       })
@@ -108,7 +108,7 @@ describe('the authenticate hook of a server', () => {
   it('keeps out a SETUP whose metadata is not what it says it is', () => {
     const server = newRsocketServer({ authenticate: () => true })
     assert.deepEqual(server.on(setup({ metadata: Buffer.of(0xff) })), [`ERROR 0 0x3 ${REFUSED}`])
-    assert.deepEqual(server.logger.lines, ['A client was refused'])
+    assert.deepEqual(server.logger.lines, ['A client was refused: authenticate failed'])
   })
 
   it('is not needed for requests with credentials where there is none', async () => {

@@ -311,7 +311,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   #setUp(credentials: Credentials | undefined): void {
     const { dataMimeType, keepaliveInterval, keepaliveLifetime, lease } = this.#options
     const { bytes, resumption } = this.#wire
-    // What was written while there was no socket comes behind SETUP.
+    // Frames that were written while there was no socket follow SETUP.
     const early = bytes.copyFrom(0)
     bytes.reset()
     writeSetup(bytes, {

@@ -34,7 +34,7 @@ export class HeldLease {
   }
 }
 
-/** How a responder grants leases. */
+/** Limits by which a responder grants leases. */
 export interface LeaseOptions {
   /** Most requests of one connection in flight. */
   readonly concurrency: number

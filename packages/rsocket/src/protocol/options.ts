@@ -54,7 +54,7 @@ export interface ClientConnectionOptions extends ConnectionOptions {
   readonly tellTimeout: boolean
   /** Whether to wait for the server's leases. */
   readonly lease: boolean
-  /** How to resume a lost connection; `undefined`: it is not resumed. */
+  /** Resuming of a lost connection; `undefined`: it is not resumed. */
   readonly resume: Required<ResumeOptions> | undefined
   /** Is asked before a call fails. */
   readonly recover?: Recover | undefined

@@ -201,7 +201,8 @@ export class RSocketRequester implements CallSender {
         if (call.sequence !== 0 && !call.isSettled) wire.error(this.#streamIdOf(call), code, data)
         this.calls.fail(call, error)
       },
-      teardownFailed: (error) => this.#logger.error('The clean-up of a stream failed', error)
+      teardownFailed: (error) =>
+        this.#logger.error(`The clean-up of a stream failed: the input of the channel '${call.name}'`, error)
     })
     call.input.start(source)
   }

@@ -122,7 +122,7 @@ describe('which requests a server takes', () => {
     assert.match(server.on(request(1, 'echo', '{'))[0] ?? '', /^ERROR 1 0x204 /)
     assert.deepEqual(server.logger.lines, [])
     assert.deepEqual(server.on(event(3, 'echo', '{')), [])
-    assert.deepEqual(server.logger.lines, ['The data of an event cannot be read'])
+    assert.deepEqual(server.logger.lines, ["The data of the event 'echo' cannot be read"])
     assert.equal(server.dispatcher.events.length, 0)
   })
 })
@@ -235,7 +235,7 @@ describe('an answer', () => {
     await server.later()
     server.on(cancel(1))
     assert.deepEqual(await server.later(), [])
-    assert.deepEqual(server.logger.lines, ['The clean-up of a stream failed'])
+    assert.deepEqual(server.logger.lines, ["The clean-up of a stream failed: the answer to 'values'"])
   })
 })
 

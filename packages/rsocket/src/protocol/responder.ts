@@ -19,6 +19,7 @@ import {
   quietLog,
   reportEvent,
   SlotTable,
+  shown,
   type Timer,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
@@ -117,7 +118,11 @@ export class RSocketResponder implements RunningRequestOwner {
     } catch (error) {
       // The sender of an event gets no answer, so the error is logged.
       if (type === FrameType.REQUEST_FNF)
-        quietLog(this.#init.logger).error('unreadable', 'The data of an event cannot be read', error)
+        quietLog(this.#init.logger).error(
+          'unreadable',
+          `The data of the event '${shown(metadata.route ?? '')}' cannot be read`,
+          error
+        )
       return this.#refuseInvalid(frame, (error as Error).message)
     }
     const { gate } = this.#init

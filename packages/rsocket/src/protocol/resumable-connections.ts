@@ -9,7 +9,7 @@ import type { ResumeState, ServerResumeOptions } from './resume.ts'
 
 /** A connection that outlives its socket. */
 export interface Resumable {
-  /** Whose connection it is; `undefined`: anybody's who has the token. */
+  /** The user of the connection, who alone may resume it; `undefined`: anybody who has the token. */
   readonly user?: string | undefined
   /** Goes on with another socket. */
   goOn(output: Output, request: ResumeRequest): void
@@ -81,7 +81,7 @@ export class ResumableConnections {
   wait(resumption: ResumeState, connection: Resumable, address: string): void {
     const { window } = this.#options
     const key = keyOf(resumption.token)
-    // What waits already under this token would otherwise be counted for ever.
+    // An earlier entry under this token would otherwise be counted for ever.
     this.forget(resumption.token)
     const spare = this.#later(() => connection.end(new Error(`not resumed within ${window} ms`)), window)
     this.#entries.set(key, { connection, waiting: { address, resumption, spare } })

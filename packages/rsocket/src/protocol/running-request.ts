@@ -2,6 +2,7 @@
 import {
   type ByteWriter,
   type Codec,
+  cleanUpFailed,
   type Encoded,
   type IncomingMessage,
   type InputStream,
@@ -80,7 +81,7 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   }
 
   teardownFailed(error: unknown): void {
-    this.#owner.logger.error('The clean-up of a stream failed', error)
+    this.#owner.logger.error(cleanUpFailed(this.message), error)
   }
 
   protected override get mostHeldAtOnce(): number {

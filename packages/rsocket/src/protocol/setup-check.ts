@@ -61,8 +61,8 @@ export function setupRefusal(
 }
 
 /**
- * What `authenticate` says of the sender of SETUP or RESUME; a promise if it answers later. An error that it throws
- * refuses the sender and is logged.
+ * The verdict of `authenticate` on the sender of SETUP or RESUME; a promise if it answers later. An error that it
+ * throws refuses the sender and is logged.
  * @param credentials reads what was sent
  */
 export function judged(
@@ -72,7 +72,7 @@ export function judged(
 ): Verdict | Promise<Verdict> {
   if (authenticate === undefined) return true
   const refuse = (error: unknown) => {
-    quietLog(logger).warn('refused client', 'A client was refused', error, MOST_REFUSED)
+    quietLog(logger).warn('refused client', 'A client was refused: authenticate failed', error, MOST_REFUSED)
     return false
   }
   try {

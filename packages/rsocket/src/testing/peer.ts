@@ -69,7 +69,7 @@ export class FakeOutput implements Output {
     this.adopted?.resume()
   }
 
-  /** What was sent since the last call. Bytes that nobody has said may be sent are none of it. */
+  /** The bytes that were sent since the last call, as far as the session has released them. */
   sent(): Uint8Array {
     const sent = Buffer.concat(this.#chunks)
     this.#chunks = []

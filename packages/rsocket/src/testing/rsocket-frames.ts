@@ -149,7 +149,7 @@ export function lease(timeToLive: number, requests: number): Buffer {
   return frame(0, 'LEASE', '', uint32(timeToLive), uint32(requests))
 }
 
-/** What a SETUP of a test may say; the rest is that of an ordinary client. */
+/** Fields of a test's SETUP; the rest is that of an ordinary client. */
 export interface SetupChange {
   readonly major?: number
   readonly minor?: number

@@ -71,7 +71,7 @@ export class ConnectionUnderTest<Connection extends ProtocolConnection> {
     this.logger = parts.logger
   }
 
-  /** What the socket speaks at the moment: a server's handshake is followed by its connection. */
+  /** The protocol on the socket at the moment: a server's handshake is followed by its connection. */
   get connection(): Connection {
     return (this.output.adopted as Connection | undefined) ?? this.#first
   }
@@ -201,7 +201,7 @@ export function rsocketClient(
   return client
 }
 
-/** What became of a call; grows by one text with each settling, so that a second one would be seen. */
+/** The outcome of a call; grows by one text with each settling, so that a second one would be seen. */
 export function outcomeOf(call: Promise<unknown>): string[] {
   const outcome: string[] = []
   call.then(

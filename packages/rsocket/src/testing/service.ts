@@ -21,7 +21,7 @@ export class RecordingLogger implements Logger {
   }
 }
 
-/** What the handlers of `TestDispatcher` have seen, in order. */
+/** The handlers of tests, and the messages that have reached them, in order. */
 export class TestDispatcher implements Dispatcher {
   readonly events: unknown[] = []
   /** Messages that are waiting for `answer`, oldest first. */

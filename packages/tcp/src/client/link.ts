@@ -175,7 +175,7 @@ export class TcpLink implements Link {
   }
 }
 
-/** What a function of the user gives, which is given up together with the attempt. */
+/** The result of a user's function; rejects at once if the attempt is given up. */
 function unlessAborted<Value>(given: Value | Promise<Value>, signal: AbortSignal): Promise<Value> {
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

@@ -9,7 +9,7 @@ export interface OptionNames {
   /** The end, as messages call it. */
   readonly end: string
   readonly own: readonly string[]
-  /** What stands inside of an option: `idle` in `limits`. */
+  /** Names of the fields inside an option: `idle` in `limits`. */
   readonly inside: Readonly<Record<string, readonly string[]>>
 }
 

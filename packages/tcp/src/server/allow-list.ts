@@ -1,4 +1,4 @@
-/** Who may connect: addresses, and networks in CIDR notation. */
+/** The addresses that may connect, single or as networks in CIDR notation. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { IPV4_PREFIX, parseAddress } from './ip-address.ts'
 

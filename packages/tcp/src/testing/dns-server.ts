@@ -14,7 +14,7 @@ const ANSWERED = 0x8180
 const QUESTION_NAME = 0xc000 | HEADER
 
 export class DnsServer {
-  /** What it answers. */
+  /** The records of its answers. */
   records: readonly SrvRecord[] = []
   readonly #socket: Socket
   readonly #before = dns.getServers()

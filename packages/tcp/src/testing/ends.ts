@@ -24,7 +24,7 @@ export function closed(socket: Socket): Promise<void> {
 export const SOCKETS: [string, SocketRuntime][] = [['node:net', nodeSockets]]
 if (typeof Bun !== 'undefined') SOCKETS.push(['Bun', bunSockets])
 
-/** What a client of a test may be given beside its options. */
+/** Options of a test's client beside those of `tcp()`. */
 export interface ClientParts {
   readonly timeout?: number
   readonly dispatcher?: Dispatcher

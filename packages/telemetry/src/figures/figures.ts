@@ -1,13 +1,13 @@
 /**
- * What is counted of messages, in this process and for no reader in particular. One
- * look-up by pattern and one addition a message; the number of patterns and codes that are told apart is bounded.
+ * Counts the messages of this process, for no reader in particular. One look-up by pattern and one addition a message;
+ * the number of patterns and codes that are told apart is bounded.
  */
 import { Histogram, StreamDurations } from './histogram.ts'
 
-/** Which end of which kind of message: what is counted for it has a name of its own in the semantic conventions. */
+/** The end at which a message is counted, and its kind: each has names of its own in the semantic conventions. */
 export type Side = 'server' | 'client' | 'consumer' | 'producer'
 
-/** What stands for the patterns, and for the codes, that are not told apart. The word of the semantic conventions. */
+/** Stands for all patterns, and all codes, beyond the bounds. The word of the semantic conventions. */
 export const OTHER = '_OTHER'
 
 /** Patterns that are told apart on one side. A pattern beyond is counted as `_OTHER`. */
@@ -15,10 +15,10 @@ export const MAX_PATTERNS = 1_000
 /** Codes that are told apart of one pattern. */
 const MAX_CODES = 30
 
-/** How a message ended: `'OK'`, or a code. */
+/** The end of a message: `'OK'`, or a code. */
 export type Code = string
 
-/** What is counted of one pattern. */
+/** The counts of one pattern. */
 export class PatternFigures {
   readonly pattern: string
   /** The broker that carried its events; `undefined`: requests, and events that come straight from their senders. */
@@ -31,9 +31,9 @@ export class PatternFigures {
   retries = 0
   /** Durations by how the messages ended. */
   readonly durations = new Map<Code, Histogram>()
-  /** Those of streams among them; `undefined` while none has ended. */
+  /** Durations of streams among them; `undefined` while none has ended. */
   streams: StreamDurations | undefined
-  /** That of messages that succeeded, which most do. */
+  /** The durations of messages that succeeded, as most do. */
   #ok: Histogram | undefined
 
   constructor(pattern: string, broker?: string) {
@@ -64,7 +64,7 @@ export class PatternFigures {
   }
 }
 
-/** What is counted of one side. */
+/** The counts of one side. */
 export class SideFigures {
   readonly #patterns = new Map<string, PatternFigures>()
   readonly #other = new PatternFigures(OTHER)
@@ -98,7 +98,7 @@ function keyOf(pattern: string, broker: string | undefined): string {
   return broker === undefined ? pattern : `${broker} ${pattern}`
 }
 
-/** What is counted. */
+/** All counts of this process. */
 export class Figures {
   readonly server = new SideFigures()
   readonly client = new SideFigures()
@@ -110,5 +110,5 @@ export class Figures {
   readonly since = Date.now()
 }
 
-/** Those of this process. */
+/** The figures of this process. */
 export const figures = new Figures()

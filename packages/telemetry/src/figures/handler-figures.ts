@@ -3,7 +3,7 @@ import type { HandlerFigures } from '@elysia-microservices/transport'
 import { figures, type PatternFigures } from './figures.ts'
 import { BOUNDS, Histogram, type StreamDurations } from './histogram.ts'
 
-/** Those of all patterns that this process has received messages of. */
+/** The figures of all patterns that this process has received messages of. */
 export function handlerFigures(): HandlerFigures[] {
   return (['server', 'consumer'] as const).flatMap((side) => {
     // A handler has one line, whatever has carried its events.

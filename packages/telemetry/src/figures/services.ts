@@ -10,7 +10,7 @@ export function watchService(service: WatchedService): void {
   services.add(new WeakRef(service))
 }
 
-/** What all transports of all services do at the moment. */
+/** The current figures of all transports of all services. */
 export function transportStats(): TransportStats[] {
   const all: TransportStats[] = []
   for (const known of services) {

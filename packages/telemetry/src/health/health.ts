@@ -20,10 +20,10 @@ export interface HealthPortOptions extends HealthOptions {
   readonly host?: string | undefined
 }
 
-/** What `health()` gives to an Elysia app. */
+/** The plugin that `health()` returns for an Elysia app. */
 export type HealthPlugin = <App extends AnyElysia>(app: App) => App
 
-/** What `health({ port })` gives to a service: it stands around messages and does nothing with them. */
+/** The value of `health({ port })` for a service: an around that does nothing with messages. */
 export interface HealthServer extends AroundAny {
   /** The port that it answers on, once it does. */
   readonly port: Promise<number>

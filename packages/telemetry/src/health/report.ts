@@ -4,24 +4,24 @@ import { OptionError, type ServiceStatus, type WatchedService } from '@elysia-mi
 /** Says whether something that the service needs is there: by throwing, by rejecting, or with `false` that it is not. */
 export type Check = () => unknown
 
-/** What `health()` looks at. */
+/** The parts that `health()` looks at. */
 export interface HealthOptions {
   /** Services that must listen. A service that uses the value of `health()` is one of them. Default: none. */
   readonly services?:
     | readonly (Pick<WatchedService, 'status'> & Partial<Pick<WatchedService, 'stats'>>)[]
     | undefined
-  /** What else must be there, by name, such as a database. Default: nothing. */
+  /** Further checks by name, such as of a database. Default: none. */
   readonly checks?: Readonly<Record<string, Check>> | undefined
   /** Milliseconds that each check may take. Default: 1,000. */
   readonly timeout?: number | undefined
 }
 
-/** How one thing is. */
+/** The result of one check. */
 export type CheckReport =
   | { readonly ok: true; readonly ms: number }
   | { readonly ok: false; readonly reason: string }
 
-/** How one transport is. */
+/** The state of one transport. */
 export interface TransportReport {
   readonly transport: string
   readonly ok: boolean
@@ -29,12 +29,12 @@ export interface TransportReport {
   readonly reason?: string
 }
 
-/** How everything is: what `/healthz` answers. */
+/** The answer of `/healthz`. */
 export interface HealthReport {
   readonly ok: boolean
   /** In the order of `services`. */
   readonly services: readonly ServiceStatus[]
-  /** What carries the messages of these services, and why it does not at the moment. */
+  /** The transports of these services, with the reason why one takes no messages at the moment. */
   readonly transports: readonly TransportReport[]
   readonly checks: Readonly<Record<string, CheckReport>>
 }
@@ -77,7 +77,7 @@ export class Health {
     if (!this.#services.includes(service)) this.#services.push(service)
   }
 
-  /** How everything is now. Never rejects. */
+  /** The current state of all parts. Never rejects. */
   async report(): Promise<HealthReport> {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined

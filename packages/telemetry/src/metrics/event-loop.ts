@@ -1,4 +1,4 @@
-/** How late the event loop is. Measured from the first time that somebody asks. */
+/** Measures the delay of the event loop, from the first time that somebody asks. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { NumberMetric } from './metric.ts'
 

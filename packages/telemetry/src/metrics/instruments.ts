@@ -38,7 +38,7 @@ function newInstrument(meter: Meter, { kind, name, description, unit }: NumberMe
   return meter.createObservableGauge(name, options)
 }
 
-/** What one collection reads: all its instruments are asked in one turn, and need one look. */
+/** The metrics of one collection: all its instruments are asked in one turn, and share one look. */
 let collected: NumberMetric[] | undefined
 
 function observe(name: string, result: ObservableResult): void | Promise<void> {

@@ -57,7 +57,7 @@ export async function readOutboxes(): Promise<void> {
   readings = (await readFigures()).filter(isOutbox)
 }
 
-/** What was read last. An outbox that could not be read is not among it. */
+/** The last readings. An outbox that could not be read is missing. */
 export function outboxMetrics(): NumberMetric[] {
   return DESCRIBED.map(({ key, scale = 1, ...metric }) => ({
     ...metric,

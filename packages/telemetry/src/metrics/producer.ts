@@ -10,7 +10,7 @@ const HISTOGRAM = 0
 const CUMULATIVE = 1
 const DOUBLE = 1
 
-/** What an SDK's `MetricProducer` must be, written out so that users without an SDK need none of its types. */
+/** The shape of an SDK's `MetricProducer`, written out so that users without an SDK need none of its types. */
 export interface DurationProducer {
   /** The histograms of all durations since the process has begun. Never rejects. */
   collect(): Promise<{

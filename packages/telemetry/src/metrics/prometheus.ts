@@ -5,7 +5,7 @@ import { histograms, numbers } from './collect.ts'
 import type { HistogramMetric, NumberMetric } from './metric.ts'
 import { readOutboxes } from './outbox.ts'
 
-/** What prom-client asks of a metric when it writes it: these are made for one answer. */
+/** The interface by which prom-client writes a metric: these are made for one answer. */
 interface Written {
   readonly name: string
   readonly help: string

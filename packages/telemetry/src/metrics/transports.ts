@@ -1,4 +1,4 @@
-/** What transports tell of themselves by `stats()`, whichever they are, as metrics. */
+/** The figures that transports give by `stats()`, as metrics. */
 import type { DurableFigures, Gauge, TransportStats } from '@elysia-microservices/transport'
 import { transportStats } from '../figures/services.ts'
 import { brokerOf, MESSAGING, SYSTEM } from '../traces/attributes.ts'
@@ -6,7 +6,7 @@ import type { NumberMetric, Point } from './metric.ts'
 
 const PREFIX = `${SYSTEM}.transport`
 const LIMIT = `${PREFIX}.limit`
-/** What of the figures of TCP only grows. */
+/** Figures of TCP that only grow. */
 const COUNTERS: ReadonlySet<string> = new Set(['closedIdle'])
 const UNITS: Readonly<Record<string, string>> = {
   connections: '{connection}',
@@ -50,7 +50,7 @@ const DURABLE: readonly (Omit<NumberMetric, 'points'> & { readonly key: keyof Du
   }
 ]
 
-/** What is counted adds up; what is said of one thing twice is true once. */
+/** Joins the values of two services: counts and limits add up, of two gauges the larger one counts. */
 function joined({ kind, name }: Pick<NumberMetric, 'kind' | 'name'>, one: number, other: number): number {
   return kind === 'gauge' && name !== LIMIT ? Math.max(one, other) : one + other
 }

@@ -17,7 +17,7 @@ const silent = { error() {}, warn() {} }
 /** Handlers by their patterns. */
 export type Handlers = Readonly<Record<string, (message: IncomingMessage) => unknown>>
 
-/** What stands around at each end. Default: `telemetry()`. */
+/** The arounds of each end. Default: `telemetry()`. */
 export interface Arounds {
   readonly service?: readonly Around<ReceivedMessage>[]
   readonly client?: readonly Around<SentMessage>[]

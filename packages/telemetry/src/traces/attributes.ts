@@ -5,7 +5,7 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api'
 import type { Side } from '../figures/figures.ts'
 
-/** What we are called among systems of remote calls, and of messages where no broker stands between. */
+/** Our name among systems of remote calls, and of messages where no broker stands between. */
 export const SYSTEM = 'elysia_microservices'
 
 /** The name of the instrumentation scope. */
@@ -33,14 +33,14 @@ export const MESSAGING = {
 
 /** Attributes of both. */
 export const ERROR_TYPE = 'error.type'
-/** What carried the message; the conventions know it of sockets only. */
+/** The network under the message; the conventions define it for sockets only. */
 export const NETWORK_TRANSPORT = 'network.transport'
 /** Values that a stream has given: there is no name for it in the conventions. */
 export const STREAM_VALUES = `${SYSTEM}.stream.values`
-/** Which attempt of a call it is, from 2: there is no name for it in the conventions. */
+/** The number of a call's attempt, from 2: there is no name for it in the conventions. */
 export const ATTEMPT = `${SYSTEM}.attempt`
 
-/** What is the same for all messages of one pattern and side. */
+/** The name, kind and attributes of spans, which are the same for all messages of one pattern and side. */
 export interface Naming {
   /** Of the span. */
   readonly name: string
@@ -63,7 +63,7 @@ export function brokerOf(side: Side, transport: string): string | undefined {
   return side === 'server' || side === 'client' || DIRECT.has(transport) ? undefined : transport
 }
 
-/** How spans of a pattern are called, and what is known of all of them. */
+/** The naming of the spans of a pattern. */
 export function namingOf(side: Side, transport: string, pattern: string): Naming {
   const kind = KINDS[side]
   const network = transport === 'tcp' ? { [NETWORK_TRANSPORT]: transport } : {}

@@ -21,7 +21,7 @@ class ContextOfSpan implements Context {
   readonly #span: Span
 
   constructor(parent: Context, span: Span) {
-    // What its parent has beside a span: it is never more than one step away.
+    // Takes the context below the parent's span, so that it is never more than one step away.
     this.#parent = parent instanceof ContextOfSpan ? parent.#parent : parent
     this.#span = span
   }

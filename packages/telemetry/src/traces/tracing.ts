@@ -60,7 +60,7 @@ function known(side: Side, transport: string, pattern: string): Naming {
   return naming
 }
 
-/** What carries a trace from one end to the other. */
+/** A call or message whose headers carry the trace. */
 interface Carrier {
   readonly transport: string
   readonly pattern: string

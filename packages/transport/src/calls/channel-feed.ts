@@ -9,7 +9,7 @@ import { HeldValues } from '../held-values.ts'
 import { consume, type StreamSink, type StreamSource } from '../stream.ts'
 import type { ChannelInput } from './pending-call.ts'
 
-/** How a channel sends. An error that a method throws fails the channel. */
+/** Sends the values of a channel. An error that a method throws fails the channel. */
 export interface ChannelOutput {
   /** Most bytes of values that may wait for demand. */
   readonly maxHeldSize: number
@@ -69,7 +69,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     return this.#maySend
   }
 
-  /** What was sent has left: goes on. */
+  /** Called when there is room again: sends more. */
   resume(): void {
     this.requestN(0)
   }
@@ -152,6 +152,6 @@ function asError(error: unknown): Error {
   try {
     return error instanceof Error ? error : new Error(String(error))
   } catch (cause) {
-    return new Error('The values of the call failed with what cannot be shown', { cause })
+    return new Error('The stream of the call failed with a value that cannot be shown as text', { cause })
   }
 }

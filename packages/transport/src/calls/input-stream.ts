@@ -26,7 +26,7 @@ export class InputStream extends ValueQueue<unknown> {
   #arrived = 0
   /** Values that were asked for. */
   #granted = 0
-  /** What the next value may have, in bytes: the largest one lately. */
+  /** The size that the next value is expected to have, in bytes: that of the largest recent one. */
   #likelySize = 1
 
   /**

@@ -11,7 +11,7 @@ import type { RetryPolicy } from './retry-policy.ts'
 import { StreamTable } from './stream-table.ts'
 import type { Timer, TimerOwner } from './timer.ts'
 
-/** How a transport sends calls. Only `send` may throw. */
+/** Sends and cancels the calls of a transport. Only `send` may throw. */
 export interface CallSender {
   /**
    * Sends a call, new or made again, or lets it wait (`OpenCalls.wait`). Numbers it with `OpenCalls.add`, and sets its
@@ -33,7 +33,10 @@ export interface OpenCallsInit {
   readonly timeout: number
   /** Milliseconds for which a call without its own option may wait for a connection. Default: until its deadline. */
   readonly waitForConnection?: number | undefined
-  /** Whose owner calls `wake`, or what makes one for this owner. Default: a timer of its own. */
+  /**
+   * A timer whose owner calls `wake` of these calls, or a function that makes a timer for them. Default: a timer of
+   * their own.
+   */
   readonly timer?: Timer | ((owner: TimerOwner) => Timer)
   /** Numbers the calls. Default: from 1 on. */
   readonly table?: StreamTable<PendingCall>
@@ -50,7 +53,7 @@ export interface OpenCallsInit {
    * `waitForConnection`.
    */
   unreached?(call: PendingCall): Error
-  /** What calls wait for, as the error names it when too many wait. Default: 'a connection'. */
+  /** The thing that calls wait for, as the error names it when too many wait. Default: 'a connection'. */
   readonly waitsFor?: string
   /** There is a connection, so that `waitForConnection` of a call does not limit its wait. Default: false. */
   readonly isConnected?: boolean
@@ -81,9 +84,9 @@ export class OpenCalls implements CallHolder, TimerOwner {
   readonly #timer: Timer
   /** Calls with a number, mostly sent ones. */
   readonly #table: StreamTable<PendingCall>
-  /** Calls to be sent later, in order, with the time; `Infinity`: at `release`. Made for the first of them. */
+  /** Calls to be sent later, in order, with the time; `Infinity`: at `release`. `undefined` until there is one. */
   #waiting: Map<PendingCall, number> | undefined
-  /** Calls without a number that do not wait to be sent. Made for the first of them. */
+  /** Calls without a number that do not wait to be sent. `undefined` until there is one. */
   #kept: Set<PendingCall> | undefined
   /** Makes the error of a call that is started too late. */
   #closed: ((mayHaveRun: boolean) => Error) | undefined
@@ -226,7 +229,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
   }
 
   #sendWaiting(call: PendingCall): void {
-    // What was sent before it may have ended it.
+    // Sending the call before it may have ended this one.
     if (this.#waiting?.delete(call) !== true) return
     try {
       this.#sender.send(call)

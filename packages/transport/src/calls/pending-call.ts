@@ -10,7 +10,7 @@ import type { TableEntry } from './stream-table.ts'
 import type { Timer } from './timer.ts'
 import { failedFor } from './waiting-lines.ts'
 
-/** How a call is answered: with one value, with many, or not at all. */
+/** The answer that a call expects: one value, many, or none. */
 export type CallKind = 'request' | 'stream' | 'event'
 
 /** Holds a call at the moment: the requester of a connection, or the calls waiting for a connection. */
@@ -365,7 +365,7 @@ export interface ChannelInput {
   start(source: object): void
   /** The other side takes `n` more values. */
   requestN(n: number): void
-  /** What was sent has left: goes on. */
+  /** There is room again: sends more. */
   resume(): void
   /** The call is over: no more is taken, and the source is cancelled. */
   stop(): void

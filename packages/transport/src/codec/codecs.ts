@@ -30,7 +30,10 @@ export function knownMimeTypes(): string[] {
   return [...FACTORIES.keys()]
 }
 
-/** What an option for a codec must be, in words. @param name the codec that was asked for */
+/**
+ * The codecs that an option may name, in words.
+ * @param name the codec that was asked for
+ */
 export function codecsInWords(name: unknown): string {
   const entry = typeof name === 'string' && !SHORT_NAMES.has(name) ? BY_IMPORT[name] : undefined
   const known = `one of ${knownMimeTypes().join(', ')}`

@@ -51,10 +51,10 @@ function stringify(value: unknown): string {
 }
 
 /**
- * What the text of a value has that JSON cannot carry: a Map, a Set or a promise becomes `{}`, a typed array an object
+ * Finds the text of a value that JSON cannot carry: a Map, a Set or a promise becomes `{}`, a typed array an object
  * with the key 0, NaN becomes `null`. Searching the text costs a few percent of writing it. Checking every value costs
- * several times more, so only values with such a text are checked. One expression takes half the time of three
- * searches under Bun.
+ * several times more, so only values with such a text are checked. One expression takes half the time of three searches
+ * under Bun.
  */
 const MAY_HAVE_LOST = /\{\}|null|\{"0":/
 

@@ -1,4 +1,4 @@
-/** What people do with the dead letters of a group: some or all are sent again, or deleted. */
+/** Sends some or all dead letters of a group again, or deletes them. */
 import type { DeadLetters } from './published.ts'
 
 /** Change of a dead letter: redrive or delete. */

@@ -1,4 +1,4 @@
-/** What the handler of a stored event is told of its delivery. */
+/** Describes the delivery of a stored event to its handler. */
 import type { Delivery } from '../message.ts'
 import { ageOf } from './clock.ts'
 import type { HeldEvent } from './worker.ts'
@@ -14,7 +14,10 @@ export interface DeliveredEvent extends Pick<HeldEvent, 'id' | 'key' | 'attempt'
   readonly position: string | undefined
 }
 
-/** What a handler is told of an event's delivery. @param now milliseconds since 1970 */
+/**
+ * The delivery of an event, as its handler gets it.
+ * @param now milliseconds since 1970
+ */
 export function deliveryOf(
   { id, key, attempt, publishedAt, position }: DeliveredEvent,
   group: string,

@@ -55,7 +55,7 @@ function kindOf(thrown: unknown): Kind {
   }
 }
 
-/** What Nest's filters let through, in a Nest application, and Nest's own error that carries it there. */
+/** The handler's own error: inside Nest its filters and its `RpcException` wrap it. */
 function unwrapped(error: unknown): unknown {
   if (error instanceof ErrorAnswer) return error.value
   const { getError } = Object(error) as { getError?: unknown }

@@ -46,8 +46,8 @@ export interface DeadLetter {
   readonly publishedAt: Date
   readonly diedAt: Date
   /**
-   * What the engine had no room for, and is not here: `data`, `headers.<name>`, `id`, `key`. Without its data it cannot be
-   * redriven. Missing if all is here.
+   * Parts that the engine had no room for, so that they are missing here: `data`, `headers.<name>`, `id`, `key`.
+   * Without its data it cannot be redriven. Missing if all is here.
    */
   readonly leftOut?: readonly string[]
 }
@@ -74,7 +74,7 @@ export interface DeadLetters {
   delete(position: string): Promise<boolean>
 }
 
-/** What a client whose transport stores events can do besides calls. */
+/** The methods that a client has besides calls if its transport stores events. */
 export interface DurableCaller {
   /** See `client.publish`. */
   publish(pattern: Pattern, data: unknown, options?: PublishOptions): Promise<Published>
@@ -166,8 +166,8 @@ export function viaOf(route: string | undefined, group: string | undefined): str
 export const VIA_PLAIN = ' '
 
 /**
- * What a server is started with. A server that stores events gives its durable handlers what it has stored: what it has
- * not is for the other handlers only, or durable ones would run twice.
+ * The dispatcher that a server is started with. If the server stores events, its durable handlers get those from its
+ * store alone: an event that arrives unstored is for the other handlers only, or durable ones would run twice.
  */
 export function dispatcherFor(server: { readonly isDurable?: boolean }, dispatcher: Dispatcher): Dispatcher {
   if (server.isDurable !== true) return dispatcher

@@ -9,7 +9,7 @@ import type { Clock } from './clock.ts'
 import type { DurableSettings } from './options.ts'
 import { outcomeOf, reasonToGiveUp } from './outcome.ts'
 
-/** What of a stored event decides about its way. */
+/** The fields of a stored event that decide what happens to it. */
 export interface HeldEvent {
   readonly pattern: string
   readonly id: string
@@ -33,7 +33,7 @@ export interface DurableEngine<Event extends HeldEvent> {
   isOurs(event: Event): boolean
   /** It has been let go: it is not ours any more, or comes behind one that is not. */
   letGo(event: Event): void
-  /** It has succeeded, or is not wanted. */
+  /** Acknowledges an event that has succeeded, or that its handler has discarded. */
   acknowledge(event: Event): void
   /**
    * Whether the engine delivers again after a pause (`traits.stores.delays`). If not, an event pauses here, and is kept
@@ -115,7 +115,7 @@ export class DurableWorker<Event extends HeldEvent> {
     if (this.#isStopped) return 0
     const { concurrency, ordered } = this.#settings
     if (ordered) return concurrency * WAITING_FOR_KEY - this.#held.size
-    // What pauses here because the engine cannot have it wait keeps no other from running, up to a bound.
+    // Events that pause here, because the engine cannot delay them, keep no other from running, up to a bound.
     const pausing = Math.min(this.#pausing.size + this.#unburied.size, concurrency * WAITING_FOR_KEY)
     return concurrency * (this.#meanTime < QUICK ? 2 : 1) - (this.#held.size - pausing)
   }
@@ -187,7 +187,7 @@ export class DurableWorker<Event extends HeldEvent> {
   }
 
   #begin(): void {
-    // What a handler does in its first turn may come back here.
+    // The handler's first turn may call this method again.
     while (!this.#isStopped && this.#running.size < this.#settings.concurrency) {
       const event = this.#free.shift() ?? this.#nextReady()
       if (event === undefined) return
@@ -280,7 +280,7 @@ export class DurableWorker<Event extends HeldEvent> {
       (cause: unknown) => {
         const { maxDelay } = this.#settings.retry
         this.#logger.error(
-          `${what} could not be stored as a dead letter; it is tried again in ${maxDelay} ms`,
+          `${what} could not be stored as a dead letter; trying again in ${maxDelay} ms`,
           cause
         )
         if (!this.#isStopped) return this.#buryLater(event, reason, what)

@@ -9,10 +9,13 @@ import { jsonOf, numberIn } from './words.ts'
 
 /** The first character of requests that leave together: no JSON begins with it. */
 export const TOGETHER = '&'
-/** What follows an inbox in the address of answers that leave together, and in the reply address of such requests. */
+/**
+ * Suffixes behind an inbox: in the address of answers that leave together, and in the reply address of requests that
+ * do.
+ */
 export const ANSWERS = '1b'
 export const REQUESTS = '1m'
-/** What follows an inbox in the address of a question whether all that was sent before has come. */
+/** Suffix behind an inbox, in the address of the question whether all that was sent before has come. */
 export const QUESTION = '1q'
 
 /** Characters of words that may leave together with others, and of all of them. */

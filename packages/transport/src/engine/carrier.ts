@@ -1,4 +1,6 @@
-/** What an engine implements, so that calls, streams and channels run over it: `Carrier` and `Engine`. */
+/**
+ * `Carrier` and `Engine`: the interfaces that an engine implements, so that calls, streams and channels run over it.
+ */
 import type { Headers } from '../headers.ts'
 import type { Wildcards } from '../wildcards.ts'
 import type { Subject } from './server/subjects.ts'
@@ -117,7 +119,7 @@ export interface Engine<Connection extends Carrier = Carrier> {
   readonly title: string
   /** Where its servers are expected, for errors. */
   readonly where: string
-  /** How handlers' patterns stand for several addresses. Default: `*` and `>`, by segments between dots. */
+  /** The syntax of patterns that stand for several addresses. Default: `*` and `>`, by segments between dots. */
   readonly wildcards?: Wildcards
   /**
    * Connects.
@@ -138,8 +140,8 @@ export interface Engine<Connection extends Carrier = Carrier> {
   foreignError?(message: Carried): Error | undefined
   /** Headers that tell callers of other systems of an error. */
   foreignErrorHeaders?(code: string | undefined, message: string): CarriedHeaders
-  /** What the engine itself answers to a request that it has stored; the call fails with it. */
+  /** The error in an answer that the engine itself gives to a request that it has stored; the call fails with it. */
   engineAnswer?(body: unknown, pattern: string): Error | undefined
-  /** What a connection says besides: discovery, for instance. Called when a service listens. */
+  /** Lets the engine do more on a connection, such as discovery. Called when a service listens. */
   listening?(connection: Connection, subjects: readonly Subject[]): void
 }

@@ -2,10 +2,10 @@
 import { OptionError } from '../errors/index.ts'
 import { atLeast, mustBe, mustBeMilliseconds, mustBeOneOf, mustHaveOnly, type OptionRow } from '../options.ts'
 
-/** Which processes of a service get an event: `events` of an engine. */
+/** The processes of a service that get an event: `events` of an engine. */
 export const EVENTS = { byDefault: 'one', check: mustBeOneOf('one', 'all') } as const
 
-/** What the processes of a service share by: `queue` of an engine. */
+/** The name under which the processes of a service share their messages: `queue` of an engine. */
 export const QUEUE: OptionRow<string> = {
   check: mustBe('a text without blanks', (value) => typeof value === 'string' && /^\S+$/.test(value))
 }
@@ -13,7 +13,7 @@ export const QUEUE: OptionRow<string> = {
 /** Milliseconds for connecting: `timeout` of an engine. */
 export const TIMEOUT = { byDefault: 10_000, check: mustBeMilliseconds(100) } as const
 
-/** What drivers take for TLS, by its names alone: `tls` of an engine. */
+/** Options for TLS that drivers take: `tls` of an engine. Only their names are checked. */
 export const TLS: OptionRow<object> = {
   check: mustHaveOnly('ca', 'cert', 'key', 'passphrase', 'pfx', 'servername')
 }

@@ -7,13 +7,16 @@ import { DialogueServer, type DialogueServerInit } from './server/dialogue-serve
 /** The queue of services without a name. */
 const NAMELESS = 'elysia-microservices'
 
-/** What an engine gives. */
+/** The parts from which `engineTransport()` makes a transport. */
 export interface EngineParts<Name extends string, Connection extends Carrier> {
   readonly name: Name
   readonly traits: Traits
-  /** What the processes of a service share its messages by, as its user has said. Default: the service's name. */
+  /**
+   * The name under which the processes of a service share its messages, if its user has set one. Default: the service's
+   * name.
+   */
   readonly queue?: string | undefined
-  /** Who gets an event: `one` process of the queue, or `all` processes. Default: `one`. */
+  /** The receivers of an event: `one` process of the queue, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
   /** The queue of a service of that name, where the engine cannot have any text. Default: the name. */
   queueOf?(name: string): string

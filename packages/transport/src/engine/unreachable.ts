@@ -1,4 +1,4 @@
-/** What is said of a server that cannot be reached. */
+/** The error for a server that cannot be reached. */
 import { ConnectionError } from '../errors/index.ts'
 
 /**

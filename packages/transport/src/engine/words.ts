@@ -1,7 +1,7 @@
 /**
- * What our two ends say to each other beside Nest's packets, written down in docs/protocol.md ("Engines"). A caller of
- * ours is known by its reply address; a call that lasts has a control address at the service, which is the reply address
- * of what the service sends. Nest's ends look at neither.
+ * The words that our two ends say to each other beside Nest's packets, described in docs/protocol.md ("Engines"). Our
+ * callers are known by their reply address; a call that lasts has a control address at the service, which is the
+ * reply address of what the service sends. Nest's ends look at neither.
  */
 import { text as utf8 } from '../bytes/text.ts'
 import { checkDepth } from '../codec/depth.ts'

@@ -20,7 +20,7 @@ type CodesOf<Failure> = Failure extends { readonly code: infer Code extends stri
     : Code
   : never
 
-/** What an error is asked for: one of the codes that its type has, or, where it has none, any. */
+/** The codes that `isError` may ask for: those of the error's type, or, where it has none, any text. */
 type AskedCode<Failure> = [CodesOf<Failure>] extends [never] ? string : CodesOf<Failure>
 
 /** The errors of a type that have a code. */
@@ -28,7 +28,7 @@ type WithCode<Failure, Code extends string> =
   | Extract<Failure, { readonly code: Code }>
   | ([CodesOf<Failure>] extends [never] ? Failure & ErrorWith<Code> : never)
 
-/** What is known of an error by its code alone. */
+/** The fields that an error is known to have once its code is known. */
 interface ErrorWith<Code extends string> {
   readonly code: Code
   readonly message: string

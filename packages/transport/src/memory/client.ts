@@ -212,7 +212,11 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
         tell((running) => running.inputEnded(new ProtocolError(`The caller's input failed: ${said}`)))
         this.#calls.giveUp(call, error)
       },
-      teardownFailed: (error) => this.#context.logger.error('The clean-up of a stream failed', error)
+      teardownFailed: (error) =>
+        this.#context.logger.error(
+          `The clean-up of a stream failed: the input of the channel '${call.name}'`,
+          error
+        )
     })
     call.input.start(source)
   }

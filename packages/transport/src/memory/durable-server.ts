@@ -97,7 +97,7 @@ export class MemoryConsumer implements GroupMember {
     return ended
   }
 
-  /** What runs is not waited for any longer: others get it. */
+  /** Stops waiting for running handlers: their events go to other processes. */
   cut(): void {
     for (const event of this.#worker.held) this.#group.back(event)
     this.#group.leave(this)

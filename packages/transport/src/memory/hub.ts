@@ -28,7 +28,7 @@ export interface MemoryRequest {
 }
 
 /** A server, as the clients see it. */
-/** What a caller wants of an answer. */
+/** The answer that a caller asks for. */
 export interface Wanted {
   /** The first value only. */
   readonly isSingle: boolean

@@ -12,6 +12,6 @@ export interface MemoryMessage {
   /** A copy of the caller's headers, as a wire would make. */
   readonly headers: Headers | undefined
   readonly timeout: number | undefined
-  /** Who sends it. Missing: of a stored one nobody knows. */
+  /** The sender. Missing for a stored message, whose sender nobody knows. */
   readonly source?: Source | undefined
 }

@@ -1,10 +1,12 @@
 /** The answering side of the memory transport. */
+
 import { answerWith } from '../answer.ts'
 import { INPUT_REFUSED, InputStream } from '../calls/input-stream.ts'
 import type { Codec, Encoded } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
 import { RpcError } from '../errors/index.ts'
 import { isNoHandler, isRejected } from '../failure.ts'
+import { cleanUpFailed } from '../handler-failed.ts'
 import { IncomingMessage } from '../message.ts'
 import { OutgoingValues } from '../outgoing-values.ts'
 import { type RunningAnswer, RunningMessages } from '../running-messages.ts'
@@ -187,7 +189,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   }
 
   teardownFailed(error: unknown): void {
-    this.#logger.error('The clean-up of a stream failed', error)
+    this.#logger.error(cleanUpFailed(this.message), error)
   }
 
   protected send(value: unknown, isLast: boolean): void {

@@ -1,4 +1,7 @@
-/** What `@Ctx()` gives, in one of our services and in a Nest application: one message, with the methods of Nest's contexts. */
+/**
+ * The value of `@Ctx()`, in one of our services and in a Nest application: one message, with the methods of Nest's
+ * contexts.
+ */
 import type { Headers } from '../headers.ts'
 import type { IncomingMessage, Peer } from '../message.ts'
 
@@ -39,9 +42,11 @@ export interface MessageView<Message = IncomingMessage> {
   getTopic(): string
   /** The headers by name. Over NATS Nest gives its driver's class, whose `get`, `has` and `keys` are here, too. */
   getHeaders(): ReadonlyMap<string, string>
-  /** What of a message Nest's `RmqContext` and `KafkaContext` show and is known here: its headers and its priority. */
+  /**
+   * The part of the message of Nest's `RmqContext` and `KafkaContext` that is known here: its headers and its priority.
+   */
   getMessage(): RmqMessage
-  /** What of a message of MQTT Nest's `MqttContext` shows and is known here: its topic, its user properties and its flag. */
+  /** The part of the packet of Nest's `MqttContext` that is known here: its topic, its user properties and its flag. */
   getPacket(): MqttPacket
   /** Peer, pattern and metadata. */
   getArgs(): [Peer | undefined, string, unknown]

@@ -204,6 +204,6 @@ describe('RunningReply', () => {
   it('logs a clean-up that fails', () => {
     const { reply, told } = newReply()
     reply.teardownFailed(new Error('torn'))
-    assert.deepEqual(told, ['logged The clean-up of a stream failed: torn'])
+    assert.deepEqual(told, ["logged The clean-up of a stream failed: the answer to 'p': torn"])
   })
 })

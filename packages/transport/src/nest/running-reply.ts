@@ -2,9 +2,11 @@
  * One request on Nest's wire that takes more than the turn in which it came. As in Nest, the last value of a turn is
  * held back until the turn ends, so that the end of a stream can travel in the same packet.
  */
+
 import type { Answer } from '../answer.ts'
 import type { TableEntry } from '../calls/stream-table.ts'
 import type { RejectedError } from '../errors/index.ts'
+import { cleanUpFailed } from '../handler-failed.ts'
 import type { Logger } from '../logger.ts'
 import type { IncomingMessage } from '../message.ts'
 import { consume, type StreamSink, type StreamSource } from '../stream.ts'
@@ -109,7 +111,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
   }
 
   teardownFailed(error: unknown): void {
-    this.#replies.logger.error('The clean-up of a stream failed', error)
+    this.#replies.logger.error(cleanUpFailed(this.#message), error)
   }
 
   // ── calls from the connection ─────────────────────────────────────────────────────────────────────────

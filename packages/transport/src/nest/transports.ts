@@ -15,7 +15,10 @@ export function nestTransportOf(name: string): number | undefined {
   return NUMBERS[name]
 }
 
-/** What a decorator of Nest was given as the transport, in words: a number, or a symbol of a strategy of somebody's own. */
+/**
+ * The name of a transport that one of Nest's decorators was given: a number of Nest's own, or a symbol of a custom
+ * strategy.
+ */
 export function nestTransportName(transport: unknown): string {
   const name = typeof transport === 'number' ? NAMES[transport] : undefined
   return name === undefined ? String(transport) : `Transport.${name}`

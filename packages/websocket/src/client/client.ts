@@ -58,7 +58,9 @@ const page = globalThis as {
 }
 const LARGEST = 16 * 1024 * 1024
 
-/** What fails in a channel's input is told as a handler's failure is: content leaves this process on purpose only. */
+/**
+ * An error in a channel's input becomes the same as a handler's failure: content leaves this process on purpose only.
+ */
 const toWireError: ToWireError = (error, logger, of) => {
   let data = INTERNAL_ERROR_TEXT
   let isSaid = false
@@ -186,7 +188,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
   }
 
   async close(): Promise<void> {
-    // Who has not awaited `connect()` and closes has nothing to handle.
+    // If the caller of `connect()` does not await it and closes, its rejection is not reported.
     this.#connecting?.catch(() => {})
     for (const type of BACK) page.removeEventListener?.(type, this.#back)
     clearInterval(this.#look)

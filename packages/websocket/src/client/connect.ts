@@ -28,7 +28,10 @@ import { type NewWebSocket, ownWebSocket } from './web-socket.ts'
 export interface WebSocketClientOptions {
   /** Where the server is; in a page it may be a path. Default: `'/rsocket'` of the page's own host. */
   readonly url?: string | URL | undefined
-  /** Who this client is, or what gives that: it is asked before each connection, also before a lost one goes on. */
+  /**
+   * The client's credentials, or a function that returns them: it is called before each connection, also before a lost
+   * one is resumed.
+   */
   readonly credentials?: Credentials | AskCredentials | undefined
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
@@ -36,7 +39,7 @@ export interface WebSocketClientOptions {
   readonly waitForConnection?: number | undefined
   /** Milliseconds in which a connection must be made. Default: 10,000. */
   readonly connectTimeout?: number | undefined
-  /** How data is encoded; others than `'json'` and `'bytes'` must be imported. Default: `'json'`. */
+  /** Codec of the data; others than `'json'` and `'bytes'` must be imported. Default: `'json'`. */
   readonly codec?: string | undefined
   /** Resume a lost connection without losing or repeating anything, if the server allows it. Default: true, for 60 s. */
   readonly resume?: boolean | ResumeOptions | undefined
@@ -63,7 +66,7 @@ const DEFAULTS = {
 const DEFAULT_TIMEOUT = 30_000
 const RESUME = { window: 60_000, bufferSize: 1024 * 1024 }
 
-/** What clients over TCP have besides: RxJS would be most of a page, and there are no events that are stored. */
+/** Members that only clients over TCP have: RxJS would be most of a page, and there are no stored events. */
 type NotInPages = 'send' | 'publish' | 'durable' | 'traits'
 
 /** A client that knows the patterns of its service, or those of them that its door exposes. */
@@ -98,7 +101,7 @@ export function connect(options?: WebSocketClientOptions): object {
   )
 }
 
-/** What a client is told of where it lives. */
+/** The context of a client. */
 export function contextOf({
   logger,
   timeout,

@@ -24,7 +24,7 @@ import { Link } from './link.ts'
 
 /** Options of a client of several servers. */
 export interface PoolOptions extends WebSocketClientOptions, Omit<ResilienceOptions, 'endpoints'> {
-  /** How the servers are reached: scheme, path, and the port of those that name none; the server, if it is the only one. */
+  /** The scheme, the path, and the port of servers that name none; the server, if it is the only one. */
   readonly url: string | URL
   /**
    * The servers, in place of the host of `url`: `'host'`, `'host:port'` or `'[::1]:port'`. A function returns the list,

@@ -88,7 +88,7 @@ export class WebSocketDoor {
   readonly #metadataReaders = new Map<string, MetadataReader>()
   /** Upgrades that wait for a service: each callback ends the wait of one. */
   readonly #awaited: (() => void)[] = []
-  /** That of the first service. */
+  /** The logger of the first service. */
   #logger: Logger = consoleLogger
   /** Patterns that are exposed were compared with those of the services. */
   #isCompared = false
@@ -110,7 +110,7 @@ export class WebSocketDoor {
         maxInFlight: limits.inFlightPerConnection,
         maxStreams: limits.streams,
         maxHeaderSize: limits.headerSize,
-        // Which logger that is is known when a service has come.
+        // The first service, and with it the logger, is known only later.
         logger: {
           error: (line, cause) => this.#logger.error(line, cause),
           warn: (line, cause) => this.#logger.warn(line, cause)
@@ -241,7 +241,12 @@ export class WebSocketDoor {
     const foreign = originRefusal(headers, origins)
     if (foreign !== undefined) {
       // The page cannot see why.
-      quietLog(this.#logger).warn('origin', `A page was refused: ${shown(foreign)}`, undefined, MOST_REFUSED)
+      quietLog(this.#logger).warn(
+        'origin',
+        `An upgrade was refused: ${shown(foreign)}`,
+        undefined,
+        MOST_REFUSED
+      )
       return { status: 403, reason: foreign }
     }
     if (!(await this.#hasService())) return { status: 503, reason: 'No service answers here at the moment' }

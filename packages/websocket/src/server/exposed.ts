@@ -1,5 +1,5 @@
 /**
- * Which handlers of a service are reached from outside: those whose own patterns are exposed. A name that only looks
+ * The handlers of a service that are reached from outside: those whose own patterns are exposed. A name that only looks
  * exposed leads nowhere: with `expose: ['shop.*']`, neither `shop.secrets.all` nor what a handler of `>` would take.
  */
 import {
@@ -38,7 +38,7 @@ export function exposedRoutes(given: unknown): readonly string[] {
 export function covers(exposed: string, route: string): boolean {
   if (exposed === route) return true
   if (route.startsWith('{') || route.startsWith(OWN_ROUTES) || !routeMatches(exposed, route)) return false
-  // What such a handler takes is not to be told from its pattern.
+  // The pattern does not tell which calls such a handler takes.
   if (hasRestInside(route)) return false
   // A handler of the rest takes more than one segment.
   return !endsOpen(route) || endsOpen(exposed)

@@ -1,4 +1,7 @@
-/** Which pages may connect. Browsers say where a page is from; a page of somebody else must not use its visitor's cookies. */
+/**
+ * Decides which pages may connect. Browsers tell the origin of a page; a page of somebody else must not use its
+ * visitor's cookies.
+ */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
 /** Origins that may connect: `undefined`: the app's own host; `'*'`: all. */

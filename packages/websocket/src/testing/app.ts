@@ -45,7 +45,7 @@ export async function listen(app: AnyElysia): Promise<Listening> {
   }
 }
 
-/** What Elysia's adapter listens by. */
+/** The server by which Elysia's adapter listens. */
 interface AdaptersServer {
   readonly raw: {
     readonly node?: { readonly server: Server }

@@ -2,7 +2,7 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 
-/** Who has the data. */
+/** The `dev` that has claimed the data. */
 export interface Owner {
   /** A socket that is open while it runs. */
   readonly socket: string

@@ -1,4 +1,6 @@
-/** What `dev` knows of an engine: who needs it, and how it is found, fetched, started and probed. */
+/**
+ * The interface of an engine for `dev`: the packages that need it, and how it is found, fetched, started and probed.
+ */
 import type { EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
 
@@ -12,7 +14,7 @@ export interface Engine {
   readonly port: number
   /** Packages of which each says that the engine is needed. */
   readonly neededBy: readonly string[]
-  /** How one gets it. */
+  /** Advice on how to install it. */
   readonly install: string
   /** Whether services find it at its usual port by themselves, without the variable. */
   readonly isFoundByPort: boolean
@@ -29,7 +31,7 @@ export interface Engine {
    * @throws {Error} it could not be fetched
    */
   fetch?(fetching: Fetching): Promise<boolean>
-  /** How it is started. */
+  /** Its program and arguments. */
   start(init: EngineStart): Promise<Start>
 }
 
@@ -43,15 +45,15 @@ export interface Fetching {
   readonly signal: AbortSignal
 }
 
-/** What `Engine.start` is given. */
+/** The argument of `Engine.start`. */
 export interface EngineStart {
   readonly root: string
-  /** What was found. */
+  /** The result of `find`. */
   readonly found: string
   readonly port: number
   /** The folder of its data. */
   readonly folder: string
 }
 
-/** Who listens on a port: the engine, another program, or nobody. */
+/** The listener on a port: the engine, another program, or nobody. */
 export type Probed = 'engine' | 'stranger' | 'nobody'

@@ -25,7 +25,7 @@ export interface FoundEngine {
   readonly port: number
   /** A line about it. */
   readonly said: string
-  /** How it is started; missing: it is there already. */
+  /** Makes its program and arguments; missing: it runs already. */
   readonly start?: () => Promise<Start>
   /** The folder of its data, if it is started. */
   readonly folder?: string

@@ -32,7 +32,7 @@ export async function fetchByPip(wanted: PipPackage, { folder, say, signal }: Fe
   const { name, version, hashes } = wanted
   say(`pip fetches ${name} ${version}, once for this project`)
   mkdirSync(folder, { recursive: true })
-  // What is fetched in part is never taken for the whole.
+  // Fetched into a folder of its own first, so that a part is never taken for the whole.
   const part = mkdtempSync(join(folder, 'part-'))
   try {
     const list = join(part, 'requirements.txt')

@@ -1,7 +1,7 @@
 import type { Engine } from './engine.ts'
 import { probe } from './probe.ts'
 
-/** What a client of AMQP 0-9-1 says first. */
+/** The first bytes of a client of AMQP 0-9-1. */
 const GREETING = Uint8Array.of(...Buffer.from('AMQP'), 0, 0, 9, 1)
 
 /** RabbitMQ. It is found and not started: it leaves a process behind that knows all nodes of the machine. */

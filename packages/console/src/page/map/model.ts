@@ -1,4 +1,4 @@
-/** What the map shows: services, engines and callers as nodes, what goes between them as edges. */
+/** The model of the map: services, engines and callers as nodes, the messages between them as edges. */
 import type { CallRate, Kind, Overview, ServiceView, TracesView } from '../../protocol.ts'
 import type { History } from '../history.ts'
 
@@ -8,7 +8,7 @@ export interface Node {
   readonly kind: 'service' | 'engine' | 'caller'
   readonly name: string
   readonly state: 'good' | 'odd' | 'bad'
-  /** What stands below the name. */
+  /** The text below the name. */
   readonly note: string
   /** The service's place on the page, if it has one. */
   readonly service?: string
@@ -27,7 +27,7 @@ export interface Edge {
   readonly parts: readonly Part[]
 }
 
-/** What of an edge one pattern has. */
+/** The share of one pattern in an edge. */
 export interface Part {
   readonly pattern: string
   readonly transport: string
@@ -102,7 +102,7 @@ export function graphOf(
         else addTo(drafts, from.id, serviceId(name), call)
       }
     }
-  // What services have counted themselves is exact; spans know the rest.
+  // Counts of services themselves are exact; spans fill in the rest.
   const counted = new Set(drafts.keys())
   for (const link of traces?.links ?? []) {
     const from = link.from === undefined ? engineOf(link.transport) : callerNode(link.from, byName)

@@ -1,4 +1,4 @@
-/** What is wrong, what to do about it, and what was wrong. */
+/** The problems, advice on them, and past problems. */
 import type { AlertsView, AlertView } from '../../protocol.ts'
 import { clock, duration } from '../format.ts'
 import { hrefOf } from '../route.ts'

@@ -9,7 +9,7 @@ type Action = 'redrive' | 'delete'
 
 export function DeadLetters(props: {
   readonly group: GroupView
-  /** How many there are: if that changes, they are read anew. */
+  /** Their number: if that changes, they are read again. */
   readonly count: number
   readonly canTry: boolean
 }) {

@@ -1,4 +1,4 @@
-/** Who calls whom, live: services, engines and callers, and what goes between them. */
+/** The live map: services, engines and callers, and the calls and events between them. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { breakable } from '../breakable.tsx'
 import { count, ms } from '../format.ts'
@@ -226,7 +226,10 @@ function classOf({ kind, rate, errors }: Edge): string {
 /** Outside the screen: it is the same map when somebody comes back from another one. */
 const seen = { nodes: new Map<string, Node>(), edges: new Map<string, Edge>() }
 
-/** What was there once stays, without a rate: so that boxes do not jump when somebody makes a pause or does not answer. */
+/**
+ * Keeps boxes and lines that were there once, without a rate, so that boxes do not jump when somebody makes a pause or
+ * does not answer.
+ */
 function remembered(now: Graph): Graph {
   const { nodes, edges } = seen
   for (const node of nodes.values())
@@ -246,7 +249,7 @@ function remembered(now: Graph): Graph {
   return { nodes: [...nodes.values()], edges: [...edges.values()], leftOut: now.leftOut }
 }
 
-/** Made anew only when there is another box, line or width. */
+/** Made again only when there is another box, line or width. */
 function useLayout({ nodes, edges }: Graph, width: number) {
   const names = nodes.map(({ id }) => id)
   const key = JSON.stringify([names, edges.map(({ id }) => id), width])

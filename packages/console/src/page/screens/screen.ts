@@ -1,14 +1,14 @@
-/** What a screen is: a place of its own at `#/<id>`, that shows what the server tells. */
+/** A screen of the page: a place of its own at `#/<id>`, that shows the server's updates. */
 import type { ComponentType } from 'preact'
 import type { Overview } from '../../protocol.ts'
 import type { Shown } from '../updates.ts'
 
-/** What every screen is given, anew with each update. */
+/** The properties of every screen, which change with each update. */
 export interface ScreenProps {
   /** All that the server has told. */
   readonly shown: Shown
   readonly overview: Overview
-  /** What follows the screen's id in the address, such as a service's id: `#/services/orders` is `['orders']`. */
+  /** The parts of the address behind the screen's id, such as a service's id: `#/services/orders` is `['orders']`. */
   readonly path: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** What a service does over time, or one of its patterns: the last minutes or the last hour, and where it changed. */
+/** Charts of a service, or of one of its patterns: the last minutes or the last hour, and where it changed. */
 import { useState } from 'preact/hooks'
 import type { Figures, Mark, PastView } from '../../protocol.ts'
 import { Chart } from '../chart.tsx'
@@ -124,7 +124,7 @@ const ROWS = [
   ['errors', ({ errors }: Side) => (errors === undefined ? '–' : share(errors))]
 ] as const
 
-/** What the service did before a change, and after. */
+/** The figures of the service before and after each change. */
 function Changes({ past, marks }: { readonly past: PastView; readonly marks: readonly Mark[] }) {
   const latest = marks.slice(-MAX_CHANGES).reverse()
   const [chosen, choose] = useState<number | undefined>()

@@ -160,7 +160,7 @@ function One({ shown, id }: Pick<ScreenProps, 'shown'> & { readonly id: string }
     const left = new AbortController()
     ask<TraceView | null>('traces', { trace: id }, left.signal).then(
       (view) => {
-        // What has made room meanwhile can still be read.
+        // A trace that the collector has dropped meanwhile can still be read.
         setTrace((known) => view ?? known ?? null)
         setProblem(undefined)
       },

@@ -4,12 +4,12 @@ import type { SpanView, TraceView } from '../../protocol.ts'
 /** One row. */
 export interface Row {
   readonly span: SpanView
-  /** How deep it stands: 0 for what belongs to nothing. */
+  /** Its depth: 0 for a span without a parent. */
   readonly depth: number
   /** Where its bar begins, and how long it is: parts of 1. */
   readonly from: number
   readonly length: number
-  /** Which of the trace's services it is of, by their first spans. */
+  /** The number of its service, in the order of the first spans. */
   readonly colour: number
 }
 
@@ -23,7 +23,7 @@ export interface Waterfall {
   readonly services: readonly string[]
 }
 
-/** How deep rows are moved in, at most. */
+/** The greatest depth to which rows are indented. */
 const MAX_DEPTH = 12
 
 /** Puts the spans in order. Spans that name each other as parents are shown once, as if they belonged to nothing. */

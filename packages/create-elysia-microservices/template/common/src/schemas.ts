@@ -1,7 +1,7 @@
 /** The data that travel: the services check them, the gateway shows them. */
 import { t } from 'elysia'
 
-/** What a customer asks for. */
+/** An order of a customer. */
 export const NewOrder = t.Object({
   item: t.String({ minLength: 1 }),
   quantity: t.Integer({ minimum: 1 })

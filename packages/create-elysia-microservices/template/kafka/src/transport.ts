@@ -1,4 +1,4 @@
-/** What carries messages: a Kafka cluster. */
+/** The transport of all messages: a Kafka cluster. */
 import { kafka } from '@elysia-microservices/kafka'
 
 const { KAFKA_BROKERS = 'localhost:9092' } = process.env

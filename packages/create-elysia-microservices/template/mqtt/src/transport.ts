@@ -1,4 +1,4 @@
-/** What carries messages: an MQTT server. */
+/** The transport of all messages: an MQTT server. */
 import { mqtt } from '@elysia-microservices/mqtt'
 
 const { MQTT_URL = 'mqtt://localhost:1883' } = process.env

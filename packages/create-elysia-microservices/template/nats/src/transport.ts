@@ -1,4 +1,4 @@
-/** What carries messages: a NATS server. */
+/** The transport of all messages: a NATS server. */
 import { nats } from '@elysia-microservices/nats'
 
 const { NATS_URL = 'nats://localhost:4222' } = process.env

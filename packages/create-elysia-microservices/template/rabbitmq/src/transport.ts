@@ -1,4 +1,4 @@
-/** What carries messages: a RabbitMQ server. */
+/** The transport of all messages: a RabbitMQ server. */
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 
 const { RABBITMQ_URL = 'amqp://orders:orders@localhost' } = process.env

@@ -1,4 +1,4 @@
-/** What carries messages: a Redis server. */
+/** The transport of all messages: a Redis server. */
 import { redis } from '@elysia-microservices/redis'
 
 const { REDIS_URL = 'redis://localhost:6379' } = process.env

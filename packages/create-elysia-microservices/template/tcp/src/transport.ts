@@ -1,4 +1,4 @@
-/** What carries messages: TCP. */
+/** The transport of all messages: TCP. */
 import { tcp } from 'elysia-microservices/tcp'
 
 const { ORDERS_HOST = 'localhost', ORDERS_PORT = '4000' } = process.env

@@ -1,4 +1,4 @@
-/** How MessagePack is packed and unpacked by msgpackr. */
+/** Packs and unpacks MessagePack with msgpackr. */
 import type { Packr } from 'msgpackr/pack'
 import * as unpacking from 'msgpackr/unpack'
 import { OptionError, ProtocolError } from '../../errors/index.ts'
@@ -122,7 +122,7 @@ function refuseClasses(value: unknown, type: string): void {
   }
 }
 
-/** What can be carried. */
+/** Decides which values MessagePack can carry. */
 export const rules: Rules = {
   judge(value): Verdict {
     if (typeof value === 'string' && !isWellFormed(value)) return { wrong: LONE_SURROGATE }

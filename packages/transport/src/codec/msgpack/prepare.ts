@@ -1,5 +1,5 @@
 /**
- * What both MessagePack codecs do to a value before it is packed, so that they carry the same as JSON where JSON can:
+ * Prepares a value for MessagePack, so that it carries the same as JSON where JSON can:
  * boxed values are unboxed, members that are functions are left out, and what would arrive as something else is refused.
  */
 const OPAQUE = new Set(

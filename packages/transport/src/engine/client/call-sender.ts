@@ -156,7 +156,11 @@ export class CallSender {
         conversation.say(`${Told.inputFailed}${errorToText(error, this.#context.logger, failed)}`)
         this.#calls.giveUp(call, error)
       },
-      teardownFailed: (error) => this.#context.logger.error('The clean-up of a stream failed', error)
+      teardownFailed: (error) =>
+        this.#context.logger.error(
+          `The clean-up of a stream failed: the input of the channel '${call.name}'`,
+          error
+        )
     })
     call.input.start(input)
   }

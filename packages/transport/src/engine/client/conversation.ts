@@ -1,6 +1,6 @@
 /**
- * What a client knows of a call that is more than a question and an answer: where its service is to be reached, how
- * many values it has granted, which message comes next.
+ * The state of a call that is more than a question and an answer, at its client: where its service is to be reached,
+ * how many values it has granted, which message comes next.
  */
 import { ConnectionError, ProtocolError } from '../../errors/index.ts'
 import type { Carrier } from '../carrier.ts'
@@ -76,7 +76,7 @@ export class Conversation {
     if (isNumbered && number <= this.#received) return false
     if (isNumbered) this.#received++
     if (number > this.#received)
-      throw new ConnectionError('A message of the stream was lost on its way, as a server was', true)
+      throw new ConnectionError('A message of the stream was lost, because the engine lost a server', true)
     this.#control = control
     if (this.#early.length > 0) for (const words of this.#early.splice(0)) this.say(words)
     return true
@@ -91,7 +91,7 @@ export class Conversation {
   }
 
   cancel(): void {
-    // What could not be said is answered when the service says where it is.
+    // Without a control address the service cannot be told yet; it is told when its first message names the address.
     if (this.#control !== '') this.#carrier.publish(this.#control, Told.canceled)
   }
 
@@ -117,7 +117,8 @@ export class Conversation {
   beat(now: number): void {
     if (this.#control === '') return
     if (now - this.#heardAt > LOST_AFTER) throw serviceGone()
-    // What was told before, in case it was lost: a reader that has paused takes no more by this.
+    // Repeats the last figures, in case they were lost. Newer ones would let the service send more to a reader that has
+    // paused.
     this.say(`${Told.granted}${this.#granted},${this.#told}`, this.replyTo)
   }
 

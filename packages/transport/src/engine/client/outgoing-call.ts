@@ -10,7 +10,7 @@ import { addressOfCall } from '../address.ts'
 import type { CarriedHeaders, Engine } from '../carrier.ts'
 import { checkHeaders } from '../headers.ts'
 
-/** What is sent. */
+/** The message of a call or event, with its address. */
 export interface OutgoingCall {
   readonly address: string
   readonly headers: CarriedHeaders | undefined

@@ -41,7 +41,7 @@ class Place {
   #time = Number.POSITIVE_INFINITY
   #measured = 0
   #measuredAt = 0
-  /** Those of this turn. */
+  /** The calls of this turn. */
   calls: PendingCall[] = []
   text = ''
   /** Publishes the first request of this turn by itself; called if no other joins it. */

@@ -1,4 +1,7 @@
-/** What a client has besides calls where its engine stores events: publishing, dead letters, pauses of groups. */
+/**
+ * The methods that a client has besides calls where its engine stores events: publishing, dead letters, pauses of
+ * groups.
+ */
 import { inheritedOptions } from '../../calls/within.ts'
 import {
   checkPublishOptions,
@@ -27,7 +30,7 @@ export interface ClientStore<Connection> extends DurableCaller {
   close(error: Error, unsent: Error): void
 }
 
-/** What a store is told of its client. */
+/** The parts of a client that its store needs. */
 export interface ClientStoreInit<Connection extends Carrier> {
   readonly engine: Engine<Connection>
   readonly context: ClientContext
@@ -38,7 +41,7 @@ export interface ClientStoreInit<Connection extends Carrier> {
 /** Fields of an event that are the same over every engine. */
 export type EventHead = Omit<OutgoingEvent, 'size'>
 
-/** What an event carries. */
+/** The content of an event. */
 export interface EventContent {
   /** Its data; `undefined` if there are none. */
   readonly json: string | undefined

@@ -28,14 +28,14 @@ export interface Consumer<Connection> {
   cut(): void
 }
 
-/** What a consumer is told of its handler. */
+/** The handler that a consumer receives events for. */
 export interface ConsumerInit {
   readonly dispatcher: Dispatcher
   readonly route: DurableRoute
   /** The address of its pattern. */
   readonly pattern: string
   readonly group: string
-  /** Which handlers its messages are for. */
+  /** The handlers that its messages are for (`viaOf`). */
   readonly via: string
   readonly logger: Logger
 }
@@ -61,7 +61,7 @@ export function figuresOf(
   }
 }
 
-/** What an engine that stores events gives to a server: a consumer for each durable handler. */
+/** The part of a server that an engine writes if it stores events: a consumer for each durable handler. */
 export interface ServerStore<Connection> {
   /** @throws {OptionError} the pattern cannot be stored */
   consumer(init: ConsumerInit): Consumer<Connection>
@@ -133,7 +133,7 @@ export class DurableServer<Connection extends Carrier> {
         // A cluster that elects a leader does not answer meanwhile.
         if (!(error instanceof ConnectionError) || attempt === ATTEMPTS) throw error
         this.#context.logger.warn(
-          `${this.#engine.title} does not answer about its stored events; it is asked again`,
+          `${this.#engine.title} does not answer about its stored events; asking again`,
           error
         )
       }

@@ -311,7 +311,10 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#land(entry)
     const { address } = entry.event
     this.#known.delete(address)
-    this.#refuse(entry, new NotStoredError(`Nothing stores '${address}' at the moment`, true))
+    this.#refuse(
+      entry,
+      new NotStoredError(`The engine has nothing that stores the event '${address}' at the moment`, true)
+    )
   }
 
   #refuse(entry: Entry<Event>, error: Error): void {

@@ -1,4 +1,4 @@
-/** What has been done lately: the word about it may be lost with a server, and the event comes again. */
+/** Remembers what has been done lately: if the acknowledgement is lost with a server, the event comes again. */
 
 /** Keys with a value each, so many of the latest at least, and twice as many at most. */
 export class Recent<Key, Value> {

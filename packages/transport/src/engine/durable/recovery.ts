@@ -1,4 +1,7 @@
-/** Brings a consumer back when what it needs at its engine is gone: tried until it is there again, and said meanwhile. */
+/**
+ * Restores a consumer whose stream, queue or group at the engine is gone: retries until it is there again, and logs
+ * that.
+ */
 import { backoffDelay } from '../../backoff.ts'
 import type { Logger } from '../../logger.ts'
 
@@ -6,7 +9,10 @@ const PAUSES = { minDelay: 250, maxDelay: 5_000 }
 
 /** The parts from which a recovery is made. */
 export interface RecoveryOptions {
-  /** What is received, for logs and health, such as `The durable event 'orders.placed' of the group 'billing'`. */
+  /**
+   * The events that are received, for logs and health, such as `The durable event 'orders.placed' of the group
+   * 'billing'`.
+   */
   readonly what: string
   readonly logger: Logger
   /** Makes what is missing and receives again; rejects if that is not possible now. Resolves with where it goes on, in words. */

@@ -49,7 +49,7 @@ interface Assembly {
   heardAt: number
 }
 
-/** Those of one connection. */
+/** The incomplete messages of one connection. */
 export class Assemblies {
   readonly #carrier: Pick<Carrier, 'isConnected' | 'publish'>
   /** By where their parts come and, of what comes to our own inbox, by their id: two services may answer one call. */

@@ -9,7 +9,7 @@ import { bytesOf, letterAt, numberIn, textOf } from '../words.ts'
 
 /** The first character of a part: no JSON begins with it, and none of our other words. */
 const PART = '~'
-/** What follows it in the word that so many bytes have come. */
+/** Follows `PART` in the word that tells how many bytes have come. */
 const RECEIVED = '+'
 /** The head of a part is shorter than this, in bytes. */
 export const HEAD = 64

@@ -1,7 +1,7 @@
 /**
- * What is on its way to each of our callers. An engine cuts off a connection for which it holds too much (NATS: 64 MiB),
- * with all of its calls; so the streams and the large answers for one caller have one window together. Messages keep
- * their order: a caller that answers a question has all that was sent before it.
+ * Limits the messages on their way to each of our callers. An engine cuts off a connection for which it holds too much
+ * (NATS: 64 MiB), with all of its calls; so the streams and the large answers for one caller have one window together.
+ * Messages keep their order: a caller that answers a question has all that was sent before it.
  */
 
 import { readCallerName, type Source } from '../../caller-name.ts'
@@ -122,7 +122,7 @@ export class Caller implements Controlled, Sender, Source {
     this.waiting.splice(0, this.waiting.length, ...kept)
   }
 
-  /** Resolves when the caller has heard the question, or is not heard of for long. */
+  /** Asks the caller; resolves when it has answered, or has been silent for `LOST_AFTER`. */
   #ask(): Promise<void> {
     if (this.#inbox === '') return Promise.resolve()
     this.#asked++

@@ -53,7 +53,10 @@ export class Control {
       this.inbox,
       (message) => this.#receive(message),
       (error) =>
-        logger.error(`This service may not listen at ${this.inbox}: its callers cannot cancel`, error),
+        logger.error(
+          `This service may not listen at ${this.inbox}, so its callers cannot cancel; give its user the right to subscribe there`,
+          error
+        ),
       (address) => this.#callAt(address) !== undefined
     )
     this.#stopBeating = repeat(() => this.#beat(), HEARTBEAT)

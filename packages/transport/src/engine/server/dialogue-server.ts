@@ -15,7 +15,7 @@ import type { OpenConnection } from './open-connection.ts'
 import { Responder } from './responder.ts'
 import { Subjects } from './subjects.ts'
 
-/** Lines in 10 seconds about what the engine does not allow: a service that listens may lack several permissions. */
+/** Most lines in 10 seconds about permissions that the engine refuses: a service that listens may lack several. */
 const MOST_REFUSALS = 10
 const AGAIN = { minDelay: 500, maxDelay: 10_000 }
 
@@ -94,7 +94,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     if (responder === undefined || listening === undefined) return
     const { carrier, control, callers } = listening
     const durableEnded = durable?.stop()
-    // What the server has sent already is handled; it sends nothing new.
+    // Messages that the broker has already sent are handled; it sends no new ones.
     const left = carrier.isConnected ? carrier.leave() : undefined
     await Promise.all([
       responder.running.drained(drain, Promise.resolve(left)),
@@ -145,7 +145,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     const callers = new Callers(carrier, control, logger)
     const answers = new AnswersOfTurn(carrier)
     const listening: Listening = { engine, carrier, control, answers, callers, logger, subjects }
-    // Who may not listen there cannot be asked, and serves all the same.
+    // A user without the right to listen there cannot be asked about its calls, and serves all the same.
     carrier.listen(
       carrier.everyone,
       (message) => responder.asked(listening, message),
@@ -171,7 +171,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     return {
       lost: () => {
         this.#lost = `The ${title} server ${connection().server} is lost`
-        logger.warn(`${this.#lost}; until there is one again, the service gets no messages over it`)
+        logger.warn(`${this.#lost}; until it is back, the service gets no messages over it`)
         this.#durable?.lost()
       },
       restored: () => {
@@ -212,7 +212,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     const { context, engine } = this.#init
     const { logger } = context
     this.#lost = `The connection to ${engine.title} is over`
-    logger.error(`${this.#lost}; making a new one`, error)
+    logger.error(`${this.#lost}; connecting again`, error)
     this.#listening?.callers.stop()
     this.#listening?.control.stop()
     await this.#durable?.leave()
@@ -225,7 +225,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
         this.#listening = listening
         return this.#found(listening.carrier)
       } catch (cause) {
-        logger.error(`${engine.title} cannot be reached; it is tried again`, cause)
+        logger.error(`${engine.title} cannot be reached; trying again`, cause)
       }
     }
   }

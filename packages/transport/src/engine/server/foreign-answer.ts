@@ -2,6 +2,7 @@
  * The answer to a caller that is neither ours nor Nest's, such as `nats request`: the first value as JSON and nothing
  * around it, an error as the services of other systems on the engine say it, in headers.
  */
+import { cleanUpFailed } from '../../handler-failed.ts'
 import type { IncomingMessage } from '../../message.ts'
 import { toJson } from '../../nest/packet.ts'
 import { OutgoingValues } from '../../outgoing-values.ts'
@@ -72,7 +73,7 @@ export class ForeignAnswer extends OutgoingValues {
   }
 
   teardownFailed(error: unknown): void {
-    this.#connection.logger.error('The clean-up of a stream failed', error)
+    this.#connection.logger.error(cleanUpFailed(this.#message), error)
   }
 
   protected over(): void {

@@ -38,7 +38,7 @@ export function patternOf(pattern: unknown, address: string): string {
 }
 
 /**
- * What an event's body says: its data, and the pattern as its sender wrote it, if it is a packet.
+ * The content of an event's body: its data, and the pattern as its sender wrote it, if it is a packet.
  * @throws {SyntaxError} it is not JSON
  */
 export function contentOf(body: Words): Pick<NestPacket, 'data' | 'pattern'> {

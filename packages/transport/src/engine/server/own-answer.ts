@@ -2,9 +2,11 @@
  * The answer to one of our callers: values as far as it has granted demand, several of one turn in one message, each
  * message with a number, so that a message that a broken server has lost is noticed.
  */
+
 import { INPUT_REFUSED, InputStream } from '../../calls/input-stream.ts'
 import { ProtocolError } from '../../errors/index.ts'
 import { isRejected } from '../../failure.ts'
+import { cleanUpFailed } from '../../handler-failed.ts'
 import type { IncomingMessage } from '../../message.ts'
 import { failurePacket } from '../../nest/failure-packet.ts'
 import { toJson, valuePacket } from '../../nest/packet.ts'
@@ -237,7 +239,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   }
 
   teardownFailed(error: unknown): void {
-    this.#connection.logger.error('The clean-up of a stream failed', error)
+    this.#connection.logger.error(cleanUpFailed(this.#message), error)
   }
 
   protected over(isAborted: boolean): void {

@@ -157,7 +157,7 @@ export class Responder {
     if (refusal !== undefined)
       return quietLog(logger).error(
         'event parts',
-        `An event on '${shown(address)}' did not come whole`,
+        `An event on '${shown(address)}' is dropped, because parts of it are missing`,
         refusal
       )
     let body: unknown

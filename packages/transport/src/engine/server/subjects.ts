@@ -1,7 +1,7 @@
 /**
- * What a service subscribes to. An engine delivers a message once to every queue, whichever of the queue's subscriptions
- * match, and to every matching subscription without a queue. So a service may get a message several times, perhaps in
- * several of its processes; here is decided, in the same way in all, which time counts.
+ * The subscriptions of a service. An engine delivers a message once to every queue, whichever of the queue's
+ * subscriptions match, and to every matching subscription without a queue. So a service may get a message several
+ * times, perhaps in several of its processes; here is decided, in the same way in all, which time counts.
  */
 import type { Route } from '../../dispatcher.ts'
 import { SEGMENTS, type Wildcards } from '../../wildcards.ts'

@@ -14,7 +14,7 @@ export type Handlers = Readonly<Record<string, (message: IncomingMessage) => unk
 export class Ends {
   readonly hub: Hub
   readonly engine: TestEngine
-  /** What services and clients have logged. */
+  /** The lines that services and clients have logged. */
   readonly log: string[] = []
   readonly #clients: DialogueClient<TestCarrier>[] = []
   readonly #servers: DialogueServer<TestCarrier>[] = []

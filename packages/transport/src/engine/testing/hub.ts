@@ -11,11 +11,11 @@ import { newSecret } from '../secret.ts'
 import type { Subject } from '../server/subjects.ts'
 import { bytesOf, textOf } from '../words.ts'
 
-/** What goes wrong, each as a share of all messages. */
+/** Faults, each as a share of all messages. */
 export interface Faults {
   readonly lost?: number
   readonly doubled?: number
-  /** Which messages. Default: all. */
+  /** Chooses the messages that may be lost or doubled. Default: all. */
   readonly of?: (address: string, words: string) => boolean
 }
 
@@ -24,7 +24,7 @@ export interface HubOptions {
   readonly random?: () => number
   /** The largest message in bytes. Default: 1 MiB. */
   readonly maxPayload?: number
-  /** What words come as. Default: text. */
+  /** The type in which words arrive. Default: text. */
   readonly words?: 'text' | 'bytes'
   /** Whether requests may leave together. Default: true. */
   readonly together?: boolean
@@ -52,7 +52,7 @@ export class Hub {
   readonly published: { readonly address: string; readonly words: string; readonly reply: string }[] = []
   readonly carriers = new Set<TestCarrier>()
   #subscriptions: Subscription[] = []
-  /** What is on its way, by sender and receiver. */
+  /** Messages on their way, by sender and receiver. */
   readonly #ways = new Map<string, Delivery[]>()
   #isPumping = false
   #pumped = 0
