@@ -44,7 +44,10 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
     hasFaults = false
     await within(publishing, 'All is published', 300_000)
     const { begun } = setting
-    const healthy = () => setting.done.size + setting.gone
+    const healthy = () => {
+      const { done } = setting
+      return done.size + setting.gone(done)
+    }
     const [server] = setting.servers
     const letters = () => broker.countDeadLetters(setting.client, server?.url ?? '')
     const poisoned = poisonFirst + (Number.isFinite(every) ? Math.floor(begun / every) : 0)
@@ -74,7 +77,7 @@ async function settled(left: () => number, patience: number): Promise<number> {
 
 function rowOf(
   { title, faults, isOrdered, isOnce = false }: Plan,
-  { lines, gone, deleted, broker, servers }: Setting,
+  setting: Setting,
   failures: readonly string[],
   {
     events,
@@ -84,8 +87,11 @@ function rowOf(
     hung
   }: Readonly<Record<'events' | 'failed' | 'poisoned' | 'dead' | 'hung', number>>
 ): Row {
+  const { lines, deleted, broker, servers } = setting
   const done = new Map<number, number>()
   for (const { what, n } of lines) if (what === 'done' && n >= 0) done.set(n, (done.get(n) ?? 0) + 1)
+  // Handlers may go on: it is counted by the same lines.
+  const gone = setting.gone(done)
   const again = [...done.values()].reduce((sum, times) => sum + times - 1, 0)
   const broken: string[] = []
   if (failed > 0) broken.push(`${failed} events could not be published: ${failures.join('; ')}`)
