@@ -61,6 +61,7 @@ async function start(transport: () => Transport) {
     done,
     ask,
     group,
+    url: `${http.url}/console`,
     mend() {
       isMended = true
     }
@@ -110,6 +111,23 @@ describe('events of engines at the console', () => {
         return () => nats({ servers: server.url })
       })
     )
+
+  if (!isMissing('NATS that is gone', natsMissing()))
+    it('says that the engine is gone, not that services do not answer', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'console-nats-'))
+      ends.push(() => rmSync(folder, { recursive: true, force: true }))
+      const server = await NatsServerProcess.start('-js', '-sd', folder)
+      ends.push(() => server.stop())
+      const { client, group, url } = await start(() => nats({ servers: server.url }))
+      await client.publish('payments.settled', 'a', { id: 'settled-1' })
+      await group(({ dead }) => dead === 1)
+      await server.stop()
+      const titles = await toldTo(url, 'The alerts', (update) => {
+        const alerts = 'topics' in update ? (update.topics.alerts?.alerts ?? []) : []
+        return alerts.some(({ kind }) => kind === 'engine') ? alerts.map(({ title }) => title) : undefined
+      })
+      assert.deepEqual(titles.sort(), ['billing has 1 dead letter', 'nats is not there'])
+    })
 
   if (!isMissing('RabbitMQ at the console', rabbitmqMissing()))
     it('RabbitMQ: dead letters are counted as they die, and it says that it cannot show them', async () => {

@@ -124,6 +124,10 @@ function register(): void {
     const links = page.getByRole('main').getByRole('link')
     await links.filter({ hasText: 'orders.left' }).waitFor()
     assert.equal(await links.count(), 2)
+    // What is asked comes while the pointer lies on the list, too.
+    await links.first().hover()
+    await page.getByLabel('Find').fill('no such thing')
+    await page.getByText('No trace is like that').waitFor()
     await page.getByLabel('Find').fill('sold out')
     await links.filter({ hasText: 'orders.left' }).waitFor({ state: 'detached' })
     await links.filter({ hasText: 'orders.place' }).click()

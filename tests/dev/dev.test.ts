@@ -89,7 +89,7 @@ describe('dev', () => {
       { args: ['--no-page', 'web.js'] }
     )
     await dev.says('web has crashed with code 1 after ')
-    await dev.says('rror: no settings; next start in 0.5 s, or at an edit')
+    await dev.says('rror: no settings (web.js:1); next start in 0.5 s, or at an edit')
     await dev.says('next start in 1 s')
     project.write('web.js', web(port))
     await dev.says('All services are ready')
@@ -131,6 +131,24 @@ describe('dev', () => {
     })
     await dev.says('web is ready after')
     await dev.says('next | hello')
+  })
+
+  it('says which port is for health, which does not make a service ready before it listens', async () => {
+    const [port, probes] = [await freePort(), await freePort()]
+    const text = `import { health } from '@elysia-microservices/telemetry'
+import { microservice } from 'elysia-microservices'
+const service = microservice({ name: 'stock', transport: 'tcp', port: ${port}, shutdownOn: ['SIGTERM'] })
+  .use(health({ port: ${probes} }))
+while (!(await fetch('http://127.0.0.1:${probes}/livez').catch(() => undefined))?.ok);
+console.log('its readiness is', (await fetch('http://127.0.0.1:${probes}/readyz')).status)
+setTimeout(() => service.listen(), 200)
+`
+    const { dev } = start({ 'stock.js': text }, { args: ['--no-page', 'stock.js'] })
+    await dev.says('All services are ready')
+    const lines = dev.log.lines.join('\n')
+    assert.match(lines, /its readiness is 503/)
+    const [, pid] = /process (\d+)/.exec(lines) ?? []
+    assert.ok(lines.includes(`(process ${pid}, port ${probes} for health, port ${port})`), lines)
   })
 
   it('says that a port is taken, and by which of its services', async () => {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from '../support/browser.ts'
 import { rootFolder } from '../workspace.ts'
+import { order } from './orders.ts'
 import { shopProject, startShop } from './shop-project.ts'
 
 const IMAGES = join(rootFolder, 'docs/images')
@@ -43,18 +44,6 @@ async function openTrace(page: Page): Promise<void> {
     .click()
   await page.locator('.waterfall .name').nth(8).waitFor()
   await page.mouse.move(0, 0)
-}
-
-/** Orders, and a few that fail, until it is aborted. */
-async function order(shop: string, over: AbortSignal): Promise<void> {
-  for (let n = 0; !over.aborted; n++) {
-    const body = JSON.stringify({ id: crypto.randomUUID(), sku: n % 9 === 4 ? 'cake' : 'tea', count: 1 })
-    const headers = { 'content-type': 'application/json' }
-    await (await fetch(`${shop}/orders`, { method: 'POST', headers, body })).body?.cancel()
-    if (n % 4 === 0) await (await fetch(`${shop}/stock/${n % 40 === 0 ? 'air' : 'tea'}`)).body?.cancel()
-    if (n % 10 === 0) await (await fetch(`${shop}/payments`)).body?.cancel()
-    await pause(60 + 60 * Math.abs(Math.sin(n / 50)))
-  }
 }
 
 async function take(browser: Browser, console: string, shot: Shot): Promise<void> {

@@ -73,7 +73,7 @@ describe('tables of a suite', () => {
     )
     assert.match(
       text,
-      /With leases, 100\.0 % of all requests are answered; the other servers answer 61 to 75 %\. \[What to set\]\(databases\.md\)/
+      /With leases, 100\.0 % of all requests are answered; the other servers answer 61 to 75 %:/
     )
   })
 

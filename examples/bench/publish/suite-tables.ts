@@ -159,7 +159,7 @@ function dbSentence({ contests }: Comparison): string {
     `In front of a database with a pool of 20 connections and ${plural(contest.concurrency, 'caller')}, a service with \`limits.inFlight\` ` +
     `answers ${shown('rps', ours.rps.median)} requests a second and refuses the rest within ${shown('refusedP99', ours.refusedP99?.median)} ms (p99). ` +
     `With leases, ${leases.successRate.median.toFixed(1)} % of all requests are answered; the other servers answer ` +
-    `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)} %. [What to set](docs/databases.md).`
+    `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)} %:`
   )
 }
 

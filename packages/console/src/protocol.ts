@@ -23,6 +23,8 @@ export interface ServiceView {
   readonly problem?: string
   /** It does not answer at all, which is worse than not to describe itself. */
   readonly isSilent?: true
+  /** The engine that leads to it cannot be reached: nobody knows whether it runs. */
+  readonly isCutOff?: true
   readonly described?: DescribedService
 }
 

@@ -27,6 +27,7 @@ export class WatchedService {
   #isAsking = false
   /** It was asked and has not answered, or cannot be reached. */
   #isSilent = false
+  #isCutOff = false
 
   constructor(id: string, client: ConsoleClient) {
     this.id = id
@@ -43,7 +44,8 @@ export class WatchedService {
           id: service,
           service,
           ...(problem !== undefined && { problem }),
-          ...(this.#isSilent && { isSilent: true as const })
+          ...(this.#isSilent && { isSilent: true as const }),
+          ...(this.#isCutOff && { isCutOff: true as const })
         }
       ]
     return [...this.#instances].map(([instance, { id, described, missed }]) => {
@@ -54,7 +56,8 @@ export class WatchedService {
         described,
         ...(instance !== '' && { instance }),
         ...(own !== undefined && { problem: own }),
-        ...((this.#isSilent || missed > 0) && { isSilent: true as const })
+        ...((this.#isSilent || missed > 0) && { isSilent: true as const }),
+        ...(this.#isCutOff && { isCutOff: true as const })
       }
     })
   }
@@ -87,11 +90,16 @@ export class WatchedService {
       const { problem, isSilent } = problemOf(error, this.#instances.size > 0)
       const isNew = problem !== this.#problem || isSilent !== this.#isSilent
       this.#isSilent = isSilent
+      this.#isCutOff = this.#isOverEngine && (error as { code?: unknown }).code === 'CONNECTION'
       this.#problem = problem
       return isNew
     } finally {
       this.#isAsking = false
     }
+  }
+
+  get #isOverEngine(): boolean {
+    return this.client.traits?.shares === 'engine'
   }
 
   /**
@@ -109,13 +117,14 @@ export class WatchedService {
       if (isNew) added.push(read)
       return isNew
     }
-    const isSure = this.client.traits?.shares === 'engine'
+    const isSure = this.#isOverEngine
     for (let n = 0; n < MAX_SEARCHES; n++) {
       const first = await this.#ask(this.#anybody, signal)
       // Instances that were known before the service was away may have gone with it.
       if (this.#problem !== undefined) this.#forgetOthers(first.instance)
       this.#problem = undefined
       this.#isSilent = false
+      this.#isCutOff = false
       const isNew = take(first)
       // Where they take turns, the same number of questions in each round may meet the same ones each time.
       if (!isNew && (this.#instances.size < 2 || Math.random() < 0.5)) break

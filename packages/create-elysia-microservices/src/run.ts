@@ -52,7 +52,7 @@ async function make(given: Given, { terminal, userAgent, out, error, runs }: Sur
   const [install, ...others] = firstCommands(options) as [string, ...string[]]
   const [file = '', ...args] = install.split(' ')
   const isThere = isInstalled && (await runs(folder, file, args))
-  if (isInstalled && !isThere) error(`${install} has failed; the project is made\n`)
+  if (isInstalled && !isThere) error(`${install} has failed; the project is there, without its packages\n`)
   const next = [...(folder === '.' ? [] : [`cd ${quoted(folder)}`]), ...(isThere ? [] : [install]), ...others]
   out(`Next:\n\n${next.map((line) => `  ${line}\n`).join('')}`)
 }

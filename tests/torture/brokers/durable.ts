@@ -141,9 +141,6 @@ function disorder(lines: Setting['lines']): string[] {
   return broken.slice(0, 5)
 }
 
-const survivesNodes = ({ hasCluster, stallsInCluster }: Broker): boolean =>
-  hasCluster !== false && stallsInCluster !== true
-
 /**
  * Only where a group can be gone while what is stored stays; and a quorum queue of RabbitMQ 3.10 that is deleted while
  * many publish and declare it may be left without a process, which ends every channel that uses it.
@@ -156,7 +153,7 @@ export const durableEvents: readonly Scenario[] = tortured('torture of durable e
     ...[...PLANS, ...(broker.hasPartitions ? PLANS_OF_PARTITIONS : [])]
       .filter(
         ({ name, plan }) =>
-          (plan(false).nodes === undefined ? broker.hasCluster !== 'only' : survivesNodes(broker)) &&
+          broker.hasCluster !== (plan(false).nodes === undefined ? 'only' : false) &&
           (broker.hasLog || !OF_LOGS.includes(name)) &&
           !(broker.hasPartitions && name.startsWith('durable-delete-consumer'))
       )

@@ -51,8 +51,6 @@ export interface Broker {
   delete(url: string, what: 'stream' | 'group', pattern: string): Promise<void>
   /** It has clusters in which each server has a copy; `only`: what one server does is seen elsewhere. */
   readonly hasCluster: boolean | 'only'
-  /** Stored events may stand still there when a node is lost: its page says why. */
-  readonly stallsInCluster?: true
   /** Kills the server on which all others depend, and starts it again when another has its place. */
   failOver?(servers: readonly BrokerServer[]): Promise<void>
   /** Milliseconds until what has been declared outlives its server. Default: none. */
@@ -150,8 +148,6 @@ const onRabbitmq: Broker = {
   settlesIn: 3_000,
   missing: rabbitmqMissing(),
   hasCluster: true,
-  // A queue of pauses whose leader is another node may pass nothing on: see the page.
-  stallsInCluster: true,
   hasLog: false,
   start: (nodes) => RabbitmqServerProcess.cluster(nodes),
   transport: (urls) => rabbitmq({ urls }),

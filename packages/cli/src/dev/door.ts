@@ -12,6 +12,8 @@ export interface Told {
   readonly name: string
   /** A port that it listens on, */
   readonly port?: number
+  /** what that port is for, if it serves nobody: `health`; */
+  readonly purpose?: string
   /** or a service of it that listens. */
   readonly announcement?: Announcement
 }

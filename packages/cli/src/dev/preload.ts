@@ -15,6 +15,8 @@ const {
 const ANNOUNCE = Symbol.for('elysia-microservices.announce')
 /** As in `development-trace.ts`, and `caller-name.ts`. */
 const TRACER = Symbol.for('elysia-microservices.tracer')
+/** As in `health.ts` of `@elysia-microservices/telemetry`. */
+const TELL_PURPOSE = Symbol.for('elysia-microservices.tell-purpose')
 const PROCESS_NAME = Symbol.for('elysia-microservices.fallback-name')
 
 interface Listening {
@@ -32,8 +34,8 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
     }
     socket.write(`${JSON.stringify({ name, ...told })}\n`)
   }
-  const tellPort = (port: number | undefined) => {
-    if (port !== undefined) tell({ port })
+  const tellPort = (port: number | undefined, purpose?: string) => {
+    if (port !== undefined) tell({ port, purpose })
   }
 
   const { listen } = net.Server.prototype
@@ -61,6 +63,7 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
       return server
     }
   }
+  Object.defineProperty(globalThis, TELL_PURPOSE, { value: tellPort })
   Object.defineProperty(globalThis, PROCESS_NAME, { value: name })
   if (page !== undefined) Object.defineProperty(globalThis, TRACER, { value: newTracer(page, name) })
   Object.defineProperty(globalThis, ANNOUNCE, { value: (announcement: object) => tell({ announcement }) })

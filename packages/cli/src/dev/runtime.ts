@@ -75,7 +75,7 @@ function programOf(runtime: Runtime, folders: readonly string[]): string | undef
   return runtime === OWN ? process.execPath : findProgram([runtime], folders)
 }
 
-/** For a command line, of which nobody knows which runtimes it starts. */
+/** Loads the preload by environment variables, for a command line that may start any runtime. */
 function loadedByEnvironment(preload: string): NodeJS.ProcessEnv {
   const { NODE_OPTIONS = '', BUN_OPTIONS = '' } = process.env
   return {

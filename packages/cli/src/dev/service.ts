@@ -38,6 +38,8 @@ const PORT = /(?::|port )(\d{2,5})\b/i
 /** The form in which runtimes print a thrown error. */
 const THROWN = /^(?:Uncaught )?((?:(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?|error): .+)$/
 const MAX_THROWN = 300
+/** How they print where: the file, with its line. */
+const AT = /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^()]+:\d+):\d+\)?$/
 /** Milliseconds after which an error that was printed is not why a program ends. */
 const LAST = 1_000
 const NOT_FOUND = /Cannot find (?:package|module) '([^'.][^']*)'/
@@ -47,7 +49,8 @@ export class RunningService {
   readonly plan: ServicePlan
   /** Resolves when it is ready for the first time, or nobody waits for it any longer. */
   readonly settled: Promise<void>
-  readonly ports = new Set<number>()
+  /** What it listens on, each with what it is for unless it serves callers. */
+  readonly ports = new Map<number, string | undefined>()
   readonly #init: ServiceInit
   readonly #supervisor: Supervisor
   #watch: SourceWatch | undefined
@@ -56,7 +59,7 @@ export class RunningService {
   #begun = 0
   #cause: string | undefined
   /** The last error that it has printed. */
-  #thrown: { readonly text: string; readonly at: number } | undefined
+  #thrown: { readonly text: string; readonly at: number; place?: string } | undefined
   #patience: ReturnType<typeof setTimeout> | undefined
   #listens: ReturnType<typeof setTimeout> | undefined
   #isStopping = false
@@ -105,11 +108,15 @@ export class RunningService {
   }
 
   /** One of its processes has told that it listens. */
-  told({ port, announcement }: Told): void {
+  told({ port, purpose, announcement }: Told): void {
     const addresses = announcement?.transports.map(({ address }) => address?.port) ?? []
-    for (const each of [port, ...addresses]) if (each !== undefined && each > 0) this.ports.add(each)
+    for (const each of [port, ...addresses])
+      if (each !== undefined && each > 0) this.ports.set(each, purpose ?? this.ports.get(each))
     if (this.plan.ready !== undefined) return
     if (announcement !== undefined) return this.#ready()
+    // Such a port may be there before the service listens, and knows when that is ready.
+    if (purpose === 'health') void this.#ask(`http://127.0.0.1:${port}/readyz`, this.#begun)
+    if ([...this.ports.values()].every((each) => each !== undefined)) return clearTimeout(this.#listens)
     clearTimeout(this.#listens)
     this.#listens = setTimeout(() => this.#ready(), SETTLED)
   }
@@ -156,9 +163,10 @@ export class RunningService {
     clearTimeout(this.#patience)
     const { name, ready } = this.plan
     const seconds = ((performance.now() - this.#begun) / 1_000).toFixed(1)
-    const where = [`process ${this.#supervisor.pid}`, ...[...this.ports].map((port) => `port ${port}`)].join(
-      ', '
+    const ports = [...this.ports].map(([port, purpose]) =>
+      purpose === undefined ? `port ${port}` : `port ${port} for ${purpose}`
     )
+    const where = [`process ${this.#supervisor.pid}`, ...ports].join(', ')
     const how = ready === false ? 'is started' : `is ready after ${seconds} s`
     this.#init.lines.say(`${name} ${how} (${where})`)
     this.#init.ready()
@@ -178,7 +186,7 @@ export class RunningService {
 
   /** Asks its url until it answers, or it has been started again. */
   async #ask(url: string, begun: number): Promise<void> {
-    while (this.#begun === begun && !this.#isStopping && !(await doesAnswer(url)))
+    while (this.#begun === begun && !this.#isStopping && !this.#isReady && !(await doesAnswer(url)))
       await new Promise((resolve) => setTimeout(resolve, LOOK))
     if (this.#begun === begun) this.#ready()
   }
@@ -193,12 +201,18 @@ export class RunningService {
     // Bun prints causes, too, behind what they have caused.
     if (thrown !== undefined && (this.#lastError() === undefined || !thrown.startsWith('error: ')))
       this.#thrown = { text: thrown.slice(0, MAX_THROWN), at: performance.now() }
+    // The first place of the project's own, not of a package.
+    const [, place] = AT.exec(text) ?? []
+    if (this.#thrown === undefined || place === undefined || place.includes('/node_modules/')) return
+    const shown = relative(this.#init.root, place)
+    if (!shown.startsWith('..')) this.#thrown.place ??= shown
   }
 
   /** The error that it has printed in its last moment. */
   #lastError(): string | undefined {
-    const { text, at } = this.#thrown ?? { text: undefined, at: 0 }
-    return performance.now() - at < LAST ? text : undefined
+    if (this.#thrown === undefined || performance.now() - this.#thrown.at >= LAST) return undefined
+    const { text, place } = this.#thrown
+    return place === undefined ? text : `${text} (${place})`
   }
 
   /** A port is taken. Of an error with several lines only one may have its number. */

@@ -6,6 +6,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import http from 'node:http'
+import { shown, watchOutput } from './watch-output.ts'
 
 /** As in `development-trace.ts` of `@elysia-microservices/transport`, which this file must not load. */
 type Headers = Readonly<Record<string, string>> & { readonly traceparent?: string }
@@ -163,7 +164,7 @@ export function newTracer(url: string, service: string) {
     const attributes = [attribute('http.request.method', method), attribute('url.path', path)]
     return begin(name, KINDS.server, placeIn(headers), attributes)
   })
-  watchConsole((level, text) => {
+  watchOutput((level, text) => {
     const place = current()
     if (place === undefined) return
     const body = { stringValue: text.slice(0, MAX_LINE) }
@@ -292,26 +293,6 @@ function outcomeOf(status: number): [error: unknown, attributes: object[]] {
   ]
 }
 
-/** Lets lines of the console that are written within a span be shown beside it. */
-function watchConsole(write: (level: string, text: string) => void): void {
-  for (const level of ['debug', 'info', 'log', 'warn', 'error'] as const) {
-    const original = console[level]
-    console[level] = (...args: unknown[]) => {
-      original.apply(console, args)
-      write(level, args.map((each) => (each instanceof Error ? each.message : shown(each))).join(' '))
-    }
-  }
-}
-
-function shown(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value)
-  try {
-    return JSON.stringify(value)
-  } catch {
-    return Object.prototype.toString.call(value)
-  }
-}
-
 function notRecorded(spanContext: object): object {
   const self: Record<string, unknown> = { spanContext: () => spanContext, isRecording: () => false, end() {} }
   const same = () => self
@@ -349,8 +330,10 @@ function errorType(error: unknown): object[] {
 }
 
 function messageOf(error: unknown): string {
-  const { code, message } = Object(error) as { code?: unknown; message?: unknown }
-  const text = typeof message === 'string' ? message : shown(error)
+  // What a handler of Nest's has answered stands in an object of its own.
+  const answer = error instanceof Error ? error : ((Object(error) as { value?: unknown }).value ?? error)
+  const { code, message } = Object(answer) as { code?: unknown; message?: unknown }
+  const text = typeof message === 'string' ? message : shown(answer)
   return (typeof code === 'string' ? `${code}: ${text}` : text).slice(0, 500)
 }
 

@@ -59,6 +59,32 @@ describe('conditions', () => {
     )
   })
 
+  it('say of what only a lost engine leads to that the engine is not there, and nothing of the service', () => {
+    const sample = {
+      transports: ['tcp', 'nats'].map((name) => ({ name, gauges: [], durable: [] })),
+      outboxes: [],
+      rows: [],
+      calls: []
+    }
+    const away = { isSilent: true as const, isCutOff: true as const, problem: 'No connection to NATS' }
+    const services = [view('a', away), view('b', { ...away, service: 'stock' })]
+    const told = [
+      { view: services[0]!, sample },
+      { view: services[1]!, sample }
+    ]
+    assert.deepEqual(silent(watched({ services, told })), [])
+    const [only, ...others] = engines(watched({ services, told }))
+    assert.deepEqual(
+      [only?.title, only?.detail, others],
+      ['nats is not there', 'For orders and stock: No connection to NATS', []]
+    )
+    // Before it has told anything, nobody knows that it has an engine.
+    assert.deepEqual(titles(silent(watched({ services }))), [
+      'orders does not answer',
+      'stock does not answer'
+    ])
+  })
+
   it('count dead letters and events that were put aside', () => {
     const groups = [group({}, { dead: 1 }), group({}, { group: 'mail', dead: 101 }), group()]
     assert.deepEqual(titles(dead(watched({ groups }))), [

@@ -16,12 +16,22 @@ export interface Watched {
 /** Something that is wrong at this moment; it may be over in the next one. */
 export type Condition = Omit<AlertView, 'since'>
 
+/** Transports without an engine in between. */
+const DIRECT = ['', 'tcp', 'memory', 'websocket']
+
+/** The engine that leads to a service and cannot be reached, by its name; `undefined`: it is not known to be so. */
+function lostEngine({ id, isCutOff }: ServiceView, told: readonly Told[]): string | undefined {
+  if (isCutOff !== true) return undefined
+  const before = told.find(({ view }) => view.id === id)?.sample.transports ?? []
+  return before.find(({ name }) => !DIRECT.includes(name))?.name
+}
+
 /** Services, or processes of them, that do not answer. */
-export function silent({ services }: Watched): Condition[] {
+export function silent({ services, told }: Watched): Condition[] {
   const byService = new Map<string, ServiceView[]>()
   for (const view of services) byService.set(view.service, [...(byService.get(view.service) ?? []), view])
   return [...byService].flatMap(([service, views]): Condition[] => {
-    const away = views.filter(({ isSilent }) => isSilent === true)
+    const away = views.filter((view) => view.isSilent === true && lostEngine(view, told) === undefined)
     if (away.length === 0) return []
     if (away.length === views.length)
       return [
@@ -45,13 +55,17 @@ export function silent({ services }: Watched): Condition[] {
   })
 }
 
-/** Engines that services cannot reach, by the engines' names. */
-export function engines({ told, groups }: Watched): Condition[] {
+/** Engines that services cannot reach, or that the page cannot reach them by; by the engines' names. */
+export function engines({ services, told, groups }: Watched): Condition[] {
   const reasons = new Map<string, { reason: string; readonly services: Set<string> }>()
   const note = (engine: string, service: string, reason: string) => {
     const known = reasons.get(engine)
     if (known === undefined) reasons.set(engine, { reason, services: new Set([service]) })
     else known.services.add(service)
+  }
+  for (const view of services) {
+    const engine = lostEngine(view, told)
+    if (engine !== undefined) note(engine, view.service, view.problem ?? '')
   }
   for (const { view, sample } of told)
     for (const { name, unavailable } of sample.transports)

@@ -48,15 +48,36 @@ export function Chart(
   useEffect(() => plot.current?.setData(data))
 
   const at = pointed !== undefined && pointed < times.length ? pointed : times.length - 1
+  const step = (event: KeyboardEvent) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
+    if (by === undefined || times.length === 0) return
+    event.preventDefault()
+    const to = Math.min(times.length - 1, Math.max(0, at + by))
+    const left = plot.current?.valToPos(times[to] as number, 'x') ?? -1
+    plot.current?.setCursor({ left, top: 0 })
+  }
+  const away = () => plot.current?.setCursor({ left: -1, top: -1 })
   const latest = lines.map(({ label, values }) => {
     const value = values[at]
     return [label, value === null || value === undefined ? '–' : format(value)] as const
   })
   return (
     <figure class="chart">
-      <figcaption>{title}</figcaption>
+      <figcaption>
+        {title}
+        {pointed !== undefined && at >= 0 && <time> at {clock((times[at] as number) * 1_000)}</time>}
+      </figcaption>
       {/* What the picture shows stands below it as text. */}
-      <div class="plot" ref={box} aria-hidden="true" />
+      <section
+        class="plot"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from value to value, as the pointer does
+        tabIndex={0}
+        aria-label={`${title}: values by arrow keys`}
+        onKeyDown={step}
+        onBlur={away}
+      >
+        <div ref={box} aria-hidden="true" />
+      </section>
       <ul class="legend">
         {lines.length === 0 && <li class="hint">{empty}</li>}
         {latest.map(([label, value], index) => (

@@ -2,6 +2,7 @@
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { AlertLine } from './alert-line.tsx'
+import { focusScreen, keepFocus } from './focus.ts'
 import { hrefOf, useRoute } from './route.ts'
 import { SCREENS } from './screens/index.ts'
 import type { Screen } from './screens/screen.ts'
@@ -32,6 +33,9 @@ function App() {
   const { connection, overview } = shown
   return (
     <>
+      <button type="button" class="skip" onClick={focusScreen}>
+        Skip to the content
+      </button>
       <header>
         <h1>Console</h1>
         <nav aria-label="Screens" class="screens">
@@ -59,4 +63,6 @@ function App() {
   )
 }
 
-render(<App />, document.getElementById('page') as HTMLElement)
+const page = document.getElementById('page') as HTMLElement
+render(<App />, page)
+keepFocus(page)

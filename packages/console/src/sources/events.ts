@@ -94,8 +94,9 @@ export class Events implements Source<'events'> {
     try {
       return await changeLetters(client, { change, group, positions }, this.#logger)
     } finally {
-      // Others may have come meanwhile: the next sample counts again.
-      for (const key of this.#counts.keys()) if (JSON.parse(key)[1] === group) this.#counts.delete(key)
+      // Others may have come meanwhile: the next sample counts again. Until then the page keeps what it shows.
+      for (const [key, count] of this.#counts)
+        if (JSON.parse(key)[1] === group) this.#counts.set(key, { ...count, at: Number.NEGATIVE_INFINITY })
     }
   }
 
@@ -124,7 +125,8 @@ export class Events implements Source<'events'> {
       this.#counts.set(key, { at: now, died, present })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      this.#counts.set(key, { at: now, died, present: undefined, reason: reason.slice(0, 500) })
+      // What was counted last is nearer to the truth than nothing.
+      this.#counts.set(key, { at: now, died, present: known?.present, reason: reason.slice(0, 500) })
     } finally {
       this.#counting.delete(key)
     }

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ReceivedSpan } from './otlp.ts'
-import { MAX_CHARACTERS, MAX_FOUND, MAX_SPANS_OF_TRACE, MAX_TRACES, readSearch, TraceStore } from './store.ts'
+import {
+  MAX_CHARACTERS,
+  MAX_FAILED,
+  MAX_FOUND,
+  MAX_SPANS,
+  MAX_SPANS_OF_TRACE,
+  MAX_TRACES,
+  readSearch,
+  TraceStore
+} from './store.ts'
 
 const idOf = (n: number, length = 32) => n.toString(16).padStart(length, '0')
 const span = (trace: number, id: number, more: Partial<ReceivedSpan> = {}): ReceivedSpan => ({
@@ -61,5 +70,29 @@ describe('the store of traces', () => {
     const long = 'x'.repeat(MAX_CHARACTERS / 10)
     for (let n = 6_000; n < 6_020; n++) store.add(span(n, 1, { name: long }))
     assert.ok(store.size < 10)
+  })
+
+  it('keeps those with errors longer than all others, and as many of these as there is room for', () => {
+    const store = new TraceStore()
+    const error = 'Sold out'
+    store.add(span(1, 1))
+    store.add(span(1, 2, { error }))
+    for (let n = 2; n <= 3 * MAX_TRACES; n++) store.add(span(n, 1))
+    assert.equal(store.get(idOf(1))?.spans.length, 2)
+    assert.equal(store.find({ ...everything, onlyErrors: true }).length, 1)
+    assert.equal(store.find(everything)[0]?.id, idOf(3 * MAX_TRACES))
+    for (let n = 10_000; n < 10_000 + 3 * MAX_FAILED; n++) store.add(span(n, 1, { error }))
+    assert.equal(store.get(idOf(1)), undefined)
+    assert.notEqual(store.get(idOf(3 * MAX_TRACES)), undefined)
+    assert.equal(store.size, MAX_TRACES)
+  })
+
+  it('has room for others however large those with errors are', () => {
+    const store = new TraceStore()
+    for (let n = 1; n <= MAX_FAILED; n++)
+      for (let id = 1; id <= 200; id++) store.add(span(n, id, { error: 'Sold out' }))
+    for (let n = 1_000; n < 1_000 + MAX_SPANS / 4; n++) store.add(span(n, 1))
+    assert.ok(store.get(idOf(999 + MAX_SPANS / 4)) !== undefined)
+    assert.equal(store.size, MAX_TRACES)
   })
 })

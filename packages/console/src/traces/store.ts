@@ -1,4 +1,4 @@
-/** The last traces, in memory and bounded: the oldest make room. */
+/** The last traces, in memory and bounded: the oldest make room, those without errors first. */
 import { shortText } from '../bounds.ts'
 import type { LogLine, SpanView, TraceLine, TraceView } from '../protocol.ts'
 import type { ReceivedLine, ReceivedSpan } from './otlp.ts'
@@ -8,6 +8,13 @@ export const MAX_TRACES = 1_000
 export const MAX_SPANS = 20_000
 export const MAX_SPANS_OF_TRACE = 500
 export const MAX_CHARACTERS = 20_000_000
+/**
+ * Traces with errors that make room only for each other: somebody looks for them later. Of such a size that they never take
+ * more than half of all room.
+ */
+export const MAX_FAILED = 200
+const MAX_FAILED_SPANS = MAX_SPANS / 2 / MAX_FAILED
+const MAX_FAILED_CHARACTERS = MAX_CHARACTERS / 2 / MAX_FAILED
 /** Lines of a span. */
 const MAX_LINES = 50
 /** Lines whose spans have not come: a span comes when it has ended. */
@@ -23,6 +30,7 @@ interface Trace {
   readonly id: string
   readonly spans: Map<string, Stored>
   readonly waiting: Map<string, LogLine[]>
+  hasFailed: boolean
   leftOut: number
   characters: number
   /** As it was made for a list last. */
@@ -40,7 +48,8 @@ export interface Search {
 /** Keeps traces. */
 export class TraceStore {
   /** By id, those that began first in front. */
-  readonly #traces = new Map<string, Trace>()
+  readonly #ordinary = new Map<string, Trace>()
+  readonly #failed = new Map<string, Trace>()
   #spans = 0
   #characters = 0
   #waiting = 0
@@ -48,7 +57,7 @@ export class TraceStore {
   dropped = 0
 
   get size(): number {
-    return this.#traces.size
+    return this.#ordinary.size + this.#failed.size
   }
 
   add(span: ReceivedSpan): void {
@@ -64,6 +73,7 @@ export class TraceStore {
     const { trace: _, ...view } = span
     trace.spans.set(span.id, { ...view, logs: [...span.logs, ...lines] })
     trace.line = undefined
+    trace.hasFailed ||= span.error !== undefined
     this.#grow(trace, sizeOf(span), 1)
   }
 
@@ -83,46 +93,42 @@ export class TraceStore {
 
   /** The traces that are looked for, the newest first. */
   find(search: Search): readonly TraceLine[] {
-    const found: TraceLine[] = []
-    const wanted = search.text.trim().toLowerCase()
-    for (const trace of [...this.#traces.values()].reverse()) {
-      if (found.length >= MAX_FOUND) break
-      if (trace.spans.size === 0) continue
-      const line = lineOf(trace)
-      if (search.onlyErrors && line.errors === 0) continue
-      if (line.duration < search.longerThan) continue
-      if (wanted === '' || matches(trace, wanted)) found.push(line)
-    }
-    return found.sort((a, b) => b.at - a.at)
+    const found = [this.#ordinary, this.#failed].flatMap((traces) => foundIn(traces, search))
+    return found.sort((a, b) => b.at - a.at).slice(0, MAX_FOUND)
   }
 
   /** The spans of a trace by their ids, as they are. */
   spansOf(id: string): ReadonlyMap<string, SpanView> | undefined {
-    return this.#traces.get(id)?.spans
+    return this.#known(id)?.spans
   }
 
   /** One trace, its spans by their beginnings; `undefined`: it is not here (any more). */
   get(id: string): TraceView | undefined {
-    const trace = this.#traces.get(id)
+    const trace = this.#known(id)
     if (trace === undefined) return undefined
     const spans = [...trace.spans.values()].sort((a, b) => a.start - b.start)
     const told = spans.map((span) => ({ ...span, logs: [...span.logs].sort((a, b) => a.at - b.at) }))
     return { id, spans: told, leftOut: trace.leftOut }
   }
 
+  #known(id: string): Trace | undefined {
+    return this.#ordinary.get(id) ?? this.#failed.get(id)
+  }
+
   #traceOf(id: string): Trace {
-    const known = this.#traces.get(id)
+    const known = this.#known(id)
     if (known !== undefined) return known
     const made: Trace = {
       id,
       spans: new Map(),
       waiting: new Map(),
+      hasFailed: false,
       leftOut: 0,
       characters: 0,
       line: undefined
     }
-    this.#traces.set(id, made)
-    if (this.#traces.size > MAX_TRACES) this.#dropOldest()
+    this.#ordinary.set(id, made)
+    if (this.size > MAX_TRACES) this.#dropOldest()
     return made
   }
 
@@ -130,19 +136,44 @@ export class TraceStore {
     trace.characters += characters
     this.#characters += characters
     this.#spans += spans
-    while ((this.#spans > MAX_SPANS || this.#characters > MAX_CHARACTERS) && this.#traces.size > 1)
-      this.#dropOldest()
+    this.#place(trace)
+    while ((this.#spans > MAX_SPANS || this.#characters > MAX_CHARACTERS) && this.size > 1) this.#dropOldest()
+  }
+
+  /** Puts a trace where it belongs by now. */
+  #place(trace: Trace): void {
+    const { id, hasFailed, spans, characters } = trace
+    const isKept = hasFailed && spans.size <= MAX_FAILED_SPANS && characters <= MAX_FAILED_CHARACTERS
+    const [from, to] = isKept ? [this.#ordinary, this.#failed] : [this.#failed, this.#ordinary]
+    if (from.delete(id)) to.set(id, trace)
   }
 
   #dropOldest(): void {
-    const [oldest] = this.#traces.values()
+    const isFull = this.#failed.size > MAX_FAILED || this.#ordinary.size === 0
+    const traces = isFull ? this.#failed : this.#ordinary
+    const [oldest] = traces.values()
     if (oldest === undefined) return
-    this.#traces.delete(oldest.id)
+    traces.delete(oldest.id)
     this.#spans -= oldest.spans.size
     this.#characters -= oldest.characters
     for (const lines of oldest.waiting.values()) this.#waiting -= lines.length
     this.dropped++
   }
+}
+
+/** The newest of some traces that are looked for. */
+function foundIn(traces: ReadonlyMap<string, Trace>, { text, onlyErrors, longerThan }: Search): TraceLine[] {
+  const found: TraceLine[] = []
+  const wanted = text.trim().toLowerCase()
+  for (const trace of [...traces.values()].reverse()) {
+    if (found.length >= MAX_FOUND) break
+    if (trace.spans.size === 0) continue
+    const line = lineOf(trace)
+    if (onlyErrors && line.errors === 0) continue
+    if (line.duration < longerThan) continue
+    if (wanted === '' || matches(trace, wanted)) found.push(line)
+  }
+  return found
 }
 
 function lineOf(trace: Trace): TraceLine {

@@ -347,7 +347,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
 
   /**
    * Runs when a message is over, whether it was answered, failed or was given up; a stream is over after its last
-   * value. `end` says how. Of an event it runs for each of its handlers. Its result is ignored, what it throws is
+   * value. `end` says how. It runs once for each handler of an event. Its result is ignored, what it throws is
    * logged, and no answer waits for it.
    */
   onAfterResponse(

@@ -4,7 +4,7 @@ import type { Empty } from './scope.ts'
 /** The errors that options declare. */
 export type DeclaredIn<Options> = Options extends { readonly errors: infer Declared } ? Declared : Empty
 
-/** Declarations of which a later one replaces an earlier one of the same code. */
+/** Declarations of errors: a later one replaces an earlier one of the same code. */
 export type Over<Before, Declared> = [keyof Before] extends [never]
   ? Declared
   : [keyof Declared] extends [never]

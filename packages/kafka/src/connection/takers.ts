@@ -1,7 +1,7 @@
 /**
- * Takes messages for a service: requests and events on the topics of its patterns, shared in a consumer group with its
- * other processes, or all of them. A message counts as taken before its handler begins: who is killed loses what ran,
- * and runs nothing twice.
+ * Takes messages for a service: requests and events on the topics of its patterns, which it shares with its other
+ * processes in a consumer group, or gets all. A message counts as taken before its handler begins: a process that is
+ * killed loses its running messages, and none runs twice.
  */
 import type { Subject } from '@elysia-microservices/transport/engine'
 import { grouped } from '../words/grouped.ts'

@@ -84,7 +84,11 @@ export class Pull {
   start(): void {
     this.#subscribed = this.#connection.subscribe(`${this.#inbox}*`, undefined, (error, message) => {
       if (error === null) this.#receive(message)
-      else this.#logger.error(`NATS does not let this service receive ${this.#title}`, error)
+      else
+        this.#logger.error(
+          `NATS does not let this service receive ${this.#title}; give its user the right to subscribe to ${this.#inbox}*`,
+          error
+        )
     })
     this.fill()
   }

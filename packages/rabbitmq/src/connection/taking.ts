@@ -130,7 +130,7 @@ export class Taking {
     const { carrier } = this.#init
     if (reply === '' || !carrier.isInbox(reply))
       throw new ProtocolError(
-        `Nobody here handles an event '${address.slice(0, 300)}' that came by a queue of Nest's`
+        `No handler of this service takes the event '${address.slice(0, 300)}', which came by the queue of options.queue`
       )
     let id: unknown = null
     try {

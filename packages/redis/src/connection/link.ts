@@ -1,5 +1,5 @@
 /**
- * Redis by ioredis: one connection for commands, one for what comes, and one for events of which replicas must have copies.
+ * Redis by ioredis: one connection for commands, one for subscriptions, and one for storing events that replicas must confirm.
  * The only place that knows how the driver connects, loses its server and finds it again.
  */
 

@@ -153,10 +153,10 @@ function readHeaders(content: Uint8Array): Record<string, string> {
   try {
     value = JSON.parse(text.read(content, 0, content.length))
   } catch (cause) {
-    throw new ProtocolError('The JSON metadata of a request is not JSON', cause)
+    throw new ProtocolError('Metadata of type application/json of a request is not JSON', cause)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ProtocolError('The JSON metadata of a request is not an object of headers')
+    throw new ProtocolError('Metadata of type application/json of a request is not an object of headers')
   }
   const texts = Object.entries(value).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string'

@@ -33,6 +33,8 @@ export interface HealthServer extends AroundAny {
 
 const PATHS = ['/livez', '/readyz', '/healthz'] as const
 type Path = (typeof PATHS)[number]
+/** A function of `elysia-microservices dev`, by its `preload.ts`: it sees all ports, and hears here what one is for. */
+const TELL_PURPOSE = Symbol.for('elysia-microservices.tell-purpose')
 
 /**
  * Answers probes: `/livez` (the process answers at all), `/readyz` (its services listen and are not draining, and all
@@ -97,7 +99,12 @@ function listen(server: Server, port: number, host: string | undefined): Promise
     server.listen(port, host, () => {
       server.unref()
       const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
+      const listening = typeof address === 'object' && address !== null ? address.port : port
+      const { [TELL_PURPOSE]: tell } = globalThis as {
+        [TELL_PURPOSE]?: (port: number, purpose: string) => void
+      }
+      tell?.(listening, 'health')
+      resolve(listening)
     })
   })
 }

@@ -84,9 +84,9 @@ export class OpenCalls implements CallHolder, TimerOwner {
   readonly #timer: Timer
   /** Calls with a number, mostly sent ones. */
   readonly #table: StreamTable<PendingCall>
-  /** Calls to be sent later, in order, with the time; `Infinity`: at `release`. Made for the first of them. */
+  /** Calls to be sent later, in order, with the time; `Infinity`: at `release`. `undefined` until there is one. */
   #waiting: Map<PendingCall, number> | undefined
-  /** Calls without a number that do not wait to be sent. Made for the first of them. */
+  /** Calls without a number that do not wait to be sent. `undefined` until there is one. */
   #kept: Set<PendingCall> | undefined
   /** Makes the error of a call that is started too late. */
   #closed: ((mayHaveRun: boolean) => Error) | undefined

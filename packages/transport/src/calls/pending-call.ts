@@ -161,12 +161,9 @@ export abstract class PendingCall implements TableEntry {
     const isDeadline = this.deadline <= this.waitsUntil
     const time = isDeadline ? this.timeout : (this.options?.waitForConnection ?? most)
     const which = isDeadline ? '' : ' (waitForConnection)'
+    const waited = time === 0 ? '' : ` within ${time} ms${which}`
     const why = reason === undefined ? '' : `: ${reason.message}`
-    return new ConnectionError(
-      `No connection${where} within ${time} ms${which}${why}`,
-      this.mayHaveRun,
-      reason
-    )
+    return new ConnectionError(`No connection${where}${waited}${why}`, this.mayHaveRun, reason)
   }
 
   /** Takes a value. Returns true if the call needs no more. @param size its approximate bytes on the wire */

@@ -33,7 +33,7 @@ export interface DurableEngine<Event extends HeldEvent> {
   isOurs(event: Event): boolean
   /** It has been let go: it is not ours any more, or comes behind one that is not. */
   letGo(event: Event): void
-  /** It has succeeded, or is not wanted. */
+  /** Acknowledges an event that has succeeded, or that its handler has discarded. */
   acknowledge(event: Event): void
   /**
    * Whether the engine delivers again after a pause (`traits.stores.delays`). If not, an event pauses here, and is kept

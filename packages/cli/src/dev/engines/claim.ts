@@ -1,6 +1,13 @@
-/** The data of an engine belong to one `dev` at a time: a file beside them says which, and where it is heard. */
-import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+/**
+ * The data of an engine belong to one `dev` at a time. Each `dev` that wants them writes a file of its own beside them, and
+ * only then looks for files of others: of two that come at the same moment the later one always sees the earlier one, so
+ * both can never have the data. A file counts as long as its owner listens, and no name is used twice: to remove the file
+ * of a `dev` that was killed cannot hurt anybody.
+ */
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
+import { basename, dirname, join } from 'node:path'
 
 /** The `dev` that has claimed the data. */
 export interface Owner {
@@ -10,46 +17,56 @@ export interface Owner {
   readonly url: string
 }
 
-/** Attempts, of which each fails only if somebody else has taken or left the data meanwhile. */
-const ATTEMPTS = 5
+/** What `claim` has found: the data are taken, or they are somebody else's. */
+export type Claimed = { readonly release: () => void } | { readonly owner: Owner }
+
+/** How often it looks, and milliseconds between: others who try at the same moment are gone then, an owner is not. */
+const LOOKS = 10
+const PAUSE = 50
 
 /**
- * Takes the data of an engine; what one that was killed has left counts for nothing.
+ * Takes the data of an engine, unless somebody else has them.
  * @param folder of the data
- * @returns who has them, if that is somebody else
  */
-export async function claim(folder: string, own: Owner): Promise<Owner | undefined> {
-  const file = fileOf(folder)
-  const draft = `${file}.${process.pid}`
-  writeFileSync(draft, JSON.stringify(own))
-  let other: Owner | undefined
-  try {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      try {
-        // A file that is there is whole, and of one owner.
-        linkSync(draft, file)
-        return undefined
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-      }
-      other = read(file)
-      if (other !== undefined && (await isHeard(other.socket))) return other
-      if (read(file)?.socket === other?.socket) rmSync(file, { force: true })
+export async function claim(folder: string, own: Owner): Promise<Claimed> {
+  const place = dirname(folder)
+  const prefix = `${basename(folder)}.lock-`
+  // In the order of time, so that an owner comes before those who try.
+  const name = `${prefix}${Date.now()}-${randomUUID()}`
+  const file = join(place, name)
+  const release = () => rmSync(file, { force: true })
+  let owner = own
+  let isWaiting = false
+  for (let look = 0; look < LOOKS; look++) {
+    // A file of that name is whole.
+    if (!isWaiting) {
+      writeFileSync(`${file}.draft`, JSON.stringify(own))
+      renameSync(`${file}.draft`, file)
     }
-    return other
-  } finally {
-    rmSync(draft, { force: true })
+    const others = await othersOf(place, prefix, name)
+    const [first] = others
+    if (first === undefined && !isWaiting) return { release }
+    if (first !== undefined) owner = first.owner
+    // Of those who try at the same moment the first stays, and the others make room for it.
+    isWaiting = first !== undefined && first.name < name
+    if (isWaiting) release()
+    await new Promise((resolve) => setTimeout(resolve, first === undefined ? 0 : PAUSE))
   }
+  release()
+  return { owner }
 }
 
-/** Gives the data back, if they are this owner's. */
-export function release(folder: string, { socket }: Owner): void {
-  const file = fileOf(folder)
-  if (read(file)?.socket === socket) rmSync(file, { force: true })
-}
-
-function fileOf(folder: string): string {
-  return `${folder}.lock`
+/** Files of others who run, in their order; those of others who do not are removed. */
+async function othersOf(place: string, prefix: string, own: string) {
+  const others: { readonly name: string; readonly owner: Owner }[] = []
+  for (const name of readdirSync(place)) {
+    if (!name.startsWith(prefix) || name.endsWith('.draft') || name === own) continue
+    const file = join(place, name)
+    const owner = read(file)
+    if (owner !== undefined && (await isHeard(owner.socket))) others.push({ name, owner })
+    else rmSync(file, { force: true })
+  }
+  return others.sort((one, other) => (one.name < other.name ? -1 : 1))
 }
 
 function read(file: string): Owner | undefined {

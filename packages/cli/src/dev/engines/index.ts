@@ -4,7 +4,7 @@ import { relative } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { DevEngine, EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
-import { claim, type Owner, release } from './claim.ts'
+import { claim } from './claim.ts'
 import type { Engine, Fetching } from './engine.ts'
 import { dataFolder, programsFolder } from './folder.ts'
 import { kafka } from './kafka.ts'
@@ -90,13 +90,12 @@ export async function findEngine(
  */
 export async function claimData({ engine, url, folder }: FoundEngine, socket: string): Promise<() => void> {
   if (folder === undefined) return () => {}
-  const own: Owner = { socket, url }
-  const other = await claim(folder, own)
-  if (other === undefined) return () => release(folder, own)
+  const claimed = await claim(folder, { socket, url })
+  if ('release' in claimed) return claimed.release
   const { name, title, variable } = engine
   throw new OptionError(
     `engines.${name}`,
-    `${title} cannot be started: another dev of this project uses its data; end that one, or set ${variable}=${other.url} to use its ${title}`
+    `${title} cannot be started: another dev of this project uses its data; end that one, or set ${variable}=${claimed.owner.url} to use its ${title}`
   )
 }
 

@@ -34,6 +34,8 @@ interface Size {
   readonly width: number
   readonly height: number
 }
+/** Pixels from one row of boxes to the next, besides the figures between them: as much as there is room for. */
+const [FAR, NEAR, CLOSE] = [90, 44, 34]
 const WIDE: Size = { width: 148, height: 56 }
 /** So that a row of five stands side by side on a small screen, too. */
 const MEDIUM: Size = { width: 128, height: 56 }
@@ -46,11 +48,28 @@ const NARROW: Size = { width: 116, height: 52 }
  * @param room pixels from left to right
  */
 export function layOut(names: readonly string[], edges: readonly Line[], room: number): Layout {
-  let chosen = laidOut(names, edges, 'LR', WIDE)
-  if (chosen.width > room) chosen = laidOut(names, edges, 'LR', MEDIUM)
-  if (chosen.width > room) chosen = laidOut(names, edges, 'TB', WIDE)
-  if (chosen.width > room) chosen = laidOut(names, edges, 'TB', NARROW)
+  const chosen = besideEachOther(names, edges, room) ?? belowEachOther(names, edges, room)
   return inMiddle(chosen, Math.max(room, chosen.width))
+}
+
+/** The closest first: where that has no room, nothing has, and a large map takes its time. */
+function besideEachOther(names: readonly string[], edges: readonly Line[], room: number): Laid | undefined {
+  const closest = laidOut(names, edges, 'LR', MEDIUM, CLOSE)
+  if (closest.width > room) return undefined
+  for (const [box, ranksep] of [
+    [WIDE, FAR],
+    [WIDE, NEAR],
+    [MEDIUM, NEAR]
+  ] as const) {
+    const laid = laidOut(names, edges, 'LR', box, ranksep)
+    if (laid.width <= room) return laid
+  }
+  return closest
+}
+
+function belowEachOther(names: readonly string[], edges: readonly Line[], room: number): Laid {
+  const wide = laidOut(names, edges, 'TB', WIDE, NEAR)
+  return wide.width <= room ? wide : laidOut(names, edges, 'TB', NARROW, NEAR)
 }
 
 interface Laid {
@@ -61,7 +80,13 @@ interface Laid {
   readonly lines: readonly (readonly [string, { readonly points: readonly Point[]; readonly label: Point }])[]
 }
 
-function laidOut(names: readonly string[], edges: readonly Line[], rankdir: 'LR' | 'TB', box: Size): Laid {
+function laidOut(
+  names: readonly string[],
+  edges: readonly Line[],
+  rankdir: 'LR' | 'TB',
+  box: Size,
+  ranksep: number
+): Laid {
   const graph = new Graph<GraphLabel, NodeLabel, EdgeLabel>({ multigraph: true })
   const isWide = box !== NARROW
   const margin = isWide ? 20 : 8
@@ -69,7 +94,7 @@ function laidOut(names: readonly string[], edges: readonly Line[], rankdir: 'LR'
     rankdir,
     nodesep: isWide ? 24 : 8,
     edgesep: isWide ? 12 : 4,
-    ranksep: box === MEDIUM ? 34 : 44,
+    ranksep,
     marginx: margin,
     marginy: margin
   })

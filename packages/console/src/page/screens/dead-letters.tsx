@@ -1,5 +1,5 @@
 /** The dead letters of a group: read, sent again, deleted. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { DeadLettersView, DeadLetterView, GroupView } from '../../protocol.ts'
 import { ago, whole } from '../format.ts'
 import { hrefOf } from '../route.ts'
@@ -166,23 +166,37 @@ function Confirmed(props: {
 }) {
   const { label, question, isBusy, act } = props
   const [isAsking, setAsking] = useState(false)
-  const yes = useRef<HTMLButtonElement>(null)
-  useEffect(() => {
-    if (isAsking) yes.current?.focus()
+  const [first, keep] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)]
+  const isKept = useRef(false)
+  // At once, before the next key; and not at what deletes, which a key that is held down would press.
+  useLayoutEffect(() => {
+    if (isAsking) keep.current?.focus()
+    else if (isKept.current) first.current?.focus()
+    isKept.current = false
   }, [isAsking])
+  const keepIt = () => {
+    isKept.current = true
+    setAsking(false)
+  }
   if (!isAsking)
     return (
-      <button type="button" aria-disabled={isBusy} onClick={() => setAsking(true)}>
+      <button type="button" ref={first} aria-disabled={isBusy} onClick={() => setAsking(true)}>
         {label}
       </button>
     )
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has a look of its own
-    <span class="confirm" role="group" aria-label={question}>
+    <span
+      class="confirm"
+      role="group"
+      aria-label={question}
+      onKeyDown={({ key }) => {
+        if (key === 'Escape') keepIt()
+      }}
+    >
       <button
         type="button"
         class="danger"
-        ref={yes}
         onClick={() => {
           setAsking(false)
           act()
@@ -190,7 +204,7 @@ function Confirmed(props: {
       >
         {label}, for good
       </button>
-      <button type="button" onClick={() => setAsking(false)}>
+      <button type="button" ref={keep} onClick={keepIt}>
         Keep
       </button>
     </span>

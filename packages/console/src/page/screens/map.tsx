@@ -124,8 +124,14 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
               </>
             )}
           </h3>
-          {node?.service !== undefined && <a href={hrefOf('services', node.service)}>Look at the service</a>}
-          {node !== undefined && <a href={hrefOf('map')}>Show all</a>}
+          {node !== undefined && (
+            <span class="links">
+              {node.service !== undefined && (
+                <a href={hrefOf('services', node.service)}>Look at the service</a>
+              )}
+              <a href={hrefOf('map')}>Show all</a>
+            </span>
+          )}
         </div>
         <Calls edges={edges} nameOf={nameOf} />
       </section>

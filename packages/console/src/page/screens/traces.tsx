@@ -20,7 +20,7 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
   const [text, setText] = useState('')
   const [onlyErrors, setOnlyErrors] = useState(false)
   const [longerThan, setLongerThan] = useState('')
-  const [found, setFound] = useState<readonly TraceLine[] | undefined>()
+  const [found, setFound] = useState<Answer | undefined>()
   const [problem, setProblem] = useState<string | undefined>()
   const told = shown.topics.traces
   const isSearch = text !== '' || onlyErrors || longerThan !== ''
@@ -35,7 +35,7 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
       ask<readonly TraceLine[]>('traces', question, left.signal).then(
         (lines) => {
           setProblem(undefined)
-          setFound(lines)
+          setFound({ lines, of: JSON.stringify(question) })
         },
         (error: Error) => {
           if (!left.signal.aborted) setProblem(error.message)
@@ -47,7 +47,7 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
       left.abort()
     }
   }, [text, onlyErrors, longerThan, isSearch, told])
-  const list = useStill(isSearch ? (found ?? []) : (told?.latest ?? []))
+  const list = useStill(isSearch ? (found ?? NOTHING) : { lines: told?.latest ?? [], of: 'all' })
   const { lines } = list
   return (
     <main class="traces">
@@ -57,7 +57,12 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
           {told === undefined || told.kept === 0
             ? ''
             : `${told.kept.toLocaleString('en')} kept${told.dropped > 0 ? ', older ones made room' : ''}`}
-          {list.isStill && ' · the list waits while it is pointed at'}
+          {list.isStill && (
+            <>
+              {' '}
+              · the list waits<span class="why"> while it is pointed at</span>
+            </>
+          )}
         </span>
       </div>
       <form class="finding" onSubmit={(event) => event.preventDefault()}>
@@ -113,20 +118,38 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
   )
 }
 
-/** Lines that stay what they are while the list is pointed at, or has the focus: nobody can hit a row that runs away. */
-function useStill(latest: readonly TraceLine[]) {
+/** Lines, and the question that they answer. */
+interface Answer {
+  readonly lines: readonly TraceLine[]
+  readonly of: string
+}
+const NOTHING: Answer = { lines: [], of: '' }
+
+/**
+ * Lines that stay what they are while the list is pointed at, or has the focus, because nobody can hit a row that runs
+ * away; unless something else is asked.
+ */
+function useStill(latest: Answer) {
   const [isPointed, point] = useState(false)
   const [isFocused, focus] = useState(false)
   const shown = useRef(latest)
-  const isStill = (isPointed || isFocused) && shown.current.length > 0
+  const isStill = (isPointed || isFocused) && shown.current.of === latest.of
   if (!isStill) shown.current = latest
+  const { lines } = shown.current
+  const isGone = lines.length === 0
+  useEffect(() => {
+    // A list that is gone tells of no pointer that leaves it.
+    if (!isGone) return
+    point(false)
+    focus(false)
+  }, [isGone])
   const events = {
     onPointerEnter: ({ pointerType }: PointerEvent) => point(pointerType === 'mouse'),
     onPointerLeave: () => point(false),
     onFocusIn: () => focus(true),
     onFocusOut: () => focus(false)
   }
-  return { lines: shown.current, isStill: isStill && shown.current !== latest, events }
+  return { lines, isStill: isStill && lines !== latest.lines, events }
 }
 
 function Line({ line }: { readonly line: TraceLine }) {

@@ -54,7 +54,7 @@ function SpanRow(props: {
   return (
     <li class={span.error === undefined ? '' : 'failed'}>
       <button type="button" aria-expanded={isOpen} onClick={toggle}>
-        <span class="what" style={{ paddingLeft: `${depth * 0.8}rem` }}>
+        <span class="what" style={{ '--depth': depth }}>
           <bdi class="name">{span.name}</bdi>
           <bdi class="note">
             {span.service} {span.kind}

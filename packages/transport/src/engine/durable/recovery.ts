@@ -1,4 +1,7 @@
-/** Brings a consumer back when what it needs at its engine is gone: tried until it is there again, and said meanwhile. */
+/**
+ * Restores a consumer whose stream, queue or group at the engine is gone: retries until it is there again, and logs
+ * that.
+ */
 import { backoffDelay } from '../../backoff.ts'
 import type { Logger } from '../../logger.ts'
 

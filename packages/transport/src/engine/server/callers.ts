@@ -122,7 +122,7 @@ export class Caller implements Controlled, Sender, Source {
     this.waiting.splice(0, this.waiting.length, ...kept)
   }
 
-  /** Resolves when the caller has heard the question, or is not heard of for long. */
+  /** Asks the caller; resolves when it has answered, or has been silent for `LOST_AFTER`. */
   #ask(): Promise<void> {
     if (this.#inbox === '') return Promise.resolve()
     this.#asked++

@@ -15,7 +15,7 @@ import type { OpenConnection } from './open-connection.ts'
 import { Responder } from './responder.ts'
 import { Subjects } from './subjects.ts'
 
-/** Lines in 10 seconds about what the engine does not allow: a service that listens may lack several permissions. */
+/** Most lines in 10 seconds about permissions that the engine refuses: a service that listens may lack several. */
 const MOST_REFUSALS = 10
 const AGAIN = { minDelay: 500, maxDelay: 10_000 }
 
