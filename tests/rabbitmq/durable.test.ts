@@ -1,4 +1,4 @@
-/** Durable events as only RabbitMQ has them: queues of pauses, dead letters in a queue, one active process for an order. */
+/** Durable events as only RabbitMQ has them: pauses and dead letters in queues, one active process for an order. */
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
@@ -264,6 +264,26 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       await log.has("The durable event 'gone.x' of the group 'gone' is not received")
       await log.has("The durable event 'gone.x' of the group 'gone' is received again")
       await client.publish('gone.x', 1)
+      await until('it has come', () => seen.length === 1)
+    })
+
+    it('is received also after RabbitMQ has closed the channel on which its service answers', async () => {
+      const seen: unknown[] = []
+      const transport = rabbitmq({ urls: server.url })
+      const service = microservice({ name: 'answers', transport, logger: log.logger })
+        .message('answers.echo', ({ data }) => data)
+        .event('answers.x', ({ data }) => void seen.push(data), { durable: true })
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      const caller = connect({ transport, logger: log.logger })
+      cleanUps.push(() => caller.close())
+      assert.equal(await caller.request('answers.echo', 1), 1)
+      const channel = await driver.createChannel()
+      await channel.deleteExchange('_elysia.inboxes')
+      // The answer goes to an exchange that is not there.
+      await assert.rejects(caller.request('answers.echo', 2, { timeout: 500 }))
+      await log.has('Connected to the RabbitMQ server')
+      await client.publish('answers.x', 1)
       await until('it has come', () => seen.length === 1)
     })
 

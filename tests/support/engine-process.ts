@@ -8,6 +8,9 @@ const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
+// Deno ends a file of tests without this event: its servers, and what they have stored, would stay.
+if ('Deno' in globalThis)
+  (globalThis as unknown as EventTarget).addEventListener('unload', () => void process.emit('exit', 0))
 
 /** A server that can be killed and started again where it was. */
 export abstract class EngineProcess {

@@ -1,8 +1,9 @@
 /**
- * Real Kafka servers (one broker that is its own controller), on ports of this machine. One takes seconds to start, so the
+ * Real Kafka servers (each a broker and a controller), on ports of this machine. One takes seconds to start, so the
  * tests of a process share one that is there until the process ends.
  */
 import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import {
   cpSync,
   existsSync,
@@ -98,8 +99,8 @@ const ALONE: Readonly<Record<string, string | number>> = {
   'offsets.topic.num.partitions': 4,
   'transaction.state.log.replication.factor': 1,
   'transaction.state.log.min.isr': 1,
-  // A server that was killed may come back when its controller holds it for lost.
-  'broker.session.timeout.ms': 1_000,
+  // A server that was killed may come back when its controller holds it for lost; a busy machine must not have it lost.
+  'broker.session.timeout.ms': 2_000,
   'broker.heartbeat.interval.ms': 200,
   'group.initial.rebalance.delay.ms': 0,
   'group.consumer.assignment.interval.ms': 0,
@@ -115,6 +116,27 @@ function propertiesOf(properties: Readonly<Record<string, string | number>>): st
     .join('')
 }
 
+/** Where a server is found: by clients, by those with TLS or a password, by other controllers. */
+interface Places {
+  readonly id: number
+  readonly port: number
+  readonly tlsPort: number
+  readonly saslPort: number
+  readonly controllerPort: number
+}
+
+async function places(id: number): Promise<Places> {
+  const [port, tlsPort] = [await freePort(), await freePort()]
+  return { id, port, tlsPort, saslPort: await freePort(), controllerPort: await freePort() }
+}
+
+/** Of several: each has a copy of all, and what one of them confirms two have. */
+const CLUSTER = {
+  'default.replication.factor': 3,
+  'min.insync.replicas': 2,
+  'offsets.topic.replication.factor': 3
+}
+
 /** A server that keeps what it has stored until the process ends. */
 export class KafkaServerProcess extends EngineProcess {
   // It takes seconds on a machine that does nothing else.
@@ -124,12 +146,19 @@ export class KafkaServerProcess extends EngineProcess {
   readonly tlsPort: number
   readonly saslPort: number
 
-  private constructor(ports: readonly number[], more: Readonly<Record<string, string | number>>) {
-    const [port = 0, tlsPort = 0, saslPort = 0, controllerPort = 0] = ports
+  private constructor(
+    { id, port, tlsPort, saslPort, controllerPort }: Places,
+    controllers: string,
+    more: Readonly<Record<string, string | number>>
+  ) {
     super(port, [])
     this.tlsPort = tlsPort
     this.saslPort = saslPort
     cpSync(EMPTY, join(this.#folder, 'data'), { recursive: true })
+    const meta = join(this.#folder, 'data/meta.properties')
+    const directory = randomBytes(16).toString('base64url')
+    const said = readFileSync(meta, 'utf8').replace(/^node\.id=.*$/m, `node.id=${id}`)
+    writeFileSync(meta, said.replace(/^directory\.id=.*$/m, `directory.id=${directory}`))
     const certificates = join(testsFolder, 'fixtures/tls')
     const read = (name: string) => readFileSync(join(certificates, name), 'utf8')
     const own = join(this.#folder, 'service.pem')
@@ -142,7 +171,8 @@ export class KafkaServerProcess extends EngineProcess {
       propertiesOf({
         ...ALONE,
         'log.dirs': join(this.#folder, 'data'),
-        'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+        'node.id': id,
+        'controller.quorum.voters': controllers,
         listeners: [...listeners, at('CONTROLLER', controllerPort)].join(','),
         'advertised.listeners': listeners.join(','),
         'ssl.keystore.type': 'PEM',
@@ -161,12 +191,27 @@ export class KafkaServerProcess extends EngineProcess {
 
   /** Starts one. @param more lines of its configuration beside what is needed */
   static async start(more: Readonly<Record<string, string | number>> = {}): Promise<KafkaServerProcess> {
+    const [server] = await KafkaServerProcess.#prepare(1, more)
+    await (server as KafkaServerProcess).start()
+    return server as KafkaServerProcess
+  }
+
+  /** Starts three that are one cluster. */
+  static async cluster(): Promise<KafkaServerProcess[]> {
+    const servers = await KafkaServerProcess.#prepare(3, CLUSTER)
+    await Promise.all(servers.map((server) => server.start()))
+    return servers
+  }
+
+  static async #prepare(
+    size: number,
+    more: Readonly<Record<string, string | number>>
+  ): Promise<KafkaServerProcess[]> {
     if (!existsSync(EMPTY) || !existsSync(JARS)) fetchKafka()
-    const ports: number[] = []
-    while (ports.length < 4) ports.push(await freePort())
-    const server = new KafkaServerProcess(ports, more)
-    await server.start()
-    return server
+    const all: Places[] = []
+    while (all.length < size) all.push(await places(all.length + 1))
+    const controllers = all.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(',')
+    return all.map((one) => new KafkaServerProcess(one, controllers, more))
   }
 
   override async start(): Promise<void> {

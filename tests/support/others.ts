@@ -13,6 +13,11 @@ const folder = join(testsFolder, 'others')
 
 /** What a file of `tests/others` exports. */
 export async function fromOthers<Exports>(name: string): Promise<Exports> {
+  return (await import(await fileOfOthers(name))) as Exports
+}
+
+/** The url of a file of `tests/others` that can be loaded now. */
+export async function fileOfOthers(name: string): Promise<string> {
   await buildOnce(
     join(folder, 'node_modules'),
     [process.platform, process.arch],
@@ -23,5 +28,5 @@ export async function fromOthers<Exports>(name: string): Promise<Exports> {
       await promisify(execFile)('npm', npm, { cwd: folder })
     }
   )
-  return (await import(pathToFileURL(join(folder, `${name}.mjs`)).href)) as Exports
+  return pathToFileURL(join(folder, `${name}.mjs`)).href
 }

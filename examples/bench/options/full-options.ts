@@ -3,7 +3,12 @@ import { UsageError } from '../errors.ts'
 import type { Runtime } from '../process/runtime.ts'
 
 /** Parts of the plan that can be measured alone, and their titles. */
-export const FULL_PARTS = { nats: 'Over NATS', redis: 'Over Redis', rabbitmq: 'Over RabbitMQ' } as const
+export const FULL_PARTS = {
+  nats: 'Over NATS',
+  redis: 'Over Redis',
+  rabbitmq: 'Over RabbitMQ',
+  mqtt: 'Over MQTT'
+} as const
 export const fullPartNames = Object.keys(FULL_PARTS) as (keyof typeof FULL_PARTS)[]
 
 /** What may be said of the plan that is measured for publication. */

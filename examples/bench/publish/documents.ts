@@ -14,8 +14,11 @@ export const DOCUMENTS = [
   'README.md',
   'docs/performance.md',
   'docs/databases.md',
+  'docs/mqtt.md',
   'docs/nats.md',
   'docs/observability.md',
+  'docs/rabbitmq.md',
+  'docs/redis.md',
   'docs/websocket.md'
 ] as const
 

@@ -7,6 +7,7 @@ import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
 import { connect as connectBare } from '@nats-io/transport-node'
+import { Admin } from '@platformatic/kafka'
 import { type Channel, connect as connectToRabbitmq } from 'amqplib'
 import type { Transport } from 'elysia-microservices'
 import { deadLetters, type UntypedClient } from 'elysia-microservices/client'
@@ -19,18 +20,21 @@ import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../../support/rabbitmq-server.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../../support/redis-server.ts'
 import { MASTER, WatchedRedis } from '../../support/redis-watched.ts'
+import { until } from '../../support/within.ts'
 
 /** A server, and where it is. */
 export type BrokerServer = EngineProcess & { readonly url: string }
 
 /** How a transport is made in a process, where its engine has such a thing. */
-interface TransportOptions {
+export interface TransportOptions {
   /** Copies of what is stored. */
   readonly replicas?: number
   /** Milliseconds without a sign of life until a durable event is delivered again. */
   readonly ackWait?: number
   /** Milliseconds between signs of life of a server. */
   readonly pingInterval?: number
+  /** What its connection is called, of which the server has one at a time. */
+  readonly clientId?: string
 }
 
 /** An engine. */
@@ -47,8 +51,6 @@ export interface Broker {
   delete(url: string, what: 'stream' | 'group', pattern: string): Promise<void>
   /** It has clusters in which each server has a copy; `only`: what one server does is seen elsewhere. */
   readonly hasCluster: boolean | 'only'
-  /** Stored events may stand still there when a node is lost: its page says why. */
-  readonly stallsInCluster?: true
   /** Kills the server on which all others depend, and starts it again when another has its place. */
   failOver?(servers: readonly BrokerServer[]): Promise<void>
   /** Milliseconds until what has been declared outlives its server. Default: none. */
@@ -146,8 +148,6 @@ const onRabbitmq: Broker = {
   settlesIn: 3_000,
   missing: rabbitmqMissing(),
   hasCluster: true,
-  // A queue of pauses whose leader is another node may pass nothing on: see the page.
-  stallsInCluster: true,
   hasLog: false,
   start: (nodes) => RabbitmqServerProcess.cluster(nodes),
   transport: (urls) => rabbitmq({ urls }),
@@ -169,27 +169,46 @@ async function atRabbitmq<Value>(url: string, task: (channel: Channel) => Promis
 /** With this many partitions: as many processes as that have work. */
 const PARTITIONS = 4
 
+/** A server that is tortured keeps no more than is read at once: fast streams would fill a disk in minutes. */
+const SMALL_LOGS = {
+  'log.segment.bytes': 64 * 1024 * 1024,
+  'log.retention.bytes': 256 * 1024 * 1024,
+  'log.retention.check.interval.ms': 1_000,
+  'log.segment.delete.delay.ms': 1_000
+}
+
 const onKafka: Broker = {
   name: 'kafka',
   title: 'Kafka',
   missing: kafkaMissing(),
-  hasCluster: false,
+  hasCluster: true,
   hasLog: true,
   hasPartitions: true,
   countDeadLetters: countListed,
-  start: async () => [await KafkaServerProcess.start()],
+  start: async (nodes) =>
+    nodes === 1 ? [await KafkaServerProcess.start(SMALL_LOGS)] : KafkaServerProcess.cluster(),
   transport: (urls) => kafka({ brokers: urls.map(brokerAt), partitions: PARTITIONS }),
   delete: (url, what, pattern) =>
-    atKafka(url, (admin) =>
-      what === 'stream'
-        ? // Not there: it has not been made again since the last time.
-          admin
-            .deleteTopics({ topics: [pattern] })
-            .catch((error: { type?: unknown; cause?: { type?: unknown } }) => {
-              if ((error.type ?? error.cause?.type) !== 'UNKNOWN_TOPIC_OR_PARTITION') throw error
-            })
-        : admin.deleteGroups([`torture.${pattern}`]).then(() => {})
-    )
+    what === 'stream'
+      ? deleteTopic(url, pattern)
+      : atKafka(url, (admin) => admin.deleteGroups([`torture.${pattern}`]).then(() => {}))
+}
+
+/** Deletes a topic, if it is there. Resolves when its broker has heard of it: until then it stores what is lost with it. */
+async function deleteTopic(url: string, topic: string): Promise<void> {
+  const admin = new Admin({ clientId: 'operator', bootstrapBrokers: [brokerAt(url)] })
+  try {
+    const id = async () => {
+      const known = await admin.metadata({ topics: [topic], forceUpdate: true }).catch(() => undefined)
+      return known?.topics.get(topic)?.id
+    }
+    const before = await id()
+    if (before === undefined) return
+    await admin.deleteTopics({ topics: [topic] })
+    await until('The topic is gone', async () => (await id()) !== before)
+  } finally {
+    await admin.close()
+  }
 }
 
 function brokerAt(url: string): string {
@@ -228,7 +247,7 @@ const onMqtt: Broker = {
   hasCluster: false,
   hasLog: false,
   start: async () => [await MosquittoProcess.start()],
-  transport: ([url]) => mqtt({ url }),
+  transport: ([url], { clientId } = {}) => mqtt({ url, clientId }),
   countDeadLetters: none,
   delete: none
 }

@@ -1,143 +1,14 @@
 /** Services over each engine: they are killed, their server is, their callers are. */
-import type { ClientTransport } from '@elysia-microservices/transport'
 import { ServerProcess } from '../../support/server-process.ts'
 import { pause, until, within } from '../../support/within.ts'
-import { startCallers } from '../load/callers.ts'
-import type { Circumstances, Row, Scenario } from '../scenario.ts'
-import { errorsInWords, Ledger } from '../support/ledger.ts'
-import { highest, Peaks, peakMb, residentMb } from '../support/memory.ts'
-import { RunRecord } from '../support/record.ts'
+import type { Scenario } from '../scenario.ts'
+import { Peaks, residentMb } from '../support/memory.ts'
 import { type Broker, type BrokerServer, tortured } from './engine.ts'
+import { scenariosOfMqtt } from './mqtt.ts'
+import { type InSetting, settingOver, underLoad } from './request-setting.ts'
 
-const CALLERS = 16
 /** Megabytes that an end may hold more after the first tenth of the time: when garbage is collected is chance. */
 const GROWTH = 128
-/** Milliseconds a call waits: what a killed service has taken with it is not noticed by anything else. */
-const TIMEOUT = 3_000
-
-/** Servers of an engine, services on them, and a client. */
-class Setting {
-  readonly ledger = new Ledger()
-  readonly record = new RunRecord()
-  readonly #clients: ClientTransport[] = []
-  readonly broker: Broker
-  readonly servers: readonly BrokerServer[]
-  readonly services: readonly ServerProcess[]
-
-  /** Milliseconds between signs of life: few where a server stands still, which a busy machine may do, too. */
-  readonly #pingInterval: number
-
-  private constructor(
-    broker: Broker,
-    servers: readonly BrokerServer[],
-    services: number,
-    pingInterval: number
-  ) {
-    this.broker = broker
-    this.servers = servers
-    this.#pingInterval = pingInterval
-    this.services = Array.from({ length: services }, () => this.newService())
-  }
-
-  static async start(
-    broker: Broker,
-    nodes: number,
-    services: number,
-    pingInterval = 10_000
-  ): Promise<Setting> {
-    const servers = await broker.start(nodes)
-    const setting = new Setting(broker, servers, services, pingInterval)
-    await Promise.all(setting.services.map((service) => service.start()))
-    return setting
-  }
-
-  get urls(): string[] {
-    return this.servers.map(({ url }) => url)
-  }
-
-  newService(): ServerProcess {
-    return new ServerProcess({
-      program: 'torture/brokers/request-service',
-      arguments: () => [this.urls.join(','), this.record.path, String(this.#pingInterval)]
-    })
-  }
-
-  client(timeout = TIMEOUT): ClientTransport {
-    const transport = this.broker.transport(this.urls, { pingInterval: this.#pingInterval })
-    const client = transport.client({
-      logger: { error() {}, warn() {} },
-      timeout,
-      tellTimeout: true,
-      dispatcher: undefined
-    })
-    this.#clients.push(client)
-    return client
-  }
-
-  get peakMb(): number | undefined {
-    return highest(...this.services.map(({ pid }) => peakMb(pid)))
-  }
-
-  /** The row, once all requests have settled. */
-  async row(what: string, faults: number, isIdempotent = false): Promise<Row> {
-    await this.ledger.settled()
-    const runs = this.record.read()
-    return {
-      scenario: `over ${this.broker.title}: ${what}`,
-      server: 'ours',
-      faults,
-      ...this.ledger.account(runs, isIdempotent),
-      peakRssMb: this.peakMb,
-      remark: errorsInWords(this.ledger.errors) || 'none failed',
-      broken: this.ledger.untruths(runs)
-    }
-  }
-
-  async end(): Promise<void> {
-    await Promise.allSettled(this.#clients.map((client) => client.close()))
-    await Promise.allSettled(this.services.map((service) => service.stop('SIGKILL')))
-    await Promise.allSettled(this.servers.map((server) => server.stop()))
-    this.record.remove()
-  }
-}
-
-type InSetting = (
-  nodes: number,
-  services: number,
-  run: (setting: Setting) => Promise<readonly Row[]>,
-  pingInterval?: number
-) => Promise<readonly Row[]>
-
-/** Runs with a setting over an engine, and ends it. */
-const settingOver =
-  (broker: Broker): InSetting =>
-  async (nodes, services, run, pingInterval) => {
-    const setting = await Setting.start(broker, nodes, services, pingInterval)
-    try {
-      return await run(setting)
-    } finally {
-      await setting.end()
-    }
-  }
-
-/** Does something again and again under load; the next request succeeds each time. */
-async function underLoad(
-  setting: Setting,
-  times: number,
-  { progress }: Circumstances,
-  fault: (n: number) => Promise<void>
-): Promise<void> {
-  const { ledger } = setting
-  const stop = startCallers(ledger, setting.client(), CALLERS)
-  for (let n = 0; n < times; n++) {
-    await within(ledger.nextSuccess(), 'The next success')
-    await pause(50 + Math.random() * 150)
-    await fault(n)
-    await within(ledger.nextSuccess(), 'The next success after it')
-    progress(`${n + 1} of ${times}, ${ledger.succeeded} requests succeeded`)
-  }
-  stop()
-}
 
 const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[] => [
   {
@@ -304,7 +175,10 @@ const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[
 const OF_CLUSTERS = ['kill-node', 'partition']
 
 export const requestsOverEngines: readonly Scenario[] = tortured('torture of requests').flatMap((broker) =>
-  scenariosOver(broker, settingOver(broker)).filter(({ name }) => {
+  [
+    ...scenariosOver(broker, settingOver(broker)),
+    ...(broker.name === 'mqtt' ? scenariosOfMqtt(settingOver(broker)) : [])
+  ].filter(({ name }) => {
     const isOfClusters = OF_CLUSTERS.some((one) => name.endsWith(one))
     return isOfClusters ? broker.hasCluster !== false : broker.hasCluster !== 'only'
   })

@@ -49,7 +49,7 @@ export class RunningService {
   readonly plan: ServicePlan
   /** Resolves when it is ready for the first time, or nobody waits for it any longer. */
   readonly settled: Promise<void>
-  /** What it listens on, each with what it is for unless it serves callers. */
+  /** Ports that it listens on, each with its purpose unless it serves callers. */
   readonly ports = new Map<number, string | undefined>()
   readonly #init: ServiceInit
   readonly #supervisor: Supervisor

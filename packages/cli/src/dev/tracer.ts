@@ -330,7 +330,7 @@ function errorType(error: unknown): object[] {
 }
 
 function messageOf(error: unknown): string {
-  // What a handler of Nest's has answered stands in an object of its own.
+  // Nest wraps a handler's answer in an object.
   const answer = error instanceof Error ? error : ((Object(error) as { value?: unknown }).value ?? error)
   const { code, message } = Object(answer) as { code?: unknown; message?: unknown }
   const text = typeof message === 'string' ? message : shown(answer)

@@ -1,4 +1,4 @@
-/** What a program writes, for the traces of `dev`. */
+/** Hands the lines that a program writes to the traces of `dev`. */
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's own
 const COLOUR = /\u001b\[[\d;]*m/g

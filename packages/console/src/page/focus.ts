@@ -1,14 +1,14 @@
 /**
- * Keeps the focus. What has it may be removed: by what its button does, by what the server tells, by a link to another
- * screen. It then goes to what is nearest; a browser would begin at the top of the page.
+ * Keeps the focus when its element is removed: by the action of its button, by news of the server, by a link to another
+ * screen. It then goes to the nearest element; a browser would begin at the top of the page.
  */
 
 const FOCUSABLE = 'a[href], button, input, select, textarea, summary, [tabindex="0"]'
 
-/** What was around what has the focus: by the time it is gone, nothing tells any more. */
+/** The neighbours of the focused element, noted before it is removed: afterwards nothing tells them. */
 interface Around {
   readonly parent: Element
-  /** Children of the parent behind the one that the focus is in, and then those before it, the nearest first. */
+  /** Children of the parent behind the one that has the focus, then the ones in front of it, the nearest first. */
   readonly siblings: readonly Element[]
 }
 

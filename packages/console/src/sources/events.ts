@@ -125,7 +125,7 @@ export class Events implements Source<'events'> {
       this.#counts.set(key, { at: now, died, present })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      // What was counted last is nearer to the truth than nothing.
+      // The last count is nearer to the truth than nothing.
       this.#counts.set(key, { at: now, died, present: known?.present, reason: reason.slice(0, 500) })
     } finally {
       this.#counting.delete(key)

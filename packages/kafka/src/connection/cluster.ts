@@ -1,26 +1,20 @@
-/**
- * The brokers of a Kafka cluster as one end sees them: which there are, who leads which partition,
- * and the look for them when they are lost.
- */
-import {
-  backoffDelay,
-  ConnectionError,
-  ListenError,
-  UnauthenticatedError
-} from '@elysia-microservices/transport/kit'
-import { type API, type Connection, deleteTopicsV6, metadataV12 } from '@platformatic/kafka'
+/** The topics of a Kafka cluster as one end knows them: which there are, and who leads which partition. */
+import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
+import { deleteTopicsV6, metadataV12 } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 import { isOfProcess } from '../words/names.ts'
-import { type Broker, Connections } from './connections.ts'
+import { Brokers, type BrokersListener, soon } from './brokers.ts'
 import { createTopicsApi } from './corrected-apis.ts'
-import { Code, codesIn, isUnauthenticated, responseOf } from './errors.ts'
+import { Code, codesIn, isUnreached, responseOf } from './errors.ts'
 
-/** Milliseconds between attempts. */
-const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
 /** Milliseconds after which it is asked again who leads the partitions, and how many there are. */
 const STALE_AFTER = 30_000
 /** Milliseconds between looks at something that is being made, or is moving to another broker. */
 const SOON = 25
+/** Milliseconds between looks at what brokers are deciding. */
+const SHORTLY = 100
+/** Milliseconds for brokers that have just started to take part. */
+const STARTED_WITHIN = 5_000
 /** Milliseconds for a topic to have leaders. */
 const MADE_WITHIN = 20_000
 
@@ -40,31 +34,18 @@ export interface WantedTopic {
   readonly configs?: Readonly<Record<string, string>>
 }
 
-/** Is told what becomes of the brokers. */
-export interface ClusterListener {
-  lost(): void
-  restored(): void
-}
-
-/** The brokers behind one end. */
-export class Cluster {
-  readonly options: CheckedOptions
-  readonly #listener: ClusterListener
-  readonly #brokers = new Map<number, Broker>()
+/** The brokers behind one end, and their topics. */
+export class Cluster extends Brokers {
   readonly #topics = new Map<string, Topic>()
   /** Topics by the id that brokers name them by. */
   readonly #byId = new Map<string, Topic>()
-  readonly #connections: Connections
   readonly #stale: ReturnType<typeof setInterval>
   #lookups = new Map<string, Promise<void>>()
-  #isConnected = false
-  #isClosed = false
+  readonly #moved = new Set<(topic: string) => void>()
 
-  private constructor(options: CheckedOptions, clientId: string, listener: ClusterListener) {
-    this.options = options
-    this.#listener = listener
-    this.#connections = new Connections(options, clientId, () => this.#lost())
-    this.#stale = setInterval(() => void this.refresh([...this.#topics.keys()]).catch(() => {}), STALE_AFTER)
+  private constructor(options: CheckedOptions, clientId: string, listener: BrokersListener) {
+    super(options, clientId, listener)
+    this.#stale = setInterval(() => void this.refreshAll().catch(() => {}), STALE_AFTER)
     this.#stale.unref?.()
   }
 
@@ -73,107 +54,11 @@ export class Cluster {
    * @throws {ConnectionError} no broker can be reached
    * @throws {UnauthenticatedError} the broker does not accept the credentials
    */
-  static async open(options: CheckedOptions, clientId: string, listener: ClusterListener): Promise<Cluster> {
+  static async open(options: CheckedOptions, clientId: string, listener: BrokersListener): Promise<Cluster> {
     const cluster = new Cluster(options, clientId, listener)
-    try {
-      await cluster.#find()
-    } catch (error) {
-      await cluster.close()
-      const message = `Cannot reach Kafka at ${options.where}: ${reasonOf(error)}`
-      if (isUnauthenticated(error)) throw new UnauthenticatedError(message, error)
-      throw new ConnectionError(message, false, error)
-    }
-    cluster.#isConnected = true
+    await cluster.connect()
     return cluster
   }
-
-  get isConnected(): boolean {
-    return this.#isConnected
-  }
-
-  get isClosed(): boolean {
-    return this.#isClosed
-  }
-
-  // ── brokers ──────────────────────────────────────────────────────────────────────────────────────────
-
-  /** Asks one of the brokers that are named in the options, or that are known, which there are. */
-  async #find(): Promise<void> {
-    let failure: unknown
-    for (const [index, broker] of [...this.options.brokers, ...this.#brokers.values()].entries()) {
-      try {
-        const connection = await this.#connections.connect(`first ${index}`, broker)
-        const { brokers } = await metadataV12.api.async(connection, [], false, false)
-        this.#brokers.clear()
-        for (const { nodeId, host, port } of brokers)
-          this.#brokers.set(nodeId, this.options.advertised ? { host, port } : broker)
-        return
-      } catch (error) {
-        failure ??= error
-      }
-    }
-    throw failure
-  }
-
-  /** @param purpose what waits for an answer keeps others of its connection waiting: fetching has connections of its own */
-  async connection(node: number, purpose: string): Promise<Connection> {
-    const broker = this.#brokers.get(node)
-    if (broker === undefined || !this.#isConnected)
-      throw new ConnectionError(`Kafka at ${this.options.where} is lost`, false)
-    return this.#connections.connect(`${purpose} ${node}`, broker)
-  }
-
-  /** Asks a broker. */
-  async ask<Args extends unknown[], Answer>(
-    node: number,
-    purpose: string,
-    api: API<Args, Answer>,
-    ...args: Args
-  ): Promise<Answer> {
-    return api.async(await this.connection(node, purpose), ...args)
-  }
-
-  /** Asks whichever broker there is. */
-  async askAny<Args extends unknown[], Answer>(api: API<Args, Answer>, ...args: Args): Promise<Answer> {
-    const [node = -1] = this.#brokers.keys()
-    return this.ask(node, 'main', api, ...args)
-  }
-
-  /** Ends a connection on which something waits that is not wanted any more. */
-  async drop(node: number, purpose: string): Promise<void> {
-    await this.#connections.drop(`${purpose} ${node}`)
-  }
-
-  #lost(): void {
-    if (!this.#isConnected || this.#isClosed) return
-    this.#isConnected = false
-    void this.#connections.dropAll()
-    this.#listener.lost()
-    void this.#findAgain()
-  }
-
-  async #findAgain(): Promise<void> {
-    for (let attempt = 0; !this.#isClosed; attempt++) {
-      await soon(backoffDelay(AGAIN_AFTER, attempt, Math.random()))
-      try {
-        await this.#find()
-        if (this.#isClosed) return
-        this.#isConnected = true
-        await this.refresh([...this.#topics.keys()])
-        return this.#listener.restored()
-      } catch {
-        this.#isConnected = false
-        void this.#connections.dropAll()
-      }
-    }
-  }
-
-  /** The brokers that are known. */
-  get nodes(): readonly number[] {
-    return [...this.#brokers.keys()]
-  }
-
-  // ── topics ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** A known topic. */
   topic(name: string): Topic | undefined {
@@ -203,12 +88,21 @@ export class Cluster {
     return this.#topics.get(name)
   }
 
+  /** Calls a function when partitions of a topic have another leader. @returns ends that */
+  onMoved(moved: (topic: string) => void): () => void {
+    this.#moved.add(moved)
+    return () => this.#moved.delete(moved)
+  }
+
+  protected refreshAll(): Promise<void> {
+    return this.refresh([...this.#topics.keys()])
+  }
+
   /** Asks again about topics. @throws {ConnectionError} the broker does not let this user see one */
   async refresh(names: readonly string[]): Promise<void> {
     if (names.length === 0) return
     const { topics, brokers } = await responseOf(this.askAny(metadataV12.api, [...names], false, false))
-    if (this.options.advertised)
-      for (const { nodeId, host, port } of brokers) this.#brokers.set(nodeId, { host, port })
+    if (this.options.advertised) this.know(brokers)
     for (const { name, topicId, errorCode, partitions } of topics) {
       if (!name) continue
       if (errorCode === Code.topicAuthorization) throw forbidden(name)
@@ -221,6 +115,8 @@ export class Cluster {
       const topic = { name, id: topicId, leaders }
       this.#topics.set(name, topic)
       this.#byId.set(topicId, topic)
+      if (known === undefined || known.leaders.some((leader, index) => leader !== leaders[index]))
+        for (const moved of this.#moved) moved(name)
     }
   }
 
@@ -261,7 +157,14 @@ export class Cluster {
       assignments: [],
       configs: Object.entries(topic.configs ?? {}).map(([name, value]) => ({ name, value }))
     }))
-    const made = await this.askAny(createTopicsApi, topics, MADE_WITHIN, false)
+    const make = () => this.askAny(createTopicsApi, topics, MADE_WITHIN, false)
+    let made = await make()
+    // Brokers that have just started take part a moment later.
+    const until = performance.now() + STARTED_WITHIN
+    while (made.some(({ errorCode }) => errorCode === Code.invalidReplicas) && performance.now() < until) {
+      await soon(SHORTLY)
+      made = await make()
+    }
     for (const { name, errorCode, errorMessage } of made) {
       if (errorCode === 0 || errorCode === Code.topicExists) continue
       const why = errorMessage ?? `error ${errorCode}`
@@ -273,16 +176,18 @@ export class Cluster {
   }
 
   /**
-   * The leader of a partition; looked up again if none is known.
-   * @returns -1 if there is none
+   * The leader of a partition; waits while one is being chosen.
+   * @returns -1 if there is no such partition, or still no leader
    */
   async leaderOf(name: string, partition: number): Promise<number> {
-    let topic = await this.lookUp(name)
-    if ((topic?.leaders[partition] ?? -1) < 0) {
+    await this.lookUp(name)
+    for (const until = performance.now() + MADE_WITHIN; ; await soon(SHORTLY)) {
+      const leader = this.#topics.get(name)?.leaders[partition]
+      if (leader !== undefined && leader >= 0) return leader
+      if (performance.now() > until) return -1
       await this.refresh([name])
-      topic = this.#topics.get(name)
+      if (this.#topics.get(name)?.leaders[partition] === undefined) return -1
     }
-    return topic?.leaders[partition] ?? -1
   }
 
   /**
@@ -295,23 +200,17 @@ export class Cluster {
       try {
         return await task()
       } catch (error) {
-        if (
-          !this.#isConnected ||
-          performance.now() > until ||
-          !codesIn(error).some((code) => MOVING.has(code))
-        )
-          throw error
+        const isMoving = isUnreached(error) || codesIn(error).some((code) => MOVING.has(code))
+        if (!isMoving || !this.isConnected || performance.now() > until) throw error
       }
       await soon(SOON)
       await this.refresh(stale)
     }
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    this.#isConnected = false
+  override async close(): Promise<void> {
     clearInterval(this.#stale)
-    await this.#connections.dropAll()
+    await super.close()
   }
 }
 
@@ -325,10 +224,6 @@ const MOVING: ReadonlySet<number> = new Set([
   Code.notCoordinator
 ])
 
-export function soon(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
-
 function forbidden(topic: string): ConnectionError {
   return new ConnectionError(
     `Kafka does not let this user see the topic '${topic}'; give it the right to Describe`,
@@ -336,11 +231,4 @@ function forbidden(topic: string): ConnectionError {
     undefined,
     false
   )
-}
-
-function reasonOf(error: unknown): string {
-  const { errors, cause, message } = error as { errors?: unknown[]; cause?: unknown; message?: string }
-  if (Array.isArray(errors) && errors.length > 0) return reasonOf(errors[0])
-  if (cause instanceof Error) return reasonOf(cause)
-  return String(message)
 }

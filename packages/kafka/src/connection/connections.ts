@@ -1,5 +1,5 @@
 /** Connections to brokers. The only place that knows how the driver connects. */
-import { Connection, type SASLOptions } from '@platformatic/kafka'
+import { type API, Connection, type SASLOptions } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 
 /** Milliseconds for an answer. */
@@ -17,8 +17,10 @@ export class Connections {
   readonly #lost: () => void
   /** By what they are for, and their broker. */
   readonly #all = new Map<string, Promise<Connection>>()
+  /** How many questions wait for their answer, by connection. */
+  readonly #asked = new Map<Connection, number>()
 
-  /** @param lost is called when one has ended by itself */
+  /** @param lost is called when one has ended by itself that something was asked over */
   constructor(options: CheckedOptions, clientId: string, lost: () => void) {
     this.#options = options
     this.#clientId = clientId
@@ -49,10 +51,27 @@ export class Connections {
       // One that was replaced, or is closed on purpose, is nobody's loss.
       if (this.#all.get(key) !== connected) return
       this.#all.delete(key)
-      this.#lost()
+      // Brokers end connections on which nothing was asked for 10 minutes: the next question makes another.
+      if (this.#asked.has(connection)) this.#lost()
     })
     this.#all.set(key, connected)
     return connected
+  }
+
+  /** Asks over a connection. */
+  async ask<Args extends unknown[], Answer>(
+    connection: Connection,
+    api: API<Args, Answer>,
+    ...args: Args
+  ): Promise<Answer> {
+    this.#asked.set(connection, (this.#asked.get(connection) ?? 0) + 1)
+    try {
+      return await api.async(connection, ...args)
+    } finally {
+      const left = (this.#asked.get(connection) ?? 1) - 1
+      if (left > 0) this.#asked.set(connection, left)
+      else this.#asked.delete(connection)
+    }
   }
 
   /** Ends one. */

@@ -1,4 +1,5 @@
 /** Reads the driver's errors as codes of Kafka's protocol. */
+import { ConnectionError } from '@elysia-microservices/transport/kit'
 
 /** Error codes of the protocol that we act by. */
 export const Code = {
@@ -15,6 +16,7 @@ export const Code = {
   topicAuthorization: 29,
   groupAuthorization: 30,
   topicExists: 36,
+  invalidReplicas: 38,
   outOfOrderSequence: 45,
   duplicateSequence: 46,
   invalidProducerEpoch: 47,
@@ -50,6 +52,11 @@ export async function responseOf<Answer>(asked: Promise<Answer>): Promise<Answer
     if (response === undefined) throw error
     return response as Answer
   }
+}
+
+/** Whether a broker has not been asked, because there is no connection to it. */
+export function isUnreached(error: unknown): boolean {
+  return error instanceof ConnectionError && !error.mayHaveRun
 }
 
 /** Whether a broker does not accept the credentials. */

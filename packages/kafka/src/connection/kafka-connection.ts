@@ -30,15 +30,15 @@ import type { Fetched } from '../words/record.ts'
 import { packetOf, packetOfNest, readValue } from '../words/values.ts'
 import { Cluster } from './cluster.ts'
 import { Departures } from './departures.ts'
-import { Code, codesIn } from './errors.ts'
+import { Code, codesIn, isUnreached } from './errors.ts'
 import { Producer, type Told } from './producer.ts'
-import { Reader } from './reader.ts'
+import { EARLIEST, positionOf, Reader } from './reader.ts'
 import { type TakenRecord, Takers } from './takers.ts'
 
 /** Bytes from which a message travels in parts. */
 const MAX_PAYLOAD = 900 * 1024
-/** Milliseconds that answers are kept: nobody reads them later. */
-const ANSWERS_STAY = 600_000
+/** Milliseconds that answers are kept: nobody reads them later, and streams fill disks. */
+const ANSWERS_STAY = 60_000
 /** In the place of an address that is no inbox: nothing is published there. */
 const NOWHERE = '?'
 
@@ -88,7 +88,7 @@ export class KafkaConnection implements Carrier {
         for (const { topic, records } of fetched)
           for (const record of records) this.#hearing.guard(() => this.#hear(topic, record))
       },
-      gone: () => Promise.resolve(0n),
+      gone: (topic, partition) => positionOf(cluster, topic, partition, EARLIEST),
       failed: (error) => listener.failed(error)
     })
     this.#takers = new Takers(cluster, {
@@ -168,7 +168,7 @@ export class KafkaConnection implements Carrier {
       (error as { retryable?: unknown }).retryable === false
     if (isRefused) this.#hearing.guard(() => this.#listener.refused(address, 'publish', error))
     else if (isMissing && reply) this.#nobody(reply)
-    else if (!isMissing && codesIn(error).length > 0) this.#listener.failed(error)
+    else if (!isMissing && (codesIn(error).length > 0 || isUnreached(error))) this.#listener.failed(error)
   }
 
   /** Tells one of our own addresses that nobody has got what it has asked: there is no topic, so no service. */

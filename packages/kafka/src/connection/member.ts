@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { ConnectionError } from '@elysia-microservices/transport/kit'
 import { consumerGroupHeartbeatV1 } from '@platformatic/kafka'
-import { soon } from './cluster.ts'
+import { soon } from './brokers.ts'
 import { Code, codesIn } from './errors.ts'
 import { byTopic, type Committed, type Group, type Partition } from './group.ts'
 

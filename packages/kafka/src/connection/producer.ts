@@ -6,12 +6,15 @@ import { ConnectionError } from '@elysia-microservices/transport/kit'
 import { COST_OF_RECORD } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
 import type { Outgoing } from '../words/outgoing.ts'
+import { soon } from './brokers.ts'
 import type { Cluster } from './cluster.ts'
-import { Code, codesIn } from './errors.ts'
+import { Code, codesIn, isUnreached } from './errors.ts'
 import { produceApi } from './record-apis.ts'
 
 /** Bytes of records that leave together: brokers refuse more than 1,048,588 of one partition. */
 const MOST_TOGETHER = 960 * 1024
+/** Milliseconds until records for a broker that cannot be reached are tried again. */
+const AGAIN_AFTER = 100
 /** Milliseconds for the brokers to have a record. */
 const ACKNOWLEDGED_WITHIN = 20_000
 
@@ -25,6 +28,8 @@ export interface Told {
 /** A record on its way out. */
 export interface OutgoingRecord extends Outgoing {
   partition: number | undefined
+  /** When it is given up, if the first attempt has failed. */
+  until?: number
   readonly told?: ((told: Told) => void) | undefined
 }
 
@@ -39,7 +44,7 @@ interface Lane {
 export class Producer {
   readonly #cluster: Cluster
   readonly #lanes = new Map<number, Lane>()
-  /** Records whose topics are being looked up, in order. */
+  /** Records whose topics, or the leaders of their partitions, are being looked up, in order. */
   readonly #unknown = new Map<string, OutgoingRecord[]>()
   /** The partition for the next record without one, by topic. */
   readonly #turns = new Map<string, number>()
@@ -53,12 +58,17 @@ export class Producer {
 
   send(record: OutgoingRecord): void {
     this.#given++
-    const { topic } = record
-    const waiting = this.#unknown.get(topic)
+    const mustWait = this.#unknown.size > 0 && this.#unknown.has(placeOf(record))
+    if (mustWait || !this.#place(record)) this.#hold(record, false)
+  }
+
+  /** Has a record wait until it is known who leads its partition. @param isAgain what is known is not so any more */
+  #hold(record: OutgoingRecord, isAgain: boolean): void {
+    const place = placeOf(record)
+    const waiting = this.#unknown.get(place)
     if (waiting !== undefined) return void waiting.push(record)
-    if (this.#place(record)) return
-    this.#unknown.set(topic, [record])
-    void this.#lookUp(topic)
+    this.#unknown.set(place, [record])
+    void this.#lookUp(record, isAgain)
   }
 
   /** @returns false: it is not known who leads its partition */
@@ -66,9 +76,14 @@ export class Producer {
     const leaders = this.#cluster.topic(record.topic)?.leaders
     if (leaders === undefined) return false
     if (record.partition === undefined) {
-      const turn = (this.#turns.get(record.topic) ?? -1) + 1
-      record.partition = turn % leaders.length
-      this.#turns.set(record.topic, record.partition)
+      let turn = this.#turns.get(record.topic) ?? -1
+      // A partition that has no leader at the moment is passed over, unless none has one.
+      for (let left = leaders.length; left > 0; left--) {
+        turn = (turn + 1) % leaders.length
+        if ((leaders[turn] ?? -1) >= 0) break
+      }
+      record.partition = turn
+      this.#turns.set(record.topic, turn)
     }
     const leader = leaders[record.partition] ?? -1
     if (leader < 0) return false
@@ -84,19 +99,21 @@ export class Producer {
     return true
   }
 
-  async #lookUp(topic: string): Promise<void> {
+  async #lookUp({ topic, partition }: OutgoingRecord, isAgain: boolean): Promise<void> {
     let failure: Error | undefined
     try {
-      await this.#cluster.lookUp(topic)
-      for (const record of this.#unknown.get(topic) ?? []) {
-        if (record.partition !== undefined) await this.#cluster.leaderOf(topic, record.partition)
-        break
+      if (isAgain) {
+        await soon(AGAIN_AFTER)
+        await this.#cluster.refresh([topic])
       }
+      if (partition === undefined) await this.#cluster.lookUp(topic)
+      else await this.#cluster.leaderOf(topic, partition)
     } catch (error) {
       failure = error as Error
     }
-    const records = this.#unknown.get(topic) ?? []
-    this.#unknown.delete(topic)
+    const place = placeOf({ topic, partition })
+    const records = this.#unknown.get(place) ?? []
+    this.#unknown.delete(place)
     for (const record of records) {
       if (failure === undefined && this.#place(record)) continue
       const isMissing = failure === undefined && this.#cluster.topic(topic) === undefined
@@ -111,7 +128,7 @@ export class Producer {
         await this.#produce(lane.leader, records)
         this.#settle(records.length)
       } catch (error) {
-        await this.#failed(records, error as Error)
+        await this.#failed(lane, records, error as Error)
       }
     }
     lane.isUnderWay = false
@@ -144,13 +161,12 @@ export class Producer {
   /**
    * Records that were refused because of another one are sent again: brokers only say which partition an error is of.
    */
-  async #failed(records: readonly OutgoingRecord[], error: Error): Promise<void> {
+  async #failed(lane: Lane, records: readonly OutgoingRecord[], error: Error): Promise<void> {
     const codes = codesIn(error)
-    const topics = [...new Set(records.map(({ topic }) => topic))]
     const isMoving = codes.includes(Code.notLeader) || codes.includes(Code.unknownTopic)
+    if (isUnreached(error) && this.#cluster.isConnected) return this.#again(lane, records, error)
     if (codes.length === 0 || !this.#cluster.isConnected)
       return this.#fail(records, { isMissing: false, error: lost(error) })
-    if (isMoving) await this.#cluster.refresh(topics).catch(() => {})
     if (records.length === 1 && !isMoving) return this.#fail(records, { isMissing: false, error })
     // Each partition takes all of its records, or none.
     const refused = refusedIn(error)
@@ -161,12 +177,7 @@ export class Producer {
       else again.push(record)
     }
     this.#settle(settled)
-    if (isMoving) {
-      for (const record of again)
-        if (!this.#place(record))
-          this.#fail([record], { isMissing: this.#cluster.topic(record.topic) === undefined, error })
-      return
-    }
+    if (isMoving) return this.#again(lane, again, error)
     for (const record of again) {
       try {
         if (codes.includes(Code.topicAuthorization)) throw error
@@ -177,6 +188,19 @@ export class Producer {
       } catch (cause) {
         this.#fail([record], { isMissing: false, error: cause as Error })
       }
+    }
+  }
+
+  /** Sends records to who leads their partitions now, in front of what waits for the same partitions. */
+  #again(lane: Lane, records: readonly OutgoingRecord[], error: Error): void {
+    const places = new Set(records.map(placeOf))
+    const behind = lane.waiting.filter((record) => places.has(placeOf(record)))
+    lane.waiting = lane.waiting.filter((record) => !places.has(placeOf(record)))
+    const now = performance.now()
+    for (const record of [...records, ...behind]) {
+      record.until ??= now + ACKNOWLEDGED_WITHIN
+      if (record.until > now) this.#hold(record, true)
+      else this.#fail([record], { isMissing: false, error })
     }
   }
 
@@ -200,12 +224,16 @@ export class Producer {
   /** The brokers are lost, with what is under way. */
   lost(): void {
     for (const { reject } of this.#flushing.splice(0)) reject(lost())
-    for (const lane of this.#lanes.values()) {
-      const { waiting } = lane
-      lane.waiting = []
-      this.#fail(waiting, { isMissing: false, error: lost() })
-    }
+    const waiting = [...this.#unknown.values(), ...[...this.#lanes.values()].map((lane) => lane.waiting)]
+    this.#unknown.clear()
+    for (const lane of this.#lanes.values()) lane.waiting = []
+    this.#fail(waiting.flat(), { isMissing: false, error: lost() })
   }
+}
+
+/** Where a record waits: in a partition, if that is chosen. */
+function placeOf({ topic, partition }: Pick<OutgoingRecord, 'topic' | 'partition'>): string {
+  return partition === undefined ? topic : `${topic} ${partition}`
 }
 
 function lost(cause?: Error): ConnectionError {

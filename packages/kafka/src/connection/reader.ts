@@ -3,7 +3,8 @@ import { type fetchV17, listOffsetsV9 } from '@platformatic/kafka'
 import { readBatches } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
 import type { Fetched } from '../words/record.ts'
-import { type Cluster, soon } from './cluster.ts'
+import { soon } from './brokers.ts'
+import type { Cluster } from './cluster.ts'
 import { Code, responseOf } from './errors.ts'
 import { type FetchedBytes, fetchApi } from './record-apis.ts'
 
@@ -58,6 +59,7 @@ export class Reader {
   readonly #positions = new Map<string, Position>()
   /** Brokers that are being asked. */
   readonly #asked = new Set<number>()
+  readonly #hearNoMore: () => void
   /** Changes with the partitions that are read. */
   #version = 0
   #receiving: Promise<void> = Promise.resolve()
@@ -68,6 +70,9 @@ export class Reader {
     this.#cluster = cluster
     this.#purpose = purpose
     this.#listener = listener
+    this.#hearNoMore = cluster.onMoved((moved) => {
+      for (const { topic } of this.#positions.values()) if (topic === moved) return this.#changed()
+    })
   }
 
   /** Reads a partition from a position on. */
@@ -83,8 +88,7 @@ export class Reader {
 
   /** Reads a partition from its end on. */
   async addLatest(topic: string, partition: number): Promise<void> {
-    const positions = await positionsOf(this.#cluster, topic, [partition], LATEST)
-    this.add(topic, partition, positions.get(partition) ?? 0n)
+    this.add(topic, partition, await positionOf(this.#cluster, topic, partition, LATEST))
   }
 
   /** Reads from an earlier position on, if the partition is still read. */
@@ -106,6 +110,7 @@ export class Reader {
   /** Reads nothing any more. Resolves when what had come has been taken. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.#hearNoMore()
     this.#positions.clear()
     this.#changed()
     await this.#receiving
@@ -157,8 +162,6 @@ export class Reader {
   async #findLeaders(positions: readonly Position[]): Promise<void> {
     await soon(AGAIN_AFTER)
     await this.#cluster.refresh([...new Set(positions.map(({ topic }) => topic))])
-    // The requests that wait at the partitions' leaders do not include these partitions yet.
-    if ((this.#byLeader().get(-1)?.length ?? 0) < positions.length) this.#changed()
   }
 
   /** Whether a topic was deleted and made again: what was to be read next there is another's number. */
@@ -232,8 +235,6 @@ export class Reader {
     if (moved.size > 0) {
       await soon(AGAIN_AFTER)
       await this.#cluster.refresh([...moved])
-      // Nobody may be asking the broker that leads them now.
-      this.#changed()
     }
     return fetched
   }
@@ -258,6 +259,16 @@ export function fetchArguments(
   patience = PATIENCE
 ): Parameters<typeof fetchV17.createRequest> {
   return [patience, 1, MOST_BYTES, 0, 0, -1, wanted, [], '']
+}
+
+/** A position in one partition; see `positionsOf`. */
+export async function positionOf(
+  cluster: Cluster,
+  topic: string,
+  partition: number,
+  timestamp: bigint
+): Promise<bigint> {
+  return (await positionsOf(cluster, topic, [partition], timestamp)).get(partition) ?? 0n
 }
 
 /** Positions in the partitions of a topic. @param timestamp of the first record wanted, or what stands for a position */

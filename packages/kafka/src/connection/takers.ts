@@ -11,7 +11,7 @@ import type { Cluster } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
 import { Group, type Partition } from './group.ts'
 import { Member } from './member.ts'
-import { EARLIEST, type FetchedPartition, LATEST, positionsOf, Reader } from './reader.ts'
+import { EARLIEST, type FetchedPartition, LATEST, positionOf, positionsOf, Reader } from './reader.ts'
 
 /** A message for a service. */
 export interface TakenRecord {
@@ -86,8 +86,7 @@ class Taker {
     for (const subject of subjects) this.#subjects.set(subject.address, subject)
     this.#reader = new Reader(cluster, purpose, {
       receive: (fetched) => this.#receive(fetched),
-      gone: async (topic, partition) =>
-        (await positionsOf(cluster, topic, [partition], EARLIEST)).get(partition) ?? 0n,
+      gone: (topic, partition) => positionOf(cluster, topic, partition, EARLIEST),
       failed: (error) => listener.failed(error)
     })
     this.#member =

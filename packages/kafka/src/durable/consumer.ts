@@ -16,7 +16,14 @@ import { Code, codesIn } from '../connection/errors.ts'
 import { type Committed, Group, type Partition } from '../connection/group.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { Member } from '../connection/member.ts'
-import { EARLIEST, type FetchedPartition, LATEST, positionsOf, Reader } from '../connection/reader.ts'
+import {
+  EARLIEST,
+  type FetchedPartition,
+  LATEST,
+  positionOf,
+  positionsOf,
+  Reader
+} from '../connection/reader.ts'
 import { grouped } from '../words/grouped.ts'
 import { HEADER } from '../words/headers.ts'
 import { retriesOf } from '../words/names.ts'
@@ -231,7 +238,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
    */
   async #gone(topic: string, partition: number): Promise<bigint> {
     const cluster = this.#cluster
-    const next = (await positionsOf(cluster, topic, [partition], EARLIEST)).get(partition) ?? 0n
+    const next = await positionOf(cluster, topic, partition, EARLIEST)
     // The positions that were known belong to other events.
     this.#forget([{ topic, partition }])
     this.#partitions.add({ topic, partition, next, metadata: '' })

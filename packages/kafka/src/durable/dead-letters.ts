@@ -6,7 +6,7 @@ import { newSecret } from '@elysia-microservices/transport/engine'
 import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { Code, codesIn } from '../connection/errors.ts'
-import { EARLIEST, fetchArguments, LATEST, positionsOf, wantedFrom } from '../connection/reader.ts'
+import { EARLIEST, fetchArguments, LATEST, positionOf, wantedFrom } from '../connection/reader.ts'
 import { fetchApi } from '../connection/record-apis.ts'
 import { type ReadRecords, readBatches } from '../words/batch.ts'
 import { HEADER } from '../words/headers.ts'
@@ -124,8 +124,8 @@ export class KafkaDeadLetters implements DeadLetters {
 
 /** All records of the first partition of a topic that are there now. */
 async function* readAll(cluster: Cluster, topic: string, from?: bigint): AsyncGenerator<Fetched> {
-  const position = async (time: bigint) => (await positionsOf(cluster, topic, [0], time)).get(0) ?? 0n
-  const [first, end] = [await position(EARLIEST), await position(LATEST)]
+  const first = await positionOf(cluster, topic, 0, EARLIEST)
+  const end = await positionOf(cluster, topic, 0, LATEST)
   let next = from === undefined || from < first ? first : from
   while (next < end) {
     let read: ReadRecords

@@ -7,7 +7,7 @@ import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { describeGroupApi } from '../connection/corrected-apis.ts'
 import { Group } from '../connection/group.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import { EARLIEST, LATEST, positionsOf, Reader } from '../connection/reader.ts'
+import { EARLIEST, LATEST, positionOf, Reader } from '../connection/reader.ts'
 import { HEADER } from '../words/headers.ts'
 import { GROUPS, isInbox } from '../words/names.ts'
 import { put } from './copies.ts'
@@ -52,7 +52,7 @@ export class PausedGroups {
           this.#known = next
         }
       },
-      gone: async () => (await this.#position(EARLIEST)) ?? 0n,
+      gone: () => this.#position(EARLIEST),
       failed
     })
   }
@@ -66,8 +66,8 @@ export class PausedGroups {
       await new Promise((resolve) => setTimeout(resolve, 10))
   }
 
-  async #position(time: bigint): Promise<bigint> {
-    return (await positionsOf(this.#connection.cluster, GROUPS, [0], time)).get(0) ?? 0n
+  #position(time: bigint): Promise<bigint> {
+    return positionOf(this.#connection.cluster, GROUPS, 0, time)
   }
 
   has(group: string): boolean {

@@ -151,6 +151,8 @@ export class Link {
       if (this.#model !== undefined) await this.#setUp(part)
     } catch (error) {
       if (this.#model !== undefined) this.#parts.delete(part)
+      // RabbitMQ 3.10 ends the connection of one that consumes from a quorum queue which another has not quite made yet.
+      if (this.#model === undefined && part.isApart === true) return part
       throw error
     }
     return part
@@ -222,29 +224,17 @@ export class Link {
         void this.#again(part, 0)
       })
     })
-    await this.#inTime(part.setUp(channel), channel)
-    part.channel = channel
-  }
-
-  /** @throws {ConnectionError} the server does not answer on a channel */
-  async #inTime(task: Promise<unknown>, channel: ConfirmChannel): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_, reject) => {
-      const silent = new ConnectionError(
-        'RabbitMQ does not answer about a queue: perhaps no server leads it; see the log of RabbitMQ',
-        false
-      )
-      timer = setTimeout(() => reject(silent), this.#options.timeout)
-    })
     try {
-      await Promise.race([task, late])
+      if (!(await endedWithin(part.setUp(channel), this.timeout)))
+        throw new ConnectionError(
+          'RabbitMQ does not answer about a queue: perhaps no server leads it; see the log of RabbitMQ',
+          false
+        )
     } catch (error) {
       channel.close().catch(() => {})
-      task.catch(() => {})
       throw error
-    } finally {
-      clearTimeout(timer)
     }
+    part.channel = channel
   }
 
   /** Only this channel was closed, because of something that was asked on it, or because its queue is gone. */

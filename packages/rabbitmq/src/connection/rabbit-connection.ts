@@ -15,7 +15,6 @@ import {
 import { ConnectionError } from '@elysia-microservices/transport/kit'
 import type { Message, Options } from 'amqplib'
 import type { CheckedOptions, NestQueue } from '../options/options.ts'
-import { readHeaders } from '../words/headers.ts'
 import {
   CALLS,
   EVENTS,
@@ -23,17 +22,16 @@ import {
   INBOXES,
   inboxOf,
   isInbox,
-  keyOf,
   queueOfInbox,
   readNestAnswer,
   replyOf,
   routeOfKey,
   STORED
 } from '../words/names.ts'
-import { asking, expiring, replyTo, withoutId, written } from '../words/properties.ts'
 import { Attendance, isRefusal } from './attendance.ts'
 import { Inboxes, listenToAll } from './inboxes.ts'
 import { Link, type Part } from './link.ts'
+import { type Outgoing, outgoingCopy, outgoingEvent, outgoingOf } from './outgoing.ts'
 import { Taking } from './taking.ts'
 
 /** Bytes from which a message travels in parts: RabbitMQ 4 takes no larger ones, unless it is told to. */
@@ -44,16 +42,6 @@ const MAX_RECENT = 1_024
 const UNHEARD_FOR = 100
 
 type Receive = (message: Carried) => void
-
-/** A message to publish, with its exchange, key and options. */
-interface Outgoing {
-  readonly exchange: string
-  readonly key: string
-  readonly words: Words
-  readonly options: Options.Publish
-  /** As its sender named it, for errors. */
-  readonly address: string
-}
 
 /** A connection that has been made. */
 export class RabbitConnection implements Carrier {
@@ -169,50 +157,25 @@ export class RabbitConnection implements Carrier {
   }
 
   publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders, expires?: number): void {
-    if (isInbox(address)) {
-      const key = queueOfInbox(address)
-      const options = { correlationId: address.slice(key.length + 1), ...asking(reply) }
-      return this.#send({ exchange: INBOXES, key, words, options, address })
-    }
-    const caller = readNestAnswer(address)
-    if (caller !== undefined) {
-      const { queue, correlation } = caller
-      const options = { correlationId: correlation, ...asking(reply), ...written(headers) }
-      return this.#send({ exchange: '', key: queue, words: withoutId(words, correlation), options, address })
-    }
-    if (address === EVERYONE)
-      return this.#send({ exchange: EVERYONE, key: '', words, options: asking(reply, false), address })
-    const options = { ...replyTo(reply), ...written(headers), ...expiring(expires) }
-    if (this.#nest === undefined)
-      return this.#send({ exchange: CALLS, key: keyOf(address), words, options, address })
-    this.#toNest(this.#nest, address, words, options, reply)
+    const outgoing = outgoingOf(this.#nest, address, words, reply, headers, expires)
+    if (outgoing.isToNest === true && this.#attendance !== undefined)
+      this.#sendIfAttended(this.#attendance, outgoing, reply ?? '')
+    else this.#send(outgoing)
   }
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
-    const options = { ...replyTo(reply), ...written(headers) }
-    if (this.#nest === undefined) {
-      // A group that stores it knows it by this id and time.
-      const named = { ...options, messageId: newSecret(), timestamp: Math.floor(Date.now() / 1_000) }
-      return this.#send({ exchange: EVENTS, key: keyOf(address), words: packet, options: named, address })
-    }
-    this.#send({
-      ...nestPlace(this.#nest, address),
-      words: packet,
-      options: { ...options, type: address },
-      address
-    })
+    this.#send(outgoingEvent(this.#nest, address, packet, reply, headers))
   }
 
   /** A request does not go where it would wait for a service that may come much later. */
-  #toNest(nest: NestQueue, address: string, words: Words, options: Options.Publish, reply = ''): void {
-    const outgoing = { ...nestPlace(nest, address), words, options: { ...options, type: address }, address }
-    if (this.#attendance === undefined) return this.#send(outgoing)
+  #sendIfAttended(attendance: Attendance, outgoing: Outgoing, reply: string): void {
+    const { address, words } = outgoing
     // Without a server it is asked when there is one.
     if (!this.isConnected)
-      return this.#held.hold(address, words.length, () => this.#toNest(nest, address, words, options, reply))
+      return this.#held.hold(address, words.length, () => this.#sendIfAttended(attendance, outgoing, reply))
     const losses = this.#losses
     this.#asked++
-    this.#attendance.ask((isAttended) => {
+    attendance.ask((isAttended) => {
       if (losses === this.#losses) {
         if (isAttended === true) this.#send(outgoing)
         else if (isAttended === false) this.#nobody(reply)
@@ -296,14 +259,7 @@ export class RabbitConnection implements Carrier {
   /** Publishes a stored event for plain handlers, too, unless it was just said that there are none. */
   tell(address: string, words: Words, headers: Options.Publish['headers']): void {
     if (performance.now() < (this.#unheardUntil.get(address) ?? 0)) return
-    const read = readHeaders(headers, undefined)
-    this.#send({
-      exchange: CALLS,
-      key: keyOf(address),
-      words,
-      options: { mandatory: true, ...(read !== undefined && { headers: read }) },
-      address
-    })
+    this.#send(outgoingCopy(address, words, headers))
   }
 
   take(subjects: readonly Subject[], receive: (subject: Subject, message: Carried) => void): Promise<void> {
@@ -370,9 +326,4 @@ export class RabbitConnection implements Carrier {
     this.#listener.restored()
     this.#room.resume()
   }
-}
-
-/** Where the calls of a client go that uses a queue as Nest's clients do. */
-function nestPlace({ name, exchange }: NestQueue, address: string): { exchange: string; key: string } {
-  return exchange === undefined ? { exchange: '', key: name } : { exchange, key: keyOf(address) }
 }

@@ -6,10 +6,14 @@ import {
   PublishingStore,
   unknownGroup
 } from '@elysia-microservices/transport/engine'
-import { ConnectionError, type DeadLetters, OptionError } from '@elysia-microservices/transport/kit'
+import {
+  ConnectionError,
+  type DeadLetters,
+  endedWithin,
+  OptionError
+} from '@elysia-microservices/transport/kit'
 import { listenOn } from '../connection/inboxes.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
-import { writeHeaders } from '../words/headers.ts'
 import { GROUPS, queueOfDead, queueOfMembers, queueOfPaused } from '../words/names.ts'
 import { EventStore } from './event-store.ts'
 import { optionsOf, type StoredMessage } from './stored.ts'
@@ -46,40 +50,34 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
     if (count > 0) await this.#tell(connection, group, count)
   }
 
-  /** Resolves when all members know it. */
+  /** @throws {ConnectionError} not all members have said that they know it */
   async #tell(connection: RabbitConnection, group: string, count: number): Promise<void> {
-    let known = 0
-    let late: ReturnType<typeof setTimeout> | undefined
-    await connection.link.aside(async (channel) => {
+    const isKnown = await connection.link.aside(async (channel) => {
       const inbox = connection.newInbox()
-      await new Promise<void>((resolve, reject) => {
-        late = setTimeout(
-          () =>
-            reject(
-              new ConnectionError(
-                `Not all processes of the group '${group}' have confirmed that it is paused or resumed; try again`,
-                true
-              )
-            ),
-          MEMBERS_KNOW
-        )
-        const heard = () => {
-          if (++known === count) resolve()
-        }
-        listenOn(channel, connection.hearing, inbox, heard)
-          .then(() => channel.publish(GROUPS, '', Buffer.from(group), { messageId: `${inbox}1` }))
-          .catch(reject)
-      }).finally(() => clearTimeout(late))
+      let known = 0
+      let allKnow = () => {}
+      const all = new Promise<void>((resolve) => {
+        allKnow = resolve
+      })
+      await listenOn(channel, connection.hearing, inbox, () => {
+        if (++known === count) allKnow()
+      })
+      channel.publish(GROUPS, '', Buffer.from(group), { messageId: `${inbox}1` })
+      return endedWithin(all, MEMBERS_KNOW)
     })
+    if (!isKnown)
+      throw new ConnectionError(
+        `Not all processes of the group '${group}' have confirmed that it is paused or resumed; try again`,
+        true
+      )
   }
 
   attach(connection: RabbitConnection): void {
     EventStore.attach(connection, this.publisher).catch((error: Error) => this.publisher.failWaiting(error))
   }
 
-  protected outgoing(head: EventHead, { packet, key, headers: own }: EventContent): StoredMessage {
-    const { headers, priority } = writeHeaders(own)
+  protected outgoing(head: EventHead, { packet, key, headers }: EventContent): StoredMessage {
     const payload = Buffer.from(packet)
-    return { ...head, payload, size: payload.length, options: optionsOf(head, key, headers, priority) }
+    return { ...head, payload, size: payload.length, options: optionsOf(head, key, headers) }
   }
 }

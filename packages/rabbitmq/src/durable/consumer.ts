@@ -15,6 +15,7 @@ import {
   systemClock
 } from '@elysia-microservices/transport/kit'
 import type { Channel, ConsumeMessage } from 'amqplib'
+import { consume } from '../connection/consume.ts'
 import type { Part } from '../connection/link.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import {
@@ -25,19 +26,15 @@ import {
   queueOfPaused,
   STORED
 } from '../words/names.ts'
-import { type Copies, passingTo, safeQueue } from './copies.ts'
+import { type Copies, safeQueue } from './copies.ts'
 import { Deliveries } from './deliveries.ts'
 import { Pauses } from './pauses.ts'
 import { HEADER, messageOf, RabbitEvent } from './stored.ts'
 
 /** Milliseconds between looks at what the server says of the group. */
 const LOOK = 5_000
-/** Deliveries after which the server itself puts an event aside: nobody has told it what became of them. */
-const MOST_DELIVERIES = 100
 /** Events in order are held in advance for each that may run, so that other keys can go on. */
 const IN_ADVANCE = 16
-/** Milliseconds for the server to pass acknowledgements on. */
-const PASSED_ON = 100
 /** Events that are remembered as done, in case the word about them was lost. */
 const MAX_DONE = 10_000
 
@@ -53,6 +50,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   readonly #queue: string
   readonly #dead: string
   readonly #exact: string | undefined
+  /** For errors and the log. */
+  readonly #what: string
   /** Events that are here, and those that are done, by what tells them from others. */
   readonly #held = new Map<string, RabbitEvent>()
   readonly #done = new Recent<string, true>(MAX_DONE)
@@ -75,9 +74,10 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.group = group
     this.#queue = queueOfGroup(group, pattern)
     this.#dead = queueOfDead(group)
-    const link = () => (this.#connection as RabbitConnection).link
-    this.#pauses = new Pauses(this.#queue, link, options.copies)
     this.#exact = hasWildcards(pattern) ? undefined : pattern
+    this.#what = `The durable event '${pattern}' of the group '${group}'`
+    const { copies } = options
+    this.#pauses = new Pauses({ queue: this.#queue, exact: this.#exact, what: this.#what, copies, logger })
     if (route.durable.start !== 'new')
       throw new OptionError(
         'options.durable.start',
@@ -109,9 +109,9 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   get figures(): DurableFigures {
-    const { pattern, group } = this.#options
-    const isThere = this.#deliveries !== undefined || this.#connection?.isConnected !== true
-    const unavailable = `The durable event '${pattern}' of the group '${group}' is not received: its queue is gone, or cannot be made`
+    const hasQueues = this.#part?.channel !== undefined && (this.#isOrdered || this.#pauses.isThere)
+    const isThere = hasQueues || this.#connection?.isConnected !== true
+    const unavailable = `${this.#what} is not received: its queue is gone, or cannot be made`
     return figuresOf(this.#options, this.#worker.figures, {
       lag: this.#lag,
       redeliveries: this.#redeliveries,
@@ -125,25 +125,26 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
    * @throws {OptionError} what is there differs
    */
   async start(connection: RabbitConnection): Promise<void> {
-    const { pattern, group, logger } = this.#options
+    const { logger } = this.#options
     this.#connection = connection
-    const what = `The durable event '${pattern}' of the group '${group}'`
     try {
       this.#part ??= await connection.link.open((channel) => this.#setUp(channel), {
         isApart: true,
         alone: {
           closed: (error) => {
             this.#deliveries = undefined
-            logger.error(`${what} is not received: ${error.message}; declaring its queue again`, error)
+            logger.error(`${this.#what} is not received: ${error.message}; declaring its queue again`, error)
           },
-          reopened: () => logger.warn(`${what} is received again`)
+          reopened: () => logger.warn(`${this.#what} is received again`)
         }
       })
+      // In order an event pauses in its process, and no later one of its key overtakes it.
+      if (!this.#isOrdered) await this.#pauses.start(connection)
     } catch (error) {
       if (!/406|PRECONDITION/.test((error as Error).message)) throw error
       throw new OptionError(
         'options.durable',
-        `${what} has a queue already that is otherwise (${(error as Error).message}); a handler that becomes 'ordered', or ceases to be, needs another group`,
+        `${this.#what} has a queue already that is otherwise (${(error as Error).message}); a handler that becomes 'ordered', or ceases to be, needs another group`,
         error
       )
     }
@@ -157,17 +158,11 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#tag = undefined
     const deliveries = new Deliveries(channel)
     this.#deliveries = deliveries
-    await channel.assertQueue(this.#dead, safeQueue({}))
-    for (const name of [queueOfMembers(group), queueOfPaused(group)])
-      await channel.assertQueue(name, safeQueue({}))
-    await channel.assertQueue(
-      this.#queue,
-      safeQueue({
-        ...passingTo(this.#dead),
-        'x-delivery-limit': MOST_DELIVERIES,
-        ...(ordered && { 'x-single-active-consumer': true })
-      })
-    )
+    // RabbitMQ 3.10 may close the connection of one that consumes from a queue as another makes it: these are used later.
+    const pauses = ordered ? [] : this.#pauses.queues
+    for (const name of [...pauses, this.#dead, queueOfMembers(group), queueOfPaused(group)])
+      await channel.assertQueue(name, safeQueue())
+    await channel.assertQueue(this.#queue, safeQueue(ordered ? { 'x-single-active-consumer': true } : {}))
     await channel.bindQueue(this.#queue, STORED, bindingOf(pattern))
     await channel.prefetch(ordered ? concurrency * IN_ADVANCE : concurrency)
     await channel.consume(queueOfMembers(group), () => {}, { noAck: true })
@@ -176,13 +171,9 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   async #consume(deliveries: Deliveries): Promise<void> {
-    const { channel } = deliveries
-    const { consumerTag } = await channel.consume(this.#queue, (message) => {
-      if (message !== null) return this.#receive(message, deliveries)
-      // The queue was deleted: the channel is opened again, and the queue declared.
-      channel.close().catch(() => {})
-    })
-    this.#tag = consumerTag
+    const { hearing } = this.#connection as RabbitConnection
+    const receive = (message: ConsumeMessage) => this.#receive(message, deliveries)
+    this.#tag = await consume(deliveries.channel, this.#queue, hearing, receive, false)
   }
 
   #receive(message: ConsumeMessage, deliveries: Deliveries): void {
@@ -228,6 +219,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
 
   /** A copy waits in a queue whose events come back after a time; then the event itself is done. */
   async #retry(event: RabbitEvent, delay: number): Promise<void> {
+    // Its process stops: it comes again in its place.
+    if (this.#isOrdered) return this.#forget(event)
     try {
       await this.#pauses.put(event, delay)
       this.#settle(event, true)
@@ -275,7 +268,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       await this.#consume(deliveries)
     }
     const { messageCount } = await channel.checkQueue(this.#queue)
-    this.#lag = messageCount + this.#held.size
+    this.#lag = messageCount + this.#held.size + (await this.#pauses.count())
   }
 
   async #readPaused(channel: Channel): Promise<void> {
@@ -314,7 +307,10 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   // ── its end ──────────────────────────────────────────────────────────────────────────────────────────
 
   lost(): void {
+    // Only the channel on which its service publishes was closed: events go on coming over theirs.
+    if (this.#connection?.link.isConnected === true) return
     this.#deliveries = undefined
+    this.#pauses.lost()
     if (this.#isOrdered) this.#worker.close()
   }
 
@@ -323,6 +319,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   async leave(): Promise<void> {
+    await this.#pauses.leave()
     await this.#part?.remove()
     this.#part = undefined
   }
@@ -331,19 +328,19 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#isStopped = true
     this.#endLooks()
     const { released, ended } = this.#worker.stop()
+    const ending = this.#pauses.stop()
     if (!this.#isOrdered) {
       await this.#pause().catch(() => {})
       for (const event of released) this.#settle(event, false)
     }
-    await ended
-    // The server passes acknowledgements on to a quorum queue a few at a time, and forgets the rest with their channel.
-    if (this.#deliveries !== undefined && !this.#done.isEmpty)
-      await new Promise((resolve) => setTimeout(resolve, PASSED_ON))
+    await Promise.all([ended, ending])
+    await this.#deliveries?.passedOn()
     await this.leave()
   }
 
   cut(): void {
     this.#endLooks()
+    this.#pauses.cut()
     this.#deliveries?.flush()
     if (!this.#isOrdered) for (const event of this.#worker.held) this.#settle(event, false)
   }

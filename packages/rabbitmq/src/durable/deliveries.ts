@@ -4,6 +4,9 @@
  */
 import type { Channel } from 'amqplib'
 
+/** Milliseconds for the server to pass acknowledgements on. */
+const PASSED_ON = 100
+
 /** Of one channel. */
 export class Deliveries {
   readonly channel: Channel
@@ -11,6 +14,7 @@ export class Deliveries {
   readonly #open = new Set<number>()
   /** Those that are done, and not acknowledged yet. */
   #done: number[] = []
+  #hasAcknowledged = false
 
   constructor(channel: Channel) {
     this.channel = channel
@@ -25,6 +29,15 @@ export class Deliveries {
     this.#open.delete(tag)
     if (this.#done.length === 0) setImmediate(() => this.flush())
     this.#done.push(tag)
+    this.#hasAcknowledged = true
+  }
+
+  /**
+   * Resolves when the channel may be closed: the server passes acknowledgements on to a quorum queue a few at a time, and
+   * forgets the rest with their channel.
+   */
+  async passedOn(): Promise<void> {
+    if (this.#hasAcknowledged) await new Promise((resolve) => setTimeout(resolve, PASSED_ON))
   }
 
   /** It comes again, here or elsewhere. */

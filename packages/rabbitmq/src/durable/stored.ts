@@ -1,5 +1,6 @@
 /** An event as a message of RabbitMQ: what is published, what has come, and what is told to its handler. */
 import {
+  type CarriedHeaders,
   type EventHead,
   newSecret,
   type OutgoingEvent,
@@ -12,7 +13,7 @@ import {
   type IncomingMessage
 } from '@elysia-microservices/transport/kit'
 import type { ConsumeMessage, MessageProperties, Options } from 'amqplib'
-import { readHeaders } from '../words/headers.ts'
+import { readHeaders, writeHeaders } from '../words/headers.ts'
 import { routeOfKey } from '../words/names.ts'
 import type { Deliveries } from './deliveries.ts'
 
@@ -25,10 +26,15 @@ export const HEADER = {
   unique: 'x-elysia-unique',
   /** Attempts that have failed. */
   failed: 'x-elysia-failed',
+  /** When the pause of an event ends, in milliseconds since 1970. */
+  due: 'x-elysia-due',
   reason: 'x-elysia-reason',
   attempts: 'x-elysia-attempts',
   pattern: 'x-elysia-pattern'
 } as const
+
+/** The properties of every event that is to be kept. */
+const KEPT = { persistent: true, mandatory: true, contentType: 'application/json' }
 
 /** A message to the exchange of stored events. */
 export interface StoredMessage extends OutgoingEvent {
@@ -40,18 +46,12 @@ export interface StoredMessage extends OutgoingEvent {
 export function optionsOf(
   { id, isOwnId }: EventHead,
   key: string | undefined,
-  given: Readonly<Record<string, string>> | undefined,
-  priority: number | undefined
+  given: CarriedHeaders | undefined
 ): Options.Publish {
-  const headers: Record<string, string | number> = { ...given, [HEADER.publishedAt]: Date.now() }
+  const written = writeHeaders(given)
+  const headers: Record<string, string | number> = { ...written.headers, [HEADER.publishedAt]: Date.now() }
   if (key !== undefined) headers[HEADER.key] = key
-  const options: Options.Publish = {
-    persistent: true,
-    mandatory: true,
-    contentType: 'application/json',
-    headers
-  }
-  if (priority !== undefined) options.priority = priority
+  const options = { ...KEPT, ...written, headers }
   if (isOwnId) return { ...options, messageId: id }
   headers[HEADER.id] = id
   headers[HEADER.unique] = newSecret()
@@ -93,6 +93,10 @@ export class RabbitEvent implements HeldEvent {
     this.attempt = 1 + this.failed + countIn(headers['x-delivery-count'])
   }
 
+  get due(): number {
+    return countIn(given(this.message.properties.headers)[HEADER.due])
+  }
+
   get headers(): Headers | undefined {
     const { headers, priority } = this.message.properties
     return readHeaders(headers, priority)
@@ -112,9 +116,7 @@ export class RabbitEvent implements HeldEvent {
     const { 'x-delivery-count': _count, 'x-death': _death, ...own } = given(properties.headers)
     const said = { [HEADER.id]: this.id, [HEADER.unique]: this.unique, [HEADER.pattern]: this.pattern }
     return {
-      persistent: true,
-      mandatory: true,
-      contentType: 'application/json',
+      ...KEPT,
       ...(typeof properties.priority === 'number' && { priority: properties.priority }),
       headers: { ...own, [HEADER.publishedAt]: this.publishedAt, ...said, ...headers }
     }

@@ -1,6 +1,7 @@
 /** Headers of RabbitMQ and ours, and the records in which Nest's users give them. */
 import { type CarriedHeaders, type DataRecord, joinedHeaders } from '@elysia-microservices/transport/engine'
 import type { Headers } from '@elysia-microservices/transport/kit'
+import type { Options } from 'amqplib'
 
 /** The header that is the priority of its message, a whole number from 0 to 255, as `RmqRecordBuilder` sets it. */
 export const PRIORITY = 'amqp-priority'
@@ -9,20 +10,15 @@ export const PRIORITY = 'amqp-priority'
 const OWN =
   /^(cc|bcc|x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count|x-elysia-.*)$/i
 
-/** Our headers as RabbitMQ takes them: one is a property of the message, all others are headers. */
-export interface Written {
-  readonly headers: Record<string, string> | undefined
-  readonly priority: number | undefined
-}
-
-/** Headers for RabbitMQ; several values of a name with commas between. */
-export function writeHeaders(given: CarriedHeaders | undefined): Written {
-  if (given === undefined) return { headers: undefined, priority: undefined }
-  const { [PRIORITY]: priority, ...rest } = given
-  const names = Object.keys(rest)
+/** The properties of a message for our headers: several values of a name with commas between, and the priority. */
+export function writeHeaders(
+  given: CarriedHeaders | undefined
+): Pick<Options.Publish, 'headers' | 'priority'> {
+  if (given === undefined) return {}
+  const { [PRIORITY]: priority, ...headers } = given
   return {
-    headers: names.length === 0 ? undefined : joinedHeaders(rest),
-    priority: priority === undefined ? undefined : Number(priority)
+    ...(Object.keys(headers).length > 0 && { headers: joinedHeaders(headers) }),
+    ...(priority !== undefined && { priority: Number(priority) })
   }
 }
 

@@ -117,13 +117,9 @@ export function queueOfGroup(group: string, address: string): string {
   return bounded(`_elysia.d.${group}:${address}`)
 }
 
-/**
- * Events of such a queue that pause.
- * @param delay milliseconds
- * @param generation tells it from others that take nothing any more; 0: there are none
- */
-export function queueOfPause(queue: string, delay: number, generation: number): string {
-  return bounded(`_elysia.r.${delay}${generation === 0 ? '' : `.${generation}`}:${queue}`)
+/** Events of such a queue that pause. */
+export function queueOfPause(queue: string, length: 'short' | 'long'): string {
+  return bounded(`_elysia.r.${length}:${queue}`)
 }
 
 /** The dead letters of a group. */

@@ -1,8 +1,7 @@
 /** The properties beside the words of a message: the address of its answer, its expiry, and the route that it calls. */
-import { type CarriedHeaders, jsonOf, textOf, type Words } from '@elysia-microservices/transport/engine'
+import { jsonOf, textOf, type Words } from '@elysia-microservices/transport/engine'
 import { hasWildcards, LONGEST_TIME, ProtocolError, routeOfValue } from '@elysia-microservices/transport/kit'
 import type { ConsumeMessage, Options } from 'amqplib'
-import { writeHeaders } from './headers.ts'
 import { isInbox, queueOfInbox } from './names.ts'
 
 /** The route of a message in a queue for all patterns: ours say it in a property, Nest's in the packet. */
@@ -39,12 +38,6 @@ export function readReplyOf(messageId: unknown): string {
   if (messageId === undefined) return ''
   // Otherwise a stranger could have us publish to queues of others: such a message is dropped, and counted.
   return typeof messageId === 'string' && isInbox(messageId) ? messageId : NOWHERE
-}
-
-export function written(given: CarriedHeaders | undefined): Options.Publish {
-  if (given === undefined) return {}
-  const { headers, priority } = writeHeaders(given)
-  return { ...(headers !== undefined && { headers }), ...(priority !== undefined && { priority }) }
 }
 
 export function expiring(milliseconds: number | undefined): Options.Publish {

@@ -118,7 +118,8 @@ function newCalls(init: Partial<OpenCallsInit> = {}) {
 const retrying = () => new RetryPolicy(DEFAULT_RETRY, 0, () => 0.5)
 
 describe('a call that waits for a connection', () => {
-  const missing = (time: number) => `No connection within ${time} ms (waitForConnection)`
+  const missing = (time: number) =>
+    time === 0 ? 'No connection' : `No connection within ${time} ms (waitForConnection)`
 
   for (const [name, init, options, time] of [
     ["waits no longer than the client's option", { waitForConnection: 50 }, undefined, 50],

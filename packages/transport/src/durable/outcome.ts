@@ -12,8 +12,11 @@ export type Outcome =
   /** The handler does not want it. */
   | { readonly kind: 'discard'; readonly reason: string }
 
-/** Deliveries beyond `attempts` after which an event that has never ended is given up: it ends its process, perhaps. */
-const MOST_UNENDED = 20
+/**
+ * Deliveries beyond `attempts` after which an event is given up: engines do not say whether its handler put it off each time
+ * or ended its process.
+ */
+const MOST_BEYOND = 20
 /** Characters of a reason that are kept. */
 const MOST_REASON = 1_000
 
@@ -35,8 +38,8 @@ export function outcomeOf(error: unknown, attempt: number, { retry }: DurableSet
 
 /** Why an event is not even tried again; `undefined`: it is. */
 export function reasonToGiveUp(attempt: number, { retry }: DurableSettings): string | undefined {
-  if (attempt <= retry.attempts + MOST_UNENDED) return undefined
-  return `It was delivered ${attempt - 1} times, and its handler has never ended; perhaps it ends the process`
+  if (attempt <= retry.attempts + MOST_BEYOND) return undefined
+  return `It was delivered ${attempt - 1} times, ${MOST_BEYOND} more than its attempts: its handler put it off each time (RetryLater), or ended its process`
 }
 
 type Kind = 'failure' | 'later' | 'hopeless' | 'discard'

@@ -18,7 +18,7 @@ export class Discard extends Error {
 
 /**
  * Thrown by the handler of a durable event: it runs again after the given time instead of the next pause of `retry`, also
- * if this was the last attempt.
+ * if this was the last attempt. After 20 deliveries more than `retry.attempts` the event is a dead letter.
  * @example
  * ```ts
  * import { RetryLater } from 'elysia-microservices'

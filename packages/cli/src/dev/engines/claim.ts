@@ -17,7 +17,7 @@ export interface Owner {
   readonly url: string
 }
 
-/** What `claim` has found: the data are taken, or they are somebody else's. */
+/** Outcome of `claim`: this process owns the data now, or somebody else does. */
 export type Claimed = { readonly release: () => void } | { readonly owner: Owner }
 
 /** How often it looks, and milliseconds between: others who try at the same moment are gone then, an owner is not. */

@@ -7,6 +7,7 @@ import { StreamTable } from '../../calls/stream-table.ts'
 import type { ClientListener, ClientStatus } from '../../client-event.ts'
 import { ConnectionError, forOneMore, OptionError } from '../../errors/index.ts'
 import { Notices } from '../../notices.ts'
+import { quietLog } from '../../quiet-log.ts'
 import type { ClientContext, ClientTransport } from '../../transport.ts'
 import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
 import type { ClientStore, ClientStoreInit } from '../durable/client-store.ts'
@@ -187,7 +188,8 @@ export class DialogueClient<Connection extends Carrier>
       unpublished: (_address, cause) => {
         throw new OptionError('options.headers', `The message cannot be published: ${cause.message}`, cause)
       },
-      failed: (error) => this.#context.logger.error(`A message of ${title} could not be handled`, error),
+      failed: (error) =>
+        quietLog(this.#context.logger).error('failed', `A message of ${title} could not be handled`, error),
       // The driver has given the connection up; the next call makes a new one.
       ended: (cause) => {
         if (!isCurrent()) return

@@ -1,0 +1,182 @@
+/** The brokers of a Kafka cluster: which there are, connections to them, and the look for them when they are lost. */
+import { backoffDelay, ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { type API, type Connection, metadataV12 } from '@platformatic/kafka'
+import type { CheckedOptions } from '../options/options.ts'
+import { type Broker, Connections } from './connections.ts'
+import { isUnauthenticated, isUnreached } from './errors.ts'
+
+/** Milliseconds between attempts. */
+const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
+/** Milliseconds until it is asked again who leads what a broker led that is gone. */
+const SHORTLY = 100
+
+/** Is told what becomes of the brokers. */
+export interface BrokersListener {
+  lost(): void
+  restored(): void
+}
+
+/** The brokers behind one end. */
+export abstract class Brokers {
+  readonly options: CheckedOptions
+  readonly #listener: BrokersListener
+  readonly #brokers = new Map<number, Broker>()
+  readonly #connections: Connections
+  #isLookingAgain = false
+  #isConnected = false
+  #isClosed = false
+
+  protected constructor(options: CheckedOptions, clientId: string, listener: BrokersListener) {
+    this.options = options
+    this.#listener = listener
+    this.#connections = new Connections(options, clientId, () => this.#lost())
+  }
+
+  /** Asks again about all that is known of the cluster. */
+  protected abstract refreshAll(): Promise<void>
+
+  /**
+   * Connects.
+   * @throws {ConnectionError} no broker can be reached
+   * @throws {UnauthenticatedError} the broker does not accept the credentials
+   */
+  protected async connect(): Promise<void> {
+    try {
+      await this.#find()
+    } catch (error) {
+      await this.close()
+      const message = `Cannot reach Kafka at ${this.options.where}: ${reasonOf(error)}`
+      if (isUnauthenticated(error)) throw new UnauthenticatedError(message, error)
+      throw new ConnectionError(message, false, error)
+    }
+    this.#isConnected = true
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Asks one of the brokers that are named in the options, or that are known, which there are. */
+  async #find(): Promise<void> {
+    let failure: unknown
+    for (const [index, broker] of [...this.options.brokers, ...this.#brokers.values()].entries()) {
+      try {
+        const connection = await this.#connections.connect(`first ${index}`, broker)
+        const { brokers } = await metadataV12.api.async(connection, [], false, false)
+        this.know(this.options.advertised ? brokers : brokers.map((one) => ({ ...one, ...broker })))
+        return
+      } catch (error) {
+        failure ??= error
+      }
+    }
+    throw failure
+  }
+
+  /** One that has just started may know none: then those stay that are known. */
+  protected know(brokers: readonly (Broker & { readonly nodeId: number })[]): void {
+    if (brokers.length > 0) this.#brokers.clear()
+    for (const { nodeId, host, port } of brokers) this.#brokers.set(nodeId, { host, port })
+  }
+
+  /** @param purpose what waits for an answer keeps others of its connection waiting: fetching has connections of its own */
+  async connection(node: number, purpose: string): Promise<Connection> {
+    if (!this.#isConnected) throw new ConnectionError(`Kafka at ${this.options.where} is lost`, false)
+    const broker = this.#brokers.get(node)
+    try {
+      if (broker !== undefined) return await this.#connections.connect(`${purpose} ${node}`, broker)
+    } catch (error) {
+      this.#lookAgain()
+      throw new ConnectionError(`Kafka's broker ${node} cannot be reached`, false, error)
+    }
+    this.#lookAgain()
+    throw new ConnectionError(`Kafka's broker ${node} is not there`, false)
+  }
+
+  /** A broker is gone: others lead its partitions, or will soon. */
+  #lookAgain(): void {
+    if (this.#isLookingAgain) return
+    this.#isLookingAgain = true
+    void soon(SHORTLY)
+      .then(() => this.refreshAll())
+      .catch((error) => {
+        // None is there.
+        if (isUnreached(error)) this.#lost()
+      })
+      .then(() => {
+        this.#isLookingAgain = false
+      })
+  }
+
+  /** Asks a broker. */
+  async ask<Args extends unknown[], Answer>(
+    node: number,
+    purpose: string,
+    api: API<Args, Answer>,
+    ...args: Args
+  ): Promise<Answer> {
+    return this.#connections.ask(await this.connection(node, purpose), api, ...args)
+  }
+
+  /** Asks whichever broker can be reached. */
+  async askAny<Args extends unknown[], Answer>(api: API<Args, Answer>, ...args: Args): Promise<Answer> {
+    const [first = -1, ...others] = this.nodes
+    let connecting = this.connection(first, 'main')
+    for (const node of others) connecting = connecting.catch(() => this.connection(node, 'main'))
+    return this.#connections.ask(await connecting, api, ...args)
+  }
+
+  /** Ends a connection on which something waits that is not wanted any more. */
+  async drop(node: number, purpose: string): Promise<void> {
+    await this.#connections.drop(`${purpose} ${node}`)
+  }
+
+  #lost(): void {
+    if (!this.#isConnected || this.#isClosed) return
+    this.#isConnected = false
+    void this.#connections.dropAll()
+    this.#listener.lost()
+    void this.#findAgain()
+  }
+
+  async #findAgain(): Promise<void> {
+    for (let attempt = 0; !this.#isClosed; attempt++) {
+      await soon(backoffDelay(AGAIN_AFTER, attempt, Math.random()))
+      try {
+        await this.#find()
+        if (this.#isClosed) return
+        this.#isConnected = true
+        await this.refreshAll()
+        return this.#listener.restored()
+      } catch {
+        this.#isConnected = false
+        void this.#connections.dropAll()
+      }
+    }
+  }
+
+  /** The brokers that are known. */
+  get nodes(): readonly number[] {
+    return [...this.#brokers.keys()]
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#isConnected = false
+    await this.#connections.dropAll()
+  }
+}
+
+export function soon(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+function reasonOf(error: unknown): string {
+  const { errors, cause, message } = error as { errors?: unknown[]; cause?: unknown; message?: string }
+  if (Array.isArray(errors) && errors.length > 0) return reasonOf(errors[0])
+  if (cause instanceof Error) return reasonOf(cause)
+  return String(message)
+}

@@ -1,0 +1,56 @@
+/**
+ * What Kafka's tests try with version 1 of the driver, which the package brings, they pass with version 2, too. It is for
+ * Node from 22.22 on, so it is tried on the newest Node LTS, and on Bun.
+ */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { kafkaMissing } from '../support/kafka-server.ts'
+import { isMissing } from '../support/missing.ts'
+import { fileOfOthers } from '../support/others.ts'
+import { bun, programFile, rootFolder, testsFolder } from '../workspace.ts'
+
+const NODE_LTS = join(rootFolder, 'runtimes/node_modules/.bin/node')
+const LONGEST = 500_000
+
+/** Without those of the night, among which is this one. */
+const files = readdirSync(join(testsFolder, 'kafka'))
+  .filter((name) => /^\w+\.test\.ts$/.test(name))
+  .map((name) => `kafka/${name.slice(0, -'.ts'.length)}`)
+
+if (!isMissing("version 2 of Kafka's driver", kafkaMissing()))
+  describe("with version 2 of Kafka's driver", { timeout: 2 * LONGEST }, () => {
+    let preload: string
+    before(async () => {
+      preload = await fileOfOthers('kafka-2')
+    })
+
+    async function pass(env: NodeJS.ProcessEnv, program: string, ...args: string[]) {
+      const { stdout, stderr } = await promisify(execFile)(program, args, {
+        cwd: testsFolder,
+        env: { ...process.env, ...env },
+        maxBuffer: 64 * 1024 * 1024
+      })
+      assert.match(stderr, /^@platformatic\/kafka is version 2$/m)
+      return stdout + stderr
+    }
+
+    it("Kafka's tests pass on the newest Node LTS", async () => {
+      const NODE_OPTIONS = `--import=${preload}`
+      const runner = join(rootFolder, 'scripts/node-tests.mjs')
+      const paths = files.map((file) => programFile(file, false))
+      const said = await pass({ NODE_OPTIONS, NODE_TEST_CONTEXT: undefined }, NODE_LTS, runner, ...paths)
+      assert.match(said, /^. pass [1-9]\d+$/m)
+    })
+
+    it("Kafka's tests pass on Bun", async () => {
+      const BUN_OPTIONS = `--preload=${fileURLToPath(preload)}`
+      const paths = files.map((file) => `./${programFile(file, true)}`)
+      const said = await pass({ BUN_OPTIONS }, bun, 'test', `--timeout=${LONGEST}`, ...paths)
+      assert.match(said, /^ *[1-9]\d+ pass$/m)
+    })
+  })

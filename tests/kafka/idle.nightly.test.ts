@@ -1,0 +1,37 @@
+/** Brokers end connections on which nothing was said for a while: 10 minutes by default. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { kafka } from '@elysia-microservices/kafka'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
+import { isMissing } from '../support/missing.ts'
+import { PATIENCE, pause } from '../support/within.ts'
+
+/** Longer than brokers are asked to wait for records; every connection that is not used is ended meanwhile. */
+const IDLE = 7_000
+
+if (!isMissing('idle connections to Kafka', kafkaMissing()))
+  describe('connections to Kafka that are not used', () => {
+    it('are ended by a broker, and no call fails', { timeout: PATIENCE }, async () => {
+      const server = await KafkaServerProcess.start({ 'connections.max.idle.ms': IDLE })
+      const logger = { error() {}, warn() {} }
+      const transport = kafka({ brokers: [server.broker], partitions: 1 })
+      const service = microservice({ name: 'idle', transport, logger }).message(
+        'idle.wait',
+        async ({ data }: Message<number>) => {
+          await pause(data)
+          return 'waited'
+        }
+      )
+      const client = connect<typeof service>({ transport, logger, timeout: PATIENCE })
+      try {
+        await service.listen()
+        assert.equal(await client.request('idle.wait', 2 * IDLE), 'waited')
+      } finally {
+        await client.close()
+        await service.stop()
+        await server.stop()
+      }
+    })
+  })

@@ -1,0 +1,59 @@
+/** The topic of inboxes, on which answers come. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { kafka } from '@elysia-microservices/kafka'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { Kafka, logLevel } from 'kafkajs'
+import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
+import { Link } from '../support/link.ts'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { PATIENCE } from '../support/within.ts'
+
+if (!isMissing('the inboxes over Kafka', kafkaMissing()))
+  describe('a caller over Kafka', () => {
+    it('hears answers again after it was away for longer than they are kept', {
+      timeout: PATIENCE
+    }, async () => {
+      const server = await sharedKafka()
+      const log = new Log()
+      const link = await Link.start(server.port)
+      const { port } = link
+      const inbox = 'away'
+      const service = microservice({
+        name: 'echo',
+        transport: kafka({ brokers: [server.broker], inbox, partitions: 1 }),
+        logger: log.logger
+      }).message('inbox.echo', ({ data }: Message<number>) => data)
+      const near = kafka({ brokers: [`127.0.0.1:${port}`], inbox, partitions: 1, advertised: false })
+      const client = connect<typeof service>({ transport: near, logger: log.logger, timeout: PATIENCE })
+      const far = connect<typeof service>({ transport: kafka({ brokers: [server.broker], inbox }) })
+      const admin = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING }).admin()
+      try {
+        await service.listen()
+        await admin.connect()
+        assert.equal(await client.request('inbox.echo', 1), 1)
+        await link.stop()
+        for (let n = 0; n < 10; n++) assert.equal(await far.request('inbox.echo', n), n)
+        // What the brokers do with what is too old.
+        const topic = `_elysia.inbox.${inbox}`
+        // The driver must know who leads it.
+        await admin.fetchTopicOffsets(topic)
+        await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '-1' }] })
+        const again = await Link.start(server.port, port)
+        try {
+          assert.equal(await client.request('inbox.echo', 2), 2)
+        } finally {
+          await client.close()
+          await again.stop()
+        }
+      } finally {
+        await admin.disconnect()
+        await client.close()
+        await far.close()
+        await service.stop()
+        await link.stop()
+      }
+    })
+  })

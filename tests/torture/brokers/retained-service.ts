@@ -1,0 +1,20 @@
+/** A service that gets what an MQTT server keeps, in a process of its own. Argument: the server. It ends when its stdin does. */
+import { mqtt } from '@elysia-microservices/mqtt'
+import { type Message, microservice } from 'elysia-microservices'
+
+const seen = new Set<number>()
+let all = 0
+const service = microservice({
+  name: 'late',
+  transport: mqtt({ url: process.argv[2] as string, events: 'all' }),
+  logger: { error() {}, warn() {} }
+})
+  .message('seen', () => ({ distinct: seen.size, all }))
+  .event('kept/+', ({ data }: Message<number>) => {
+    all++
+    seen.add(data)
+  })
+
+await service.listen()
+process.stdin.resume().once('end', () => process.exit(1))
+console.log(JSON.stringify({ port: 0 }))
