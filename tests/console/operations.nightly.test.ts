@@ -119,7 +119,7 @@ function register(): void {
     await open('events/memory/billing', { try: false })
     await billing.settle('1')
     await letters().first().waitFor()
-    assert.equal(await page.getByRole('button').count(), 0)
+    assert.equal(await page.getByRole('main').getByRole('button').count(), 0)
     await using asking = consoleOf(billing.url)
     const question = { action: 'delete', service: 'billing', group: 'billing', positions: 'all' }
     await assert.rejects(asking.request('ask.events', question), { message: /only shows/ })
