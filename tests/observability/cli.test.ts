@@ -235,7 +235,7 @@ describe('elysia-microservices', () => {
       `elysia-microservices describe tcp://127.0.0.1:${other.address!.port}`
     )
     assert.equal(code, 1)
-    assert.match(error, /is no description/)
+    assert.match(error, /has no lists of handlers/)
     await other.stop()
   })
 })

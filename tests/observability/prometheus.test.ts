@@ -51,6 +51,11 @@ function register(): void {
       return data!.result
     }
 
+    /** Asks until there is a result: one scrape that came late on a busy machine leaves none for a moment. */
+    const found = async (expr: string): Promise<void> => {
+      while ((await query(expr)).length === 0) await pause(50)
+    }
+
     before(async () => {
       await service.listen()
       http = await listen(newApp().use(metrics()))
@@ -87,15 +92,15 @@ scrape_configs: [{ job_name: shop, static_configs: [{ targets: ['${target}'] }] 
     })
 
     it('scrapes', async () => {
-      assert.equal((await query('up{job="shop"} == 1')).length, 1)
-      assert.ok((await query('rpc_server_call_duration_seconds_count{rpc_method="scraped"} > 1')).length > 0)
+      await found('up{job="shop"} == 1')
+      await found('rpc_server_call_duration_seconds_count{rpc_method="scraped"} > 1')
     })
 
     for (const { title, targets } of dashboard.panels) {
       it(`has what the panel "${title}" asks for`, async () => {
         for (const { expr } of targets) {
           const filled = expr.replaceAll('$job', 'shop').replaceAll('$__rate_interval', '1m')
-          assert.ok((await query(filled)).length > 0, filled)
+          await found(filled)
         }
       })
     }

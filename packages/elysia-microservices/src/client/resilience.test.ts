@@ -15,7 +15,7 @@ afterEach(async () => {
 const echo = () => newService().message('echo', ({ data }: Message<number>) => data)
 
 describe('a client that has lost its connection', () => {
-  /** A client that was connected to a service which is gone. */
+  /** A client that was connected to a service which is gone, and whose next attempt was refused. */
   async function orphan(options: { readonly waitForConnection?: number } = {}) {
     const service = echo()
     await service.listen()
@@ -28,6 +28,9 @@ describe('a client that has lost its connection', () => {
     await client.request('echo', 1)
     await service.stop()
     await lost.happened
+    const attempt = { waitForConnection: 5 }
+    let error: { readonly reason?: unknown } = {}
+    while (error.reason === undefined) error = await client.request('echo', 1, attempt).catch((why) => why)
     return client
   }
   const refused = { name: 'ConnectionError', mayHaveRun: false, reason: 'ECONNREFUSED', pattern: 'echo' }

@@ -162,9 +162,10 @@ export class Link {
   }
 
   /**
-   * A server that gathers what it writes, as mosquitto does unless it is told not to, sends nothing behind a
-   * confirmation until that has arrived, and systems say so 40 ms later unless something goes back by itself: a request
-   * took 45 ms then, and takes 2 with this. It is sent only if nothing else is.
+   * A server that gathers what it writes, as mosquitto does unless it is told not to, sends nothing more until the
+   * packet before has arrived, and systems say so 40 ms later unless something goes back by itself: a request took 45 ms
+   * then, and takes 2 with this; a stream had 26,000 values a second, and has 1.8 million. It is sent only if nothing
+   * else is.
    */
   #hurry(): void {
     if (this.#isHurrying) return
@@ -280,7 +281,9 @@ export class Link {
         if (packet.cmd === 'puback' && packet.reasonCode === NOBODY)
           this.#nobody.add(packet.messageId as number)
         else if (packet.cmd === 'pingresp') this.#pings.shift()?.resolve()
-        if (packet.cmd !== 'publish' && packet.cmd !== 'connack') this.#hurry()
+        // Subscribers of `#` hear it, too, and would answer each other for ever.
+        const isNothing = packet.cmd === 'publish' && packet.topic === NOTHING
+        if (packet.cmd !== 'connack' && !isNothing) this.#hurry()
       })
       driver.on('packetsend', (packet) => {
         if (packet.cmd !== 'pingreq') return
