@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { WATCH_SHIFTS } from '../support/layout-shift.ts'
 import { isMissing } from '../support/missing.ts'
 import { type Shop, startShop } from './shop.ts'
 
@@ -14,17 +15,6 @@ const MOST = 150_000
 const MOST_SHIFT = 0.02
 /** Milliseconds during which a screen is looked at: there is a sample each second. */
 const LOOKED_AT = 4_000
-
-/** Adds up how far what is on the screen moves by itself. */
-const WATCH = `window.shift = 0
-window.moved = []
-new PerformanceObserver((list) => {
-  for (const { value, hadRecentInput, sources } of list.getEntries()) {
-    if (hadRecentInput) continue
-    window.shift += value
-    for (const { node } of sources) window.moved.push(node?.outerHTML?.slice(0, 80) ?? node?.textContent)
-  }
-}).observe({ type: 'layout-shift', buffered: true })`
 
 function register(): void {
   let browser: Browser
@@ -63,7 +53,7 @@ function register(): void {
       it(`does not move what is shown: ${screen}, ${width} pixels wide`, async () => {
         const page = await browser.newPage({ viewport: { width, height: 900 } })
         try {
-          await page.addInitScript(WATCH)
+          await page.addInitScript(WATCH_SHIFTS)
           await page.goto(`${shop.url}#/${screen}`)
           await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
           await page.waitForTimeout(LOOKED_AT)

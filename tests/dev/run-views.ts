@@ -10,6 +10,7 @@ import { nats } from '@elysia-microservices/nats'
 import { connect } from 'elysia-microservices/client'
 import type { Page } from 'playwright-core'
 import { openBrowser } from '../support/browser.ts'
+import { WATCH_SHIFTS } from '../support/layout-shift.ts'
 import { order } from './orders.ts'
 import { shopProject, startShop } from './shop-project.ts'
 
@@ -24,16 +25,6 @@ const SIZES = [
 const THEMES = ['light', 'dark'] as const
 const TRACE = 'c0ffee0000000000000000000000dead'
 
-/** Adds up how far what is on the screen moves by itself. */
-const WATCH = `window.shift = 0
-window.moved = []
-new PerformanceObserver((list) => {
-  for (const { value, hadRecentInput, sources } of list.getEntries()) {
-    if (hadRecentInput) continue
-    window.shift += value
-    for (const { node } of sources) window.moved.push(node?.outerHTML?.slice(0, 80) ?? node?.textContent)
-  }
-}).observe({ type: 'layout-shift', buffered: true })`
 /** What is wider than the page, and texts that are cut off. */
 const CUT = `[
   ...(document.documentElement.scrollWidth > innerWidth ? ['the page is ' + document.documentElement.scrollWidth + ' wide'] : []),
@@ -121,7 +112,7 @@ try {
     for (const [width, height] of SIZES) {
       const page = await browser.newPage({ viewport: { width, height }, colorScheme: theme })
       page.setDefaultTimeout(120_000)
-      await page.addInitScript(WATCH)
+      await page.addInitScript(WATCH_SHIFTS)
       await page.goto(`${url}#/map`)
       pages.push({ page, what: `${width}-${theme}` })
     }
