@@ -159,7 +159,7 @@ export class Link {
   }
 
   /** Runs a task on a channel of its own, which the server may close. */
-  async aside<Value>(task: (channel: Channel) => Promise<Value>): Promise<Value> {
+  async aside<Value>(task: (channel: ConfirmChannel) => Promise<Value>): Promise<Value> {
     if (this.#model === undefined)
       throw new ConnectionError('There is no connection to RabbitMQ at the moment', false)
     return onChannelOf(this.#model, task)

@@ -1,6 +1,6 @@
 /** The connection of amqplib, as far as the driver leaves it to itself: its socket, and whether its server takes anything. */
 import type { Socket } from 'node:net'
-import type { Channel, ChannelModel } from 'amqplib'
+import type { ChannelModel, ConfirmChannel } from 'amqplib'
 
 /** The socket of a connection, which the driver does not show. */
 export function socketOf(model: ChannelModel | undefined): Socket | undefined {
@@ -40,9 +40,9 @@ export function withHeartbeat(url: string, timeout: number): string {
 /** Runs a task on a channel of its own, which the server may close. */
 export async function onChannelOf<Value>(
   model: ChannelModel,
-  task: (channel: Channel) => Promise<Value>
+  task: (channel: ConfirmChannel) => Promise<Value>
 ): Promise<Value> {
-  const channel = await model.createChannel()
+  const channel = await model.createConfirmChannel()
   channel.on('error', () => {})
   try {
     return await task(channel)

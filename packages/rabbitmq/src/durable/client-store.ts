@@ -44,6 +44,8 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
     const count = await connection.link.aside(async (channel) => {
       await channel.purgeQueue(marker)
       if (isPaused) channel.sendToQueue(marker, Buffer.from('paused'), { persistent: true })
+      // Processes that look at the queue before it has the marker would say that they know, and go on.
+      await channel.waitForConfirms()
       const { consumerCount } = await channel.checkQueue(members)
       return consumerCount
     })
