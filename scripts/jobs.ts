@@ -78,9 +78,12 @@ export function jobsOf(gate: Gate): Job[] {
   if (gate !== 'check')
     jobs.push(...onNode.map((suite) => ({ suite, job: underNode(suite) })), ...otherRuntimes(gate, onNode))
   const env = { check: {}, test: ON_A_PUSH, nightly: AT_NIGHT }[gate]
-  return jobs
-    .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
-    .map(({ job }) => ({ ...job, env }))
+  return (
+    jobs
+      .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
+      // At night a suite has its long tests, too.
+      .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
+  )
 }
 
 /** Where a suite is in the order of jobs: behind the longest, those of many files first. */

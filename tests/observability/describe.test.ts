@@ -79,7 +79,8 @@ describe('service.describe()', () => {
     assert.equal(placed?.kind, 'event')
     const { properties } = odd!.data as { properties: Record<string, unknown> }
     assert.deepEqual(properties['big'], {})
-    assert.deepEqual(properties['tree'], { $ref: '#/definitions/T0' })
+    // Elysia counts the schemas of a process that refer to themselves.
+    assert.match(JSON.stringify(properties['tree']), /^\{"\$ref":"#\/definitions\/T\d+"\}$/)
     assert.doesNotMatch(JSON.stringify(properties['at']), /"Date"/)
   })
 

@@ -109,9 +109,9 @@ function isFromOtherPage({ method, headers }: Request, host: string): boolean {
   )
 }
 
-/** Browsers say of each request how it came to be, and programs do not. */
+/** Browsers say of each request from which site it came, and programs do not: the `fetch` of Node says its mode only. */
 function isOfNoBrowser({ headers }: Request): boolean {
-  return headers.get('sec-fetch-site') === null && headers.get('sec-fetch-mode') === null
+  return headers.get('sec-fetch-site') === null
 }
 
 function isOriginOf(origin: string, host: string): boolean {

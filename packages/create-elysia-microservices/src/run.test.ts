@@ -108,13 +108,12 @@ describe('create-elysia-microservices', () => {
   })
 
   it('takes defaults with --yes, and the runtime from the package manager', async () => {
+    const { bun, deno } = process.versions
+    const own = bun ? 'Bun' : deno ? 'Deno' : 'Node'
     for (const [userAgent, text] of [
-      ['npm/11.19.1 node/v20.20.2 linux x64', process.versions.bun ? 'on Bun over TCP' : 'on Node over TCP'],
+      ['npm/11.19.1 node/v20.20.2 linux x64', `on ${own} over TCP`],
       ['bun/1.4.5 npm/? node/v24.3.0 linux x64', 'on Bun over TCP'],
-      [
-        'deno/2.9.5 npm/? deno/2.9.5 linux x86_64',
-        process.versions.bun ? 'on Bun over TCP' : 'on Deno over TCP'
-      ]
+      ['deno/2.9.5 npm/? deno/2.9.5 linux x86_64', bun ? 'on Bun over TCP' : 'on Deno over TCP']
     ] as const) {
       const { code, out } = await said(['--yes', join(folder, userAgent.slice(0, 3))], { userAgent })
       assert.equal(code, EXIT.ok)
