@@ -25,6 +25,10 @@ export async function measured(...flags: string[]): Promise<Finished & { readonl
   return { ...(await bench('--duration=10', ...flags)), seconds: 10 }
 }
 
+/** KafkaJS waits for negative times, of which runtimes warn, and logs each retry until its new topics have leaders. */
+const OF_KAFKAJS =
+  /^(?:\(node:\d+\) TimeoutNegativeWarning: .*\nTimeout duration was set to 1\.\n\(Use .*\)|\[Nest\] .*kafkajs.*)\n/gm
+
 /** Runs all of them, a few at a time, and checks each in a test. */
 export function measures(cases: readonly Case[], prepare: () => void = () => {}): void {
   let runs: ReturnType<typeof measured>[] = []
@@ -41,7 +45,7 @@ export function measures(cases: readonly Case[], prepare: () => void = () => {})
   for (const [index, [target, ...flags]] of cases.entries()) {
     it(`of ${[target, ...flags].join(' ')} is one JSON object, and the server is gone after it`, async () => {
       const { code, stdout, stderr, seconds } = await runs[index]!
-      assert.equal(stderr, '')
+      assert.equal(stderr.replace(OF_KAFKAJS, ''), '')
       assert.equal(code, 0)
       const given = (name: string) => flags.find((flag) => flag.startsWith(`--${name}=`))?.split('=')[1]
       const result = JSON.parse(stdout) as Measurement
