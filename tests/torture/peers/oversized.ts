@@ -60,7 +60,7 @@ function rsocketShapes(): Shape[] {
     {
       name: '1,000 values of 10 kB for a channel nobody reads',
       parts: [open, call(Type.REQUEST_CHANNEL, 1, 'never', 1), repeated(value, 1_000)],
-      answered: 'More values of a channel'
+      answered: 'The caller has sent far more values than it was granted'
     },
     { name: 'SETUP with 100 kB of metadata', parts: [setup({ metadata: largeHeaders })] },
     { name: 'metadata longer than its frame', parts: [open, request(uint(3, 0xffffff), half)] },
