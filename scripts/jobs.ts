@@ -34,12 +34,17 @@ const LONGEST = [
   'system/workers',
   'system/apps',
   'system/dev',
+  'unit/elysia-microservices',
   'system/durable',
+  'system/rabbitmq',
   'system/calls',
   'unit/transport',
   'system/nats',
+  'system/redis',
   'system/observability',
-  'system/faults'
+  'system/faults',
+  'unit/tcp',
+  'examples/shop'
 ]
 /** What tests vary by chance, or repeat, they do more often at night. */
 const AT_NIGHT = {
