@@ -57,7 +57,7 @@ const COMMANDS = {
   }
 } as const
 
-/** What stands between a service and its callers: where a project is told of it, and how it is started here. */
+/** The engine between a service and its callers: the variable that names it in a project, and its start. */
 const ENGINES = {
   nats: {
     title: 'NATS',
@@ -104,7 +104,7 @@ const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq', 'm
 const COUNTING =
   "--import=data:text/javascript,process.on('exit',()=>console.log(process.argv[1],'keeps',process.listenerCount('SIGTERM')))"
 
-/** What was packed. */
+/** The packed tarballs. */
 export interface Packed {
   /** A folder of the tests' own. */
   readonly folder: string
@@ -167,7 +167,7 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       await develops(runtime, folderOf('tcp'))
     })
 
-    // What a browser shows is the same page, whatever runs the service.
+    // The page is the same in the browser, whatever runtime the service has.
     if ((AT_NIGHT || !forBun) && !isMissing('the page of a made project', chromiumMissing()))
       it('show a live stream on their page, in Chromium, and end with SIGTERM', () =>
         showsOrders(runtime, folderOf('tcp')))
@@ -241,7 +241,7 @@ async function install(
   for (const name of Object.keys({ ...made.dependencies, ...made.devDependencies }))
     if (name.includes('elysia-microservices')) assert.ok(tarballs.has(name), `${name} is packed`)
   const local = Object.fromEntries([...tarballs].map(([name, tarball]) => [name, `file:${tarball}`]))
-  // What our packages need of each other is taken from tarballs, too.
+  // Dependencies between our packages are taken from tarballs, too.
   const devDependencies = Object.fromEntries(
     Object.entries(made.devDependencies).filter(([name]) => !tarballs.has(name))
   )
@@ -280,7 +280,7 @@ interface Workflow {
   }
 }
 
-/** What compose file and workflow name exists, in one version. */
+/** Checks that the names in compose file and workflow exist, in one version. */
 async function fits(runtime: Runtime, folder: string): Promise<void> {
   const dockerfile = new Dockerfile(folder)
   const sources = readdirSync(join(folder, 'src')).map((name) =>
