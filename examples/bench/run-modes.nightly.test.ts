@@ -17,7 +17,7 @@ const SHORT = ['--port=0', '--duration=1', '--warmup=0.1']
 /** A few at a time: most of what a short measurement takes is waiting. */
 const WIDTH = 4
 
-/** Who is measured in more ways than the others. */
+/** The targets that are measured in more ways than the others. */
 const MAIN = ['elysia', 'nest'] as const
 
 /** A server that others keep from its CPU may handle nothing at all for a while. */
@@ -85,7 +85,7 @@ describe('a measurement of streams', () => {
   const cases = distinctTargets.flatMap((target) =>
     targets[target].does.streams.flatMap((generator, index) => {
       const flags = ['--mode=stream', `--generator=${generator}`, ...many]
-      // What a runtime makes of one generator, it makes of the others.
+      // A runtime treats all generators alike.
       return index === 0 ? onBothRuntimes(target, ...flags) : [[target, ...flags] as Case]
     })
   )

@@ -77,7 +77,7 @@ function overWebSocket(): Omit<TransportUnderTest, 'name'> {
         return { url: url.replace('localhost', '127.0.0.1'), stop }
       },
       {},
-      // What is lost here is lost: what goes on is tested in packages/websocket.
+      // A lost connection stays lost here: `packages/websocket` tests resuming.
       { WebSocket, resume: false }
     )
   return {

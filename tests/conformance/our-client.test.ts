@@ -138,7 +138,7 @@ for (const [name, start] of SERVERS) {
       await server.logged('Event pattern: {"unknown":1}')
     })
 
-    it('sends anew for each subscription', async () => {
+    it('sends a request for each subscription', async () => {
       const cold = client.send('echo', 1)
       assert.equal(await lastValueFrom(cold), 1)
       assert.equal(await lastValueFrom(cold), 1)

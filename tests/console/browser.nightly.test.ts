@@ -39,7 +39,7 @@ function register(): void {
   let browser: Browser
   let shop: Shop
   let page: Page
-  /** What the browser complained of, and what it asked for outside of the console. */
+  /** Errors that the browser reported, and addresses outside of the console that it asked for. */
   let complaints: string[]
   const loads: { stop(): Promise<void> }[] = []
 

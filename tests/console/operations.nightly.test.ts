@@ -1,4 +1,4 @@
-/** What operators do on the page, in a real browser: dead letters, alerts, the last hour, many services. */
+/** The tasks of operators on the page, in a real browser: dead letters, alerts, the last hour, many services. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

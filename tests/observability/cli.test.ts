@@ -1,4 +1,4 @@
-/** The command line as a shell runs it: every example of its help, against a service of ours and one of Nest's. */
+/** The command line as a shell runs it: every example of its help, against our own service and one of Nest's. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ class SumController {
 
 const PROGRAM = join(rootFolder, 'packages/elysia-microservices/lib/program.js')
 
-/** What the program runs; nobody else needs it, so no entry of the package has it. */
+/** The main function of the program; no entry of the package exports it, since nobody else needs it. */
 const RUN = pathToFileURL(join(rootFolder, 'packages/cli/dist/run.js')).href
 
 interface Ended {

@@ -33,7 +33,7 @@ interface Workflow {
   }
 }
 
-/** What compose file and workflow name exists, in one version. */
+/** Checks that the names in compose file and workflow exist, in one version. */
 export async function fits(runtime: Runtime, folder: string): Promise<void> {
   const dockerfile = new Dockerfile(folder)
   const sources = readdirSync(join(folder, 'src')).map((name) =>

@@ -45,7 +45,7 @@ export const COMMANDS = {
   }
 } as const
 
-/** What stands between a service and its callers: where a project is told of it, and how it is started here. */
+/** The engine between a service and its callers: the variable that names it in a project, and its start. */
 export const ENGINES = {
   nats: {
     title: 'NATS',
@@ -81,11 +81,11 @@ export const ENGINES = {
     }
   }
 } as const
-/** What carries the messages of a project. */
+/** The transport of a project. */
 export type Transport = 'tcp' | keyof typeof ENGINES
 export const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka']
 
-/** What these tests read of a `package.json`. */
+/** The parts of a `package.json` that these tests read. */
 export interface Manifest {
   scripts: Record<string, string>
   dependencies: Record<string, string>

@@ -27,7 +27,7 @@ const AT_NIGHT = process.env['MADE_PROJECTS'] === 'all'
 /** Deno's differ from Node's by their scripts and images alone. */
 export const MADE_FOR: readonly Runtime[] = AT_NIGHT ? ['bun', 'node', 'deno'] : ['bun', 'node']
 
-/** What was packed. */
+/** The packed tarballs. */
 export interface Packed {
   /** A folder of the tests' own. */
   readonly folder: string
@@ -84,7 +84,7 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       await develops(runtime, folderOf('tcp'))
     })
 
-    // What a browser shows is the same page, whatever runs the service.
+    // The page is the same in the browser, whatever runtime the service has.
     if ((AT_NIGHT || !forBun) && !isMissing('the page of a made project', chromiumMissing()))
       it('show a live stream on their page, in Chromium, and end with SIGTERM', () =>
         showsOrders(runtime, folderOf('tcp')))
@@ -115,7 +115,7 @@ async function install(
   for (const name of Object.keys({ ...made.dependencies, ...made.devDependencies }))
     if (name.includes('elysia-microservices')) assert.ok(tarballs.has(name), `${name} is packed`)
   const local = Object.fromEntries([...tarballs].map(([name, tarball]) => [name, `file:${tarball}`]))
-  // What our packages need of each other is taken from tarballs, too.
+  // Dependencies between our packages are taken from tarballs, too.
   const devDependencies = Object.fromEntries(
     Object.entries(made.devDependencies).filter(([name]) => !tarballs.has(name))
   )

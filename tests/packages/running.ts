@@ -50,7 +50,7 @@ export async function showsOrders(runtime: Runtime, folder: string): Promise<voi
   }
 }
 
-/** Starts what the images of a project would have and run, on free ports, and asks it. */
+/** Starts the programs of a project's images, on free ports, and asks them. */
 export async function answers(runtime: Runtime, folder: string, transport: Transport): Promise<void> {
   const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
   const [stockHealth, stock] = [await freePort(), await freePort()]

@@ -1,4 +1,4 @@
-/** What can be measured and who can ask: one row per target, one per client. A new peer is a row in each. */
+/** The targets and the clients that can ask them: one row per target, one per client. A new peer is a row in each. */
 import { prepareOthers } from '../process/others.ts'
 import { currentRuntime } from '../process/runtime.ts'
 import { type Handler, handlers, type Source, type Step, sources } from '../task/task.ts'
@@ -104,7 +104,7 @@ export interface Does {
   readonly handlers: readonly Handler[]
   readonly streams: readonly Source[]
   readonly events: boolean
-  /** What it can do with events that are stored; it does nothing else then. */
+  /** The steps that it has with stored events; it then does nothing else. */
   readonly durable?: readonly Step[]
 }
 
@@ -159,10 +159,10 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     does: { ...EVERYTHING, streams: ['sync'] },
     package: 'rsocket-core'
   },
-  // What an application adds, and many patterns: what they cost beside the plain one.
+  // The cost of what applications add, and of many patterns, beside the plain service.
   'elysia-hooks': { port: 7007, server: 'peers/elysia/server-hooks', client: 'elysia', does: REQUESTS },
   'elysia-10000': { port: 7008, server: 'peers/elysia/server-10000', client: 'elysia', does: REQUESTS },
-  // What it costs to be watched: counted; one of a hundred messages traced; each traced.
+  // The cost of being watched: counted; one of a hundred messages traced; each traced.
   'elysia-metrics': { port: 7017, server: 'peers/elysia/server-metrics', client: 'elysia', does: SYNC },
   'elysia-sampled': { port: 7018, server: 'peers/elysia/server-sampled', client: 'elysia', does: SYNC },
   'elysia-traced': { port: 7019, server: 'peers/elysia/server-traced', client: 'elysia', does: SYNC },
@@ -385,7 +385,7 @@ export function isOurs(name: string): boolean {
   return targetCalled(name)?.client === 'elysia'
 }
 
-/** What a client may let one choose. */
+/** The choices that a client may have. */
 export type Choice = 'method' | 'protocol' | 'codec' | 'take'
 
 export interface Client {
