@@ -2,16 +2,9 @@
 import type { ComparisonOptions } from './options/comparison-options.ts'
 import { obstacleTo } from './options/obstacles.ts'
 import { customShape, shapes } from './payload/payload.ts'
+import { type Choice, type ClientName, clients } from './peers/clients.ts'
 import type { Codec, Method, Protocol } from './peers/echo-client.ts'
-import {
-  type Choice,
-  type ClientName,
-  clients,
-  isOurs,
-  LABEL,
-  type TargetName,
-  targets
-} from './peers/targets.ts'
+import { isOurs, LABEL, type TargetName, targets } from './peers/targets.ts'
 import type { BenchFlags } from './process/bench-process.ts'
 import type { Runtime } from './process/runtime.ts'
 import { layoutOf, loadOf, settingOf } from './report/contest.ts'

@@ -1,16 +1,9 @@
 /** The options of one measurement: flags of `run-bench.ts`, their defaults and how they depend on each other. */
 import { UsageError } from '../errors.ts'
 import { customPayload, customShape, type PayloadShape } from '../payload/payload.ts'
+import { type Choice, type ClientName, clientNames, clients } from '../peers/clients.ts'
 import { type Codec, type Method, methods, type Protocol, protocols } from '../peers/echo-client.ts'
-import {
-  type Choice,
-  type ClientName,
-  clientNames,
-  clients,
-  type TargetName,
-  targetNames,
-  targets
-} from '../peers/targets.ts'
+import { type TargetName, targetNames, targets } from '../peers/targets.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
 import type { Mode, Task } from '../task/task.ts'
 import { type Custom, customFlags, readCustom } from './custom-options.ts'

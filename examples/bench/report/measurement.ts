@@ -4,7 +4,7 @@ import type { Counts } from '../load/meter.ts'
 import type { Told } from '../load/phases.ts'
 import type { BenchOptions } from '../options/bench-options.ts'
 import { nameOfPattern } from '../options/custom-options.ts'
-import { type Choice, clients } from '../peers/targets.ts'
+import { type Choice, clients } from '../peers/clients.ts'
 import type { Environment, Measurement } from './schema.ts'
 
 /** The system's figures while the meter ran. */
