@@ -31,6 +31,8 @@ import {
 
 const root = resolve(import.meta.dir, '../..')
 const NAMES = { node: 'Node', bun: 'Bun', deno: 'Deno' }
+/** Seconds that a new user may need, at most, from an empty folder to the first answer. */
+const FIRST_ANSWER = 90
 const { values } = parseArgs({
   options: {
     write: { type: 'boolean', default: false },
@@ -206,9 +208,6 @@ async function rowsOfCompilers(lines: ReturnType<typeof twentyLines>): Promise<R
   }
   return rows
 }
-
-/** Seconds that a new user may need, at most, from an empty folder to the first answer. */
-const FIRST_ANSWER = 90
 
 /** Seconds from an empty folder to the first answer, with npm's cache filled. @throws {Error} above `FIRST_ANSWER` */
 async function firstAnswer(): Promise<number> {
