@@ -45,7 +45,7 @@ export interface Graph {
 
 /** Boxes and lines that somebody can still look at. */
 export const MAX_NODES = 60
-export const MAX_EDGES = 150
+export const MAX_EDGES = 100
 /** Patterns of an edge. */
 const MAX_PARTS = 50
 /** Samples over which rates are averaged: so that figures do not jump. */
