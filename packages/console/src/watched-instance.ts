@@ -21,7 +21,7 @@ export class WatchedInstance {
   missed = 0
   /** Its description. */
   described: DescribedService
-  /** What tells whether the description has changed. */
+  /** A text that changes when the description does. */
   #digest = ''
   #before: Look | undefined
   #sample: ServiceSample | undefined
