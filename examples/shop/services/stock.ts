@@ -1,4 +1,5 @@
 /** The stock, in PostgreSQL, with the events about it. Functions with schemas. */
+import { setTimeout } from 'node:timers/promises'
 import { migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { t } from 'elysia'
@@ -49,6 +50,15 @@ export const stock = microservice({
       response: t.Object({ left: t.Integer() }),
       errors: { NOT_FOUND: {} }
     }
+  )
+  // What is left, each second, as long as somebody reads it.
+  .message(
+    'stock.watch',
+    async function* ({ data: { sku }, signal }) {
+      do yield* await sql<{ left: number }[]>`select "left" from items where sku = ${sku}`
+      while (await setTimeout(1_000, true, { signal }))
+    },
+    { data: t.Object({ sku: t.String() }), response: t.Object({ left: t.Integer() }) }
   )
   // Reserves once for each order, however often it is asked. False: it was done before. Its event is part of the
   // transaction: who hears of a reservation can rely on it, and each is heard of.

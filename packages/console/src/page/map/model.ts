@@ -54,9 +54,9 @@ const AVERAGED = 5
 const NO_ENGINE: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket'])
 const NOBODY = {
   nest: 'Nest clients',
-  unnamed: 'Clients without a name',
+  unnamed: 'Unnamed clients',
   others: 'Other clients',
-  client: 'Clients without a name'
+  client: 'Unnamed clients'
 } as const
 
 /** Makes the graph of what is known now. */
