@@ -11,8 +11,8 @@ import { PHRASES } from './plain-english.ts'
 const WANTED = [
   ...['*.md', 'docs/*.md', 'site/*.md', 'packages/*/README.md', 'examples/*/README.md', '.changeset/*.md'],
   ...[
-    'packages/*/src/*.ts',
-    'packages/*/src/*.tsx',
+    'packages/*.ts',
+    'packages/*.tsx',
     'tests/*.ts',
     'tests/*.tsx',
     'examples/*.ts',
