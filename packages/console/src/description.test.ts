@@ -129,6 +129,22 @@ describe('readDescription', () => {
     assert.deepEqual(long.described.leftOut, ['3 handlers or patterns that are not described as such'])
   })
 
+  it('fits into a message of the page, whatever it has, and is less where there are many', () => {
+    const names = Array.from({ length: MAX_PATTERNS }, (_, n) => `${n}${'\u0001'.repeat(MAX_PATTERN - 4)}`)
+    const data = { title: '\u0001'.repeat(20_000) }
+    const answer = {
+      handlers: names.map((pattern) => handler(pattern, { data })),
+      transports: [{ durable: names.map((pattern) => ({ pattern, unavailable: pattern, group: pattern })) }],
+      callers: names.map((caller) => ({ from: 'client', kind: 'event', caller, pattern: caller }))
+    }
+    const { described: one, transports, callers } = readDescription(answer)
+    assert.equal(one.patterns.length, MAX_PATTERNS)
+    for (const part of [one, transports, callers])
+      assert.ok(Buffer.byteLength(JSON.stringify(part)) < 12 * 2 ** 20)
+    const of = (crowd: number) => readDescription(answer, crowd).described.patterns.length
+    assert.deepEqual([of(150), of(300), of(3_000)], [MAX_PATTERNS, MAX_PATTERNS / 2, MAX_PATTERNS / 20])
+  })
+
   it('leaves out schemas that are too deep, too large or refer to themselves', () => {
     const deep = (n: number): object => (n === 0 ? {} : { not: deep(n - 1) })
     const round: Record<string, unknown> = {}

@@ -49,6 +49,18 @@ describe('create-elysia-microservices', () => {
     assert.match(read('My Shop!', '.github/workflows/ci.yml'), /bun test/)
   })
 
+  it('decides for npm and pnpm about install scripts of packages, where there are some', async () => {
+    const pnpm = { userAgent: 'pnpm/12.21.0 npm/? node/v24.21.0 linux x64' }
+    await said([join(folder, 'pnpm'), '--runtime', 'node', '--yes'], pnpm)
+    assert.equal(read('pnpm', 'pnpm-workspace.yaml'), 'allowBuilds:\n  esbuild: false\n')
+    assert.match(read('pnpm', 'package.json'), /"allowScripts": \{\n +"esbuild": false/)
+    await said([join(folder, 'by-npm'), '--runtime', 'node', '--yes'])
+    assert.ok(!existsSync(join(folder, 'by-npm', 'pnpm-workspace.yaml')))
+    await said([join(folder, 'without'), '--runtime', 'bun', '--yes'], pnpm)
+    assert.ok(!existsSync(join(folder, 'without', 'pnpm-workspace.yaml')))
+    assert.doesNotMatch(read('without', 'package.json'), /allowScripts/)
+  })
+
   it('makes one with a page', async () => {
     for (const runtime of ['bun', 'node', 'deno']) {
       const { out } = await said([join(folder, 'web', runtime), '--runtime', runtime, '--web', '--yes'])

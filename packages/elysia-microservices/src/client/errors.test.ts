@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { afterEach, describe, it } from 'node:test'
-import { freePort } from '@elysia-microservices/test-support'
+import { DEAF_PORT } from '@elysia-microservices/test-support'
 import { t } from 'elysia'
 import * as everything from '../index.ts'
 import {
@@ -102,8 +102,7 @@ async function mistakes(way: Way) {
   const wire = way === 'memory' ? 'rsocket' : way
   const far = await further(wire)
   const small = cleanups.add(connect(far.ends.client({ limits: { sendBuffer: 500 }, retry: false })))
-  const port = await freePort()
-  const nobody = cleanups.add(connect({ host: '127.0.0.1', port, protocol: wire, retry: false }))
+  const nobody = cleanups.add(connect({ host: '127.0.0.1', port: DEAF_PORT, protocol: wire, retry: false }))
   const aborted = AbortSignal.abort(new Error('given up on purpose'))
   const text = 'x'.repeat(300)
   const all: Record<(typeof MISTAKES)[number], Mistake> = {
@@ -357,8 +356,7 @@ for (const way of WAYS) {
 describe('where nobody listens', () => {
   for (const protocol of ['rsocket', 'nest'] as const) {
     it(`a call over ${protocol} says where, and that the connection was refused`, async () => {
-      // A free port may be another process's a moment later; this one is never given to any.
-      const port = 1
+      const port = DEAF_PORT
       const client = cleanups.add(connect({ host: '127.0.0.1', port, protocol }))
       const refused = {
         name: 'ConnectionError',
