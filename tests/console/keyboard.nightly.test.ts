@@ -13,10 +13,10 @@ import { type Shop, startShop } from './shop.ts'
 const MOST = 150
 const TRACE = 'c0ffee'.padEnd(32, '0')
 
-/** What can be clicked, of a group of radio buttons the chosen one. */
+/** Finds all elements that can be clicked, of a group of radio buttons the chosen one. */
 const STOPS = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
   .filter((each) => each.checkVisibility() && !(each.type === 'radio' && !each.checked))`
-/** What has the focus, and what is wrong with how it is seen. */
+/** Describes the element with the focus, and whether its focus can be seen. */
 const FOCUSED = `(() => {
   const element = document.activeElement
   if (element === document.body) return undefined

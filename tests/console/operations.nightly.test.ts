@@ -1,4 +1,4 @@
-/** What operators do on the page, in a real browser: dead letters, alerts, the last hour, many services. */
+/** The tasks of operators on the page, in a real browser: dead letters, alerts, the last hour, many services. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConsoleOptions, GivenClients } from '@elysia-microservices/console'

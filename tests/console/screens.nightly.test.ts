@@ -84,7 +84,7 @@ function register(): void {
     const links = page.getByRole('main').getByRole('link')
     await links.filter({ hasText: 'orders.left' }).waitFor()
     assert.equal(await links.count(), 2)
-    // What is asked comes while the pointer lies on the list, too.
+    // The filter is applied also while the pointer lies on the list.
     await links.first().hover()
     await page.getByLabel('Find').fill('no such thing')
     await page.getByText('No trace is like that').waitFor()

@@ -25,7 +25,7 @@ const SIZES = [
 const THEMES = ['light', 'dark'] as const
 const TRACE = 'c0ffee0000000000000000000000dead'
 
-/** What is wider than the page, and texts that are cut off. */
+/** Finds elements that are wider than the page, and texts that are cut off. */
 const CUT = `[
   ...(document.documentElement.scrollWidth > innerWidth ? ['the page is ' + document.documentElement.scrollWidth + ' wide'] : []),
   ...[...document.querySelectorAll('#page *')].filter((each) =>
@@ -37,7 +37,7 @@ interface View {
   readonly name: string
   /** The part of the address behind `#/`. */
   readonly place: string
-  /** What is done before it is taken. */
+  /** Steps before it is taken. */
   readonly before?: (page: Page) => Promise<unknown>
 }
 

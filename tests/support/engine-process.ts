@@ -63,7 +63,9 @@ export abstract class EngineProcess {
 
   /** Stops its process for a while: connections stay, and nothing moves. */
   signal(signal: NodeJS.Signals): void {
-    this.#process?.kill(signal)
+    const child = this.#process
+    // Deno's `kill` of a child sends only the first signal: a server that was stopped would not go on.
+    if (child?.pid !== undefined && child.exitCode === null) process.kill(child.pid, signal)
   }
 }
 

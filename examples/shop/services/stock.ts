@@ -1,4 +1,4 @@
-/** What there is to sell, in PostgreSQL, with the events about it. Functions with schemas. */
+/** The stock, in PostgreSQL, with the events about it. Functions with schemas. */
 import { setTimeout } from 'node:timers/promises'
 import { migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
 import { telemetry } from '@elysia-microservices/telemetry'
@@ -17,7 +17,7 @@ await sql`create table if not exists reservations (
   "order" text primary key, sku text not null references items, count integer not null)`
 await sql`insert into items values ('tea', 3, 10000), ('cake', 3, 2) on conflict do nothing`
 
-/** What others hear of a reservation. */
+/** The event of a reservation. */
 export interface Reserved {
   readonly order: string
   readonly amount: number
@@ -51,7 +51,7 @@ export const stock = microservice({
       errors: { NOT_FOUND: {} }
     }
   )
-  // What is left, each second, as long as somebody reads it.
+  // The stock, each second, as long as somebody reads it.
   .message(
     'stock.watch',
     async function* ({ data: { sku }, signal }) {

@@ -30,7 +30,7 @@ export class WatchedInstance {
   missed = 0
   /** Its description. */
   described: DescribedService
-  /** What tells whether the description has changed: its text would be as large. */
+  /** Changes when the description does, which may be large itself. */
   #digest = ''
   /** Characters of its description, about. */
   size = 0

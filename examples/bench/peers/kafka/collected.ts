@@ -17,7 +17,7 @@ export function collectedSends(broker: string): {
   let isUnderWay = false
   async function run(): Promise<void> {
     isUnderWay = true
-    // Those of this turn leave together.
+    // Messages of this turn leave together.
     await new Promise((resolve) => setImmediate(resolve))
     while (waiting.length > 0) {
       const messages = waiting.map(({ topic, key, value }) => ({
@@ -33,7 +33,7 @@ export function collectedSends(broker: string): {
   return {
     send(message) {
       waiting.push(message)
-      // What is lost with the connection is counted by those that wait for answers.
+      // Messages that are lost with the connection are counted by those who wait for their answers.
       if (!isUnderWay) run().catch(() => {})
     },
     close: () => producer.close()
