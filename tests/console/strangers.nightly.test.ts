@@ -1,4 +1,4 @@
-/** The console in a real browser, beside twenty services that tell as much of themselves as they can. */
+/** The console in a real browser, beside fifty services that tell as much of themselves as they can. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { microservice } from 'elysia-microservices'
@@ -8,7 +8,7 @@ import { isMissing } from '../support/missing.ts'
 import { inBrowser, isUsable, widthOf } from './in-browser.ts'
 import { HOSTILE, startShop } from './shop.ts'
 
-const SERVICES = 20
+const SERVICES = 50
 const PATTERNS = 1_200
 /** Clicks in a row: each is answered while services are asked. */
 const ROUNDS = 1
