@@ -126,6 +126,12 @@ try {
       headers: { traceparent: `00-${TRACE}-b7ad6b716920333${at}-01` }
     })
   await Promise.race([ordering, pause(SECONDS * 1_000)])
+  // First: later ones that fail take its place.
+  await take({
+    name: '00-trace-dead',
+    place: `traces/${TRACE}`,
+    before: (page) => openSpan(page, /process stock.reserved/)
+  })
   await take({ name: '01-service', place: 'services/orders' })
   await take({
     name: '02-pattern',
@@ -153,11 +159,6 @@ try {
   await take({ name: '04-map-chosen', place: 'map/service%20orders' })
   await take({ name: '05-traces', place: 'traces' })
   await take({ name: '06-trace', place: 'traces', before: openTrace })
-  await take({
-    name: '07-trace-dead',
-    place: `traces/${TRACE}`,
-    before: (page) => openSpan(page, /process stock.reserved/)
-  })
   await take({
     name: '08-traces-none',
     place: 'traces',

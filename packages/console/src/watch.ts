@@ -4,7 +4,7 @@ import type { ConsoleClient } from './clients.ts'
 import { overviewFor, sampleFor } from './look.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
 import type { Source } from './sources/source.ts'
-import { WatchedService } from './watched-service.ts'
+import { type Crowd, WatchedService } from './watched-service.ts'
 
 /** Services that are asked: the others are only counted. */
 const MAX_SERVICES = 1_000
@@ -16,6 +16,12 @@ const MAX_ID = 300
  */
 const GATHERED = 10
 const GATHERED_EACH = 0.25
+
+/**
+ * Services that are asked at the same time: long answers of all at once would all come too late. Those that were silent
+ * the last time are asked beside them, since they cost nothing until they answer.
+ */
+const MAX_ANSWERING = 20
 
 /** Characters of all descriptions together that a page is told of whatever it looks at. */
 const LITTLE = 500_000
@@ -31,6 +37,9 @@ export class Watch {
   #asking = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
   #gathering: ReturnType<typeof setTimeout> | undefined
+  /** Services whose turn in this round has not come, and how many are being asked. */
+  readonly #waiting = new Set<WatchedService>()
+  #answering = 0
   /** Services that are not asked, because they are too many. */
   #leftOut = 0
   /** Whether services are asked while no page is open, too. */
@@ -146,6 +155,7 @@ export class Watch {
     this.#timer = undefined
     this.#gathering = undefined
     this.#asking.abort()
+    this.#waiting.clear()
     for (const service of this.#present) service.rest()
     for (const source of this.#sources) source.rest?.()
   }
@@ -156,9 +166,25 @@ export class Watch {
     const present = this.#present
     const crowd = { services: present.length, instances: present.reduce((sum, { size }) => sum + size, 0) }
     for (const service of present)
-      void service.ask(signal, crowd).then((isNew) => {
-        if (isNew) this.#tellOverview()
+      if (service.isSilent) void this.#askOne(service, signal, crowd)
+      else this.#waiting.add(service)
+    this.#askThoseWaiting(signal, crowd)
+  }
+
+  #askThoseWaiting(signal: AbortSignal, crowd: Crowd): void {
+    for (const service of this.#waiting) {
+      if (this.#answering >= MAX_ANSWERING || signal.aborted) return
+      this.#waiting.delete(service)
+      this.#answering++
+      void this.#askOne(service, signal, crowd).then(() => {
+        this.#answering--
+        this.#askThoseWaiting(signal, crowd)
       })
+    }
+  }
+
+  async #askOne(service: WatchedService, signal: AbortSignal, crowd: Crowd): Promise<void> {
+    if (await service.ask(signal, crowd)) this.#tellOverview()
   }
 
   #tellOverview(): void {

@@ -60,6 +60,11 @@ export class WatchedService {
     return Math.max(1, this.#instances.size)
   }
 
+  /** Whether it has not answered the last question. */
+  get isSilent(): boolean {
+    return this.#isSilent
+  }
+
   /** Characters of the descriptions of all its instances, about. */
   get characters(): number {
     return [...this.#instances.values()].reduce((sum, { size }) => sum + size, 0)

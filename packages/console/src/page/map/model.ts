@@ -54,9 +54,9 @@ const AVERAGED = 5
 const NO_ENGINE: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket'])
 const NOBODY = {
   nest: 'Nest clients',
-  unnamed: 'Unnamed clients',
+  unnamed: 'Unnamed',
   others: 'Other clients',
-  client: 'Unnamed clients'
+  client: 'Unnamed'
 } as const
 
 /** Makes the graph of what is known now. */
