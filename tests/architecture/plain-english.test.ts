@@ -7,18 +7,17 @@ import { describe, it } from 'node:test'
 import { rootFolder } from '../workspace.ts'
 import { PHRASES } from './plain-english.ts'
 
-/** Sources, but unit tests of packages; prose, but changelogs and published reports. */
+/** All sources; prose, but changelogs and published reports. */
 const WANTED = [
   ...['*.md', 'docs/*.md', 'site/*.md', 'packages/*/README.md', 'examples/*/README.md', '.changeset/*.md'],
   ...[
-    'packages/*/src/*.ts',
-    'packages/*/src/*.tsx',
+    'packages/*.ts',
+    'packages/*.tsx',
     'tests/*.ts',
     'tests/*.tsx',
     'examples/*.ts',
     'scripts/*.ts',
     'site/*.ts',
-    ':!packages/*.test.ts',
     // They have the phrases as examples.
     ':!tests/architecture/plain-english*.ts',
     ':!*CHANGELOG.md',

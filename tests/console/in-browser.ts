@@ -1,4 +1,4 @@
-/** What all tests of the console in Chromium share: pages that are closed after each test and complain of nothing. */
+/** Pages for all tests of the console in Chromium: each is closed after its test, and must report no error. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

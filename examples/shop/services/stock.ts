@@ -51,7 +51,7 @@ export const stock = microservice({
       errors: { NOT_FOUND: {} }
     }
   )
-  // What is left, each second, as long as somebody reads it.
+  // The stock, each second, as long as somebody reads it.
   .message(
     'stock.watch',
     async function* ({ data: { sku }, signal }) {

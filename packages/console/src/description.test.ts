@@ -20,7 +20,7 @@ const figures = (pattern: string, more: object = {}) => ({
 const described = (more: object) => readDescription({ transports: [], handlers: [], ...more })
 
 describe('readDescription', () => {
-  it('reads what a service tells of itself', () => {
+  it('reads the description of a service', () => {
     const read = readDescription({
       name: 'orders',
       version: '1.2.0',

@@ -1,4 +1,4 @@
-/** What one page is told of the service that it looks at, and of all others: those in brief, however many there are. */
+/** The view of one page: all of the service that it looks at, and all others in brief, however many there are. */
 import type { Overview, Sample, ServiceSample, ServiceView } from './protocol.ts'
 
 /** An overview in which only what the page looks at has its patterns. @param look the id of a view */
@@ -22,6 +22,7 @@ function briefView({ described, ...view }: ServiceView): ServiceView {
 function briefSample({ transports, ...sample }: ServiceSample): ServiceSample {
   return {
     ...sample,
+    isBrief: true,
     transports: transports.map(({ name }) => ({ name, gauges: [], durable: [] })),
     outboxes: [],
     rows: []

@@ -1,4 +1,4 @@
-/** What can be asked for, what is refused, and what is asked at a terminal. */
+/** Options, refusals, and questions at a terminal. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

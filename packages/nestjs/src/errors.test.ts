@@ -1,4 +1,4 @@
-/** What a subscriber sees of errors: with Nest's own two ends, with ours, and with one of each the same. */
+/** Errors as a subscriber sees them: with Nest's own two ends, with ours, and with one of each the same. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -19,7 +19,7 @@ import {
   stockClientOf
 } from './testing/service.ts'
 
-/** What handlers throw, by pattern. */
+/** Errors that handlers throw, by pattern. */
 const THROWN: Record<string, () => unknown> = {
   text: () => new RpcException('no such user'),
   'empty text': () => new RpcException(''),

@@ -68,7 +68,7 @@ for (const protocol of PROTOCOLS) {
         assert.ok(client instanceof ClientProxy)
       }))
 
-    it('asks anew for each subscription, and not before', () =>
+    it('sends a request for each subscription, and not before', () =>
       withClient(async (client) => {
         const count$ = client.send<number>('count', {})
         assert.equal(asked, 0)

@@ -173,7 +173,7 @@ describe('an error of a channel whose values fail', () => {
 })
 
 for (const way of WAYS)
-  describe(`a caller whose data breaks a schema, ${way}`, () => {
+  describe(`a caller whose data fails a schema, ${way}`, () => {
     it('learns of everything that is wrong', async () => {
       const { transport, client } = newWay(way)
       const service = cleanups.add(

@@ -76,7 +76,7 @@ async function further(way: Way) {
   return { ends, down: cleanups.add(connect(ends.client({ retry: false }))) }
 }
 
-/** What may go wrong in a handler that calls others. */
+/** Mistakes of a handler that calls other services. */
 const MISTAKES = [
   'passes an option that is none',
   'passes data that cannot be encoded',
@@ -88,7 +88,7 @@ const MISTAKES = [
   'calls with a signal that has aborted',
   'calls with a client that is closed',
   'is told that a further service is busy',
-  'breaks the schema of a further service',
+  'fails the schema of a further service',
   'asks what a further service does not handle',
   'is not known to a further service',
   'is told of the failure of a further service'
@@ -144,7 +144,7 @@ async function mistakes(way: Way) {
       way === 'nest' ? 'RpcError' : 'RejectedError',
       /the further one is busy/
     ],
-    'breaks the schema of a further service': [
+    'fails the schema of a further service': [
       () => down.request('checked', { further: 'no number' }),
       'ValidationError',
       /data\.further/
@@ -409,7 +409,7 @@ describe('a client whose credentials are not accepted', () => {
     ['false later', Promise.resolve(false)],
     ['nothing later', Promise.resolve()]
   ] as const) {
-    it(`because the service said ${said} learns it from its call, which is not made again`, async () => {
+    it(`because the service said ${said} learns it from its call, which is not retried`, async () => {
       const { asked, port } = await start(verdict)
       const events: ClientEvent[] = []
       const client = cleanups.add(
@@ -495,7 +495,7 @@ describe('a client whose credentials are not accepted', () => {
   })
 })
 
-describe('every error says whether the work may have run, and whether the call may be made again', () => {
+describe('every error says whether the work may have run, and whether the call may be retried', () => {
   const cause = Object.assign(new Error('in use'), { code: 'EADDRINUSE' })
   const table: [MicroserviceError, code: string, mayHaveRun: boolean, retryable: boolean][] = [
     [new RpcError('no'), 'UNKNOWN', true, false],
