@@ -1,15 +1,15 @@
 /** Durable events as only RabbitMQ has them: pauses and dead letters in queues, one active process for an order. */
 import assert from 'node:assert/strict'
 import net from 'node:net'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { Discard, type DurableOptions, deadLetters, RetryLater } from '@elysia-microservices/transport'
-import { type ChannelModel, connect as connectDriver, type GetMessage, type Options } from 'amqplib'
+import { connect as connectDriver, type GetMessage, type Options } from 'amqplib'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
+import { connect } from 'elysia-microservices/client'
 import { isMissing } from '../support/missing.ts'
-import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
+import { rabbitmqForEach } from '../support/rabbitmq-hooks.ts'
+import { rabbitmqMissing } from '../support/rabbitmq-server.ts'
 import { until } from '../support/within.ts'
 
 /** The frame that confirms what was published: a method (1), basic (60), ack (80). */
@@ -57,31 +57,15 @@ async function confirmsHeldBack(port: number) {
 
 if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
   describe('a durable event of RabbitMQ', () => {
-    let server: RabbitmqServerProcess
-    let driver: ChannelModel
-    let client: UntypedClient
-    const log = new Log()
-    const cleanUps: (() => Promise<unknown>)[] = []
-    before(async () => {
-      server = await sharedRabbitmq()
-      driver = await connectDriver(server.url)
-      client = connect({ transport: rabbitmq({ urls: server.url }), logger: log.logger })
-    })
-    afterEach(async () => {
-      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-      log.clear()
-    })
-    after(async () => {
-      await client.close()
-      await driver.close()
-    })
+    const setup = rabbitmqForEach()
+    const { log, cleanUps } = setup
 
     async function serve(
       name: string,
       pattern: string,
       handler: (message: Message) => unknown,
       durable: DurableOptions = {},
-      urls = server.url
+      urls = setup.server.url
     ) {
       const transport = rabbitmq({ urls, timeout: 2_000 })
       const service = microservice({ name, transport, logger: log.logger, drain: 5_000 }).event(
@@ -108,9 +92,9 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
         },
         durable
       )
-      await client.publish('pausing.x', 'bad', { id: 'b', key: 'k', headers: { 'x-a': 'ä' } })
-      await client.publish('pausing.x', 'good', { id: 'g', key: 'k' })
-      const channel = await driver.createChannel()
+      await setup.client.publish('pausing.x', 'bad', { id: 'b', key: 'k', headers: { 'x-a': 'ä' } })
+      await setup.client.publish('pausing.x', 'good', { id: 'g', key: 'k' })
+      const channel = await setup.driver.createChannel()
       await until('it is a dead letter', async () => {
         return (await channel.checkQueue('_elysia.dead.pausing')).messageCount === 1
       })
@@ -125,7 +109,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       )
       const [figures] = service.stats()[0]?.durable ?? []
       assert.deepEqual([figures?.deadLetters, figures?.redeliveries], [1, 2])
-      assert.throws(() => deadLetters(client, 'pausing'), {
+      assert.throws(() => deadLetters(setup.client, 'pausing'), {
         name: 'OptionError',
         message: /_elysia\.dead\.pausing/
       })
@@ -133,7 +117,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
 
     it('whose next attempt comes before the server has confirmed it is handled all the same, and once', async () => {
       const seen: unknown[] = []
-      const link = await confirmsHeldBack(server.port)
+      const link = await confirmsHeldBack(setup.server.port)
       cleanUps.push(() => link.stop())
       const service = await serve(
         'hasty',
@@ -145,14 +129,14 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
         { retry: { attempts: 3, delay: 10 } },
         `amqp://127.0.0.1:${link.port}`
       )
-      await client.publish('hasty.x', 1)
+      await setup.client.publish('hasty.x', 1)
       await until('its second attempt has come', () => seen.length === 2)
       assert.deepEqual(seen, [1, 2])
       // The publisher gives up waiting for the confirm, and the event itself comes again: it is done already.
       await log.has('cannot pause')
       await until('it has come again', () => service.stats()[0]?.durable?.[0]?.redeliveries === 2)
       link.release()
-      const channel = await driver.createChannel()
+      const channel = await setup.driver.createChannel()
       // Unacknowledged messages return to the queue when their channel ends.
       await cleanUps.pop()?.()
       assert.equal((await channel.checkQueue('_elysia.d.hasty:hasty.x')).messageCount, 0)
@@ -170,8 +154,8 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
         },
         { retry: { attempts: 2, delay: 10 } }
       )
-      await client.publish('again.x', 1, { id: 'i' })
-      const channel = await driver.createChannel()
+      await setup.client.publish('again.x', 1, { id: 'i' })
+      const channel = await setup.driver.createChannel()
       let letter: GetMessage | false = false
       await until('it is a dead letter', async () => {
         letter = await channel.get('_elysia.dead.again', { noAck: true })
@@ -200,11 +184,11 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
         },
         { retry: { attempts: 1 } }
       )
-      await client.publish('says.x', 'unwanted')
-      await client.publish('says.x', 'later')
+      await setup.client.publish('says.x', 'unwanted')
+      await setup.client.publish('says.x', 'later')
       await until('it has come again', () => seen.length === 3)
       assert.deepEqual(seen, ['unwanted 1', 'later 1', 'later 2'])
-      const channel = await driver.createChannel()
+      const channel = await setup.driver.createChannel()
       assert.equal((await channel.checkQueue('_elysia.dead.says')).messageCount, 0)
     })
 
@@ -217,7 +201,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       }
       const first = await serve('in-order', 'in-order.x', note('first'), durable)
       await serve('in-order', 'in-order.x', note('second'), durable)
-      const all = Array.from({ length: 100 }, (_, n) => client.publish('in-order.x', n, { key: 'k' }))
+      const all = Array.from({ length: 100 }, (_, n) => setup.client.publish('in-order.x', n, { key: 'k' }))
       await Promise.all(all)
       await until('some have come', () => seen.length > 20)
       assert.ok(seen.every((one) => one.startsWith('first')))
@@ -233,14 +217,14 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
     it('whose process is lost with its connection comes to another', async () => {
       const seen: unknown[] = []
       await serve('lost', 'lost.x', ({ data, delivery }) => void seen.push([data, delivery?.attempt]))
-      const channel = await driver.createChannel()
+      const channel = await setup.driver.createChannel()
       // A process that takes an event and never says what became of it.
-      const silent = await connectDriver(server.url)
+      const silent = await connectDriver(setup.server.url)
       const taking = await silent.createChannel()
       await taking.prefetch(1)
       let taken = 0
       await taking.consume('_elysia.d.lost:lost.x', () => void taken++)
-      for (let n = 0; n < 4; n++) await client.publish('lost.x', n)
+      for (let n = 0; n < 4; n++) await setup.client.publish('lost.x', n)
       await until('it has one', () => taken === 1 && seen.length === 3)
       await silent.close()
       await until('it has come', () => seen.length === 4)
@@ -250,7 +234,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
     })
 
     it('is not stored where no group is, and its publisher learns it at once', async () => {
-      await assert.rejects(client.publish('nowhere.x', 1), {
+      await assert.rejects(setup.client.publish('nowhere.x', 1), {
         name: 'NotStoredError',
         message: /No group stores the event 'nowhere\.x'/
       })
@@ -259,17 +243,17 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
     it('restores a queue that somebody deletes, with a line in the log', async () => {
       const seen: unknown[] = []
       await serve('gone', 'gone.x', ({ data }) => void seen.push(data))
-      const channel = await driver.createChannel()
+      const channel = await setup.driver.createChannel()
       await channel.deleteQueue('_elysia.d.gone:gone.x')
       await log.has("The durable event 'gone.x' of the group 'gone' is not received")
       await log.has("The durable event 'gone.x' of the group 'gone' is received again")
-      await client.publish('gone.x', 1)
+      await setup.client.publish('gone.x', 1)
       await until('it has come', () => seen.length === 1)
     })
 
     it('is received also after RabbitMQ has closed the channel on which its service answers', async () => {
       const seen: unknown[] = []
-      const transport = rabbitmq({ urls: server.url })
+      const transport = rabbitmq({ urls: setup.server.url })
       const service = microservice({ name: 'answers', transport, logger: log.logger })
         .message('answers.echo', ({ data }) => data)
         .event('answers.x', ({ data }) => void seen.push(data), { durable: true })
@@ -278,12 +262,12 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       const caller = connect({ transport, logger: log.logger })
       cleanUps.push(() => caller.close())
       assert.equal(await caller.request('answers.echo', 1), 1)
-      const channel = await driver.createChannel()
+      const channel = await setup.driver.createChannel()
       await channel.deleteExchange('_elysia.inboxes')
       // The answer goes to an exchange that is not there.
       await assert.rejects(caller.request('answers.echo', 2, { timeout: 500 }))
       await log.has('Connected to the RabbitMQ server')
-      await client.publish('answers.x', 1)
+      await setup.client.publish('answers.x', 1)
       await until('it has come', () => seen.length === 1)
     })
 

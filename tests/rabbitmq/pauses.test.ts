@@ -1,40 +1,22 @@
 /** Failed events of RabbitMQ that wait for their next attempts, in queues from which their group's processes bring them back. */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { pauseGroup, RetryLater, resumeGroup } from '@elysia-microservices/transport'
-import { type ChannelModel, connect as connectDriver } from 'amqplib'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { Link } from '../support/link.ts'
-import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
-import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
+import { rabbitmqForEach } from '../support/rabbitmq-hooks.ts'
+import { rabbitmqMissing } from '../support/rabbitmq-server.ts'
 import { Values } from '../support/values.ts'
 import { until } from '../support/within.ts'
 
 if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
   describe('a failed event of RabbitMQ', () => {
-    let server: RabbitmqServerProcess
-    let driver: ChannelModel
-    let client: UntypedClient
-    const log = new Log()
-    const cleanUps: (() => Promise<unknown>)[] = []
-    before(async () => {
-      server = await sharedRabbitmq()
-      driver = await connectDriver(server.url)
-      client = connect({ transport: rabbitmq({ urls: server.url }), logger: log.logger })
-    })
-    afterEach(async () => {
-      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
-      log.clear()
-    })
-    after(async () => {
-      await client.close()
-      await driver.close()
-    })
+    const setup = rabbitmqForEach()
+    const { log, cleanUps } = setup
 
-    async function serve(name: string, handler: (message: Message) => unknown, urls = server.url) {
+    async function serve(name: string, handler: (message: Message) => unknown, urls = setup.server.url) {
       const transport = rabbitmq({ urls, timeout: 2_000 })
       const service = microservice({ name, transport, logger: log.logger, drain: 1_000 }).event(
         `${name}.x`,
@@ -47,7 +29,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
     }
 
     it('that a process holds comes to another one if that process is lost, and only once', async () => {
-      const link = await Link.start(server.port)
+      const link = await Link.start(setup.server.port)
       cleanUps.push(() => link.stop())
       const seen = new Values<string>()
       const first = await serve(
@@ -58,14 +40,14 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
         },
         `amqp://127.0.0.1:${link.port}`
       )
-      await client.publish('heir.x', 1)
+      await setup.client.publish('heir.x', 1)
       assert.equal(await seen.take(), 'first 1')
       await serve('heir', ({ delivery }) => seen.put(`second ${delivery?.attempt}`))
       await link.stop()
       assert.equal(await seen.take(), 'second 2')
       await first.stop()
       await cleanUps.pop()?.()
-      const channel = await driver.createChannel()
+      const channel = await setup.driver.createChannel()
       for (const queue of ['_elysia.r.short:_elysia.d.heir:heir.x', '_elysia.d.heir:heir.x'])
         assert.equal((await channel.checkQueue(queue)).messageCount, 0)
     })
@@ -77,10 +59,10 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
         if (delivery?.attempt === 1) throw new RetryLater(500)
       }
       await serve('nobody', handler)
-      await client.publish('nobody.x', 1)
+      await setup.client.publish('nobody.x', 1)
       assert.equal(await seen.take(), 1)
       await cleanUps.pop()?.()
-      const channel = await driver.createChannel()
+      const channel = await setup.driver.createChannel()
       // RabbitMQ 4 drops by default what was given back 20 times.
       for (let n = 0; n < 25; n++) {
         const paused = await channel.get('_elysia.r.short:_elysia.d.nobody:nobody.x')
@@ -98,8 +80,8 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
         if (data === 'long') throw new RetryLater(120_000)
         if (delivery?.attempt === 1) throw new Error('not now')
       })
-      for (let n = 0; n < 300; n++) await client.publish('many.x', 'long')
-      await client.publish('many.x', 'short')
+      for (let n = 0; n < 300; n++) await setup.client.publish('many.x', 'long')
+      await setup.client.publish('many.x', 'short')
       for (let n = 0; n < 300; n++) assert.deepEqual(await seen.take(), ['long', 1])
       assert.deepEqual(
         [await seen.take(), await seen.take()],
@@ -109,8 +91,8 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
         ]
       )
       // Its processes look at once.
-      await pauseGroup(client, 'many')
-      await resumeGroup(client, 'many')
+      await pauseGroup(setup.client, 'many')
+      await resumeGroup(setup.client, 'many')
       const figures = () => service.stats()[0]?.durable?.[0]
       await until('they are counted', () => figures()?.lag === 300)
       assert.equal(figures()?.unavailable, undefined)
@@ -125,7 +107,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
           if (delivery?.attempt === 1) throw new RetryLater(10)
         }
         await Promise.all([1, 2, 3].map(() => serve(`new${n}`, handler)))
-        await client.publish(`new${n}.x`, 1)
+        await setup.client.publish(`new${n}.x`, 1)
         assert.deepEqual([await seen.take(), await seen.take()], [1, 2])
       }
     })
@@ -136,11 +118,11 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
         seen.put(delivery?.attempt)
         if (delivery?.attempt === 1) throw new RetryLater(10)
       })
-      const channel = await driver.createChannel()
+      const channel = await setup.driver.createChannel()
       await channel.deleteQueue('_elysia.r.short:_elysia.d.remade:remade.x')
       await log.has("The durable event 'remade.x' of the group 'remade' does not end its pauses")
       await log.has("The durable event 'remade.x' of the group 'remade' ends its pauses again")
-      await client.publish('remade.x', 1)
+      await setup.client.publish('remade.x', 1)
       assert.deepEqual([await seen.take(), await seen.take()], [1, 2])
     })
   })

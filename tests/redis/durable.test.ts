@@ -142,6 +142,27 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       assert.deepEqual(await operator.xinfo('CONSUMERS', `${STORE}s:${pattern}`, 'test'), [])
     })
 
+    it('of many that are stored together has the position where it stands, and each is told on the channel of Nest', async () => {
+      const pattern = fresh()
+      await client.publish(pattern, 'before anybody hears it')
+      const heard: unknown[] = []
+      const listener = new Redis(server.url)
+      cleanUps.push(async () => listener.disconnect())
+      listener.on('message', (_channel, text) => heard.push((JSON.parse(text) as { data: unknown }).data))
+      await listener.subscribe(pattern)
+      const numbers = Array.from({ length: 300 }, (_, n) => n)
+      const options = (n: number) => (n % 2 === 0 ? { key: 'k', headers: { 'x-n': String(n) } } : {})
+      const published = await Promise.all(numbers.map((n) => client.publish(pattern, n, options(n))))
+      const entries = await operator.xrange(`${STORE}s:${pattern}`, '-', '+')
+      const stored = entries.map(([position, fields]) => ({ position, id: fields[fields.indexOf('id') + 1] }))
+      assert.deepEqual(
+        published.map(({ position, id }) => ({ position, id })),
+        stored.slice(1)
+      )
+      await until('All are heard', () => heard.length >= numbers.length)
+      assert.deepEqual(heard, numbers)
+    })
+
     for (const [what, destroy] of [
       ['its group is', (pattern: string) => operator.xgroup('DESTROY', `${STORE}s:${pattern}`, 'test')],
       ['its stream is', (pattern: string) => operator.del(`${STORE}s:${pattern}`)],

@@ -1,0 +1,37 @@
+/** The same setup for tests of RabbitMQ's own durable events: the server, its driver, a client, and what each test leaves. */
+import { after, afterEach, before } from 'node:test'
+import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { type ChannelModel, connect as connectDriver } from 'amqplib'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { Log } from './log.ts'
+import { type RabbitmqServerProcess, sharedRabbitmq } from './rabbitmq-server.ts'
+
+/** Made by `rabbitmqForEach`. The fields are there once its tests run. */
+export class RabbitmqSetup {
+  server!: RabbitmqServerProcess
+  driver!: ChannelModel
+  client!: UntypedClient
+  readonly log = new Log()
+  /** Run after each test, the last one first. */
+  readonly cleanUps: (() => Promise<unknown>)[] = []
+}
+
+/** Sets up the tests of the `describe` in which it is called. */
+export function rabbitmqForEach(): RabbitmqSetup {
+  const setup = new RabbitmqSetup()
+  const { log, cleanUps } = setup
+  before(async () => {
+    setup.server = await sharedRabbitmq()
+    setup.driver = await connectDriver(setup.server.url)
+    setup.client = connect({ transport: rabbitmq({ urls: setup.server.url }), logger: log.logger })
+  })
+  afterEach(async () => {
+    for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+    log.clear()
+  })
+  after(async () => {
+    await setup.client.close()
+    await setup.driver.close()
+  })
+  return setup
+}
