@@ -1,4 +1,4 @@
-/** What test runners say at the end of their output. */
+/** Reads how many tests passed and failed from the output of test runners. */
 
 /** How many tests ended how. */
 export interface Counts {
@@ -30,7 +30,7 @@ export function countsIn(output: string): Counts {
   }
 }
 
-/** What is left of an output without the tests that passed. */
+/** An output without its lines of passed tests. */
 export function withoutPassed(output: string): string {
   return withoutColours(output)
     .split('\n')

@@ -34,14 +34,19 @@ const LONGEST = [
   'system/workers',
   'system/apps',
   'system/dev',
+  'unit/elysia-microservices',
   'system/durable',
+  'system/rabbitmq',
   'system/calls',
   'unit/transport',
   'system/nats',
+  'system/redis',
   'system/observability',
-  'system/faults'
+  'system/faults',
+  'unit/tcp',
+  'examples/shop'
 ]
-/** What tests vary by chance, or repeat, they do more often at night. */
+/** Settings by which tests vary more by chance, or repeat more often, at night. */
 const AT_NIGHT = {
   FUZZ_INPUTS: '200000',
   MADE_PROJECTS: 'all',
@@ -57,7 +62,7 @@ const NODE_LTS = resolve('runtimes/node_modules/.bin/node')
 const DENO = resolve('node_modules/.bin/deno')
 const RUNNER = resolve('scripts/node-tests.mjs')
 
-/** What runs before everything else, since tests need the build. The build is the type check of all packages, too. */
+/** Jobs that run before all others, since tests need the build. The build is the type check of all packages, too. */
 export const FIRST_JOBS: readonly Job[] = [
   { name: 'lint', command: ['biome', 'check', '--error-on-warnings', '.'] },
   {
@@ -67,7 +72,7 @@ export const FIRST_JOBS: readonly Job[] = [
   }
 ]
 
-/** What runs after it, several at a time; what takes long comes first. */
+/** Jobs that run next, several at a time, the longest first. */
 export function jobsOf(gate: Gate): Job[] {
   const suites = suitesOf(gate)
   const onNode = suites
@@ -139,7 +144,7 @@ function otherRuntimes(gate: Gate, suites: readonly Suite[]): { readonly suite: 
   ]
 }
 
-/** What needs the machine, or the sources, for itself. */
+/** Jobs that run last and alone, since they need the whole machine or change sources. */
 export function lastJobsOf(gate: Gate): Job[] {
   if (gate !== 'nightly') return []
   const mutants: Job = {

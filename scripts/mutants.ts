@@ -25,7 +25,7 @@ interface Tests {
   readonly below: string
 }
 
-/** What stands on all packages; the shortest first. */
+/** Tests that use all packages, the shortest first. */
 const ABOVE_ALL: readonly Tests[] = [
   { folder: 'tests', below: './conformance' },
   { folder: 'tests', below: './faults' },
@@ -122,7 +122,7 @@ function bundle(folder: string): void {
 
 type Outcome = 'caught' | 'caught above' | 'SURVIVED'
 
-/** Who notices the change. The nearest tests run first: most changes end there. */
+/** Runs the tests on the change, the nearest ones first: they notice most changes. */
 async function outcomeOf({ file, folder, changed }: Candidate): Promise<Outcome> {
   const text = readFileSync(file, 'utf8')
   let isBundled = false

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { mutationsOf } from './mutations.ts'
 
-/** What becomes of the line in the middle of a function. */
+/** The mutants of a line in the middle of a function. */
 function changed(line: string): string[] {
   return mutationsOf(`function f() {\n${line}\n}`).map(({ after }) => after.trim())
 }

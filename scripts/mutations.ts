@@ -11,7 +11,7 @@ export interface Mutation {
   readonly changed: string
 }
 
-/** What may replace what. Comparisons have blanks around them; type arguments have none. */
+/** Replacements of operators and literals. Comparisons have blanks around them; type arguments have none. */
 const REPLACEMENTS: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/ === /g, () => ' !== '],
   [/ !== /g, () => ' === '],
@@ -39,7 +39,7 @@ const NAMED_NUMBER = /^(?:export )?const [A-Z][A-Z_\d]*(?:: \w+)? = /
 /** A statement that ends in its line and can be left out. */
 const STATEMENT =
   /^\s+(?:(?:this|[a-z]\w*)[.#\w?!]*(?:\(.*\)|(?: [-+]?= | \?\?= ).*|\+\+|--)|void .*|if \(.*\) return\b.*)$/
-/** What has no meaning at run time, or is no statement of its own. */
+/** Lines without a meaning at run time, and lines that are no statement of their own. */
 const SKIPPED =
   /^\s*(?:import |export (?:type |interface |\{|\*)|(?:export )?type |readonly (?:\w+\??:|#\w+: [^=]*$)|\/\/|\*|\/\*)/
 

@@ -82,7 +82,7 @@ async function run(job: Job, place: () => string): Promise<Counts> {
   ])
   clearTimeout(timer)
   running.delete(child.pid)
-  // What it has left behind.
+  // Ends the processes that it has left behind.
   endGroup(child.pid, 'SIGKILL')
   const output = `${stdout}\n${stderr}`
   rmSync(file, { force: true })
@@ -108,7 +108,7 @@ async function run(job: Job, place: () => string): Promise<Counts> {
   return counts
 }
 
-/** What a job counts for. A runner that fails without a failed test, or that ran none, is a failure itself. */
+/** A job's tests, counted. A runner that fails without a failed test, or that ran none, is a failure itself. */
 function outcomeOf({ hasTests }: Job, code: number, output: string): Counts {
   if (!hasTests) return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 }
   const counts = countsIn(output)

@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs'
 import { Glob } from 'bun'
 
-/** What has to pass when: before a commit, on each push, every night. Each has what the one before it has. */
+/** The gates: before a commit, on each push, every night. Each includes the one before it. */
 export type Gate = 'check' | 'test' | 'nightly'
 
 /** The test files of a package, an example or a topic of `tests/`. */
@@ -69,7 +69,7 @@ export function compiled(file: string): string {
 }
 
 /**
- * What Node runs at night only, each with the reason. Everything else that runs on each push runs on Node, too: sockets,
+ * Tests that run on Node only at night, each with the reason. All others run on Node on each push, too: sockets,
  * timers, processes and databases' drivers are the runtime's.
  */
 const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [

@@ -1,5 +1,5 @@
 /**
- * What has to pass: `npm run check` before a commit, `npm test` on each push, `npm run test:nightly` every night. The
+ * Runs a gate: `npm run check` before a commit, `npm test` on each push, `npm run test:nightly` every night. The
  * last line is the count of all tests, each once for each runtime it ran on.
  *
  *   bun scripts/test.ts check|test|nightly

@@ -30,7 +30,7 @@ const changed = publicPackages(root)
 for (const folder of changed) console.log(`The public API of ${folder} has changed`)
 if (isCheck && changed.length > 0) process.exit(1)
 
-/** What a package exports, entry by entry. */
+/** The exports of a package, entry by entry. */
 function apiOf(folder: string): string {
   const { name, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Package
   const entries = Object.entries(exports).flatMap(([path, target]) =>
@@ -86,7 +86,7 @@ interface Export {
   readonly text: string
 }
 
-/** What a file exports, sorted by name. */
+/** The exports of a file, sorted by name. */
 function exportsOf(program: ts.Program, file: string): Export[] {
   const checker = program.getTypeChecker()
   const source = program.getSourceFile(file)
@@ -115,7 +115,7 @@ function wholesOf(program: ts.Program, source: ts.SourceFile): Export[] {
   })
 }
 
-/** What a name stands for, if this package declares it. */
+/** The symbol that a name refers to, if this package declares it. */
 function targetOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol | undefined {
   const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
   return target.declarations?.some((each) => !ts.isSourceFile(each)) ? target : undefined

@@ -1,7 +1,8 @@
 /** The reference of the API: every entry of every package that is published, read from its declarations. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { Converter, ReflectionKind } from 'typedoc'
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, resolve } from 'node:path'
+import { Converter, ReflectionKind, RendererEvent } from 'typedoc'
 
 /** Where the site stands on its host; `.vitepress/config.ts` takes it too. */
 const base = process.env.DOCS_BASE ?? '/'
@@ -55,13 +56,26 @@ function isSaid(entry) {
   return [entry, ...(entry.signatures ?? [])].some((each) => each.isReference() || each.hasComment())
 }
 
+/** Copies the site's font to where `api.css` looks for it. */
+function fontOfTheSite(application) {
+  const vitepress = dirname(createRequire(import.meta.url).resolve('vitepress/package.json'))
+  const font = 'inter-roman-latin.woff2'
+  application.renderer.on(RendererEvent.END, ({ outputDirectory }) =>
+    copyFileSync(
+      join(vitepress, 'dist/client/theme-default/fonts', font),
+      join(outputDirectory, 'assets', font)
+    )
+  )
+}
+
 export default {
-  plugin: [importNames, everyExportIsDocumented],
+  plugin: [importNames, everyExportIsDocumented, fontOfTheSite],
   tsconfig: 'tsconfig.api.json',
   entryPoints: [...entries.keys()],
   out: 'dist/api',
   name: 'elysia-microservices',
   readme: 'api.md',
+  customCss: 'api.css',
   favicon: 'icon.svg',
   titleLink: base,
   navigationLinks: { Documentation: base },

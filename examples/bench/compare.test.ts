@@ -103,7 +103,7 @@ describe('a comparison in the making', () => {
         [undefined, undefined, 'node']
       ]
     )
-    // Ours in another way is no rival of ours.
+    // Another entry of this project is no rival of it.
     assert.deepEqual(comparison.contests[0]!.verdicts[0]!.runs, [null])
     assert.equal(comparison.contests[0]!.results[1]!.ratio?.rps?.median, 2)
   })

@@ -20,7 +20,7 @@ import { baseOf } from './report/roles.ts'
 import { Schedule } from './report/schedule.ts'
 import { type Comparison, type Environment, SCHEMA, VERSION } from './report/schema.ts'
 
-/** What a report says of measurements that were not made: nobody's failure, but a gap. */
+/** The report's text for measurements that were not made: a gap, for which nobody is to blame. */
 const CUT_OFF = 'the run ended before its turn'
 
 type Measures = Pick<BenchProcess, 'measure'>

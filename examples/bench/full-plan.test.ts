@@ -15,7 +15,7 @@ const RABBITMQ = 7
 
 const hasBacklog = ({ task }: Contest): boolean => task?.mode === 'durable' && task.step !== 'publish'
 
-/** Of Elysia itself, or a variant of ours. */
+/** A target of Elysia itself, or a variant of this project's. */
 const NO_PEERS = ['elysia-hooks', 'elysia-10000', 'http', 'http-hybrid']
 
 /** Each start of its server takes ten seconds, for which the plan has no room: it is measured by itself. */

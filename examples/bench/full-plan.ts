@@ -26,7 +26,7 @@ const MINUTES = 34
 
 /** The rows that are published first. */
 const LONG = { runs: 5, duration: 5, warmup: 1 }
-/** What users do most, beside the echo. */
+/** The most common uses, beside the echo. */
 const MEDIUM = { runs: 3, duration: 1.5, warmup: 0.5 }
 /** All others. */
 const SHORT = { runs: 2, duration: 1, warmup: 0.3 }
@@ -38,7 +38,7 @@ const REQUESTS = 100
 /** Events in flight. */
 const STORED = 256
 
-/** What is compared beside the peers. */
+/** Parts of the report beside those of the peers. */
 export const OVER_NATS = 'over NATS'
 export const OVER_REDIS = 'over Redis'
 export const OVER_RABBITMQ = 'over RabbitMQ'
@@ -48,7 +48,7 @@ export const WATCHED = 'watched'
 const ON_NESTS_WIRE: Entrant = { target: 'elysia', label: "Nest's wire", protocol: 'nest' }
 const NEST_ON_NODE: Entrant = { target: 'nest', label: 'node', runtime: 'node' }
 
-/** What most of the report is about; under the other runtime only the essential is measured again. */
+/** The runtime of most of the report; with the other one only the essential contests are measured again. */
 const isMain = (runtime: Runtime): boolean => runtime === 'bun'
 
 const entrants = (...names: readonly TargetName[]): Entrant[] => names.map((target) => ({ target }))
@@ -167,7 +167,7 @@ function realWork(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
   ]
 }
 
-/** Who streams what: a peer is asked for what its handlers can give. */
+/** The peers that can stream each kind of source. */
 const STREAMING: Readonly<Record<Source, readonly TargetName[]>> = {
   sync: ['grpc', 'rsocket-js'],
   async: ['connect', 'trpc'],
@@ -324,7 +324,7 @@ function storedOver(runtime: Runtime, scope: string, among: readonly Entrant[]):
 const storedEvents = (runtime: Runtime) =>
   ({ runtimes: [runtime], layouts: ['shared'], concurrency: [STORED] }) as const
 
-/** What it costs our server to be counted and traced. */
+/** Contests that show the cost of metrics and traces for our server. */
 function watched(runtime: Runtime): PlannedContest[] {
   const objects = [readPayload('object', undefined)]
   const asked = combinations({ runtimes: [runtime], layouts: ['shared'], payloads: objects })

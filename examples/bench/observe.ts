@@ -1,4 +1,4 @@
-/** What every measurement does with a server and a load: read the clocks before, between and after its phases. */
+/** Observes a server and a load in every measurement: reads the clocks before, between and after its phases. */
 import type { EventTally } from './load/event-tally.ts'
 import type { Phases, PhaseTotals } from './load/phases.ts'
 import {
@@ -55,7 +55,7 @@ export async function observe(
   const [cpuIn, residentIn, peakIn] = ofFamily
     ? [cpuOf, residentOf, peakOf]
     : [cpuMicroseconds, residentMegabytes, peakMegabytes]
-  /** What the server holds in memory when it has nothing to do and no garbage; `null` where that cannot be known. */
+  /** The server's memory when it has nothing to do and no garbage; `null` where that cannot be known. */
   const idle = async () =>
     server !== undefined && (await server.collectGarbage()) ? residentIn(server.pid) : null
   const rssIdle = await idle()
@@ -95,7 +95,7 @@ export async function observe(
     ...(engineCpuUs !== null && { engineCpuUs }),
     ...(handled !== undefined && { events: { sent: answered(), arrived: handled.total } })
   }
-  // What an event is worth is what the server made of it, not what the client said.
+  // Events are counted by the server that handled them, not by the client that sent them.
   return {
     totals:
       handled === undefined ? totals : { ...totals, completed: handled.measured, seconds: handled.seconds },

@@ -1,17 +1,10 @@
-/** What a comparison will measure: parts, in each of which every contest is held as often as it has runs. */
+/** The plan of a comparison: parts, in each of which every contest is held as often as it has runs. */
 import type { ComparisonOptions } from './options/comparison-options.ts'
 import { obstacleTo } from './options/obstacles.ts'
 import { customShape, shapes } from './payload/payload.ts'
+import { type Choice, type ClientName, clients } from './peers/clients.ts'
 import type { Codec, Method, Protocol } from './peers/echo-client.ts'
-import {
-  type Choice,
-  type ClientName,
-  clients,
-  isOurs,
-  LABEL,
-  type TargetName,
-  targets
-} from './peers/targets.ts'
+import { isOurs, LABEL, type TargetName, targets } from './peers/targets.ts'
 import type { BenchFlags } from './process/bench-process.ts'
 import type { Runtime } from './process/runtime.ts'
 import { layoutOf, loadOf, settingOf } from './report/contest.ts'
@@ -21,7 +14,7 @@ import { flagsOfSuite, obstacleInSuite, suiteTaskOf } from './suites/plan.ts'
 
 import { ECHO, flagsOfTask, type SuiteName, type Task, taskOf } from './task/task.ts'
 
-/** Who takes part in a contest, and in what it differs from the others there. */
+/** A participant of a contest, and how it differs from the others there. */
 export interface Entrant {
   /** A target of the bench, or of the suite that the contest is of. */
   readonly target: string
@@ -33,7 +26,7 @@ export interface Entrant {
   readonly warmup?: number
   readonly codec?: Codec
   readonly protocol?: Protocol
-  /** What runs it, if not what runs the others. */
+  /** Its runtime, if it is another than that of the others. */
   readonly runtime?: Runtime
   /** How it asks, if not as the others do. */
   readonly method?: Method
@@ -55,7 +48,7 @@ export interface Part {
 
 export interface Plan {
   readonly parts: readonly Part[]
-  /** What the report says of it. */
+  /** The settings that the report shows. */
   readonly options: Comparison['options']
   readonly load: Pick<ComparisonOptions, 'rate' | 'sloMs' | 'processes' | 'custom'>
   /** Seconds that a measurement may take beyond what it should. */
@@ -187,7 +180,7 @@ function clientOf({ target }: Entrant, { client }: Contest): ClientName {
   return client === 'own' ? targets[target as TargetName].client : client
 }
 
-/** What a job is called; what is the same in all of them is left out. */
+/** The name of a job, without the parts that all of them share. */
 export function nameOfJob({ entrant, contest }: Job, { parts }: Plan): string {
   const all = parts.flatMap(({ contests }) => contests.map((planned) => planned.contest))
   const differ = (of: (contest: Contest) => unknown) => new Set(all.map(of)).size > 1
@@ -243,7 +236,7 @@ function countOf({ mode }: Task, concurrency: number): Readonly<Record<string, n
   return mode === 'start' ? {} : { concurrency }
 }
 
-/** What is asked of a client that has no choice in how it reads. */
+/** The task of a client that has no choice in how it reads. */
 const askedOf = (task: Task, choices: readonly Choice[]): Task =>
   task.mode === 'stream' && !choices.includes('take') ? { ...task, take: null } : task
 

@@ -27,13 +27,13 @@ import { sizesOf } from './suites/sizes.ts'
 
 const bench = new BenchProcess()
 
-/** What has been measured and is no report yet. */
+/** The measurements that are no report yet. */
 let unfinished: { readonly comparison: Comparison; readonly file: string } | undefined
 
-/** What a command line asks for. */
+/** The run that a command line asks for. */
 interface Run {
   readonly file: string
-  /** What the documentation shows it as; `undefined`: it does not. */
+  /** The name under which the documentation shows it; `undefined`: it does not. */
   readonly published: ReportName | undefined
   /** Of which parts of it. Default: all. */
   readonly parts?: readonly string[] | undefined
@@ -100,7 +100,7 @@ function peersRun(argv: readonly string[], command: string): Run | string {
     // A part of it, or one that goes elsewhere, is not what the documentation shows.
     published: full !== null && full.runtimes === undefined && out === undefined ? 'report' : undefined,
     parts: full?.parts,
-    // What peers cannot do is a finding of the published report, and no fault in it.
+    // In the published report a task that peers cannot do is a finding, and no fault.
     mayHaveErrors: full !== null,
     make: () => (from.length > 0 ? readAll(options, command) : measure(options, command, file))
   }

@@ -11,7 +11,7 @@ import { run } from './test-support/command.ts'
 
 const SHORT = ['--duration=1', '--warmup=0', '--concurrency=8']
 
-// What goes wrong is what is tested.
+// Failures are the subject of these tests, so nobody needs to read them.
 const silent = { error: () => {}, warn: () => {} }
 
 describe('a service of the user', () => {

@@ -1,4 +1,4 @@
-/** What goes wrong in the middle of a comparison costs what it hits, and nothing else; and nothing is left behind. */
+/** A failure in the middle of a comparison costs only the measurement that it hits, and nothing is left behind. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'

@@ -4,7 +4,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type ClientName, clients, ownTargets, storingTargets, targets } from './peers/targets.ts'
+import { type ClientName, clients } from './peers/clients.ts'
+import { ownTargets, storingTargets, targets } from './peers/targets.ts'
 import { prepareOthers } from './process/others.ts'
 import { ServerProcess } from './process/server-process.ts'
 import type { Measurement } from './report/schema.ts'
@@ -17,7 +18,7 @@ const SHORT = ['--port=0', '--duration=1', '--warmup=0.1']
 /** A few at a time: most of what a short measurement takes is waiting. */
 const WIDTH = 4
 
-/** Who is measured in more ways than the others. */
+/** The targets that are measured in more ways than the others. */
 const MAIN = ['elysia', 'nest'] as const
 
 /** A server that others keep from its CPU may handle nothing at all for a while. */
@@ -85,7 +86,7 @@ describe('a measurement of streams', () => {
   const cases = distinctTargets.flatMap((target) =>
     targets[target].does.streams.flatMap((generator, index) => {
       const flags = ['--mode=stream', `--generator=${generator}`, ...many]
-      // What a runtime makes of one generator, it makes of the others.
+      // A runtime treats all generators alike.
       return index === 0 ? onBothRuntimes(target, ...flags) : [[target, ...flags] as Case]
     })
   )

@@ -1,4 +1,4 @@
-/** What an installation of each peer puts on the disk: `bun run-sizes.ts`. */
+/** The size of each peer's installation on the disk: `bun run-sizes.ts`. */
 import { measureInstallations } from './install/installations.ts'
 import { print, runCommand } from './process/main.ts'
 import { prepareOthers } from './process/others.ts'

@@ -154,7 +154,7 @@ describe('the suite of the database', () => {
       assert.deepEqual([...new Set((await all()).map(({ kind }) => kind))], ['answered'])
       const under = all()
       await postgres.kill()
-      // Whoever was asked already may have been answered; nobody waits for what cannot come.
+      // Some callers may have their answer already; nobody waits for one that cannot come.
       for (const { kind, told } of [...(await under), ...(await all())]) {
         if (kind !== 'answered') assert.match(told, /^INTERNAL: /)
       }

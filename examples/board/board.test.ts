@@ -64,7 +64,7 @@ describe('the board', () => {
       for (const page of [guest, cook]) await page.getByText('soup: cooking').waitFor()
       await guest.getByRole('button', { name: 'Next' }).click()
       for (const page of [guest, cook]) await page.getByText('soup: served').waitFor()
-      // Who comes later sees them, too.
+      // A page that opens later shows the orders, too.
       await (await open()).getByText('soup: served').waitFor()
     })
 })

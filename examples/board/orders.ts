@@ -64,5 +64,5 @@ export const orders = microservice({ name: 'orders', transport: memory() })
   .message('orders.watch', watch)
   .message('kitchen.close', () => 'not for guests')
 
-/** What pages may call. */
+/** The patterns that pages may call. */
 export const door = websocket({ expose: ['orders.*'] })

@@ -1,4 +1,4 @@
-/** What the application does with payments: the same class in a Nest application and in a service of Elysia. */
+/** The handlers of payments: the same class in a Nest application and in a service of Elysia. */
 import type { MicroserviceContext } from '@elysia-microservices/nestjs'
 import { Controller } from '@nestjs/common'
 import { Ctx, EventPattern, Payload, RpcException } from '@nestjs/microservices'

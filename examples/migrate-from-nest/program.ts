@@ -11,7 +11,7 @@ const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 /** A program that listens. */
 export interface Program {
   readonly port: number
-  /** What it has printed. */
+  /** Its output. */
   readonly lines: readonly string[]
   /** Ends it by SIGTERM, and waits until it has ended. */
   stop(): Promise<void>

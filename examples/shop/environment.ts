@@ -1,4 +1,4 @@
-/** What the programs of the shop are told by their environment. */
+/** The settings that the programs of the shop read from their environment. */
 import { nats } from '@elysia-microservices/nats'
 
 const PORTS = { orders: 4001, stock: 4002 }

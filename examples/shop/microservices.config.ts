@@ -1,4 +1,4 @@
-/** What `elysia-microservices dev` runs: the services, and engines of their own where the environment names none. */
+/** The services that `elysia-microservices dev` runs, and engines of their own where the environment names none. */
 import { defineConfig } from '@elysia-microservices/cli'
 
 /** The tests run what is compiled. */

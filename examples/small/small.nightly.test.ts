@@ -15,7 +15,7 @@ function start(folder: string, env: Readonly<Record<string, string>>): ChildProc
   })
 }
 
-/** What a system prints that ends by itself. */
+/** The output of a system that ends by itself. */
 async function outputOf(folder: string): Promise<string> {
   const program = start(folder, { PORT: String(await freePort('localhost')) })
   const exited = once(program, 'exit')

@@ -8,7 +8,7 @@ export interface Client {
   readonly name: string
   /** Prints its version. */
   readonly version: Command
-  /** What runs the programs. */
+  /** The runtime of its programs. */
   readonly runtime: Runtime
   /** The template that it makes a project of. */
   readonly template: Kind
@@ -23,7 +23,7 @@ export interface Client {
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** What is published is a minute old. Yarn and Deno take nothing that is younger than a day, unless asked to. */
+/** The published packages are a minute old, and Yarn and Deno refuse packages younger than a day, unless told. */
 const ANY_AGE = '--minimum-dependency-age=0'
 const CREATE = 'create-elysia-microservices'
 

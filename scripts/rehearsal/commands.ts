@@ -65,7 +65,7 @@ export function start(command: Command, { folder, env, log }: Place): Started {
   }
   const outputs = Promise.all([read(child.stdout, true), read(child.stderr, false)])
   return {
-    // What a killed program has started may hold its outputs open.
+    // A process that a killed program has started may hold its outputs open.
     ended: child.exited.then(async (code) => {
       await Promise.race([outputs, sleep(2_000)])
       return code

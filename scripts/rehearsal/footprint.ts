@@ -1,4 +1,4 @@
-/** What an installation weighs. */
+/** The size of an installation. */
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 

@@ -10,7 +10,7 @@ export interface Row {
   readonly outcomes: readonly Outcome[]
 }
 
-/** What a rehearsal has found. */
+/** The results of a rehearsal. */
 export interface Findings {
   readonly version: string
   readonly packages: number

@@ -34,7 +34,7 @@ export async function release(from: Place, place: Place): Promise<Released> {
   return { version: versionOf(packages), packages }
 }
 
-/** What somebody does in a pull request, who has everything installed. */
+/** Does the steps of the pull request, in which everything is installed. */
 async function writeVersions(root: string, place: Place): Promise<void> {
   const modules = join(place.folder, 'node_modules')
   symlinkSync(join(root, 'node_modules'), modules)

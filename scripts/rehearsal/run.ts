@@ -31,6 +31,8 @@ import {
 
 const root = resolve(import.meta.dir, '../..')
 const NAMES = { node: 'Node', bun: 'Bun', deno: 'Deno' }
+/** Seconds that a new user may need, at most, from an empty folder to the first answer. */
+const FIRST_ANSWER = 90
 const { values } = parseArgs({
   options: {
     write: { type: 'boolean', default: false },
@@ -40,11 +42,11 @@ const { values } = parseArgs({
 })
 const words = values.only?.toLowerCase().split(',')
 const folder = resolve(values.folder ?? mkdtempSync(join(tmpdir(), 'rehearsal-')))
-/** What a previous rehearsal has left; runtimes and packages of others are kept. */
+/** Folders of a previous rehearsal that are deleted; runtimes and packages of others are kept. */
 const LEFT = ['home', 'logs', 'release', 'trials']
 for (const name of LEFT) rmSync(join(folder, name), { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
-// What `bun create` has installed is kept there, with addresses of an earlier registry.
+// `bun create` keeps its installation there, with addresses of an earlier registry.
 rmSync(`/tmp/bunx-${process.getuid?.()}-create-elysia-microservices@latest`, { recursive: true, force: true })
 
 /** The environment without npm's settings, which npm passes to the scripts it runs. */
@@ -80,7 +82,11 @@ await step('runtimes and tools are installed', async () => {
   for (const runtime of RUNTIMES) programs.set(runtime, await install(runtime, asUser))
   if (existsSync(join(tools, 'node_modules'))) return
   cpSync(join(root, 'scripts/rehearsal/tools'), tools, { recursive: true })
-  await run(['npm', 'ci', '--ignore-scripts', '--loglevel=error'], { ...asUser, folder: tools })
+  // `npm ci` refuses a lockfile without each of pnpm's programs, which no registry but npm's own may have.
+  await run(['npm', 'install', '--no-save', '--ignore-scripts', '--loglevel=error'], {
+    ...asUser,
+    folder: tools
+  })
   // The one script that is needed: it puts pnpm's program in its place.
   await run(['node', 'install.js'], { ...asUser, folder: join(tools, 'node_modules/pnpm') })
 })
@@ -143,7 +149,7 @@ async function rehearse(): Promise<Findings> {
   }
 }
 
-/** What a client does, on the runtime it has. */
+/** A client's row: the trials on its own runtime. */
 async function rowOf(client: Client, lines: ReturnType<typeof twentyLines>): Promise<Row> {
   const place = placeFor('clients', client, client.runtime)
   const [version = ''] = (await run(client.version, { ...place, folder })).trim().split('\n')
@@ -160,7 +166,7 @@ async function rowOf(client: Client, lines: ReturnType<typeof twentyLines>): Pro
   return { name: client.name, version: version.replace(/^deno ([\d.]+).*/, '$1'), outcomes }
 }
 
-/** What the client that most people have for a runtime does there. */
+/** A runtime's row: the trials with the client that most of its users have. */
 async function rowOfRuntime(runtime: Runtime, lines: ReturnType<typeof twentyLines>): Promise<Row> {
   const client = clientOf(runtime)
   const place = placeFor('runtimes', client, runtime)
@@ -202,9 +208,6 @@ async function rowsOfCompilers(lines: ReturnType<typeof twentyLines>): Promise<R
   }
   return rows
 }
-
-/** Seconds that a new user may need, at most, from an empty folder to the first answer. */
-const FIRST_ANSWER = 90
 
 /** Seconds from an empty folder to the first answer, with npm's cache filled. @throws {Error} above `FIRST_ANSWER` */
 async function firstAnswer(): Promise<number> {

@@ -1,4 +1,4 @@
-/** What a rehearsal tries: runtimes and compilers, as npm brings them, in exact versions. */
+/** The runtimes and compilers that a rehearsal tries, installed by npm in exact versions. */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Place, run } from './commands.ts'

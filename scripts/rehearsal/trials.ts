@@ -1,4 +1,4 @@
-/** What is tried with each client, runtime and compiler: the README's twenty lines, and a project made from nothing. */
+/** The trials of each client, runtime and compiler: the README's twenty lines, and a project made from nothing. */
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'

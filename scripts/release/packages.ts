@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What of a `package.json` a release reads. */
+/** The fields of a `package.json` that a release reads. */
 export interface Manifest {
   readonly name: string
   readonly version: string
@@ -24,7 +24,7 @@ export function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
-/** Those of a repository. @param root its folder */
+/** The public packages of a repository. @param root its folder */
 export function publicPackages(root = '.'): PublicPackage[] {
   return readdirSync(join(root, 'packages'))
     .sort()

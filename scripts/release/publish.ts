@@ -15,7 +15,7 @@ nameRepository()
 // One tag started this; another for each package would say nothing more.
 run('changeset', 'publish', '--no-git-tag')
 
-/** What must not be published. */
+/** Refuses a commit that must not be published. */
 function refuseUnlessReady(): void {
   const left = readdirSync('.changeset').filter((name) => name.endsWith('.md') && name !== 'README.md')
   if (left.length > 0)

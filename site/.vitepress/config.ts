@@ -48,7 +48,7 @@ const site = process.env['DOCS_URL']
 const card: readonly HeadConfig[] =
   site === undefined ? [] : [['meta', { property: 'og:image', content: new URL('card.png', site).href }]]
 
-/** What the site has, for language models: https://llmstxt.org. */
+/** The list of the site's pages for language models: https://llmstxt.org. */
 function llms(): string {
   const topics = TOPICS.map(({ text, items = [] }) => {
     const links = items.map((item) => `- [${item.text}](${item.link}.html)`)

@@ -14,7 +14,7 @@ const PAGES: readonly (readonly [file: RegExp, page: string])[] = [
   [/^CHANGELOG\.md$/, 'changelog.md']
 ]
 
-/** What has no page: GitHub shows it, or nobody reads it. */
+/** Documents without a page: GitHub shows them, or nobody reads them. */
 export const NOT_ON_THE_SITE = [
   'README.md',
   '{packages,examples}/*/CHANGELOG.md',

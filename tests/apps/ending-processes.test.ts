@@ -1,4 +1,4 @@
-/** A process that serves a gateway ends when it is told to, or says what keeps it alive. */
+/** Processes end when they have nothing more to do, or are told to, or say what keeps them alive. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -58,4 +58,12 @@ describe('a process with a gateway', () => {
     running.kill('SIGKILL')
     await exited
   })
+})
+
+it('a process does not wait for the deadline of a call that was answered', async () => {
+  const running = spawn(process.execPath, [programFile('apps/idle-program')], { cwd: testsFolder })
+  const exited = once(running, 'exit')
+  const [line] = await once(createInterface({ input: running.stdout }), 'line')
+  assert.equal(line, 'answered')
+  assert.deepEqual(await within(exited, 'The end'), [0, null])
 })

@@ -5,7 +5,7 @@ import { tcp } from 'elysia-microservices/tcp'
 
 const parts = new Set(process.argv.slice(2))
 const { NATS_URL: servers = '', DATABASE_URL: database = '' } = process.env
-// What is not in a process is not loaded: tests start a hundred of them.
+// Loads only the parts it was asked for: tests start a hundred of these processes.
 const nats = async () => (await import('@elysia-microservices/nats')).nats({ servers })
 const transports = [tcp({ host: '127.0.0.1', port: 0 }), ...(parts.has('nats') ? [await nats()] : [])]
 const service = microservice({

@@ -11,7 +11,7 @@ import { bun, programFile, rootFolder, testsFolder, underBun } from '../workspac
 /** A runtime that the program runs on. */
 export type Runtime = 'Bun' | 'Node' | 'Deno'
 
-/** What is in a process, as arguments of the program. */
+/** The parts of each process, as arguments of the program. */
 export const PROCESSES: readonly (readonly string[])[] = [
   [],
   ['http'],

@@ -56,7 +56,7 @@ for (const protocol of ['rsocket', 'nest'] as const) {
         return client
       }
       // A busy Bun may load an edited program twice. On Nest's wire a server cannot say that it stops: a request that meets
-      // its closing connection is made again, an event would be lost.
+      // its closing connection is retried, an event would be lost.
       const version = (of: UntypedClient) => of.request('version', undefined, { idempotent: true })
       const client = connected()
       try {

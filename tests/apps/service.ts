@@ -2,7 +2,7 @@
 import { type Logger, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 
-/** What tests see of a service. */
+/** The members of a service that tests use. */
 export interface Held {
   readonly address: { readonly port: number } | undefined
   listen(): Promise<unknown>

@@ -88,7 +88,7 @@ describe('the contract in a browser', () => {
   })
 })
 
-/** What `rsocket-page.ts` says if all goes well. */
+/** The output of `rsocket-page.ts` if everything works. */
 const OUTCOME = {
   values: [1, 1, 'é€😀', 'é€😀', { a: [null, 1.5] }, { a: [null, 1.5] }],
   large: true,

@@ -1,4 +1,4 @@
-/** What may import what: packages downwards, rooms downwards or sideways, files never in a circle. */
+/** Checks all imports: packages import downwards, rooms downwards or sideways, files never in a circle. */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'

@@ -6,12 +6,10 @@
 export interface Phrase {
   /** Looked for in each line, without regard to upper and lower case. */
   readonly pattern: RegExp
-  /** What to write in its place. */
+  /** The words to write in its place. */
   readonly instead: string
   /** A text that has it. */
   readonly example: string
-  /** Beginning of the paths of files that it is looked for in. Default: all. */
-  readonly only?: string
 }
 
 export const PHRASES: readonly Phrase[] = [
@@ -128,21 +126,18 @@ export const PHRASES: readonly Phrase[] = [
   {
     pattern: /\/(?:\*\*|\/) (?:What|Who|Whose|Whom)\b/,
     instead: "the name of the thing, or what it does: 'The calls that wait', 'Decides who may connect'",
-    example: '/** What is waiting for a connection. */',
-    only: 'packages/'
+    example: '/** What is waiting for a connection. */'
   },
   {
     pattern: /\/(?:\*\*|\/) (?:That|Those) of\b/,
     instead: 'the name of the thing again',
-    example: '/** Those of one connection. */',
-    only: 'packages/'
+    example: '/** Those of one connection. */'
   },
   {
     pattern:
       /(?:^|[.;] |\/(?:\*\*|\/) )Who (?:asks|calls|does|gets|has|is|looks|may|never|reads|wants)\b[^?]*$/,
     instead: 'a user who; a program that',
-    example: 'It is refused. Who may not ask finds out later.',
-    only: 'packages/'
+    example: 'It is refused. Who may not ask finds out later.'
   },
   {
     pattern: /\banew\b/i,

@@ -13,7 +13,7 @@ import { type Carried, TRANSPORTS } from './transports.ts'
 const logger = { error() {}, warn() {} }
 const OUT_OF_STOCK = { details: t.Object({ left: t.Number() }), status: 409 }
 
-/** What keeps the stock. */
+/** A service that keeps the stock. */
 const stockOver = (transport: ReturnType<Carried['server']>) =>
   microservice({ transport, logger, name: 'stock' })
     .message(
@@ -33,7 +33,7 @@ const stockOver = (transport: ReturnType<Carried['server']>) =>
       { errors: { OUT_OF_STOCK } }
     )
 
-/** What asks it, and passes its errors on. */
+/** A service that asks the stock, and passes its errors on. */
 const ordersOver = (
   transport: ReturnType<Carried['server']>,
   stock: ClientOf<ReturnType<typeof stockOver>>

@@ -24,7 +24,7 @@ import { type Carried, clientOf, everyPattern, TRANSPORTS, type TransportUnderTe
 /** Milliseconds after which a service that is reached by an engine says where, and some more. */
 const UNTIL_REACHED = 50
 
-/** What an error says. */
+/** An error as its caller sees it. */
 type Said = readonly [code: string, mayHaveRun: boolean, retryable: boolean]
 
 const said = (error: unknown): Said => {
@@ -32,13 +32,13 @@ const said = (error: unknown): Said => {
   return [code, mayHaveRun, retryable]
 }
 
-/** What came of one call. */
+/** The outcome of one call. */
 class Outcome {
   readonly values: unknown[] = []
   readonly ends: ('complete' | Error)[] = []
 }
 
-/** What is asked of the service. */
+/** The patterns that calls ask for. */
 const PATTERNS = ['echo', 'refuse', 'fail', 'partly', 'settled', 'later', 'refused-later', 'wait', 'unknown']
 
 /** A service, a client of it, and what the service has got. */
@@ -270,7 +270,7 @@ function casesOf(transport: TransportUnderTest) {
     assert.deepEqual([...said(error), error.endpoint], ['CONNECTION', true, true, endpoint])
   })
 
-  it('its server, after the first values of a stream: it is not made again', async () => {
+  it('its server, after the first values of a stream, which is not retried', async () => {
     const { outcome } = open(setting.client, 'partly', 1, { idempotent: true })
     await until('a value', () => outcome.values.length === 1)
     await setting.server.stop({ drain: 0 })

@@ -1,5 +1,5 @@
 /** Every transport at the height of the contract, and what can happen to its connections. */
-import { freePort } from '@elysia-microservices/test-support'
+import { DEAF_PORT } from '@elysia-microservices/test-support'
 import type { ClientTransport, ServerTransport, Transport } from '@elysia-microservices/transport'
 import type { ClientContext, IncomingMessage } from '@elysia-microservices/transport/kit'
 import { newClient, webSocketTransport } from '@elysia-microservices/websocket/testing'
@@ -63,7 +63,7 @@ function overTcp(protocol: 'rsocket' | 'nest'): Omit<TransportUnderTest, 'name' 
       }
     },
     async unreachable() {
-      const port = await freePort()
+      const port = DEAF_PORT
       return { transport: tcp({ host: '127.0.0.1', port, protocol }), endpoint: `127.0.0.1:${port}` }
     }
   }
@@ -77,7 +77,7 @@ function overWebSocket(): Omit<TransportUnderTest, 'name'> {
         return { url: url.replace('localhost', '127.0.0.1'), stop }
       },
       {},
-      // What is lost here is lost: what goes on is tested in packages/websocket.
+      // A lost connection stays lost here: `packages/websocket` tests resuming.
       { WebSocket, resume: false }
     )
   return {
@@ -99,7 +99,7 @@ function overWebSocket(): Omit<TransportUnderTest, 'name'> {
       }
     },
     async unreachable() {
-      const port = await freePort()
+      const port = DEAF_PORT
       const client = (context: ClientContext) =>
         newClient({ url: `ws://127.0.0.1:${port}/rsocket`, WebSocket }, context)
       return { transport: { ...newTransport(), client }, endpoint: `127.0.0.1:${port}` }
@@ -137,7 +137,7 @@ function overEngine(engine: EngineUnderTest): TransportUnderTest {
       }
     },
     async unreachable() {
-      const port = await freePort()
+      const port = DEAF_PORT
       const running = await engine.start()
       const transport = running.transport({ port })
       await running.close()

@@ -10,7 +10,7 @@ import { clientOf, TRANSPORTS, type TransportUnderTest } from './transports.ts'
 const KIBIBYTE = 1024
 const VALUE = 64 * KIBIBYTE
 const ALL = 200
-/** What is on its way, what the reader has, and what the two of them notice late. */
+/** The bytes that may be under way, with the reader, and made before both ends notice that nobody reads. */
 const MOST = (1024 + 256 + 512) * KIBIBYTE
 
 /** A service that counts the values it makes. */

@@ -1,6 +1,6 @@
 /** One case of the conformance table: what is sent, and what must come back. */
 
-/** What a server must do. */
+/** The reaction that a server must show. */
 export interface Expected {
   /** The JSON texts of the frames that come back, in order; nothing else may come. */
   readonly frames?: readonly string[]
@@ -8,14 +8,14 @@ export interface Expected {
   readonly closes?: true
   /** A text its error log must hold. */
   readonly logs?: string
-  /** What handlers have noted (`seen`) when it is over. */
+  /** The list `seen` of the handlers at the end. */
   readonly seen?: readonly unknown[]
 }
 
 /** A case. Both servers must do `expected`; where ours differs on purpose, it must do `ours` instead. */
 export interface Case {
   readonly name: string
-  /** What is written to the connection, one write for each chunk; or for how many frames to wait before going on. */
+  /** The chunks to write to the connection, one write each; or a number of frames to wait for before going on. */
   readonly send: readonly (string | Uint8Array | { readonly frames: number })[]
   readonly expected: Expected
   /**

@@ -1,4 +1,4 @@
-/** What the servers under test answer, written as Nest users write it. */
+/** The controllers of the servers under test, written as Nest users write them. */
 import { BadRequestException, Controller } from '@nestjs/common'
 import {
   Ctx,
@@ -11,7 +11,7 @@ import {
 import { concat, EMPTY, from, NEVER, Observable, of, throwError, timer } from 'rxjs'
 import { take } from 'rxjs/operators'
 
-/** What handlers have seen; shared, because Nest makes the instances. */
+/** A list to which handlers add what they see; shared, because Nest makes the instances. */
 export const seen: unknown[] = []
 
 /** Lets the first of two handlers on, when the second has come. */
@@ -28,7 +28,7 @@ export function meetAnother(): Promise<void> {
   })
 }
 
-/** What every transport can carry: patterns that are names. */
+/** Patterns that every transport can carry: names. */
 @Controller()
 export class NamedController {
   @MessagePattern('echo')

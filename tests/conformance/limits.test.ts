@@ -1,4 +1,4 @@
-/** What both servers do when a limit is exceeded. */
+/** Both servers when a limit is exceeded. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { answer } from './case.ts'

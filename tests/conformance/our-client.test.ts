@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { DEAF_PORT } from '@elysia-microservices/test-support'
 import {
   CanceledError,
   ConnectionError,
@@ -137,7 +138,7 @@ for (const [name, start] of SERVERS) {
       await server.logged('Event pattern: {"unknown":1}')
     })
 
-    it('sends anew for each subscription', async () => {
+    it('sends a request for each subscription', async () => {
       const cold = client.send('echo', 1)
       assert.equal(await lastValueFrom(cold), 1)
       assert.equal(await lastValueFrom(cold), 1)
@@ -274,13 +275,7 @@ describe('our client on the wire of Nest', () => {
   })
 
   it('says that the request never left when nobody listens', async () => {
-    const server = net.createServer()
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as net.AddressInfo
-    server.close()
-    await once(server, 'close')
-    const client = connectTo(port)
+    const client = connectTo(DEAF_PORT)
     await assert.rejects(client.request('x'), { name: 'ConnectionError', mayHaveRun: false })
     await assert.rejects(client.emit('x', 1), { name: 'ConnectionError', mayHaveRun: false })
     await assert.rejects(client.connect(), ConnectionError)

@@ -24,7 +24,7 @@ const GLOBALS = {
   filters: [new EverythingFilter()]
 }
 
-/** What the caller gets, and what has run. */
+/** The packets that the caller gets, and the steps that have run. */
 async function play({ port }: RunningServer, packet: string, isRequest: boolean) {
   steps.length = 0
   const peer = await WirePeer.connect(port)
@@ -41,7 +41,7 @@ async function play({ port }: RunningServer, packet: string, isRequest: boolean)
 }
 
 /**
- * Frames of ours as Nest sends them: there an HttpException is an internal error, and a guard's refusal has no code
+ * Our frames as Nest sends them: there an HttpException is an internal error, and a guard's refusal has no code
  * (docs/protocol.md, "Where we differ on purpose").
  */
 function asNest(played: Awaited<ReturnType<typeof play>>): typeof played {

@@ -1,4 +1,4 @@
-/** What callers get is the same whatever carries their calls: every transport, with every kind of handlers. */
+/** Callers get the same over every transport, from every kind of handlers. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { routeOf } from '@elysia-microservices/transport/kit'
@@ -58,7 +58,7 @@ async function check(client: UntypedClient, { pattern, data, options }: AnswerCa
   assert.deepEqual(asked, first ? { values: [expected.values[0]] } : expected, 'by request()')
 }
 
-/** What comes of a call there: it is not even made with a pattern that the transport cannot carry. */
+/** The outcome of a call there: a pattern that the transport cannot carry is refused before it is sent. */
 function outcomeOn(
   transport: TransportUnderTest,
   service: ServiceName,

@@ -9,7 +9,7 @@ import { HOSTILE } from './shop.ts'
 
 export interface Billing {
   readonly url: string
-  /** What the log was told. */
+  /** The lines of its log. */
   readonly log: string[]
   /** Ids of events that were done. */
   readonly done: string[]

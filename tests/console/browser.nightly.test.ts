@@ -1,22 +1,13 @@
 /** The console in a real browser: read, watched under load, tried, by keyboard, on a desk and on a phone. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { ConsoleOptions } from '@elysia-microservices/console'
-import type { Browser, Page } from 'playwright-core'
-import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import type { Page } from 'playwright-core'
+import { chromiumMissing } from '../support/browser.ts'
 import { isMissing } from '../support/missing.ts'
 import { until } from '../support/within.ts'
+import { inBrowser, isUsable, widthOf } from './in-browser.ts'
 import { HOSTILE, LONG, type Shop, startShop } from './shop.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-interface Violation {
-  readonly id: string
-  readonly impact: string
-  readonly nodes: readonly { readonly html: string }[]
-}
 
 /** Points of the first chart that have a colour, and such that are black. */
 const COUNT_COLOURS = `(() => {
@@ -36,23 +27,9 @@ const COUNT_COLOURS = `(() => {
 })()`
 
 function register(): void {
-  let browser: Browser
   let shop: Shop
   let page: Page
-  /** What the browser complained of, and what it asked for outside of the console. */
-  let complaints: string[]
-  const loads: { stop(): Promise<void> }[] = []
-
-  before(async () => {
-    browser = await openBrowser()
-  })
-  after(() => browser.close())
-  afterEach(async () => {
-    for (const load of loads.splice(0)) await load.stop()
-    await page.close()
-    await shop.stop()
-    assert.deepEqual(complaints, [])
-  })
+  const { ends, complaints, newPage } = inBrowser()
 
   const open = async (
     options: Partial<ConsoleOptions> = { try: true },
@@ -60,10 +37,8 @@ function register(): void {
     colorScheme: 'light' | 'dark' = 'light'
   ) => {
     shop = await startShop(options)
-    page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme })
-    complaints = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    ends.push(() => shop.stop())
+    page = await newPage({ width, colorScheme })
     page.on('request', (request) => {
       if (!request.url().startsWith(`${shop.url}`)) complaints.push(request.url())
     })
@@ -73,7 +48,10 @@ function register(): void {
   const openPattern = (name: string) => page.getByRole('button', { name, exact: true }).click()
   const values = () => page.getByRole('list', { name: /^Values/ }).getByRole('listitem')
   const status = () => page.locator('form [role=status]')
-  const width = () => page.evaluate<number>('document.documentElement.scrollWidth')
+  const load = () => {
+    const loading = shop.load()
+    ends.push(() => loading.stop())
+  }
 
   it('shows services, their patterns and schemas', async () => {
     await open({})
@@ -108,7 +86,7 @@ function register(): void {
     const legend = chart.getByRole('listitem').filter({ hasText: 'parcels.*' })
     assert.equal(await legend.count(), 0)
     const before = await picture()
-    loads.push(shop.load())
+    load()
     await legend.filter({ hasText: /[1-9]/ }).waitFor()
     await until('the picture changes', async () => (await picture()) !== before)
     const row = page.locator('tbody tr').filter({ hasText: 'parcels.*' })
@@ -243,19 +221,19 @@ function register(): void {
     for (const scheme of ['light', 'dark'] as const)
       it(`can be used by everybody on a ${device}, ${scheme}, and is no wider than it`, async () => {
         await open({ try: true }, size, scheme)
-        loads.push(shop.load())
+        load()
         await page.locator('figure').filter({ hasText: 'Errors a second' }).getByText('fails').waitFor()
         await page.getByText('All figures and limits').click()
         for (const name of [LONG, 'fails', 'parcels.create']) {
           await openPattern(name)
           await page.getByRole('button', { name: 'Send request' }).waitFor()
-          assert.equal(await width(), size, name)
+          assert.equal(await widthOf(page), size, name)
         }
         await page.getByRole('button', { name: 'Add to items' }).click()
         await page.getByLabel('count').fill('1')
         await page.getByRole('button', { name: 'Send request' }).click()
         await values().first().waitFor()
-        assert.equal(await width(), size)
+        assert.equal(await widthOf(page), size)
         const paper = await page.evaluate<string>(
           'getComputedStyle(document.documentElement).backgroundColor'
         )
@@ -263,14 +241,7 @@ function register(): void {
           .slice(0, 3)
           .reduce((sum, part) => sum + Number(part), 0)
         assert.equal(brightness > 3 * 128, scheme === 'light')
-        await page.evaluate(axe)
-        const found = await page.evaluate<{ violations: Violation[] }>('axe.run()')
-        assert.deepEqual(
-          found.violations
-            .filter(({ impact }) => impact === 'serious' || impact === 'critical' || impact === 'moderate')
-            .map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
-          []
-        )
+        await isUsable(page)
       })
 }
 

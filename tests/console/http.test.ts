@@ -1,4 +1,4 @@
-/** What the console answers to whom, over real HTTP. */
+/** The console's answers to each kind of user, over real HTTP. */
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { afterEach, describe, it } from 'node:test'

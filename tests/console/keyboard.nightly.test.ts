@@ -1,21 +1,22 @@
 /** The console in a real browser without a mouse: every view can be walked through, used, and never loses the focus. */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
-import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { describe, it } from 'node:test'
+import type { Page } from 'playwright-core'
+import { chromiumMissing } from '../support/browser.ts'
 import { isMissing } from '../support/missing.ts'
 import { until } from '../support/within.ts'
 import { type Billing, startBilling } from './billing.ts'
+import { inBrowser, sendSpans } from './in-browser.ts'
 import { type Shop, startShop } from './shop.ts'
 
 /** More than any view has. */
 const MOST = 150
 const TRACE = 'c0ffee'.padEnd(32, '0')
 
-/** What can be clicked, of a group of radio buttons the chosen one. */
+/** Finds all elements that can be clicked, of a group of radio buttons the chosen one. */
 const STOPS = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
   .filter((each) => each.checkVisibility() && !(each.type === 'radio' && !each.checked))`
-/** What has the focus, and what is wrong with how it is seen. */
+/** Describes the element with the focus, and whether its focus can be seen. */
 const FOCUSED = `(() => {
   const element = document.activeElement
   if (element === document.body) return undefined
@@ -39,25 +40,11 @@ interface Focused {
 }
 
 function register(): void {
-  let browser: Browser
   let page: Page
-  let complaints: string[]
-  const ends: (() => unknown)[] = []
-
-  before(async () => {
-    browser = await openBrowser()
-  })
-  after(() => browser.close())
-  afterEach(async () => {
-    await page.close()
-    for (const end of ends.splice(0).reverse()) await end()
-    assert.deepEqual(complaints, [])
-  })
+  const { ends, newPage } = inBrowser()
 
   const open = async (url: string, width = 1280) => {
-    page = await browser.newPage({ viewport: { width, height: 800 } })
-    complaints = []
-    page.on('pageerror', (error) => complaints.push(error.message))
+    page = await newPage({ width, height: 800 })
     await page.goto(url)
     await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
     await page.evaluate('window.walked = new Set()')
@@ -299,13 +286,7 @@ async function send(url: string, newest = 2): Promise<void> {
     startTimeUnixNano: `${Date.now() + at}000000`,
     endTimeUnixNano: `${Date.now() + 50 - at}000000`
   }))
-  const resource = { attributes: [{ key: 'service.name', value: { stringValue: 'orders' } }] }
-  const response = await fetch(`${url}/v1/traces`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans }] }] })
-  })
-  assert.equal(response.status, 200, await response.text())
+  await sendSpans(url, 'orders', spans)
 }
 
 describe('the console by keyboard alone', () => {

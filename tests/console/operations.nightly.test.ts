@@ -1,60 +1,31 @@
-/** What operators do on the page, in a real browser: dead letters, alerts, the last hour, many services. */
+/** The tasks of operators on the page, in a real browser: dead letters, alerts, the last hour, many services. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { ConsoleOptions, GivenClients } from '@elysia-microservices/console'
 import { memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import type { PastView } from '../../packages/console/dist/protocol.js'
-import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { chromiumMissing } from '../support/browser.ts'
 import { consoleOf } from '../support/console-page.ts'
 import { isMissing } from '../support/missing.ts'
 import { PATIENCE, until } from '../support/within.ts'
 import { type Billing, startBilling } from './billing.ts'
+import { inBrowser, isUsable, widthOf } from './in-browser.ts'
 import { HOSTILE } from './shop.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
 function register(): void {
-  let browser: Browser
   let billing: Billing
   let page: Page
-  let complaints: string[]
-
-  before(async () => {
-    browser = await openBrowser()
-  })
-  after(() => browser.close())
-  afterEach(async () => {
-    await page.close()
-    await billing.stop()
-    assert.deepEqual(complaints, [])
-  })
+  const { ends, newPage } = inBrowser()
 
   const open = async (place: string, options: Partial<ConsoleOptions> = { try: true }, width = 1280) => {
     billing = await startBilling(options)
-    page = await browser.newPage({ viewport: { width, height: 900 } })
-    complaints = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    ends.push(() => billing.stop())
+    page = await newPage({ width })
     await page.goto(`${billing.url}#/${place}`)
   }
   const letters = () => page.locator('.letter')
-  const width = () => page.evaluate<number>('document.documentElement.scrollWidth')
-  const isFit = async () => {
-    await page.evaluate(axe)
-    const { violations } = await page.evaluate<{
-      violations: { id: string; impact: string; nodes: { html: string }[] }[]
-    }>('axe.run()')
-    assert.deepEqual(
-      violations
-        .filter(({ impact }) => impact !== 'minor')
-        .map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
-      []
-    )
-  }
 
   it('shows what groups wait for, and an outbox', async () => {
     await open('events')
@@ -87,7 +58,7 @@ function register(): void {
     await first.getByText('Data').click()
     const data = await first.getByRole('region', { name: 'Data of 1' }).textContent()
     assert.deepEqual(JSON.parse(data ?? ''), { order: '1', note: HOSTILE })
-    await isFit()
+    await isUsable(page)
     billing.openBank()
     await first.getByRole('button', { name: 'Send again' }).focus()
     await page.keyboard.press('Enter')
@@ -132,7 +103,7 @@ function register(): void {
     await billing.endRates()
     await page.getByRole('link', { name: 'rates does not answer' }).first().waitFor()
     await page.locator('.advice').filter({ hasText: 'Look whether its process runs' }).waitFor()
-    await isFit()
+    await isUsable(page)
     await billing.startRates('1.1.0')
     const past = page.getByRole('region', { name: 'What was wrong' })
     await past.getByText('rates does not answer').waitFor()
@@ -195,7 +166,7 @@ function register(): void {
         .getByRole('link', { name: new RegExp(place, 'i') })
         .click()
       await page.locator('main').waitFor()
-      assert.equal(await width(), 390, place)
+      assert.equal(await widthOf(page), 390, place)
     }
     assert.equal(await page.locator('img').count(), 0)
     assert.equal(await page.title(), 'Console')

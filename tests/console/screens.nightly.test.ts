@@ -1,23 +1,14 @@
 /** The map and the traces in a real browser: live, by keyboard, on a phone, and with ten thousand names of a stranger's. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import type { ConsoleOptions } from '@elysia-microservices/console'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import type { Browser, Page } from 'playwright-core'
-import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import type { Page } from 'playwright-core'
+import { chromiumMissing } from '../support/browser.ts'
 import { isMissing } from '../support/missing.ts'
+import { inBrowser, isUsable, sendSpans, widthOf } from './in-browser.ts'
 import { HOSTILE, type Shop, startShop } from './shop.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-interface Violation {
-  readonly id: string
-  readonly impact: string
-  readonly nodes: readonly { readonly html: string }[]
-}
 
 const hex = (n: number, length: number) => n.toString(16).padStart(length, '0')
 const nanoseconds = (at: number) => `${at}000000`
@@ -37,33 +28,10 @@ function span(trace: number, id: number, parent: number, more: Readonly<Record<s
   }
 }
 
-async function send(url: string, service: string, spans: readonly object[]): Promise<void> {
-  const resource = { attributes: [{ key: 'service.name', value: { stringValue: service } }] }
-  const response = await fetch(`${url}/v1/traces`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ spans }] }] })
-  })
-  assert.equal(response.status, 200, await response.text())
-}
-
 function register(): void {
-  let browser: Browser
   let shop: Shop
   let page: Page
-  let complaints: string[]
-  const ends: (() => unknown)[] = []
-
-  before(async () => {
-    browser = await openBrowser()
-  })
-  after(() => browser.close())
-  afterEach(async () => {
-    for (const end of ends.splice(0).reverse()) await end()
-    await page.close()
-    await shop.stop()
-    assert.deepEqual(complaints, [])
-  })
+  const { ends, newPage } = inBrowser()
 
   const open = async (
     screen: string,
@@ -72,10 +40,8 @@ function register(): void {
     options: Partial<ConsoleOptions> = {}
   ) => {
     shop = await startShop(options)
-    page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme })
-    complaints = []
-    page.on('console', (message) => complaints.push(message.text()))
-    page.on('pageerror', (error) => complaints.push(error.message))
+    ends.push(() => shop.stop())
+    page = await newPage({ width, colorScheme })
     await page.goto(`${shop.url}#/${screen}`)
     await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
   }
@@ -83,15 +49,9 @@ function register(): void {
     const loading = shop.load()
     ends.push(() => loading.stop())
   }
-  const isUsable = async (width: number) => {
-    assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth'), width)
-    await page.evaluate(axe)
-    const { violations } = await page.evaluate<{ violations: Violation[] }>('axe.run()')
-    const grave = violations.filter(({ impact }) => ['moderate', 'serious', 'critical'].includes(impact))
-    assert.deepEqual(
-      grave.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
-      []
-    )
+  const isFit = async (width: number) => {
+    assert.equal(await widthOf(page), width)
+    await isUsable(page)
   }
 
   it('shows who calls whom, and of a box that is chosen by keyboard only its own calls', async () => {
@@ -116,7 +76,7 @@ function register(): void {
   it('shows traces as they come, finds them, and opens one as a waterfall', async () => {
     await open('traces')
     await page.getByText('No traces yet').waitFor()
-    await send(shop.url, 'orders', [
+    await sendSpans(shop.url, 'orders', [
       span(1, 1, 0),
       span(1, 2, 1, { name: 'stock.reserve', status: { code: 2, message: 'Sold out' } }),
       span(2, 1, 0, { name: 'orders.left' })
@@ -124,7 +84,7 @@ function register(): void {
     const links = page.getByRole('main').getByRole('link')
     await links.filter({ hasText: 'orders.left' }).waitFor()
     assert.equal(await links.count(), 2)
-    // What is asked comes while the pointer lies on the list, too.
+    // The filter is applied also while the pointer lies on the list.
     await links.first().hover()
     await page.getByLabel('Find').fill('no such thing')
     await page.getByText('No trace is like that').waitFor()
@@ -134,7 +94,7 @@ function register(): void {
     await page.getByRole('button', { name: /stock.reserve/ }).click()
     await page.getByText('Sold out').waitFor()
     // Spans that come later belong to it.
-    await send(shop.url, 'stock', [span(1, 3, 2, { name: 'stock.count' })])
+    await sendSpans(shop.url, 'stock', [span(1, 3, 2, { name: 'stock.count' })])
     await page.getByRole('button', { name: /stock.count/ }).waitFor()
     await page.goto(`${shop.url}#/traces/${hex(99, 32)}`)
     await page.getByText('This trace is not kept').waitFor()
@@ -150,8 +110,8 @@ function register(): void {
       await open('map', width, scheme)
       load()
       await page.locator('.sheet text').first().waitFor()
-      await isUsable(width)
-      await send(shop.url, 'orders', [span(1, 1, 0), span(1, 2, 1, { status: { code: 2 } })])
+      await isFit(width)
+      await sendSpans(shop.url, 'orders', [span(1, 1, 0), span(1, 2, 1, { status: { code: 2 } })])
       await page.getByRole('link', { name: 'Traces', exact: true }).click()
       await page.getByRole('main').getByRole('link').first().click()
       await page
@@ -159,7 +119,7 @@ function register(): void {
         .last()
         .click()
       await page.getByText('began after').waitFor()
-      await isUsable(width)
+      await isFit(width)
     })
 
   it('stays usable with ten thousand callers, patterns and spans of a stranger', async () => {
@@ -193,7 +153,7 @@ function register(): void {
       interval: 1_000
     })
     for (let n = 0; n < 10_000; n += 500)
-      await send(
+      await sendSpans(
         shop.url,
         HOSTILE,
         names
@@ -210,12 +170,12 @@ function register(): void {
     await page.getByText('began after').waitFor()
     assert.equal(await page.title(), 'Console')
     assert.equal(await page.locator('img').count(), 0)
-    await isUsable(1280)
+    await isFit(1280)
     await page.getByRole('link', { name: 'Map', exact: true }).click()
     await page.getByText('there are too many').waitFor()
     assert.ok((await page.locator('.sheet .box').count()) <= 60)
     assert.equal(await page.locator('img').count(), 0)
-    await isUsable(1280)
+    await isFit(1280)
   })
 }
 

@@ -13,7 +13,7 @@ export const LONG = 'a-name-without-any-place-to-break-it-'.repeat(10)
 export interface Shop {
   readonly url: string
   readonly client: UntypedClient
-  /** What handlers were told. */
+  /** The data that handlers received. */
   readonly told: unknown[]
   /** How many streams of `ticks` are read at the moment. */
   readonly ticking: () => number

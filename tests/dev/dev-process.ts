@@ -55,7 +55,7 @@ export class DevProcess {
 
   constructor(project: Project, { args = ['--no-page'], env = {} }: DevOptions = {}) {
     this.#project = project
-    // What the machine of the tests has is not what a project of theirs has.
+    // The engines of the test machine are hidden from the projects under test.
     const { NATS_URL: _nats, REDIS_URL: _redis, DATABASE_URL: _database, ...inherited } = process.env
     const { FORCE_COLOR: _force, NO_COLOR: _no, NODE_TEST_CONTEXT: _test, ...plain } = inherited
     this.child = spawn(process.execPath, [PROGRAM, 'dev', ...args], {
@@ -87,7 +87,7 @@ export class DevProcess {
     return this.log.lines.filter((line) => line.includes(text)).length
   }
 
-  /** What a pattern finds first in its lines, as a number. */
+  /** The number that a pattern finds in its latest line that has one. */
   number(pattern: RegExp): number {
     const found = this.log.lines.map((line) => pattern.exec(line)?.[1]).findLast((each) => each !== undefined)
     assert.ok(found !== undefined, this.#with(`no line is like ${pattern}`))

@@ -1,4 +1,4 @@
-/** What `elysia-microservices dev` runs, by its arguments, and the page that shows it. */
+/** Services that `elysia-microservices dev` starts from its arguments, and the page that shows them. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { freePort } from '@elysia-microservices/test-support'

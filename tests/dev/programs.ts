@@ -1,6 +1,6 @@
 /** Services of projects, as texts. Each prints the number of its process. */
 
-/** A service of ours. @param version what it prints */
+/** One of our services. @param version what it prints */
 export function service(name: string, port: number, version = 'v1'): string {
   return `import { microservice } from 'elysia-microservices'
 const service = microservice({ name: '${name}', transport: 'tcp', port: ${port}, shutdownOn: ['SIGTERM'] })

@@ -24,7 +24,7 @@ interface Shot {
   readonly height: number
   /** The part of the address behind `#/`. */
   readonly screen: string
-  /** What is done before it is taken. */
+  /** Steps before it is taken. */
   readonly before?: (page: Page) => Promise<unknown>
 }
 

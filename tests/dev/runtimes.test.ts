@@ -20,7 +20,7 @@ const VERSIONS = {
   deno: 'Deno.version.deno'
 }
 
-/** What is missing to run a runtime, in words. */
+/** The program that is missing to run a runtime, in words. */
 function missing(runtime: string): string | undefined {
   const { status } = spawnSync(join(rootFolder, 'node_modules/.bin', runtime), ['--version'])
   return status === 0 ? undefined : `${runtime} in node_modules`

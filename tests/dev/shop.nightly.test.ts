@@ -11,7 +11,7 @@ import { familyOf, OWN_NAME, SDK, traceOf } from './traces.ts'
 
 const TIMES = 50
 
-/** What an order does, each with what has caused it. @param orders what the messages of orders and stock are called */
+/** The spans of an order, each with its cause. @param orders names of the messages of orders and stock */
 const waterfall = (orders: string, stock: string) => [
   `orders client stock.reserve < ${orders} server orders.place`,
   `${orders} consumer process payments.charged < payments producer send payments.charged`,

@@ -6,7 +6,7 @@ import { until } from '../support/within.ts'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, service } from './programs.ts'
 
-/** What the collector answers, as far as it is looked at here. */
+/** The parts of the collector's answer that tests look at. */
 interface TraceLine {
   readonly id: string
   readonly spans: number
@@ -24,7 +24,7 @@ interface TraceView {
 
 /**
  * Runs three programs by `dev`, of which each asks the next: `web`, `orders`, `stock`. Then all end.
- * @param before lines in front of those of `orders` @param use what stands around its messages
+ * @param before lines in front of the lines of `orders` @param use what stands around its messages
  */
 export async function withShop(
   run: (page: string, web: string) => Promise<void>,
@@ -100,7 +100,7 @@ export async function traceOf(page: string, text: string, spans: number): Promis
   return askTraces<TraceView>(page, { trace: line!.id })
 }
 
-/** What each span is, and what it belongs to. */
+/** The spans, each with its parent. */
 export function familyOf({ spans }: TraceView): string[] {
   const nameOf = (id: string) => {
     const span = spans.find((each) => each.id === id)
@@ -109,10 +109,10 @@ export function familyOf({ spans }: TraceView): string[] {
   return spans.map(({ id, parent }) => `${nameOf(id)} < ${nameOf(parent)}`).sort()
 }
 
-/** What a program with an SDK of its own calls itself. */
+/** The service name of a program with an SDK of its own. */
 export const OWN_NAME = 'a program of its own'
 
-/** A set-up of OpenTelemetry as its documentation has it, with nothing of ours; its exporter sends protobuf. */
+/** A set-up of OpenTelemetry as its documentation has it, without our packages; its exporter sends protobuf. */
 export const SDK = `import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'

@@ -1,4 +1,4 @@
-/** What pages say of engines is what the list of engines says, and the example is the engine that the tests run. */
+/** Pages agree with the list of engines, and the documented example is the engine that the tests run. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { partsOfPages, withPart } from '../engines/docs.ts'

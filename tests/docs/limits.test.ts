@@ -9,7 +9,7 @@ import { rootFolder } from '../workspace.ts'
 /** A row of the table. */
 interface Row {
   readonly name: string
-  /** Whose limit it is, in words. */
+  /** The end that has the limit, in words. */
   readonly of: string
   readonly byDefault: number
 }

@@ -41,7 +41,7 @@ export interface CodeBlock {
   readonly file: string
   /** Line of its first fence, from 1. */
   readonly line: number
-  /** What stands behind the fence: language, then words. */
+  /** The text behind the fence: language, then words. */
   readonly info: string
   readonly code: string
 }

@@ -60,7 +60,7 @@ function rowsBelow(page: string, head: string): readonly (readonly string[])[] {
   return lines.map((line) => line.split(' | ').map((cell) => cell.replace(/^\| ?|\|$/g, '').trim()))
 }
 
-/** What stands in a page as code, without the group of an option: `delay` of `retry.delay`. */
+/** The names that a page writes as code, without the group of an option: `delay` of `retry.delay`. */
 function namesIn(text: string): readonly string[] {
   return [...text.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name.replace(/^.*\./, ''))
 }

@@ -57,7 +57,7 @@ const SERVER_OPTIONS: Readonly<Record<string, TcpServerOptions>> = {
   resume: { rsocket: { resume: true } }
 }
 
-/** What the client vectors call. */
+/** The calls of the client vectors. */
 const CALLS: Readonly<Record<string, (client: UntypedClient) => Promise<unknown>>> = {
   "request('math.sum', [1, 2]) is 3": async (client) =>
     assert.equal(await client.request('math.sum', [1, 2]), 3),

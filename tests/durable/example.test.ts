@@ -29,7 +29,7 @@ class Program {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe']
     })
-    // What is logged is of interest only if it fails.
+    // The log is shown only if the test fails.
     for (const stream of [this.#child.stdout!, this.#child.stderr!])
       createInterface(stream).on('line', (line) => this.lines.push(line))
     this.exited = once(this.#child, 'close').finally(() => {

@@ -96,7 +96,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       free()
       await until('All are handled', () => new Set(seen).size === 4)
       assert.deepEqual(seen.toSorted(), [0, 1, 2, 3])
-      // What was asked of the lost consumer is answered by the new one, maybe before it is known to be there.
+      // The new consumer answers requests to the lost one, maybe before it is known to be there.
       await until('It is well again', () => unavailable(service) === undefined)
       assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
     })
@@ -116,7 +116,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
     })
 
-    it('are handled from the beginning of a stream that was deleted and made anew, by every process', async () => {
+    it('are handled from the beginning of a stream that was deleted and made again, by every process', async () => {
       const pattern = fresh()
       const seen: number[] = []
       for (let process = 0; process < 3; process++) await serve(pattern, ({ data }) => void seen.push(data))
@@ -135,7 +135,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
         async ({ data, delivery }) => {
           seen.push(`${data}.${delivery?.attempt}`)
           if (delivery?.attempt === 1) {
-            await until('The stream is made anew', () => log.lines.some((line) => line.includes('is gone')))
+            await until('The stream is there again', () => log.lines.some((line) => line.includes('is gone')))
             throw new Error('once')
           }
         },

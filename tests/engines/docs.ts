@@ -9,10 +9,10 @@ import { rootFolder } from '../workspace.ts'
 import { ENGINES } from './engines.ts'
 import { has, NEEDS, type Need } from './needs.ts'
 
-/** What users want to know of it; that there is a server, and who else may publish there, is no news. */
+/** The rows of the table: all needs, but that there is a server and that strangers share it, which users know. */
 const ROWS = (Object.keys(NEEDS) as Need[]).filter((need) => need !== 'server' && need !== 'strangers')
 
-/** What each transport has, by its traits. */
+/** The table of transports and their traits. */
 export function traitsTable(): string {
   const overTcp = { traits: tcp().traits, hasServer: true, hasNest: true, hasStrangers: true }
   const columns = [

@@ -1,4 +1,4 @@
-/** Services over an engine, of Nest's and of ours, that answer the same. */
+/** A service of Nest's and one of ours, over an engine, that answer the same. */
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
@@ -18,7 +18,7 @@ import { pause } from '../support/within.ts'
 import type { RunningEngine } from './engines.ts'
 import type { NestEnds } from './nest-ends.ts'
 
-/** What handlers of events have seen. */
+/** The data that handlers of events have received. */
 export const seen = new Values<unknown>()
 
 /** Ends what Nest's handlers stream, before a service closes. */

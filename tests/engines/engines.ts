@@ -33,7 +33,7 @@ import {
 } from './stranger.ts'
 import { strangersOfKafka } from './stranger-kafka.ts'
 
-/** What may be asked of an engine's transport in a test. */
+/** Options of an engine's transport in tests. */
 export interface EngineOptions {
   /** The port of its server, if it is another: nothing listens there, or something that looks on. */
   readonly port?: number
@@ -50,9 +50,9 @@ export interface EngineUnderTest {
   /** Its name in texts. */
   readonly title: string
   readonly traits: Transport['traits']
-  /** What data travels in: what our codecs make of it, or Nest's packets of JSON, as over `transport/engine`. */
+  /** The form in which data travels: encoded by our codecs, or as Nest's JSON packets, as over `transport/engine`. */
   readonly carriage: 'codecs' | 'packets'
-  /** What this machine lacks to run it, in words; `undefined`: nothing. */
+  /** The programs that this machine lacks to run it, in words; `undefined` if none. */
   readonly missing?: string | undefined
   /** It has a server that can be lost, held up and found again. */
   readonly hasServer: boolean
@@ -60,7 +60,7 @@ export interface EngineUnderTest {
   readonly hasQueuePerHandler?: true
   /** Processes of a group share durable events by partition: one goes over when what runs of it has ended. */
   readonly sharesByPartition?: true
-  /** What is not JSON is the data of an event there, as for Nest's own services: devices send texts. */
+  /** A message that is not JSON is the data of an event there, as for Nest's own services: devices send texts. */
   readonly takesText?: true
   /** A message takes it so long that on a push strangers and hostile code leave it out: they try the dialogue, which is shared. */
   readonly isSlow?: true

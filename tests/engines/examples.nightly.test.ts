@@ -14,7 +14,7 @@ import { RabbitmqServerProcess, rabbitmqMissing } from '../support/rabbitmq-serv
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
-/** What JetStream stores. */
+/** The folder of JetStream's data. */
 const stored = mkdtempSync(join(tmpdir(), 'examples-'))
 
 const EXAMPLES = {

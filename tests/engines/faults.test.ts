@@ -1,4 +1,4 @@
-/** What fails, over every engine: what callers, handlers and users are told of it. */
+/** Failures over every engine, as callers, handlers and users see them. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe } from 'node:test'
 import { type HealthReport, health } from '@elysia-microservices/telemetry'

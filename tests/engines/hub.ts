@@ -12,7 +12,7 @@ interface Subscription {
   readonly queue: string
 }
 
-/** Passes messages on, on a port of this machine. Keeps nothing: whoever is not there misses what is said. */
+/** Passes messages on, on a port of this machine. Keeps nothing: a program that is not there misses them. */
 export class Hub {
   readonly port: number
   readonly #sockets = new Set<net.Socket>()
@@ -77,7 +77,7 @@ export class Hub {
     }
   }
 
-  /** To one member of each queue, and to all without one. Who wants an answer is told if nobody listens. */
+  /** To one member of each queue, and to all without one. A sender that wants an answer is told if nobody listens. */
   #publish([address, words, reply, headers]: readonly [string, string, string?, object?]): void {
     const queues = new Map<string, Subscription[]>()
     for (const [index, one] of this.#listening(address).entries()) {

@@ -1,10 +1,10 @@
-/** What a case needs of an engine, and what is left out where an engine lacks it. */
+/** The needs of a case, by which it is left out where an engine lacks one. */
 import { it } from 'node:test'
 import { isMissing } from '../support/missing.ts'
 import { PATIENCE } from '../support/within.ts'
 import { type EngineUnderTest, TRIED_ENGINES } from './engines.ts'
 
-/** What engines may have and lack, each with its words in what is left out and in the documentation. */
+/** Abilities that engines may lack, each with its words in the list of skipped tests and in the documentation. */
 export const NEEDS = {
   server: 'server that can be lost',
   strangers: 'strangers who may publish there',
@@ -25,7 +25,7 @@ export const NEEDS = {
 /** Something that a case needs. */
 export type Need = keyof typeof NEEDS
 
-/** What decides whether a case can run. */
+/** The abilities that decide whether a case can run. */
 interface Abilities extends Pick<EngineUnderTest, 'traits' | 'hasServer'> {
   readonly hasNest: boolean
   readonly hasStrangers: boolean

@@ -30,7 +30,7 @@ export interface NestEnds {
   readonly levels?: true
   /** Headers reach Nest's handlers, and come from its clients. */
   readonly hasHeaders: boolean
-  /** What Nest's client is told when nobody listens; missing: nothing. */
+  /** The error of Nest's client when nobody listens; missing: it gets none. */
   readonly nobody?: RegExp
 }
 

@@ -1,4 +1,4 @@
-/** Strangers on Kafka: kafkajs, as whoever may write and read all topics uses it. */
+/** Strangers on Kafka: kafkajs, with rights to write and read all topics. */
 import { Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { Overheard, StrangersOf } from './stranger.ts'
 

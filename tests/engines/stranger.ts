@@ -1,4 +1,4 @@
-/** Programs on an engine that are neither services nor clients of ours: they publish and hear what they like. */
+/** Programs on an engine that are neither our services nor our clients: they publish and read what they like. */
 import net from 'node:net'
 import { connect, headers as newHeaders } from '@nats-io/transport-node'
 import { connect as connectToRabbitmq, type Options } from 'amqplib'
@@ -8,7 +8,7 @@ import { sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { Tap, type Tapped } from '../support/rabbitmq-tap.ts'
 import { readLines } from './hub-engine.ts'
 
-/** What a stranger hears. */
+/** A message that a stranger has read. */
 export interface Overheard {
   readonly address: string
   readonly words: string
@@ -32,7 +32,7 @@ export interface StrangersOf {
   readonly everyone: string
   /** Where requests that left together are taken; missing: nowhere. */
   together?(address: string): string
-  /** Where answers may never be published, whoever asks for it. */
+  /** Addresses to which answers may never be published, even when a caller names them. */
   readonly forbidden: readonly string[]
   /** An inbox of somebody of that name, with the dot behind it. */
   inbox(name: string): string
@@ -100,7 +100,7 @@ export const strangersOfHub: StrangersOf = {
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
     const hearing: ((message: Overheard) => void)[] = []
     const flushed: (() => void)[] = []
-    // What is published after the hub has ended the connection is lost, and nobody waits for it.
+    // A message that is published after the hub has ended the connection is lost, and nobody waits for it.
     socket.on('error', () => {})
     readLines(socket, (line) => {
       const [word, id, address, words, reply] = JSON.parse(line)
@@ -122,7 +122,7 @@ export const strangersOfHub: StrangersOf = {
   }
 }
 
-/** What stands on a channel of ours over Redis: address, where the answer is wanted, headers, words. */
+/** One of our messages on a channel of Redis: address, address of the answer, headers, text. */
 const FRAME = /^([^\n]*)\n([^\n]*)\n([^\n]*)\n([\s\S]*)$/
 
 /** A name of the letters that secrets have. */
@@ -228,7 +228,7 @@ export const strangersOfRabbitmq: StrangersOf = {
     })
     const driver = await connectToRabbitmq(server.url)
     const channel = await driver.createChannel()
-    // What nobody takes comes back to its sender; what comes is heard already.
+    // RabbitMQ returns a message that no queue takes to its sender; the stranger reads all others from its own queue.
     const { queue: own } = await channel.assertQueue('', { exclusive: true, maxLength: 1 })
     for (const name of ['me', 'stranger'])
       await channel.bindQueue(own, '_elysia.inboxes', `_elysia.i.${inLetters(name)}`)
@@ -252,7 +252,7 @@ export const strangersOfRabbitmq: StrangersOf = {
         await channel.prefetch(0)
       },
       async close() {
-        // Who hears something might answer.
+        // A stranger that reads a message might answer it.
         listeners.length = 0
         await tap.close()
         await driver.close()

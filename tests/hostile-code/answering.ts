@@ -1,4 +1,4 @@
-/** What users' code gives and throws while a message is answered: each gets an answer, and nobody else suffers. */
+/** Results and errors of hostile handlers: each caller gets an answer, and nobody else suffers. */
 import type { UntypedClient } from 'elysia-microservices/client'
 import fc from 'fast-check'
 import { alright, type Case, checkAnswer, type Ends, each, shared, TIMEOUT } from './case.ts'

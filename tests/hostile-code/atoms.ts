@@ -42,7 +42,7 @@ function cyclicAggregate(): Error {
   return error
 }
 
-/** What throws wherever it is looked at. */
+/** An object that throws at every access. */
 function allTraps(): object {
   return new Proxy(
     {},

@@ -197,7 +197,7 @@ export const calling: readonly Case[] = [
   {
     name: 'a pattern is anything',
     async run({ good, found }, looked) {
-      // Who asks for a pattern that nobody handles is told which.
+      // A caller of a pattern without a handler is told which pattern.
       const look = () => {
         found()
         return looked()

@@ -1,4 +1,4 @@
-/** What a case of hostile code is, and what all of them ask for. */
+/** The form of a case of hostile code, and the checks that all of them share. */
 import type { Microservice, TransportStats } from 'elysia-microservices'
 import { RpcError } from 'elysia-microservices'
 import type { ConnectOptions, UntypedClient } from 'elysia-microservices/client'
@@ -6,7 +6,7 @@ import { ENGINES } from '../engines/engines.ts'
 import { SECRET } from './atoms.ts'
 import type { Recipe } from './recipes.ts'
 
-/** What carries the calls: a connection of ours, or an engine by its title. */
+/** The transport of the calls: TCP in one of its protocols, or an engine by its title. */
 export const TRANSPORT_NAMES: readonly TransportName[] = [
   'RSocket',
   "Nest's wire",
@@ -14,7 +14,7 @@ export const TRANSPORT_NAMES: readonly TransportName[] = [
 ]
 export type TransportName = 'RSocket' | "Nest's wire" | (string & {})
 
-/** What a case works with. */
+/** The parts that a case works with. */
 export interface Ends {
   readonly transport: TransportName
   readonly service: Pick<Microservice, 'stop'>
@@ -27,7 +27,7 @@ export interface Ends {
   stats(): TransportStats
   /** Where the server has sent a secret since the last time; none where there is no wire. */
   found(): readonly string[]
-  /** What the service has logged since the last time. */
+  /** The lines that the service has logged since the last call. */
   logged(): readonly string[]
 }
 

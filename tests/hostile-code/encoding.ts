@@ -1,4 +1,4 @@
-/** What users' code does while a value of theirs is encoded: `toJSON` sends, cancels, or ends what it is part of. */
+/** Hostile code that runs while its value is encoded: `toJSON` sends, cancels, or ends the call it is part of. */
 import type { UntypedClient } from 'elysia-microservices/client'
 import { from, of } from 'rxjs'
 import { alright, type Case, TIMEOUT } from './case.ts'
@@ -17,7 +17,7 @@ async function all(values: AsyncIterable<unknown>): Promise<unknown[]> {
 
 const options = { timeout: TIMEOUT }
 
-/** What is sent while another request's data is encoded, and what comes of it. */
+/** Calls that are sent while another request's data is encoded, and their outcomes. */
 const INNER: Readonly<Record<string, (client: UntypedClient) => Promise<unknown>>> = {
   'a request': async (client) => same(await client.request('echo', 'inner', options), 'inner'),
   'a stream': async (client) => same(await all(client.stream('echo', 'inner', options)), ['inner']),

@@ -9,7 +9,7 @@ export const ENDLESS = ['interval', 'subscription', 'generator', 'async generato
 export const living = new Set<string>()
 /** Ends what nobody else ends. */
 export const endless = { isOver: false }
-/** What listeners of signals have heard. */
+/** Counts of the listeners of signals: those that were called, and those that still wait. */
 export const heard = { count: 0, waiting: 0 }
 
 let made = 0

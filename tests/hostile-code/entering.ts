@@ -1,11 +1,11 @@
-/** What the hook gives and throws that decides who may enter: nobody enters but by `true`. */
+/** Results and errors of the hook that decides who may enter: only `true` lets anybody in. */
 import { UnauthenticatedError } from 'elysia-microservices'
 import type { AuthenticationRequest } from 'elysia-microservices/tcp'
 import fc from 'fast-check'
 import { alright, type Case, type Ends, each } from './case.ts'
 import { anyRecipe, make, RECIPES, type Recipe } from './recipes.ts'
 
-/** What the hook does, as the token of whoever wants to enter. */
+/** Instructions for the hook, as the token of the client that wants to enter. */
 interface Order {
   readonly recipe: Recipe
   readonly throws: boolean

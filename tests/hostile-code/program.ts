@@ -42,7 +42,7 @@ const MOST_LOOKS = 6_000
  */
 async function lookedAt({ good, stats, found }: Ends, calls: number): Promise<string[]> {
   const problems: string[] = []
-  // What is reported in later turns has been, by then.
+  // By then, errors that are reported in later turns have been reported.
   for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
   for (let waited = 0; ; waited++) {
     const figures = stats()

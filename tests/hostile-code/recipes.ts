@@ -1,12 +1,12 @@
 /**
- * What users' code may hand over, as recipes: plain data that travels to whoever makes the value of it. Named ones for
+ * Recipes of values that users' code may hand over: plain data, of which the other end makes the value. Named ones for
  * what has gone wrong somewhere before, and a generator of any others.
  */
 import fc from 'fast-check'
 import { finalize, Observable, type Subscriber } from 'rxjs'
 import { ATOMS, withThen } from './atoms.ts'
 
-/** What a piece of hostile code does when it is called, one step after the other. */
+/** One step of hostile code when it is called. */
 export type Step = readonly ['resolve' | 'reject' | 'throw' | 'next' | 'error' | 'complete', Recipe?]
 
 /** How a value is made: the name of an atom, or one of the composed kinds. */
@@ -154,7 +154,7 @@ export function make(recipe: Recipe): unknown {
 
 const THROWN = 'an error'
 
-/** What has gone wrong somewhere, or is likely to. */
+/** Values that have caused a failure somewhere, or are likely to. */
 export const RECIPES: Readonly<Record<string, Recipe>> = {
   ...Object.fromEntries(Object.keys(ATOMS).map((atom) => [atom, atom])),
   'a thenable that throws': { thenable: [['throw', THROWN]] },

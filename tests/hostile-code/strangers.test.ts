@@ -44,12 +44,12 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
         for (const [to, words] of published) stranger.publish(to, words, address)
         await stranger.flush().catch(() => {})
         assert.equal(await client.request('echo', 'alive'), 'alive')
-        // What is there came from the stranger, or from the client.
+        // The messages to that address came from the stranger, or from the client.
         const answers = heard.filter(
           (one) => one.address === address && one.reply !== address && !one.words.startsWith('{"pattern"')
         )
         assert.deepEqual(answers, [])
-        // What the server itself refuses to carry never comes.
+        // Messages that the server itself refuses to carry never arrive.
         assert.ok(stats().refused <= published.length)
         assert.ok(log.lines.length <= 1, log.lines.join('\n'))
       })
@@ -183,7 +183,7 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
         heard.reduce((sum, { words }) => sum + (words.startsWith('{"resp') ? words.length : 0), 0)
       assert.ok(size() <= 9 * MIB, `${size()} characters came`)
       assert.ok(stats().unconfirmed <= 9 * MIB && stats().unconfirmed > MIB, String(stats().unconfirmed))
-      // Who says that it has them gets more.
+      // A client that confirms that it has them gets more.
       answerQuestions(stranger, heard)
       await until('all have come', () => size() >= 1_000 * 100_000)
     })
@@ -209,7 +209,7 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
   })
 })
 
-/** What no client says, or says in another place. */
+/** Texts that no client sends, or sends in another place. */
 const WORDS = [
   'x',
   'gx,x',
@@ -262,7 +262,7 @@ class Setting {
     const { logger } = this.log
     this.#strangers = strangers
     this.#inbox = strangers.inbox('me')
-    // What strangers have begun and never end is cut off at the end of each test.
+    // Calls that strangers begin and never end are cut off at the end of each test.
     const service = microservice({ name: 'shop', transport: running.transport(), logger, drain: 100 })
       .message('echo', ({ data }) => data)
       .message('nothing', () => undefined)

@@ -7,7 +7,7 @@ import { SECRET } from './atoms.ts'
 export class Tap {
   readonly #server: net.Server
   readonly #sockets = new Set<net.Socket>()
-  /** What came last, so that a text in two pieces is found too. */
+  /** The end of the last piece, so that a text in two pieces is found too. */
   #tail = ''
   #found: string[] = []
 

@@ -22,7 +22,7 @@ import type { ConnectOptions, ListenOptions } from './peer-protocol.ts'
 import type { Toolchain } from './toolchains.ts'
 import { Wiretap } from './wiretap.ts'
 
-/** What tests may give beside the options of users: how long frames are that are sent. */
+/** Options that only tests give: the size of the frames that are sent. */
 interface TestOptions {
   readonly fragmentSize?: number
 }
@@ -30,7 +30,7 @@ interface TestOptions {
 type ServiceOptions = AnyServiceOptions & Omit<TcpServerOptions, 'host' | 'port'> & TestOptions
 type ClientOptions = AnyClientOptions & Omit<TcpClientOptions, 'host' | 'port' | 'onEvent'> & TestOptions
 
-/** What a case works with. What it makes here is closed after it, the newest first. */
+/** The parts that a case works with. All that it makes here is closed after it, the newest first. */
 export class Case {
   readonly peer: Peer
   readonly #cleanUps: (() => unknown)[] = []
@@ -72,7 +72,7 @@ export class Case {
 
   /** Our client. */
   connect(port: number, options: ClientOptions = {}): UntypedClient {
-    // What a peer refuses is to be seen, not made good.
+    // A refusal by the peer must be seen, and not be retried.
     const client = connect({
       logger: silent,
       reconnect: false,

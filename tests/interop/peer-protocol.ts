@@ -1,5 +1,5 @@
 /**
- * What the tests say to a peer, a small program around somebody else's RSocket, and what it says to them: one
+ * The protocol between the tests and a peer, a small program around somebody else's RSocket: one
  * JSON object per line, commands on its standard input, events on its standard output. A peer decides nothing:
  * it does what it is told with its library, and tells what the library tells it.
  *
@@ -10,12 +10,12 @@
 /** Interaction models. */
 export type Kind = 'response' | 'stream' | 'channel' | 'event'
 
-/** Who a peer says it is. */
+/** The credentials that a peer sends. */
 export type PeerCredentials =
   | { readonly type: 'simple'; readonly username: string; readonly password: string }
   | { readonly type: 'bearer'; readonly token: string }
 
-/** What goes into the composite metadata of a request. */
+/** The composite metadata of a request. */
 export interface RequestMetadata {
   readonly route: string
   /** An entry of type `application/json`. */
@@ -25,7 +25,7 @@ export interface RequestMetadata {
   readonly dataMimeType?: string
 }
 
-/** What a client peer connects with. */
+/** The options of a client peer. */
 export interface ConnectOptions {
   readonly dataMimeType?: string
   readonly fragmentSize?: number
@@ -39,7 +39,7 @@ export interface ConnectOptions {
   readonly credentials?: PeerCredentials
 }
 
-/** What a server peer listens with. */
+/** The options of a server peer. */
 export interface ListenOptions {
   readonly fragmentSize?: number
   /** Grant leases, one `grant` command at a time. */

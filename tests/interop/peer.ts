@@ -130,7 +130,7 @@ export class Peer {
     return this.#process.exitCode
   }
 
-  /** What the program said where nobody listens: for messages of failures. */
+  /** The program's errors that no test listened to: for messages of failures. */
   get errors(): string {
     return this.#errors
   }
@@ -147,7 +147,7 @@ export class Peer {
     return this.#mailbox(key).take(on)
   }
 
-  /** Resolves when a connection is over, whoever has taken the event that says so. */
+  /** Resolves when a connection is over, also if another reader has taken the event that says so. */
   closed(key: string): Promise<void> {
     return this.#mailbox(key).closed
   }

@@ -14,9 +14,9 @@ import { testsFolder } from '../workspace.ts'
 const run = promisify(execFile)
 const peers = join(testsFolder, 'interop/peers')
 
-/** What a peer program needs. */
+/** The tools of a peer program. */
 export interface Toolchain {
-  /** What is missing on this machine, in words; `undefined` if nothing is. */
+  /** The tools that are missing on this machine, in words; `undefined` if none. */
   readonly missing: string | undefined
   /** Builds the peer, unless it is there. Returns the command that runs it. */
   prepare(): Promise<readonly string[]>
@@ -46,7 +46,7 @@ export function java(): Toolchain {
         await run('mvn', ['-q', '-B', '-f', join(folder, 'pom.xml'), 'process-classes'])
       })
       const classes = `${join(target, 'classes')}:${join(target, 'lib', '*')}`
-      // What makes a small program start fast.
+      // Options that make a small program start fast.
       return ['java', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', classes, 'interop.Peer']
     }
   }

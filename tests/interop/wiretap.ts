@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** What a frame says of itself. */
+/** The header fields of a frame. */
 export interface SeenFrame {
   readonly from: 'client' | 'server'
   readonly streamId: number

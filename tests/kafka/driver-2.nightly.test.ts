@@ -1,6 +1,6 @@
 /**
- * What Kafka's tests try with version 1 of the driver, which the package brings, they pass with version 2, too. It is for
- * Node from 22.22 on, so it is tried on the newest Node LTS, and on Bun.
+ * Runs Kafka's tests, which use version 1 of the driver that the package brings, with version 2. It is for
+ * Node from 22.22 on, so it runs on the newest Node LTS, and on Bun.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

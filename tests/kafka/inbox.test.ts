@@ -36,7 +36,7 @@ if (!isMissing('the inboxes over Kafka', kafkaMissing()))
         assert.equal(await client.request('inbox.echo', 1), 1)
         await link.stop()
         for (let n = 0; n < 10; n++) assert.equal(await far.request('inbox.echo', n), n)
-        // What the brokers do with what is too old.
+        // Deletes old records, as brokers do in time.
         const topic = `_elysia.inbox.${inbox}`
         // The driver must know who leads it.
         await admin.fetchTopicOffsets(topic)

@@ -69,7 +69,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
     before(async () => {
       server = await KafkaServerProcess.start({
         'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-        // Who does not sign in is the tests' administrator, and the broker itself.
+        // Clients that do not sign in: the tests' administrator, and the broker itself.
         'super.users': 'User:ANONYMOUS'
       })
       cleanUps.push(() => server.stop())

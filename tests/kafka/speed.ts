@@ -130,7 +130,7 @@ const ROLES: Readonly<Record<string, () => Promise<void>>> = {
     }
     await consumer.close(true)
   },
-  /** What one slow event in 1,000 costs the others of its partition. */
+  /** The delay that one slow event in 1,000 causes for the others of its partition. */
   async slow() {
     for (const hasSlow of [false, true]) {
       const rate = new Rate(EVENTS - EVENTS / 1_000)

@@ -94,6 +94,7 @@ if (!isMissing('rights over MQTT', mosquittoMissing())) {
         name: 'ConnectionError',
         message: /does not let this client subscribe to _elysia\/i\/nobody/
       })
+      await other.close()
       await spy.endAsync()
       await orders.stop()
       assert.deepEqual(heard, [])

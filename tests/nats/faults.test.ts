@@ -1,4 +1,4 @@
-/** What fails over NATS, and what callers, handlers and users are told of it. */
+/** Failures over NATS, as callers, handlers and users see them. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -80,7 +80,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
     })
 
     describe('a server that is not there', () => {
-      it('fails a service that starts, and each call, with where it was looked for; later all is well', async () => {
+      it('fails a service that starts, and each call, with the address; later all succeed', async () => {
         const port = await freePort()
         const where = { servers: `nats://127.0.0.1:${port}` }
         await assert.rejects(serve('test', where), {
@@ -403,7 +403,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         received.includes('{"response":3,"isDisposed":true,"id":"3"}')
       )
       assert.equal(await client.request('echo', 2), 2)
-      // What comes to a client, or to a control subject, that it does not expect.
+      // Unexpected messages to a client, and to a control subject.
       const bare = await connectBare({ servers: server.url })
       cleanUps.push(() => bare.close())
       const inboxes: string[] = []

@@ -36,7 +36,7 @@ class Tap {
     return name
   }
 
-  /** What has come, once there are so many lines. */
+  /** Takes all lines, once there are so many. */
   async take(count: number): Promise<string[]> {
     await until(`${count} messages on the subjects`, () => this.#lines.length >= count)
     this.#inboxes.clear()

@@ -37,7 +37,7 @@ function readRoles(): readonly Role[] {
 
 const ROLES = readRoles()
 
-/** What a user must not be able to do, whatever its work. */
+/** Subjects that no user may publish to, whatever its work. */
 const PUBLISH_NEVER = [
   '$JS.API.STREAM.DELETE.payments_settled',
   '$JS.API.STREAM.PURGE.payments_settled',
@@ -52,7 +52,7 @@ const PUBLISH_NEVER = [
   '_INBOX.orders.store.guessed.1',
   '_INBOX.operator.guessed.1'
 ]
-/** What only the roles that are named may publish to. */
+/** Subjects that only the named roles may publish to. */
 const PUBLISH_ONLY: Readonly<Record<string, readonly string[]>> = {
   'payments.settled': ['till'],
   'orders.total': ['web'],

@@ -1,4 +1,4 @@
-/** What `@Ctx()` gives has one shape, in a Nest application and in a service with controllers. */
+/** `@Ctx()` gives objects of the same shape in a Nest application and in a service with controllers. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Ctx, MessagePattern } from '@nestjs/microservices'

@@ -60,7 +60,7 @@ const ON_RSOCKET: [string, MakeClient][] = [
   ['our client (rsocket)', withoutNest('rsocket')]
 ]
 
-/** What the service sent as its error, whichever client it came to. */
+/** The error as the service sent it, whichever client received it. */
 function sent(error: unknown): unknown {
   return error instanceof RpcError ? error.received : error
 }

@@ -5,7 +5,7 @@ import { asyncApi, memory, microservice, type ServiceDescription } from 'elysia-
 import { fromOthers } from '../support/others.ts'
 import { describedShop } from './described-shop.ts'
 
-/** What is asked of the parser's model of a document. */
+/** The methods of the parser's model of a document that tests call. */
 interface Model {
   all(): Model[]
   operations(): Model

@@ -1,13 +1,13 @@
-/** The command line as a shell runs it: every example of its help, against a service of ours and one of Nest's. */
+/** The command line as a shell runs it: every example of its help, against our own service and one of Nest's. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { telemetry } from '@elysia-microservices/telemetry'
+import { DEAF_PORT } from '@elysia-microservices/test-support'
 import { Controller } from '@nestjs/common'
 import { MessagePattern, Payload } from '@nestjs/microservices'
 import { microservice, RejectedError, RpcError } from 'elysia-microservices'
@@ -24,7 +24,7 @@ class SumController {
 
 const PROGRAM = join(rootFolder, 'packages/elysia-microservices/lib/program.js')
 
-/** What the program runs; nobody else needs it, so no entry of the package has it. */
+/** The main function of the program; no entry of the package exports it, since nobody else needs it. */
 const RUN = pathToFileURL(join(rootFolder, 'packages/cli/dist/run.js')).href
 
 interface Ended {
@@ -124,7 +124,6 @@ describe('elysia-microservices', () => {
   })
 
   it('ends with a code for each kind of failure, and says on stderr what went wrong', async () => {
-    const closed = await closedPort()
     const cases: [string, number, RegExp][] = [
       [`call ${url()} fails`, 1, /^NO: never\n/],
       ['', 2, /^$/],
@@ -138,8 +137,8 @@ describe('elysia-microservices', () => {
       [`call ${url()} x --timeout=soon`, 2, /--timeout must be a whole number/],
       [`call ${url()} x --nonsense`, 2, /--nonsense/],
       [`call ${url()} x --header broken`, 2, /name=value/],
-      [`call tcp://127.0.0.1:${closed} x`, 3, /^CONNECTION: /],
-      [`health tcp://127.0.0.1:${closed}`, 3, /^CONNECTION: /],
+      [`call tcp://127.0.0.1:${DEAF_PORT} x`, 3, /^CONNECTION: /],
+      [`health tcp://127.0.0.1:${DEAF_PORT}`, 3, /^CONNECTION: /],
       [`call ${url()} slow --timeout 100`, 4, /^TIMEOUT: /],
       [`call ${url()} nobody`, 5, /^PATTERN_NOT_FOUND: /],
       [`describe tcp://127.0.0.1:${nest.port} --protocol=nest`, 5, /^PATTERN_NOT_FOUND: /],
@@ -239,13 +238,3 @@ describe('elysia-microservices', () => {
     await other.stop()
   })
 })
-
-/** A port that nobody listens on. */
-function closedPort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
-}

@@ -212,7 +212,7 @@ describe('asyncApi()', () => {
   })
 })
 
-/** What `$ref` of a document leads nowhere in it. */
+/** Each `$ref` of a document that leads nowhere in it. */
 function lostReferences(document: object): string[] {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]*)"/g)]
   return references.flatMap(([, path = '']) => {

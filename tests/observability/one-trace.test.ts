@@ -1,5 +1,5 @@
 /**
- * One trace across everything: an HTTP request, the gateway, RSocket, a service of ours, Nest's wire, a real Nest
+ * One trace across everything: an HTTP request, the gateway, RSocket, our own service, Nest's wire, a real Nest
  * application, and back; collected by a receiver of OTLP. The same inside one process.
  */
 import assert from 'node:assert/strict'
@@ -22,7 +22,7 @@ describe('one trace', () => {
   const traces = collectTraces()
   fromHttp(traces)
 
-  it("from a client of Nest's to a service of ours, and an event the other way", async () => {
+  it("from Nest's client to our service, and an event the other way", async () => {
     const nest = await startNest([StockController], {}, { preRequestHooks: [nestTelemetry()] })
     const stock = connect({ host: '127.0.0.1', port: nest.port, protocol: 'nest', use: [telemetry()] })
     const transport = tcp({ host: '127.0.0.1', port: 0 })
@@ -100,7 +100,7 @@ describe('one trace', () => {
     assert.equal(sent?.parentSpanId, root.spanContext().spanId)
   })
 
-  it('a call that is made again has a span for each further attempt', async () => {
+  it('a call that is retried has a span for each further attempt', async () => {
     const bystander = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
     let refusals = 2
     bystander.use((next) => (message) => {

@@ -61,7 +61,7 @@ describe('an outbox that is observed', () => {
       )
     await service.listen()
     const relay = outboxRelay({ sql: pool, client })
-    // Whoever starts the relay is in a trace too, which is none of its events'.
+    // The relay is started within a trace, too, to which its events do not belong.
     const tracer = trace.getTracer('test')
     await tracer.startActiveSpan('start', async (span) => {
       await relay.start()

@@ -21,7 +21,7 @@ import { startNest } from '../conformance/harness/servers.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { type ReceivedSpan, startReceiver } from './otlp-receiver.ts'
 
-/** What the Nest applications have. */
+/** The controllers of the Nest applications. */
 @Controller()
 export class StockController {
   @MessagePattern('stock.count')
@@ -35,7 +35,7 @@ export class StockController {
   }
 }
 
-/** What the middle hop is carried by. */
+/** The transport of the middle hop. */
 const WAYS: Readonly<Record<string, () => { transport: Transport; client: () => ConnectOptions }>> = {
   RSocket() {
     const transport = tcp({ host: '127.0.0.1', port: 0 })
@@ -50,7 +50,7 @@ const WAYS: Readonly<Record<string, () => { transport: Transport; client: () => 
 /** All names of attributes that the conventions know, in either state. */
 const KNOWN = new Set<unknown>(Object.values({ ...incubating, ...conventions }))
 
-/** What has been traced by the tests of a suite. */
+/** The traces of a suite's tests. */
 export interface Traces {
   readonly provider: BasicTracerProvider
   /** All that were received, after those that wait are sent. */

@@ -13,7 +13,7 @@ interface Stage {
   healthcheck?: string[]
 }
 
-/** What an image runs. */
+/** The settings of the image's program. */
 export interface Image {
   readonly env: Readonly<Record<string, string>>
   readonly command: readonly string[]

@@ -1,4 +1,4 @@
-/** What users install: the tarballs of all packages in an empty project, and the examples of READMEs in it. */
+/** Tarballs of all packages, installed in an empty project, and the examples of READMEs in it. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -49,7 +49,7 @@ function packageJson(folder: string): PackageJson {
   return JSON.parse(readFileSync(join(rootFolder, folder, 'package.json'), 'utf8')) as PackageJson
 }
 
-/** What users may import of a package, and the files behind each of it. */
+/** The entries of a package that users may import, and the files behind each. */
 function entriesOf(name: string): { readonly entry: string; readonly files: readonly string[] }[] {
   const { name: published, exports } = packageJson(`packages/${name}`)
   return Object.entries(exports).map(([path, target]) => ({
@@ -66,7 +66,7 @@ function versionOf(name: string): string {
   return assert.fail(`no version of ${name}`)
 }
 
-/** What the projects of users have beside our packages. */
+/** The other packages in users' projects. */
 const OTHERS = [
   'elysia',
   '@sinclair/typebox',
@@ -106,7 +106,7 @@ describe('the packages as users install them', () => {
       JSON.stringify({ name: 'project', private: true, type: 'module' })
     )
     const wanted = [...tarballs, create, ...OTHERS.map((name) => `${name}@${versionOf(name)}`)]
-    // A request that stalls is made again, well before the test's time is over.
+    // A request that stalls is retried, well before the test's time is over.
     const patience = ['--fetch-timeout=20000', '--fetch-retries=4']
     await run('npm', ['install', '--prefer-offline', ...patience, '--no-audit', '--no-fund', ...wanted], {
       cwd: project
@@ -163,7 +163,7 @@ describe('the packages as users install them', () => {
         for (const file of entry.files)
           assert.ok(files.includes(file.replace('.', 'package')), `${file} of ${entry.entry} is there`)
       }
-      // What tests of other transports need is an entry of RSocket; the helpers of a package's own tests are none.
+      // RSocket has an entry for tests of other transports; the helpers of other packages' own tests are no entries.
       const offersTesting = entriesOf(name).some(({ entry }) => entry.endsWith('/testing'))
       assert.deepEqual(
         files.filter(
@@ -200,7 +200,7 @@ describe('the packages as users install them', () => {
 
   // 381 kB on 2026-11-23: 148 transport (of it the dialogue of engines a third, MessagePack an eighth), 111 plugin, 76
   // RSocket, 35 TCP, 12 workers; half of each is declarations with their docstrings, 18 kB are source maps.
-  it('are small: who installs the plugin downloads less than 420 kB of ours', () => {
+  it('are small: a user of the plugin downloads less than 420 kB of our packages', () => {
     const needed = tarballs.filter((_, index) =>
       ['transport', 'rsocket', 'tcp', 'workers', 'elysia-microservices'].includes(PACKAGES[index] as string)
     )
@@ -273,7 +273,7 @@ describe('the packages as users install them', () => {
       await service.listen()
       const client = connect({ transport })
       const text = 'long enough '.repeat(10)
-      // What is imported meanwhile needs turns of the event loop.
+      // Modules that are imported meanwhile need turns of the event loop.
       do if ((await client.request('echo', [text, text]))[1] !== text) throw new Error('another text')
       while (!globalThis.asked && (await setImmediate(true)))
       await client.close()

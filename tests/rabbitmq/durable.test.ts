@@ -148,18 +148,18 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       await client.publish('hasty.x', 1)
       await until('its second attempt has come', () => seen.length === 2)
       assert.deepEqual(seen, [1, 2])
-      // Whoever waits for a confirm gives up in time, and the event itself comes again: it is done already.
+      // The publisher gives up waiting for the confirm, and the event itself comes again: it is done already.
       await log.has('cannot pause')
       await until('it has come again', () => service.stats()[0]?.durable?.[0]?.redeliveries === 2)
       link.release()
       const channel = await driver.createChannel()
-      // What is unacknowledged comes back into the queue with the channel that had it.
+      // Unacknowledged messages return to the queue when their channel ends.
       await cleanUps.pop()?.()
       assert.equal((await channel.checkQueue('_elysia.d.hasty:hasty.x')).messageCount, 0)
       assert.deepEqual(seen, [1, 2])
     })
 
-    it('that was a dead letter and is moved back into its queue is handled anew, by the same process too', async () => {
+    it('that was a dead letter and is moved back into its queue is handled again, by the same process too', async () => {
       const seen: unknown[] = []
       await serve(
         'again',
@@ -256,7 +256,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       })
     })
 
-    it('has a queue that is made again when somebody deletes it, and that is said', async () => {
+    it('restores a queue that somebody deletes, with a line in the log', async () => {
       const seen: unknown[] = []
       await serve('gone', 'gone.x', ({ data }) => void seen.push(data))
       const channel = await driver.createChannel()

@@ -23,7 +23,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing()))
     await service.listen()
     let connections = 0
     let isHeld = false
-    // What the server says passes on, and of what the client says only its signs of life while it is held.
+    // Passes on all bytes of the server, and while it is held, of the client only its heartbeats.
     const between = net.createServer((client) => {
       connections++
       const server = net.connect(port, '127.0.0.1')

@@ -116,7 +116,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
       return () => service.stop()
     }
 
-    /** What was said, without what differs each time. */
+    /** The messages, without the parts that differ in each run. */
     async function taken(count: number): Promise<string[]> {
       await until(`${count} messages`, () => tap.messages.length >= count)
       return tap.messages.splice(0).map(({ exchange, key, properties, body }) => {

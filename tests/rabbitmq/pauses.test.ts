@@ -130,7 +130,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
       }
     })
 
-    it('pauses also when somebody has deleted its queue, which is made again', async () => {
+    it('pauses also when somebody has deleted its queue, which it restores', async () => {
       const seen = new Values<unknown>()
       await serve('remade', ({ delivery }) => {
         seen.put(delivery?.attempt)

@@ -1,4 +1,4 @@
-/** What strangers publish to a queue of Nest's, or with properties that only RabbitMQ has, harms nobody else. */
+/** Messages of strangers to a queue of Nest's, or with properties that only RabbitMQ has, harm nobody else. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'

@@ -270,7 +270,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       assert.equal(unavailable(service), undefined)
     })
 
-    it("that a client of Nest's emits is stored once, whoever of several processes hears it", async () => {
+    it("that a client of Nest's emits is stored once, though several processes hear it", async () => {
       const pattern = fresh()
       const seen: unknown[] = []
       const handler = ({ data, headers }: Message<number>) => void seen.push([data, headers])

@@ -32,7 +32,7 @@ function readRoles(): readonly Role[] {
 const ROLES = readRoles()
 const STORE = '_elysia:{events}:'
 
-/** What only the users that are named may do; nobody: what a stranger would like to. */
+/** Commands that only the named users may run; without a name: commands that a stranger would like to run. */
 const ONLY: readonly (readonly [users: readonly string[], ...command: string[]])[] = [
   [[], 'PSUBSCRIBE', '*'],
   [[], 'PSUBSCRIBE', '_elysia:i:*'],

@@ -50,7 +50,7 @@ function decode(text: string): string {
   return text.replaceAll('&amp;', '&').replaceAll('&quot;', '"').replaceAll('&#39;', "'")
 }
 
-/** What an HTML file offers to links, and what it links to. */
+/** The anchors of an HTML file, and its links. */
 function readHtml(file: string): { readonly ids: ReadonlySet<string>; readonly links: readonly string[] } {
   const text = readFileSync(join(SITE, file), 'utf8').replace(/<script[\s\S]*?<\/script>/g, '')
   const values = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, value = '']) => decode(value))
@@ -116,7 +116,7 @@ describe('the site', () => {
       const { name, exports, ...rest } = JSON.parse(manifest) as Manifest
       if (rest.private) continue
       for (const [path, target] of Object.entries(exports)) {
-        // What tests of transports take is described where it stands; the others are for the command line alone.
+        // Helpers for tests of transports are described in their sources; the others are for the command line alone.
         if (typeof target === 'string' || ['./testing', './preload', './guard'].includes(path)) continue
         const file = (name + path.slice(1)).replace(/[^\w-]/g, '_')
         assert.ok(existsSync(join(SITE, 'api', 'modules', `${file}.html`)), `${name}${path.slice(1)}`)

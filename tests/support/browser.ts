@@ -14,7 +14,7 @@ const FLAGS = [
   '--disable-sync'
 ]
 
-/** What this machine lacks for a browser; `undefined` if nothing. */
+/** The path of the browser that this machine lacks; `undefined` if it has one. */
 export function chromiumMissing(): string | undefined {
   return existsSync(PATH) ? undefined : PATH
 }

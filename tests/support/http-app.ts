@@ -11,7 +11,7 @@ export function newApp(): Elysia {
   return underBun ? new Elysia() : new Elysia({ adapter: node() })
 }
 
-/** What the adapter listens by. */
+/** The server of the adapter. */
 interface Raw {
   readonly node?: { readonly server: Server }
   readonly deno?: { readonly server: { readonly addr: { readonly port: number } } }

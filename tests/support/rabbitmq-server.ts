@@ -21,7 +21,7 @@ function scripts(): string | undefined {
   }
 }
 
-/** What is missing to run a RabbitMQ server, in words; `undefined` if nothing is. */
+/** The program that is missing to run a RabbitMQ server, in words; `undefined` if none. */
 export function rabbitmqMissing(): string | undefined {
   return scripts() === undefined ? "Debian's rabbitmq-server" : undefined
 }

@@ -13,7 +13,7 @@ function program(): string | undefined {
   return PROGRAMS.find((name) => spawnSync(name, ['--version']).status === 0)
 }
 
-/** What is missing to run a Redis server, in words; `undefined` if nothing is. */
+/** The program that is missing to run a Redis server, in words; `undefined` if none. */
 export function redisMissing(): string | undefined {
   return program() === undefined ? 'redis-server or valkey-server on the PATH' : undefined
 }

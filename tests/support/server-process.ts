@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { bun, programFile, testsFolder, underBun } from '../workspace.ts'
 
-/** What runs in the process. */
+/** The program of the process. */
 export interface ServerProgram {
   /** Path of its source below the tests' folder, without extension. It prints its address as a line of JSON. */
   readonly program: string

@@ -4,7 +4,7 @@
 export const PATIENCE = 60_000
 
 /**
- * What `promise` gives.
+ * The value of `promise`.
  * @throws {Error} it has not settled within `milliseconds`
  */
 export async function within<Value>(

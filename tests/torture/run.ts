@@ -88,7 +88,7 @@ function describe(
   }
 }
 
-/** What the file of an earlier run says; nothing where there is none. */
+/** The results in the file of an earlier run; `undefined` without one. */
 function readRun({ json = '' }: RunOptions): TortureRun | undefined {
   const file = fromCaller(json)
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as TortureRun) : undefined

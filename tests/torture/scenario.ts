@@ -1,4 +1,4 @@
-/** What every scenario of the torture suite takes and gives. The suite injects faults and counts what became of requests. */
+/** The input and output of each scenario. The torture suite injects faults and counts the outcomes of requests. */
 
 /** How long a run may be: `short` is for every test run (all of it under 5 minutes), `long` is on demand. */
 export type Length = 'short' | 'long'
@@ -13,9 +13,9 @@ export interface Circumstances {
 
 /** One row of the table. What was not counted is absent; what was counted and never happened is 0. */
 export interface Row {
-  /** What was done, such as `server killed with SIGKILL 50 times under load`. */
+  /** The fault, such as `server killed with SIGKILL 50 times under load`. */
   readonly scenario: string
-  /** Whose server was under it. */
+  /** The library whose server was under it. */
   readonly server: 'ours' | 'nest'
   /** How many faults were injected: kills, cuts, hostile peers, mutated frames. */
   readonly faults: number
@@ -35,9 +35,9 @@ export interface Row {
   readonly worstRecoveryMs?: number | undefined
   /** The most memory the server's process held (resident set), in megabytes. */
   readonly peakRssMb?: number | undefined
-  /** What the configured limits allow it to hold, in megabytes, and what that is made of in words. */
+  /** The memory that the configured limits allow it, in megabytes, and what it consists of, in words. */
   readonly rssLimitMb?: number | undefined
-  /** What else is worth knowing, in a few words. */
+  /** A further remark, in a few words. */
   readonly remark?: string | undefined
   /** Promises that were broken, a sentence each; none is a pass. Always none for `nest`, which promised us nothing. */
   readonly broken: readonly string[]

@@ -15,7 +15,7 @@ export function itSurvives(scenarios: readonly Scenario[]): void {
         assert.deepEqual(verdict(rows), [])
         for (const row of rows) {
           assert.equal(row.succeeded + row.failed + row.lost + row.hung, row.requests, row.scenario)
-          // What a machine does not allow is said in the remark.
+          // The remark names steps that a machine does not allow.
           const done = row.faults > 0 && row.requests > 0
           assert.ok(done || row.remark !== undefined, `${row.scenario}: nothing was done`)
         }

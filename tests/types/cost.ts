@@ -1,5 +1,5 @@
 /**
- * What the types of services cost the compiler: instantiations by the number of patterns. `bun tests/types/cost.ts` prints
+ * The compiler's cost of services' types: instantiations by the number of patterns. `bun tests/types/cost.ts` prints
  * them all beside those of peers, `TSC=…` with another compiler.
  */
 import { execFile } from 'node:child_process'
@@ -95,7 +95,7 @@ export const COMPILER_OPTIONS = {
   types: ['node']
 }
 
-/** What one program costs. */
+/** The cost of one program. */
 interface Cost {
   readonly instantiations: number
   /** Seconds of checking. They mean something on a quiet machine alone. */

@@ -1,4 +1,4 @@
-/** What an editor shows of a service with many patterns: those that there are, and of a call its own types alone. */
+/** A service with many patterns in an editor: it offers all of them, and shows of a call its own types alone. */
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -57,13 +57,13 @@ export class LanguageServer {
     })
   }
 
-  /** What an editor shows at a place in a text that the file has, with its documentation. */
+  /** The text and documentation that an editor shows at a place in a text of the file. */
   async hover(text: string, place: number): Promise<string> {
     const answer = await this.#at('textDocument/hover', text, '', place)
     return (answer as { readonly contents: { readonly value: string } }).contents.value
   }
 
-  /** What an editor offers between two texts. */
+  /** The completions that an editor offers between two texts. */
   async completion(text: string, next: string): Promise<string[]> {
     const answer = await this.#at('textDocument/completion', text, next, text.length)
     return (answer as { readonly items: readonly { readonly label: string }[] }).items.map(

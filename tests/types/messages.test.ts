@@ -1,4 +1,4 @@
-/** What the compiler says of mistakes: a sentence that helps, in the first line, at the place of the mistake. */
+/** Compiler messages for mistakes: a sentence that helps, in the first line, at the place of the mistake. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'

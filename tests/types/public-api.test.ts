@@ -1,4 +1,4 @@
-/** What users can import is written down, so that a change of it is seen and meant. */
+/** The public API is written to a file of each package, so that each change of it is seen and meant. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { describe, it } from 'node:test'

@@ -1,4 +1,4 @@
-/** What clients at other edges call, and what they see (`edge.ts`). */
+/** The service that clients at other edges call, and the outcome that they must report (`edge.ts`). */
 import { type Message, memory, microservice } from 'elysia-microservices'
 
 export const EXPECTED = {

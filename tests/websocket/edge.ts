@@ -1,4 +1,4 @@
-/** What a client does wherever it runs: the same in a page, a worker and any program. Bundled by `edges.test.ts`. */
+/** A client that does the same in a page, a worker and any program. Bundled by `edges.test.ts`. */
 import { connect } from '@elysia-microservices/websocket/client'
 
 async function* numbers(): AsyncGenerator<number> {

@@ -16,7 +16,7 @@ import { EXPECTED, newService } from './edge-service.ts'
 
 const service = newService()
 
-/** What runs them, and how. */
+/** The programs that run them, with their arguments. */
 const PROGRAMS = [
   ['Bun', [bun]],
   ['Deno', [path.join(rootFolder, 'node_modules/.bin/deno'), 'run', '--allow-net']],

@@ -57,7 +57,7 @@ function newProxy(port: number) {
   }
 }
 
-/** What happens to a page while its network swallows everything, and what tells the page that it is back. */
+/** Ways in which a page loses its network, each with the sign by which it learns that the network is back. */
 const LIVES: Readonly<Record<string, (page: Page, cut: () => void) => Promise<unknown>>> = {
   async 'on another network'(page, cut) {
     await page.context().setOffline(true)

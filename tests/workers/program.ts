@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type Message, microservice, type ServiceOptions } from 'elysia-microservices'
 import { type TcpServerOptions, type TlsServerOptions, tcp } from 'elysia-microservices/tcp'
 
-/** What a test may want of the program. */
+/** Settings of the program. */
 export interface ProgramOptions {
   readonly service?: ServiceOptions
   /** Of its transport. */
@@ -16,11 +16,11 @@ export interface ProgramOptions {
   readonly second?: boolean
   /** Folder of the certificates `service` and `renewed`: the service speaks TLS. */
   readonly tls?: string
-  /** What goes wrong in workers: they throw before they listen, end as soon as they do, or wait for ever before. */
+  /** The failure of workers: they throw before they listen, end as soon as they do, or wait for ever before. */
   readonly failing?: 'before' | 'after' | 'hanging'
 }
 
-/** What the program says, one line each. */
+/** A line of the program's output. */
 export interface Fact {
   readonly address?: { readonly host: string; readonly port: number }
   readonly error?: { readonly name: string; readonly code: string; readonly message: string }

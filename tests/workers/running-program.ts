@@ -7,9 +7,9 @@ import type { Fact, ProgramOptions } from './program.ts'
 
 /** A supervisor and its workers. */
 export class RunningProgram {
-  /** What its processes have said, in order. */
+  /** The facts that its processes have printed, in order. */
   readonly facts: Fact[] = []
-  /** What they have logged. */
+  /** Their log. */
   log = ''
   /** Exit code or signal of the supervisor, once no process is left: workers hold its stdout, too. */
   readonly ended: Promise<number | string | null>

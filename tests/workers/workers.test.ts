@@ -30,7 +30,7 @@ async function listening(): Promise<{ readonly port: number; close(): void }> {
   return { port: (server.address() as net.AddressInfo).port, close: () => server.close() }
 }
 
-/** Who answers HTTP. */
+/** The processes that answer HTTP, by their ids. */
 async function answeringHttp(port: number): Promise<number[]> {
   const answering = new Set<number>()
   for (let n = 0; n < 64; n++) {
@@ -91,7 +91,7 @@ describe('a service with workers', () => {
     assert.deepEqual(failures, [])
   })
 
-  it('gives a worker that was started anew its share, where connections have an age', async () => {
+  it('gives a restarted worker its share, where connections have an age', async () => {
     const program = run({ tcp: { limits: { age: 200 } } })
     await program.port()
     const clients = await program.clientOfEachWorker()

@@ -8,7 +8,7 @@ import { BENCH_FOLDER } from '../process/folder.ts'
 
 const ROOT = join(BENCH_FOLDER, '..', '..')
 const BENCH = join('examples', 'bench')
-/** What belongs to an installation, or was made by one. */
+/** Folders that belong to an installation, or were made by one. */
 export const NOT_SOURCE = new Set(['node_modules', 'dist', 'results', '.turbo', '.results', '.fiber'])
 
 export class BaseCheckout {
@@ -50,7 +50,7 @@ export class BaseCheckout {
       if (NOT_SOURCE.has(entry)) continue
       await cp(join(BENCH_FOLDER, entry), join(this.bench, entry), {
         recursive: true,
-        // Those of the other peers.
+        // The folders of the other peers' packages are not copied.
         filter: (from) => basename(from) !== 'node_modules'
       })
     }

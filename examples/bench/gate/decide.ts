@@ -27,7 +27,7 @@ export interface Rule {
   readonly findings: number
 }
 
-/** What the probability must be below. */
+/** The limit that the probability must be below. */
 export const levelOf = ({ falseAlarms, findings }: Rule): number => falseAlarms / findings
 
 /** The fewest pairs with which a drop can be told from chance at all: that many times the coin falls on one side. */

@@ -1,4 +1,4 @@
-/** What the gate puts on both commits: texts and objects, handlers that wait, streams. */
+/** The loads that the gate puts on both commits: texts and objects, handlers that wait, streams. */
 import type { PayloadOptions } from '../options/payload-options.ts'
 import { shapes } from '../payload/payload.ts'
 import type { BenchFlags } from '../process/bench-process.ts'
@@ -15,7 +15,7 @@ export interface GateLoads {
 export interface GateLoad {
   readonly name: string
   readonly layout: Layout
-  /** What says so to a measurement with so many callers. */
+  /** The flags of a measurement with so many callers. */
   flags(concurrency: number): Omit<BenchFlags, 'runtime'>
 }
 

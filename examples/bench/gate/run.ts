@@ -31,7 +31,7 @@ export async function runGate(options: GateOptions, measure: MeasureSide): Promi
   for (let run = 0; run < options.runs; run++) {
     for (const load of options.loads) {
       const round: Partial<Record<Side, Measured>> = {}
-      // Who is second finds the machine as the first has left it: that must not always be the same one.
+      // The second side finds the machine as the first has left it, so they take turns in going first.
       for (const side of run % 2 === 0 ? (['head', 'base'] as const) : (['base', 'head'] as const)) {
         round[side] = await measure(side, load, run)
         errors[side] += round[side].errors

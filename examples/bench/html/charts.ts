@@ -17,7 +17,7 @@ export interface Chart {
   readonly svg: string
 }
 
-/** What the figure that decides is beside others in suites, where charts of latency would be a tangle of lines. */
+/** Figures beside the one that decides, in suites, where charts of latency would be a tangle of lines. */
 const BESIDE: Readonly<Partial<Record<Mode, readonly Figure[]>>> = { suite: ['successRate'] }
 
 /** The figures that a contest is judged by, as bars, and the latencies of all requests where runs are known. */

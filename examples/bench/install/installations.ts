@@ -1,4 +1,4 @@
-/** What the users of each peer install to have what the bench measures: server and client. */
+/** The packages that users of each peer install for all that the bench measures: server and client. */
 import type { TargetName } from '../peers/targets.ts'
 import type { Installation } from '../report/schema.ts'
 import { installedSize } from './size.ts'

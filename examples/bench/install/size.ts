@@ -1,4 +1,4 @@
-/** What an installation puts on the disk: a package, all that it needs, and nothing of what the bench needs itself. */
+/** The size of an installation on the disk: a package with all that it needs, without the bench's own packages. */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** What a large service and its client cost the compiler: as one chain, which is the most work there is. */
+/** The compiler's cost for a large service and its client: as one chain, which is the most work there is. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

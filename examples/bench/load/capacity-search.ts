@@ -8,7 +8,7 @@ const LOWEST = 1
 const HIGHEST = 10_000_000
 
 export class CapacitySearch {
-  /** What to try next; `undefined`: found, or there is nothing to find. */
+  /** The rate to try next; `undefined`: the highest one is found, or there is none to find. */
   next: number | undefined
   /** The highest rate that was kept; `undefined`: none so far. */
   best: number | undefined

@@ -4,7 +4,7 @@ import { EventCounter } from '../peers/work.ts'
 import { systemTime } from '../process/system-time.ts'
 import { EventTally } from './event-tally.ts'
 
-/** What is known of a load of which the server says one total after the other, and then the last for ever. */
+/** The tally of a load whose server reports one total after the other, and then the last one for ever. */
 async function tally(sent: number, ...totals: (number | undefined)[]) {
   const asked: [from: number, to: number][] = []
   const tally = new EventTally({

@@ -1,4 +1,4 @@
-/** What became of the events of a load: how many the server has handled, as it says when all is over. */
+/** Counts the events of a load that the server has handled, by what it reports at the end. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { EventCount, ServerProcess } from '../process/server-process.ts'
 import { systemTime } from '../process/system-time.ts'

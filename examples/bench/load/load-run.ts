@@ -7,7 +7,7 @@ export interface LoadTotals extends Counts {
   readonly cpuUs: number
 }
 
-/** What can be seen while it runs. */
+/** The figures of a load while it runs. */
 export interface Gauge {
   /** Right answers so far. */
   readonly answered: number

@@ -2,7 +2,7 @@
 import { encodeHistogram, type Latencies, latenciesOf, makeHistogram } from './histogram.ts'
 import { RecentPercentile } from './recent-percentile.ts'
 
-/** What a load tells of the measured time. */
+/** The figures of a load in the measured time. */
 export interface Counts {
   readonly completed: number
   readonly errors: number

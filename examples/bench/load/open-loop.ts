@@ -21,7 +21,7 @@ export interface OpenLoopOptions {
 const BURST = 256
 /** Timers are a millisecond late or so: the last milliseconds are waited for by asking the clock. */
 const TIMER_MARGIN = 2
-/** What may be outstanding, in requests and in bytes. Beyond it requests wait, and are late. */
+/** The limits of outstanding requests, in requests and in bytes. Beyond them requests wait, and are late. */
 const LIMIT = { requests: 50_000, bytes: 256 * 1024 * 1024 }
 
 export class OpenLoop implements Load {
@@ -30,7 +30,7 @@ export class OpenLoop implements Load {
   readonly #limit: number
   readonly #allSent = deferred()
   #schedule: ConstantRate | undefined
-  /** What is due from then on is not sent. */
+  /** Requests that are due from then on are not sent. */
   #until = Number.POSITIVE_INFINITY
   #sent = 0
 
@@ -48,7 +48,7 @@ export class OpenLoop implements Load {
     const schedule = this.#schedule
     if (schedule === undefined) return
     const { meter } = this.#options
-    // What was due by then is sent, late as it may be.
+    // Requests that were due by then are sent, late as they may be.
     const startedAt = performance.now()
     this.#until = Math.min(meter.stoppedAt, startedAt)
     const timer = setTimeout(this.#allSent.resolve, patience)

@@ -3,7 +3,7 @@ import type { Measurement } from '../report/schema.ts'
 import type { LoadRun } from './load-run.ts'
 import type { Counts } from './meter.ts'
 
-/** What a load tells beside what every load does. */
+/** Figures that only some loads have. */
 export type Told = Pick<
   Measurement,
   | 'average'

@@ -5,7 +5,7 @@ import { AnswerCounter, type EncodedRequests } from './nest-frames.ts'
 import { RepeatedBytes } from './repeated-bytes.ts'
 import { connectSocket, type LoadSocket } from './socket.ts'
 
-/** What all connections of a raw load share. */
+/** The settings that all connections of a raw load share. */
 export interface RawPlan {
   readonly host: string
   readonly port: number

@@ -1,7 +1,7 @@
 /** A percentile of what a histogram got since it was last looked at. Recording costs nothing more for it. */
 import type { Histogram } from 'hdr-histogram-js'
 
-/** What every histogram of this kind has, though its public type does not say so. */
+/** Members that every histogram of this kind has, though its public type does not name them. */
 interface Buckets {
   readonly countsArrayLength: number
   getCountAtIndex(index: number): number

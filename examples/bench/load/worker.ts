@@ -1,4 +1,4 @@
-/** What a load process does: obeys its stdin line by line, answers on stdout with one JSON object a line. */
+/** A load process: it obeys its stdin line by line, and answers on stdout with one JSON object a line. */
 import { createInterface } from 'node:readline'
 import type { BenchOptions } from '../options/bench-options.ts'
 import { type LoadTotals, LocalRun } from './load-run.ts'

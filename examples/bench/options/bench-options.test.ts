@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { UsageError } from '../errors.ts'
 import { makePayload } from '../payload/payload.ts'
+import { clients } from '../peers/clients.ts'
+import { targetNames } from '../peers/targets.ts'
 import { benchUsage, readBenchOptions } from './bench-options.ts'
 import { taskFlags } from './task-options.ts'
 
@@ -309,5 +311,10 @@ describe('options of one measurement', () => {
     ]) {
       assert.match(benchUsage, new RegExp(`--(\\[no-\\])?${flag} `))
     }
+  })
+
+  it('has for each client the targets that it asks', () => {
+    const asked = Object.values(clients).flatMap(({ asks }) => asks)
+    assert.deepEqual([...new Set(asked)].sort(), [...targetNames].sort())
   })
 })

@@ -1,16 +1,9 @@
 /** The options of one measurement: flags of `run-bench.ts`, their defaults and how they depend on each other. */
 import { UsageError } from '../errors.ts'
 import { customPayload, customShape, type PayloadShape } from '../payload/payload.ts'
+import { type Choice, type ClientName, clientNames, clients } from '../peers/clients.ts'
 import { type Codec, type Method, methods, type Protocol, protocols } from '../peers/echo-client.ts'
-import {
-  type Choice,
-  type ClientName,
-  clientNames,
-  clients,
-  type TargetName,
-  targetNames,
-  targets
-} from '../peers/targets.ts'
+import { type TargetName, targetNames, targets } from '../peers/targets.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
 import type { Mode, Task } from '../task/task.ts'
 import { type Custom, customFlags, readCustom } from './custom-options.ts'
@@ -22,9 +15,9 @@ import { callersOf, readTask, rejectBeside, taskFlags } from './task-options.ts'
 
 export interface BenchOptions extends Omit<PayloadOptions, 'shape'>, LoadOptions {
   readonly target: TargetName
-  /** What is asked of it, and how its handlers do it. */
+  /** The task of the server, and how its handlers do it. */
   readonly task: Task
-  /** What is asked of a target of the user's own; `null`: an echo. */
+  /** The request to a target of the user's own; `null`: an echo. */
   readonly custom: Custom | null
   readonly shape: PayloadShape
   readonly host: string
@@ -38,7 +31,7 @@ export interface BenchOptions extends Omit<PayloadOptions, 'shape'>, LoadOptions
   readonly warmup: number
   /** `false`: only a server that is already listening will do. */
   readonly spawn: boolean
-  /** What runs the client, and the server that the bench starts. */
+  /** The runtime of the client, and of the server that the bench starts. */
   readonly runtime: Runtime
   readonly client: ClientName
   readonly method: Method
@@ -46,7 +39,7 @@ export interface BenchOptions extends Omit<PayloadOptions, 'shape'>, LoadOptions
   readonly codec: Codec
   /** `undefined`: shown where stderr is a terminal. */
   readonly progress: boolean | undefined
-  /** What the progress line calls it. */
+  /** The name in the progress line. */
   readonly label: string
   /** Ends when its stdin does, so that it never outlives the program that started it. */
   readonly withParent: boolean
@@ -192,13 +185,13 @@ function payloadOf({ data }: Custom, given: { shape: unknown; payload: unknown }
   return { shape: customShape, payload: customPayload(data).bytes }
 }
 
-/** What a server that runs already cannot be told, or asked. */
+/** Refuses modes that need a server which the bench has started itself. */
 function rejectRunning(mode: Mode): void {
   if (mode === 'request') return
   throw new UsageError(`--no-spawn: given with --mode=${mode}, for which the bench starts the server itself`)
 }
 
-/** What a client has only one of cannot be chosen. */
+/** Flags that a client has no choice in, and why. */
 const ONLY_ONE: Readonly<Record<Choice, string>> = {
   method: 'which has only one way to ask',
   protocol: 'which speaks one only',

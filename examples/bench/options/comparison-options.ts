@@ -26,7 +26,7 @@ import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options
 import { type PayloadOptions, payloadFlags, payloadsFlag, readCodec, readPayload } from './payload-options.ts'
 import { callersOf, readTask, rejectBeside, taskFlags } from './task-options.ts'
 
-/** What is sent: a payload of the bench, or the user's own. */
+/** The payload that is sent: one of the bench, or the user's own. */
 export type ComparedPayload = Omit<PayloadOptions, 'shape'> & { readonly shape: PayloadShape }
 
 /** Where the service listens, what it is asked, and the flags that say so to a single measurement. */
@@ -39,7 +39,7 @@ export interface ComparisonOptions extends LoadOptions {
   /** In the order in which they take turns. */
   readonly targets: readonly TargetName[]
   readonly runs: number
-  /** What is asked of all of them. */
+  /** The task of all of them. */
   readonly task: Task
   readonly clients: readonly ContestClient[]
   readonly layouts: readonly Layout[]
@@ -51,7 +51,7 @@ export interface ComparisonOptions extends LoadOptions {
   readonly duration: number
   readonly warmup: number
   readonly method: Method
-  /** What our own client speaks, and how it encodes data. */
+  /** The protocol of our own client, and its codec. */
   readonly protocol: Protocol
   readonly codec: Codec
   /** The plan of the published report, in place of everything above; `null`: not asked for. */
@@ -176,7 +176,7 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
   }
 }
 
-/** What is asked; a plain echo is `ECHO` itself, which contests do not name. */
+/** The task; a plain echo is `ECHO` itself, which contests do not name. */
 function readCompared(
   given: Omit<Parameters<typeof readTask>[0], 'streams'> & { readonly streams: unknown }
 ) {
@@ -206,7 +206,7 @@ type GivenService = Parameters<typeof readCustom>[1] & {
   readonly port: number | undefined
 }
 
-/** What belongs to a service of the user's own, and its data as the payload that reports name. */
+/** The flags of a service of the user's own, and its data as the payload that reports name. */
 function readService(targets: readonly TargetName[], given: GivenService) {
   const isCustom = targets.includes('custom')
   const custom = readCustom(isCustom, given)

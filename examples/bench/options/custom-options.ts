@@ -1,4 +1,4 @@
-/** What is asked of a service of the user's own: flags that both commands share. */
+/** The flags for a service of the user's own, which both commands share. */
 import { readFileSync } from 'node:fs'
 import { UsageError } from '../errors.ts'
 import type { Pattern } from '../peers/echo-client.ts'

@@ -133,7 +133,7 @@ export function parseFlags<F extends FlagTable>(flags: F, argv: readonly string[
   return Object.fromEntries(values) as FlagValues<F>
 }
 
-/** What every command has. */
+/** The flag that every command has. */
 export const helpFlag: Flag<boolean> = { ...toggle('print this'), negatable: false }
 
 /** The lines of `--help` that describe the flags. */

@@ -1,4 +1,4 @@
-/** What is left to choose of the published report: how long it takes, and under which runtimes. */
+/** The options of the published report: how long it takes, and under which runtimes. */
 import { UsageError } from '../errors.ts'
 import type { Runtime } from '../process/runtime.ts'
 
@@ -11,7 +11,7 @@ export const FULL_PARTS = {
 } as const
 export const fullPartNames = Object.keys(FULL_PARTS) as (keyof typeof FULL_PARTS)[]
 
-/** What may be said of the plan that is measured for publication. */
+/** The options of the plan that is measured for publication. */
 export interface FullOptions {
   /** In place of what the plan has for every contest. */
   readonly times: { readonly runs?: number; readonly duration?: number; readonly warmup?: number }

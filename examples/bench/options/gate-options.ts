@@ -14,7 +14,7 @@ export interface GateOptions {
   readonly base: string
   readonly target: TargetName
   readonly runs: number
-  /** What is put on both commits. */
+  /** The loads on both commits. */
   readonly loads: readonly GateLoad[]
   readonly figures: readonly Figure[]
   readonly concurrency: number

@@ -1,6 +1,6 @@
 /** How much is asked, by whom: rules on rates and load processes that both commands share. */
 import { UsageError } from '../errors.ts'
-import type { ClientName } from '../peers/targets.ts'
+import type { ClientName } from '../peers/clients.ts'
 import { integer, milliseconds, toggle } from './flags.ts'
 
 export const loadFlags = {

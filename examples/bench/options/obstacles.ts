@@ -1,5 +1,6 @@
-/** What a peer cannot do, in words. A measurement is refused because of it, a comparison says it in its table. */
-import { type ClientName, clients, type TargetName, targets } from '../peers/targets.ts'
+/** Tasks that a peer cannot do, in words: a measurement is refused by them, a comparison names them in its table. */
+import { type ClientName, clients } from '../peers/clients.ts'
+import { type TargetName, targets } from '../peers/targets.ts'
 import { ECHO, type Source, type Step, type Task } from '../task/task.ts'
 
 /** Why this client cannot load this target over so many connections; `undefined` if it can. */

@@ -1,4 +1,4 @@
-/** What is echoed and how our own client encodes it: rules that both commands share. */
+/** The payload that is echoed and how our own client encodes it: rules that both commands share. */
 import { UsageError } from '../errors.ts'
 import { makePayload, type PayloadShape, type ShapeName, shapeNames, shapes } from '../payload/payload.ts'
 import { type Codec, codecs, type Protocol } from '../peers/echo-client.ts'

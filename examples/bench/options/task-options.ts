@@ -1,4 +1,4 @@
-/** What is asked of the server: rules on the modes and their flags that all commands share. */
+/** The server's task: rules on the modes and their flags that all commands share. */
 import { UsageError } from '../errors.ts'
 import { handlers, type Mode, modes, sources, steps, type Task, takes } from '../task/task.ts'
 import { choice, integer, milliseconds } from './flags.ts'
@@ -73,7 +73,7 @@ const CALLERS: Readonly<Partial<Record<Mode, number>>> = { request: 100, durable
 export const callersOf = (mode: Mode): number => CALLERS[mode] ?? 1
 
 /**
- * What of the other flags a mode leaves no choice in.
+ * Refuses flags that a mode does not have.
  *
  * @throws UsageError if one is given all the same
  */

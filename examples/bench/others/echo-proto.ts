@@ -1,4 +1,4 @@
-/** What the peers share that speak Protocol Buffers: `echo.proto`, and which of its messages carries a payload. */
+/** Parts that the peers with Protocol Buffers share: `echo.proto`, and which of its messages carries a payload. */
 import { join } from 'node:path'
 import { loadSync } from '@grpc/proto-loader'
 import type { ShapeName } from '../payload/payload.ts'

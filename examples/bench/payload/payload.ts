@@ -1,4 +1,4 @@
-/** What is sent and echoed: a value, its size, and a cheap check that an answer is the same value. */
+/** A payload that is sent and echoed: a value, its size, and a cheap check that an answer is the same value. */
 import {
   makeOrder,
   makeOrderSummary,
@@ -12,17 +12,17 @@ import {
 
 export const shapeNames = ['flat', 'object', 'document', 'list', 'record', 'binary', 'large'] as const
 export type ShapeName = (typeof shapeNames)[number]
-/** What is sent to a service that is none of the bench: whatever was given for it. */
+/** The payload for a service that is not the bench's: the data that was given for it. */
 export const customShape = 'custom' as const
 export type PayloadShape = ShapeName | typeof customShape
 
 export interface Payload {
   readonly shape: ShapeName
-  /** What is handed to a client. */
+  /** The value that a client gets. */
   readonly value: unknown
   /** Its length in bytes: of a string or of bytes as it is, of everything else as JSON. */
   readonly bytes: number
-  /** What a right answer is, for the message about a wrong one. */
+  /** A description of the right answer, for the message about a wrong one. */
   readonly expected: string
   /** Compares a few things only: the check runs for every answer and must not become what is measured. */
   isEcho(answer: unknown): boolean

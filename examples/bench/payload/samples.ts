@@ -34,7 +34,7 @@ export interface Order {
   readonly note: string
 }
 
-/** What a service says of an order to another. */
+/** An order in short, as one service sends it to another. */
 export interface OrderSummary {
   readonly id: string
   readonly number: number

@@ -1,4 +1,4 @@
-/** What a load needs of a client of any peer. One `EchoClient` is one connection. */
+/** The interface of every peer's client to a load. One `EchoClient` is one connection. */
 import type { Tls } from '../options/custom-options.ts'
 import type { Payload } from '../payload/payload.ts'
 import type { Task } from '../task/task.ts'
@@ -14,7 +14,7 @@ export const methods = ['request', 'send'] as const
 export type Method = (typeof methods)[number]
 
 export const protocols = ['rsocket', 'nest'] as const
-/** What our own client speaks. Other clients have one protocol only. */
+/** The protocols of our own client. Other clients have one only. */
 export type Protocol = (typeof protocols)[number]
 
 export const codecs = ['json', 'bytes', 'msgpack'] as const
@@ -26,14 +26,14 @@ export interface ClientPlan {
   readonly method: Method
   readonly protocol: Protocol
   readonly codec: Codec
-  /** What is asked, and with which headers: an echo without any, but for a service of the user's own. */
+  /** The pattern and headers of requests: an echo without headers, but for a service of the user's own. */
   readonly pattern: Pattern
   readonly headers: Readonly<Record<string, string>> | undefined
   /** How the connection is protected; `undefined`: not at all. */
   readonly tls: Tls | undefined
   /** The only thing it will ever be asked to echo, or to send as an event. */
   readonly payload: Payload
-  /** What it will be used for. */
+  /** The task that it will be used for. */
   readonly task: Task
   /** Events that may be in flight at a time, where events are stored. */
   readonly window: number

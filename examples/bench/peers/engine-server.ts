@@ -17,7 +17,7 @@ export interface EngineServer {
 interface Start {
   /** Its arguments, to listen on a port. */
   flags(port: number): readonly string[]
-  /** What to do if it does not listen. */
+  /** Advice if it does not listen. */
   readonly advice: string
 }
 

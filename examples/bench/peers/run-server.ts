@@ -1,4 +1,4 @@
-/** What every server of the bench does: read where to listen, say when it listens, stop when told to. */
+/** The frame of every server of the bench: it reads where to listen, says when it listens, and stops when told to. */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { type ShapeName, shapeNames } from '../payload/payload.ts'
@@ -15,12 +15,12 @@ export interface Listen {
   readonly host: string
   /** 0: any free one. */
   readonly port: number
-  /** What it will echo, for a server that must know. */
+  /** The payload that it will echo, for a server that must know it. */
   readonly shape: ShapeName
   readonly work: Work
 }
 
-/** What its handlers do, each for a pattern of its own: `echo`, `count` and `event`. */
+/** The handlers' work, each for a pattern of its own: `echo`, `count` and `event`. */
 export interface Work {
   answer(data: unknown): unknown
   records(count: number): Records

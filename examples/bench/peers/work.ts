@@ -1,10 +1,10 @@
-/** What the servers of the bench do for a message: the same work for every peer, whatever carries it. */
+/** The work of the bench's servers for a message: the same for every peer and transport. */
 import type { Observable } from 'rxjs'
 import { makeRecord, type SmallRecord } from '../payload/samples.ts'
 import { systemTime } from '../process/system-time.ts'
 import type { Handler, Source } from '../task/task.ts'
 
-/** What a handler may answer with that streams. */
+/** The results that a streaming handler may have. */
 export type Records = Iterable<SmallRecord> | AsyncIterable<SmallRecord> | Observable<SmallRecord>
 
 /** Answers a request with the data it came with: at once, by a promise, or in a later turn of the event loop. */

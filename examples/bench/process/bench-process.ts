@@ -80,7 +80,7 @@ export class BenchProcess {
     const said = Promise.all([text(child.stdout!), passOn(child.stderr!)])
     const end = await exited
     clearTimeout(watchdog)
-    // What it has started ends when its stdin does; whatever cannot even do that would keep the pipes open.
+    // Its own processes end when its stdin does; one that cannot even do that would keep the pipes open.
     const leftover = setTimeout(() => endGroup(child), LEFTOVER)
     const [output, complaints] = await said
     clearTimeout(leftover)

@@ -1,4 +1,4 @@
-/** What the other peers need is in their lockfile, and nothing else of the bench needs it. */
+/** The other peers' packages are in a lockfile of their own, and nothing else of the bench needs them. */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'

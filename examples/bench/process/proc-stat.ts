@@ -1,4 +1,4 @@
-/** What a process has used, from Linux's /proc. Elsewhere, and for a process that is gone: `null`. */
+/** A process's use of processor and memory, from Linux's /proc. Elsewhere, and for a process that is gone: `null`. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** Clock ticks in /proc are 1/100 s in Linux's user-space interface on every architecture Bun and Node run on. */
@@ -27,12 +27,12 @@ export function familyOf(pid: number): number[] {
   return [pid, ...children.flatMap((child) => familyOf(Number(child)))]
 }
 
-/** What all processes of a server have used: a gateway has a service behind it, a supervisor its workers. */
+/** The use of all processes of a server: a gateway has a service behind it, a supervisor its workers. */
 export const cpuOf = (pid: number): number | null => sum(pid, cpuMicroseconds)
 export const residentOf = (pid: number): number | null => sum(pid, residentMegabytes)
 export const peakOf = (pid: number): number | null => sum(pid, peakMegabytes)
 
-/** What the processes have used that a process has started, such as the server of an engine; `null`: there are none. */
+/** The use of the processes that a process has started, such as the server of an engine; `null`: there are none. */
 export function cpuOfChildren(pid: number): number | null {
   const [all, own] = [familyOf(pid).length > 1 ? cpuOf(pid) : null, cpuMicroseconds(pid)]
   return all === null || own === null ? null : all - own

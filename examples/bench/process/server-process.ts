@@ -19,15 +19,15 @@ export interface ServerOptions {
   readonly program: string
   readonly runtime: Runtime
   readonly host: string
-  /** What it will echo; absent: it is no echo. */
+  /** The payload that it will echo; absent: it is no echo. */
   readonly shape?: PayloadShape
   /** 0: any free port. */
   readonly port: number
   /** CPU it runs on, or a list as `0,1`; `null`: any. */
   readonly cpu: number | string | null
-  /** What its handlers do; by default they answer at once. */
+  /** Its handlers' task; by default they answer at once. */
   readonly task?: Task
-  /** What else it is told. */
+  /** Its further flags. */
   readonly flags?: readonly string[]
   /** The command of a program that neither runtime runs. */
   readonly command?: readonly string[]
@@ -57,7 +57,7 @@ export class ServerProcess {
   #asked = 0
   #hasExited = false
   #isUp = false
-  /** What a quiet server has said before it listened. */
+  /** The errors of a quiet server before it listened. */
   #complaints = ''
 
   /**

@@ -2,7 +2,7 @@
 import type { Figure } from '../report/figures.ts'
 import type { Comparison } from '../report/schema.ts'
 
-/** What belongs between two markers of a page. */
+/** The text between two markers of a page. */
 export type Block = (comparison: Comparison) => string
 
 const COUNTS: readonly Figure[] = ['rps', 'perWorker', 'sent', 'arrived', 'lost', 'refused', 'firstAnswerMs']

@@ -90,7 +90,7 @@ export const CHARTS: Readonly<Record<string, Chart>> = {
   }
 }
 
-/** What a chart shows, in words, for those who do not see it. */
+/** The contents of a chart in words, for those who do not see it. */
 export function described(name: string, comparison: Comparison): string {
   const { title, figure, groups } = CHARTS[name]!
   const said = groups(comparison).map(

@@ -1,4 +1,4 @@
-/** What the documentation says of figures is what the published report says. */
+/** The documentation's figures are those of the published report. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'

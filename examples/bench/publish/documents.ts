@@ -22,7 +22,7 @@ export const DOCUMENTS = [
   'docs/websocket.md'
 ] as const
 
-/** What belongs between the markers of that name; `undefined`: there is no such thing. */
+/** The text between the markers of that name; `undefined`: there is no such name. */
 function contentOf(name: string, published: Published): string | undefined {
   const suite = suiteNames.find((one) => Object.hasOwn(SUITE_BLOCKS[one], name))
   const block = suite === undefined ? BLOCKS[name] : SUITE_BLOCKS[suite][name]
@@ -60,7 +60,7 @@ export const tablesIn = (text: string): string[] => [...text.matchAll(MARKED)].m
 export interface Document {
   readonly page: string
   readonly text: string
-  /** What it should be. */
+  /** The text that it should have. */
   readonly filled: string
 }
 

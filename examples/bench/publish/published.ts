@@ -1,4 +1,4 @@
-/** What this project publishes: the medians of all reports in one file, and each report as Markdown and HTML. */
+/** The published reports: the medians of all in one file, and each report as Markdown and HTML. */
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What the documentation makes of the reports of the suites. */
+/** The documentation's tables of the reports of the suites. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Outcome } from '../report/comparison.ts'

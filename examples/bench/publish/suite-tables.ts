@@ -7,7 +7,7 @@ import type { Comparison, ContestResult, TargetResult } from '../report/schema.t
 import { type SuiteName, taskOf } from '../task/task.ts'
 import { type Block, shown, table } from './cells.ts'
 
-/** What stands where a report should be that is not there yet. */
+/** The text in place of a report that is not there yet. */
 export const NOT_MEASURED = '*Not measured yet: `npm run bench:publish` writes this.*'
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -141,7 +141,7 @@ function crowdTable({ contests }: Comparison, workload: string): string {
     : `${describeTask(taskOf(contest))}, ${plural(contest.concurrency, 'caller')}:\n\n${tableOf(contest, CROWD)}`
 }
 
-/** What a limit is good for, in two sentences. */
+/** The effect of a limit, in two sentences. */
 function dbSentence({ contests }: Comparison): string {
   const contest = contests
     .filter((one) => workloadOf(one) === 'slow')
@@ -163,7 +163,7 @@ function dbSentence({ contests }: Comparison): string {
   )
 }
 
-/** What a page gets, and what the server holds beside one that stands still. */
+/** The figures of a page, and the memory of the server beside one that stands still. */
 function webTable(comparison: Comparison): string {
   const { contests } = comparison
   const columns = [
@@ -194,7 +194,7 @@ const conditions =
   (comparison) =>
     suiteConditions(comparison, suite)
 
-/** What belongs between the markers of each name, of the reports of the suites. */
+/** The texts between the markers of each name, from the reports of the suites. */
 export const SUITE_BLOCKS: Readonly<Record<SuiteName, Readonly<Record<string, Block>>>> = {
   http: { http: httpTable },
   pairs: {},

@@ -51,7 +51,7 @@ const COLUMNS_OF_REQUESTS: readonly { readonly title: string; readonly is: Is }[
   { title: 'handler that answers later, req/s', is: isWaiting }
 ]
 
-/** What was measured for less shows that everything works, and not how fast it is. */
+/** A shorter measurement shows that everything works, and not how fast it is. */
 const SECONDS_TO_TRUST = 5
 
 /** The machine, the versions, and how it was measured. */
@@ -97,7 +97,7 @@ interface Shown {
   readonly scope?: string
   /** Node's contests, too. */
   readonly runtimes?: boolean
-  /** Whose rows; all by default. */
+  /** The targets that have rows; all by default. */
   readonly targets?: readonly string[]
 }
 
@@ -134,7 +134,7 @@ const overEngine = (name: string, scope: string): Record<string, Block> => ({
   [`${name} stored`]: own(modeIs('durable'), asked, { scope, runtimes: true })
 })
 
-/** What belongs between the markers of each name, of the report of peers. */
+/** The texts between the markers of each name, from the report of peers. */
 export const BLOCKS: Readonly<Record<string, Block>> = {
   summary,
   conditions,
@@ -153,7 +153,7 @@ export const BLOCKS: Readonly<Record<string, Block>> = {
   ...overEngine('redis', OVER_REDIS),
   ...overEngine('rabbitmq', OVER_RABBITMQ),
   ...overEngine('mqtt', OVER_MQTT),
-  // What it costs a service to be counted and traced.
+  // The cost of being counted and traced, for a service.
   watched: own(() => true, layoutOf, { scope: WATCHED, runtimes: true })
 }
 
@@ -187,7 +187,7 @@ const ratiosOf = ({ scope, results }: ContestResult): readonly TargetResult[] =>
   return scope === undefined ? compared.slice(0, 1) : compared
 }
 
-/** Who answers fast what it answers at all has not won. */
+/** A target with errors: it has not won, however fast it answers the rest. */
 const errorsOf = ({ errors }: TargetResult): string => (errors === 0 ? '' : ` (${plural(errors, 'error')})`)
 
 function ratioRow({ target, ratio, ratioTo }: TargetResult, columns: readonly Figure[]): string[] {

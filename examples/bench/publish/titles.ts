@@ -1,4 +1,4 @@
-/** What the documentation calls the targets. */
+/** The names of the targets in the documentation. */
 import { LABEL, type TargetName } from '../peers/targets.ts'
 
 const TITLES: Partial<Readonly<Record<TargetName, string>>> = {

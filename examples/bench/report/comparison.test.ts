@@ -68,7 +68,7 @@ describe('a comparison', () => {
     assert.deepEqual(nest?.baseAhead, [])
   })
 
-  it('has no rival of ours in ours with another codec, but everybody else', () => {
+  it('counts as rivals all others, and not this project with another codec', () => {
     const round = (rps: number): Round => [
       measurement({ rps: 100 }),
       measurement({ target: 'elysia @ msgpack', rps }),
@@ -81,7 +81,7 @@ describe('a comparison', () => {
     assert.match(decisive.reason, /better than the best of anybody else, 60 of nest @ node/)
   })
 
-  it('says in which figures others than the base are ahead of ours, and not of each other', () => {
+  it('says in which figures others than the base are ahead of this project, and not of each other', () => {
     const round: Round = [
       measurement({}),
       measurement({ target: 'nest' }),

@@ -1,4 +1,4 @@
-/** What a comparison found: measurements in rounds, and per contest the medians, ratios and verdicts made of them. */
+/** The results of a comparison: measurements in rounds, and the medians, ratios and verdicts of each contest. */
 import { isOurs, LABEL } from '../peers/targets.ts'
 import { taskOf } from '../task/task.ts'
 import { comparedFiguresOf, type Figure, figureNames, figures, figuresOf, titleOfFigure } from './figures.ts'
@@ -68,7 +68,7 @@ export function variantsIn(names: readonly string[]): string[] {
 export function verdictsOn(contest: Contest, rounds: readonly Round[], unranked: readonly string[] = []) {
   const ranked = (rounds[0] ?? [])
     .map(({ target }, index) => ({ target, index }))
-    // What is no peer but the limit of all is not ranked.
+    // The limit of all is no peer, and is not ranked.
     .filter(({ target }) => !isLimitIn(contest, target) && !unranked.includes(target))
   return decisiveFigures(contest).map((figure) =>
     judge(
@@ -142,7 +142,7 @@ export function behindIn(ratio: FigureSpreads | null, of: readonly Figure[]): Fi
 const figureOf = (outcome: Outcome, figure: Figure): number | null =>
   isMeasured(outcome) ? (outcome[figure] ?? null) : null
 
-/** What was lost without an error is no better than an error. */
+/** A loss without an error is no better than an error. */
 const errorsOf = (outcome: Outcome): number =>
   isMeasured(outcome) ? outcome.errors + (outcome.lost ?? 0) : 0
 

@@ -33,7 +33,7 @@ export function describeConditions(comparison: Comparison): string[] {
   ]
 }
 
-/** What should be in the report and is not: a run that was cut off, peers that did not start, servers that died. */
+/** The gaps of a report: a run that was cut off, peers that did not start, servers that died. */
 function gapsIn({ contests }: Comparison): string[] {
   const results = contests.flatMap((contest) => contest.results)
   const sum = (of: (result: TargetResult) => number) =>

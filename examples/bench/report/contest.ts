@@ -5,7 +5,7 @@ import { type Handler, type Source, type Step, type Task, taskOf } from '../task
 import { plural } from './figures.ts'
 import type { Contest } from './schema.ts'
 
-/** Who asks: each target's own client, Nest's client, or raw sockets. */
+/** The client of a contest: each target's own, Nest's, or raw sockets. */
 export const contestClients = ['own', 'nest', 'raw'] as const
 export type ContestClient = (typeof contestClients)[number]
 
@@ -51,7 +51,7 @@ export function titleOf(contest: Contest): string {
   return (taskOf(contest).mode === 'start' ? parts.slice(1) : parts).join(' · ')
 }
 
-/** What is asked beside the payload, in words; nothing for a plain echo. */
+/** The task in words; nothing for a plain echo. */
 export function describeTask(task: Task): string {
   if (task.mode === 'request') return HANDLERS[task.handler]
   if (task.mode === 'suite') return suites[task.suite].workloads[task.workload]?.title ?? task.workload
@@ -84,7 +84,7 @@ export function loadOf(contest: Contest): string {
   return `${plural(concurrency, 'request')} at a time`
 }
 
-/** What is sent, what is asked, and what runs both sides. */
+/** The setting in words: the payload, the task, and the runtime of both sides. */
 export function settingOf(contest: Contest): string {
   const asked = describeTask(taskOf(contest))
   if (taskOf(contest).mode === 'suite') return asked

@@ -1,4 +1,4 @@
-/** What a measurement ran on: without this its figures cannot be compared with anyone's. */
+/** The environment of a measurement: without it the figures cannot be compared with anyone's. */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, release, totalmem, type } from 'node:os'

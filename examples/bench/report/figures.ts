@@ -65,7 +65,7 @@ const OF_SUITE: Readonly<Record<SuiteName, readonly Figure[]>> = {
 
 interface Asked {
   readonly task?: Task | undefined
-  /** What came of it; missing: whatever may come. */
+  /** Its results; missing: they are not known yet. */
   readonly results?: readonly { readonly figures: Readonly<Partial<Record<Figure, unknown>>> }[]
 }
 
@@ -93,11 +93,11 @@ function ofTask(asked: Asked): readonly Figure[] {
   return task.mode === 'stream' && task.pause > 0 ? OF_SLOW_READER : FIGURES_OF[task.mode]
 }
 
-/** Those of them in which more or less is better: to have sent more than arrives is not. */
+/** The figures that are compared: to have sent more events than arrive is no merit. */
 export const comparedFiguresOf = (asked: Asked): readonly Figure[] =>
   figuresOf(asked).filter((figure) => !NO_CONTEST.includes(figure))
 
-/** Who refuses at once what it cannot do has not lost. */
+/** Figures in which nobody wins or loses: a target that refuses at once what it cannot do has not lost. */
 const NO_CONTEST: readonly Figure[] = ['sent', 'arrived', 'refused', 'refusedP50', 'refusedP99', 'failedP50']
 
 const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> = {
@@ -132,7 +132,7 @@ const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> 
   }
 }
 
-/** What a figure is called where that was asked. */
+/** The title of a figure for this task. */
 export function titleOfFigure(figure: Figure, asked: Asked): string {
   const task = taskOf(asked)
   const mode = task.mode === 'suite' && isOfValues(task) ? 'stream' : task.mode

@@ -4,10 +4,10 @@ import type { Counts } from '../load/meter.ts'
 import type { Told } from '../load/phases.ts'
 import type { BenchOptions } from '../options/bench-options.ts'
 import { nameOfPattern } from '../options/custom-options.ts'
-import { type Choice, clients } from '../peers/targets.ts'
+import { type Choice, clients } from '../peers/clients.ts'
 import type { Environment, Measurement } from './schema.ts'
 
-/** What was read from the system while the meter ran. */
+/** The system's figures while the meter ran. */
 export interface Usage {
   readonly serverCpuUs: number | null
   readonly clientCpuUs: number | null
@@ -33,7 +33,7 @@ export interface MeasuredServer {
   readonly pid: number | null
 }
 
-/** What was asked, of whom and how, as the result says it. */
+/** The setting of a measurement, as its result names it. */
 export type Described = Pick<
   Measurement,
   | 'target'

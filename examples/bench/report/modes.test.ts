@@ -1,4 +1,4 @@
-/** What the reports say of streams, events and starts, beside requests. */
+/** Reports of streams, events and starts, beside requests. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { renderHtml } from '../html/page.ts'

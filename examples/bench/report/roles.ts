@@ -1,4 +1,4 @@
-/** Who is who in a contest: the same name may be one thing to a suite and another to the rest of the bench. */
+/** The roles of targets in a contest: a name may mean one target in a suite and another in the rest of the bench. */
 import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
 import { type SuiteTarget, suiteTarget } from '../suites/catalog.ts'
 import { type Task, taskOf } from '../task/task.ts'
@@ -38,7 +38,7 @@ export function baseOf(targets: readonly string[]): string {
   return targets.includes('nest') ? 'nest' : targets[0]!
 }
 
-/** Whose figures a target's own are divided by; `undefined`: nobody's. */
+/** The target whose figures a target's own are divided by; `undefined`: none. */
 export function baseFor(asked: Asked, name: string, names: readonly string[]): string | undefined {
   const target = inSuite(asked, name)
   const base = target === 'none' ? baseOf(names) : target?.against

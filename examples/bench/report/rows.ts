@@ -67,7 +67,7 @@ function ratiosOf({ target, ratio, ratioTo }: TargetResult, contest: ContestResu
   return [row(`${target} ÷ ${ratioTo}`, 'median'), row('  lowest', 'min'), row('  highest', 'max')]
 }
 
-/** Who won, who is ahead of whom, and what was not measured: none of it may go unsaid. */
+/** Remarks on a contest: the winner, who is ahead in what, and what was not measured. None of it may be left out. */
 export function remarksOn(contest: ContestResult): string[] {
   const { verdicts, results } = contest
   return [
@@ -91,7 +91,7 @@ const whatTheyWereTold = ({ results }: ContestResult): string[] =>
     ...(firstError === null ? [] : [`${target} failed: ${firstError}`])
   ])
 
-/** Who was best how often. */
+/** The winners, with how many runs each has won. */
 function winsOf(runs: readonly (string | null)[]): string[] {
   const names = [...new Set(runs.filter((name) => name !== null))]
   if (names.length === 0 || runs.length < 2) return []

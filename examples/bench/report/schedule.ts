@@ -22,7 +22,7 @@ export class Schedule {
     this.#planned = planned
   }
 
-  /** What the progress line calls the measurement that has begun. */
+  /** The name of the current measurement in the progress line. */
   get label(): string {
     return `  run ${this.#begun} of ${this.#planned.length}`
   }
@@ -55,7 +55,7 @@ const sum = (planned: readonly Planned[]): number =>
 const describe = (figure: 'listenMs' | 'p50' | 'p99', outcome: Measurement): string =>
   `${titleOfFigure(figure, outcome).replace(/ ms$/, '')} ${format(figure, outcome[figure])} ms`
 
-/** What a measurement has found, in a line: `elysia  575,120 req/s  p99 0.578 ms`. */
+/** The outcome of a measurement in a line: `elysia  575,120 req/s  p99 0.578 ms`. */
 export function describeOutcome(outcome: Outcome): string {
   const { target } = outcome
   if (!isMeasured(outcome)) return `${target}  not measured`

@@ -1,4 +1,4 @@
-/** What a report says behind its contests, as rows of text for every kind of report: installed sizes, and what types cost the compiler. */
+/** The sections behind a report's contests, as rows of text: installed sizes, and what types cost the compiler. */
 import type { Comparison, Installation, TypeChecking } from './schema.ts'
 
 export const sizesHeader: readonly string[] = [
@@ -18,7 +18,7 @@ export const sizeRows = (sizes: readonly Installation[]): string[][] =>
     packedBytes === 0 ? '–' : (packedBytes / 1e3).toFixed(0)
   ])
 
-/** What the sizes are of. */
+/** The remark on the sizes. */
 export const SIZES_REMARK =
   'Server and client with everything that npm installs for them, as it lies on the disk, but TypeScript itself; of this project what would be published.'
 
@@ -46,7 +46,7 @@ export interface Section {
   readonly rows: readonly (readonly string[])[]
 }
 
-/** What a report says behind its contests. */
+/** The sections behind the contests. */
 export const sectionsOf = ({ sizes, types }: Comparison): Section[] => [
   ...(sizes === undefined
     ? []

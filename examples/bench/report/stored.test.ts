@@ -60,7 +60,7 @@ describe('a stored report', () => {
     assert.deepEqual(
       JSON.parse(await readFile(file, 'utf8')),
       JSON.parse(JSON.stringify(comparisonSchema)),
-      'write it anew: bun report/print-schema.ts > ../../docs/benchmarks/report.schema.json'
+      'write it again: bun report/print-schema.ts > ../../docs/benchmarks/report.schema.json'
     )
   })
 })

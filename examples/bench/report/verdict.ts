@@ -1,4 +1,4 @@
-/** Who is ahead in a figure, run by run and over all, and why: in one sentence. Knows no target and no file. */
+/** The verdict on a figure: who is ahead, run by run and over all, and why, in a sentence. Knows no target or file. */
 import { type Figure, figures, format, plural } from './figures.ts'
 import type { Verdict } from './schema.ts'
 import { type Spread, spread } from './statistics.ts'
@@ -44,7 +44,7 @@ export function judge(
 
 type IsBetter = (a: number, b: number) => boolean
 
-/** Who was best in a run; nobody if two were alike. */
+/** The best of a run; nobody if two are alike. */
 function bestOf(run: number, contenders: readonly Contender[], isBetter: IsBetter): string | null {
   const known = contenders.flatMap(({ name, values }) => {
     const value = values[run] ?? null

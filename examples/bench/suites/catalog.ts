@@ -10,7 +10,7 @@ export interface SuiteTarget {
   /** Its server; path without extension, below the bench's folder. `null`: there is none, `absent` says why. */
   readonly server: string | null
   readonly absent?: string
-  /** What can run it, the usual one first; `go` is a program of its own. */
+  /** The runtimes that it has, the usual one first; `go` is a program of its own. */
   readonly runtimes: readonly (Runtime | 'go')[]
   readonly ask?: Ask
   /** The package that is measured, and all that its users install. */
@@ -21,7 +21,7 @@ export interface SuiteTarget {
   readonly isLimit?: boolean
   /** Does another job than the others, beside which it is shown, and is not ranked. */
   readonly isElse?: boolean
-  /** Whose figures its own are divided by. */
+  /** The target whose figures its own are divided by. */
   readonly against?: string
   /** Workloads that it cannot do, and why. */
   readonly lacks?: Readonly<Record<string, string>>
@@ -29,7 +29,7 @@ export interface SuiteTarget {
   readonly inFlight?: number
   /** Its client in a page; path without extension, below the bench's folder. */
   readonly page?: string
-  /** What our client does with refusals; absent: it tells. */
+  /** Our client's way with refusals; absent: it passes them on. */
   readonly refused?: 'lease' | 'retry'
 }
 
@@ -107,7 +107,7 @@ const gateways = {
   }
 } as const satisfies Readonly<Record<string, SuiteTarget>>
 
-/** What the reports that this project came from have beside the others, and nobody can install. */
+/** Targets of the reports that this project came from which nobody can install. */
 const absent = {
   elit: {
     server: null,

@@ -5,7 +5,7 @@ import type { Work } from './serve.ts'
 import { elysiaApp } from './servers/elysia-app.ts'
 import { routes } from './work.ts'
 
-/** What Elysia compiles an app to: one function for all requests, and one for each route. */
+/** The functions that Elysia compiles an app to: one for all requests, and one for each route. */
 function compiled(app: ReturnType<typeof elysiaApp>): string[] {
   app.compile()
   const ofRoutes = app.routes.map(

@@ -24,7 +24,7 @@ const DIED = 'the server ended in the middle of the measurement'
 
 /** How the targets of a suite are asked. */
 interface Load {
-  /** Who asks, as the report says. */
+  /** The client, as the report names it. */
   readonly client: string
   /** Asks once, after which the server counts as started; rejects with what is wrong with the answer. */
   first(): Promise<void>
@@ -310,7 +310,7 @@ async function openMessages(
 
 type Timed = Omit<HttpTotals, 'latencies'> & { readonly latencies?: HttpTotals['latencies'] }
 
-/** What the load counted, in the words of every measurement. */
+/** The counts of a load, in the words of every measurement. */
 function totalsOf(
   { completed, seconds, errors, firstError, average, latencies }: Timed,
   told: PhaseTotals['told'] = {}

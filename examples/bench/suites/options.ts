@@ -26,7 +26,7 @@ export interface SuiteOptions {
   readonly asked: Workload['asked']
   readonly name: string
   readonly target: SuiteTarget & { readonly server: string }
-  /** What runs the server; `go`: nothing but itself. */
+  /** The runtime of the server; `go`: it is a program of its own. */
   readonly runtime: Runtime | 'go'
   readonly concurrency: number
   /** Processes of the server. */

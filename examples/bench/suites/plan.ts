@@ -1,4 +1,4 @@
-/** What a suite will measure: a contest for each workload and number of callers, in which all targets take turns. */
+/** The plan of a suite: a contest for each workload and number of callers, in which all targets take turns. */
 import { cpus } from 'node:os'
 import type { Entrant, Job, Part, Plan, PlannedContest } from '../plan.ts'
 import type { BenchFlags } from '../process/bench-process.ts'
@@ -16,7 +16,7 @@ const OF_CROWD = { duration: 4, warmup: 2.5 }
 
 export function suitePlan(options: SuiteComparison): Plan {
   const { suite, runs, duration, warmup } = options
-  // What takes equally long is a part: there all take turns.
+  // Contests that take equally long are a part, in which all take turns.
   const parts = new Map<string, Part & { readonly contests: PlannedContest[] }>()
   for (const workload of options.workloads)
     for (const callers of suites[suite].workloads[workload]!.callers ?? options.callers) {
@@ -82,7 +82,7 @@ function entrantsOf(
 ): Entrant[] {
   const all = targets.flatMap((name) => {
     const target = suites[suite].targets[name]!
-    // What cannot be installed is said once.
+    // A target that cannot be installed is named once.
     if (target.absent !== undefined && workload !== workloads[0]) return []
     return target.runtimes.map((runtime, index): Entrant & { readonly index: number } => ({
       target: name,

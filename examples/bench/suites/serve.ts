@@ -1,10 +1,10 @@
-/** What every server of the suites does: read what it is for, say where it listens, end when its parent does. */
+/** The frame of every server of the suites: it reads its work, says where it listens, and ends when its parent does. */
 import { parseArgs } from 'node:util'
 import { obeyParent } from '../peers/run-server.ts'
 import { freePort } from '../process/free-port.ts'
 import { type Route, routes, type User } from './work.ts'
 
-/** What a server is started for. Only what a workload needs is there, so that it costs no other one. */
+/** The work of a server. Parts that only one workload needs are left out of the others, where they would cost. */
 export interface Work {
   readonly host: string
   readonly port: number

@@ -3,7 +3,7 @@ import type { Installation } from '../report/schema.ts'
 import { suites } from './catalog.ts'
 import type { SuiteComparison } from './options.ts'
 
-/** What users of each target install; those that are one installation under several names are there once. */
+/** The installations of each target's users; one that has several names is there once. */
 export async function sizesOf({ suite, targets }: SuiteComparison): Promise<Installation[]> {
   const all: Installation[] = []
   const seen = new Set<string>()

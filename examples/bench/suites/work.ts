@@ -1,4 +1,4 @@
-/** What every server of the suites answers: the same texts and objects, whatever framework is around them. */
+/** The answers of every server of the suites: the same texts and objects, whatever framework is around them. */
 
 export const HELLO = 'Hello, World!'
 
@@ -51,7 +51,7 @@ export function pathOf({ kind, prefix }: Route, rest = '*'): string {
   return kind === 'param' ? `${prefix}/:id/detail` : `${prefix}/${rest}`
 }
 
-/** What a route answers; only one with a parameter has an `id`. */
+/** The answer of a route; only one with a parameter has an `id`. */
 export const answerOf = ({ kind, name }: Route, id: string | undefined): string =>
   kind === 'param' ? `${name} ${id}` : name
 

@@ -15,7 +15,7 @@ describe('the workload of the router', () => {
     assert.deepEqual(['static', 'param', 'wildcard'].map(count), [300, 100, 100])
   })
 
-  it('asks for each of them once, one of ten in vain, and neighbours not one after the other', () => {
+  it('asks for each of them once, for one of ten without success, and for neighbours not one after the other', () => {
     assert.equal(new Set(router.asked.map(({ path }) => path)).size, 500)
     assert.equal(router.asked.filter(({ status }) => status === 404).length, 50)
     const numbers = router.asked.map(({ path }) => Number(/\d+/.exec(path)?.[0]))

@@ -1,4 +1,4 @@
-/** What is asked of the servers, and the answer that is right. A workload is one request, or several in turns. */
+/** The requests to the servers, and their right answers. A workload is one request, or several in turns. */
 import { answerOf, createdOf, DOCUMENT, HELLO, health, type Route, routes, userOf } from './work.ts'
 
 export interface Asked {
@@ -12,7 +12,7 @@ export interface Asked {
 }
 
 export interface Workload {
-  /** What the report says is asked. */
+  /** The title in the report. */
   readonly title: string
   /** Sent one after the other, again and again. */
   readonly asked: readonly Asked[]
@@ -107,7 +107,7 @@ export const webWorkloads = {
   }
 } as const satisfies Readonly<Record<string, Workload>>
 
-/** What is wrong with an answer; `undefined`: nothing. A gateway answers with a text as JSON. */
+/** The fault of an answer; `undefined`: none. A gateway answers with a text as JSON. */
 export function wrongIn(
   { text, status, headers }: Asked,
   gotStatus: number,
@@ -123,7 +123,7 @@ export function wrongIn(
   return compressed === undefined || encoding === compressed ? undefined : `it is not compressed`
 }
 
-/** What is asked, as the report names it. */
+/** The requests, as the report names them. */
 export function subjectOf(asked: readonly Asked[], workload: string): string {
   const [first] = asked
   if (first === undefined) return workload

@@ -1,4 +1,4 @@
-/** What a measurement asks of a server beside the payload: the modes of the bench, and what each lets one choose. */
+/** The tasks of a measurement beside the payload: the modes of the bench, and the choices that each allows. */
 
 export const modes = ['request', 'stream', 'emit', 'start', 'durable'] as const
 /** The modes, and the suites, which have workloads of their own. */
@@ -12,7 +12,7 @@ export const handlers = ['sync', 'async', 'waits'] as const
 export type Handler = (typeof handlers)[number]
 
 export const sources = ['sync', 'async', 'observable'] as const
-/** What a handler answers with that streams: a generator, an async generator, or an Observable. */
+/** The kinds of results of a streaming handler: a generator, an async generator, or an Observable. */
 export type Source = (typeof sources)[number]
 
 export const takes = ['iterate', 'send'] as const
@@ -20,7 +20,7 @@ export const takes = ['iterate', 'send'] as const
 export type Take = (typeof takes)[number]
 
 export const steps = ['publish', 'consume', 'relay'] as const
-/** What of the way of a stored event is measured: until it is stored, until it is handled, or out of a database. */
+/** The step of a stored event that is measured: until it is stored, until it is handled, or out of a database. */
 export type Step = (typeof steps)[number]
 
 export interface RequestTask {
@@ -69,10 +69,10 @@ export interface DurableTask {
 
 export type Task = RequestTask | StreamTask | EmitTask | StartTask | DurableTask | SuiteTask
 
-/** What is asked where nobody says: an echo, answered at once. */
+/** The default task: an echo, answered at once. */
 export const ECHO: RequestTask = { mode: 'request', handler: 'sync' }
 
-/** What is asked by a contest or a measurement; those of older reports are echoes and do not say so. */
+/** The task of a contest or a measurement; older reports name none, and are echoes. */
 export const taskOf = ({ task }: { readonly task?: Task | undefined }): Task => task ?? ECHO
 
 /** The flags of a measurement that ask for it: none for a plain echo, which every older bench knows too. */
@@ -84,7 +84,7 @@ export function flagsOfTask(task: Task): Readonly<Record<string, string | number
   return { ...(mode !== 'request' && { mode }), ...Object.fromEntries(differs) }
 }
 
-/** What a server must know of it. */
+/** The flags by which a server learns its task. */
 export function flagsOfServer(task: Task): string[] {
   if (task.mode === 'request') return [`--handler=${task.handler}`]
   if (task.mode === 'stream') return [`--generator=${task.generator}`]

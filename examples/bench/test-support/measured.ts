@@ -1,4 +1,4 @@
-/** What a measurement of any target has to be, however it ends; each case is a test of its own. */
+/** Checks of every target's measurements, however they end; each case is a test of its own. */
 import assert from 'node:assert/strict'
 import { before, it } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
@@ -165,7 +165,7 @@ export function diesWhileListening(asking: readonly string[]): void {
       assert.equal(code, 1)
       assert.ok(completed > 0)
       assert.notEqual(firstError, null)
-      // What was outstanding, then at most one every 100 ms and caller.
+      // The requests that were outstanding, then at most one every 100 ms and caller.
       assert.ok(errors >= 100 && errors <= 100 * (measuredSeconds * 10 + 2), `${errors} errors`)
     })
   }

@@ -1,4 +1,4 @@
-/** What the page says of an order. No browser in here: tests call it, too. */
+/** The page's text on an order. No browser in here: tests call it, too. */
 import { isError } from '@elysia-microservices/transport'
 import type { treaty } from '@elysiajs/eden'
 import type { App } from '../services/gateway.ts'

@@ -34,7 +34,7 @@ export interface Progress {
 type NotFound = DeclaredError<'NOT_FOUND', undefined>
 type OutOfStock = DeclaredError<'OUT_OF_STOCK', { left: number }>
 
-/** What callers know of this service. */
+/** The contract of this service. */
 export interface Orders {
   'orders.place'(order: Order): { id: string }
   'orders.progress'(order: { id: string }): Observable<Progress> | NotFound | OutOfStock

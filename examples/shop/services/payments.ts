@@ -1,4 +1,4 @@
-/** Who has paid. A Nest application as it was, on our transport by one line; its events are kept by NATS. */
+/** Charges customers. A Nest application, put on our transport by one line; NATS stores its events. */
 import 'reflect-metadata'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { Controller, Module, type OnApplicationShutdown } from '@nestjs/common'
@@ -8,12 +8,12 @@ import { connect } from 'elysia-microservices/client'
 import { broker } from '../environment.ts'
 import type { Reserved } from './stock.ts'
 
-/** What callers of other repositories know of this service. */
+/** The contract of this service, for callers in other repositories. */
 export interface Payments {
   'payments.total'(): { orders: number; charged: number }
 }
 
-/** What others hear of a payment. */
+/** The event of a payment. */
 export interface Charged {
   readonly order: string
 }

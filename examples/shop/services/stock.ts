@@ -1,4 +1,5 @@
-/** What there is to sell, in PostgreSQL, with the events about it. Functions with schemas. */
+/** The stock, in PostgreSQL, with the events about it. Functions with schemas. */
+import { setTimeout } from 'node:timers/promises'
 import { migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { t } from 'elysia'
@@ -16,7 +17,7 @@ await sql`create table if not exists reservations (
   "order" text primary key, sku text not null references items, count integer not null)`
 await sql`insert into items values ('tea', 3, 10000), ('cake', 3, 2) on conflict do nothing`
 
-/** What others hear of a reservation. */
+/** The event of a reservation. */
 export interface Reserved {
   readonly order: string
   readonly amount: number
@@ -49,6 +50,15 @@ export const stock = microservice({
       response: t.Object({ left: t.Integer() }),
       errors: { NOT_FOUND: {} }
     }
+  )
+  // The stock, each second, as long as somebody reads it.
+  .message(
+    'stock.watch',
+    async function* ({ data: { sku }, signal }) {
+      do yield* await sql<{ left: number }[]>`select "left" from items where sku = ${sku}`
+      while (await setTimeout(1_000, true, { signal }))
+    },
+    { data: t.Object({ sku: t.String() }), response: t.Object({ left: t.Integer() }) }
   )
   // Reserves once for each order, however often it is asked. False: it was done before. Its event is part of the
   // transaction: who hears of a reservation can rely on it, and each is heard of.

@@ -51,7 +51,7 @@ function podOf(name: string) {
   return { all, selector, template, container, grace: template.spec.terminationGracePeriodSeconds }
 }
 
-/** What the recipe of the docs says of a pod. */
+/** The pod in the recipe of the docs. */
 const [, recipe = ''] =
   /^## Kubernetes$[\s\S]*?```yaml\n([\s\S]*?)```/m.exec(
     readFileSync(here('../../../docs/recipes.md'), 'utf8')

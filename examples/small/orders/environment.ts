@@ -1,4 +1,4 @@
-/** What both services are connected to. */
+/** The connections of both services. */
 import { nats } from '@elysia-microservices/nats'
 import { migrate } from '@elysia-microservices/outbox'
 import postgres from 'postgres'

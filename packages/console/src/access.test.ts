@@ -19,7 +19,7 @@ async function isRefused(
 }
 
 describe('Access', () => {
-  it('lets in whoever is on this machine', async () => {
+  it('lets in every user of this machine', async () => {
     for (const address of ['127.0.0.1', '127.8.9.10', '::1', '::ffff:127.0.0.1'])
       assert.equal(await isRefused({ address }), false, address)
     for (const address of [

@@ -4,11 +4,18 @@
 const MAX_TEXT = 1_000
 /** The greatest depth of a schema. */
 const MAX_DEPTH = 24
+/** Characters that count as one value. */
+const CHARACTERS = 25
+
+/** Control characters but tabs and ends of lines: nobody sees them, and JSON has six bytes for each. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it takes out
+const CONTROL = /[\0-\b\v\f\x0e-\x1f\x7f]/g
 
 /** A text that is short enough to be shown, with a sign where it was cut; empty for anything else. */
 export function shortText(value: unknown, length = MAX_TEXT): string {
   if (typeof value !== 'string') return ''
-  return value.length <= length ? value : `${value.slice(0, length)}…`
+  const text = value.length <= length ? value : `${value.slice(0, length)}…`
+  return text.replace(CONTROL, '\ufffd')
 }
 
 /** A number that can be drawn; 0 for anything else. */
@@ -42,7 +49,7 @@ export function entriesOf(value: unknown, most: number): [string, unknown][] {
 export class Budget {
   #left: number
 
-  /** @param nodes how many values and characters, where 100 characters count as one value */
+  /** @param nodes how many values and characters, where 25 characters count as one value */
   constructor(nodes: number) {
     this.#left = nodes
   }
@@ -63,7 +70,7 @@ export class Budget {
     if (value === null || typeof value === 'boolean') return value
     if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null
     if (typeof value === 'string') {
-      this.#take(value.length / 100)
+      this.#take(value.length / CHARACTERS)
       return value
     }
     if (Array.isArray(value)) {
@@ -74,7 +81,7 @@ export class Budget {
     const copied: [string, unknown][] = []
     for (const key in value) {
       if (!Object.hasOwn(value, key)) continue
-      this.#take(1 + key.length / 100)
+      this.#take(1 + key.length / CHARACTERS)
       copied.push([key, this.#copy((value as Record<string, unknown>)[key], depth + 1)])
     }
     // Not by assignment, which would set a prototype where the key is `__proto__`.

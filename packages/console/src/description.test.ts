@@ -20,7 +20,7 @@ const figures = (pattern: string, more: object = {}) => ({
 const described = (more: object) => readDescription({ transports: [], handlers: [], ...more })
 
 describe('readDescription', () => {
-  it('reads what a service tells of itself', () => {
+  it('reads the description of a service', () => {
     const read = readDescription({
       name: 'orders',
       version: '1.2.0',
@@ -127,6 +127,22 @@ describe('readDescription', () => {
     const long = described({ handlers: [handler('x'.repeat(MAX_PATTERN + 1)), handler(1), { kind: 'no' }] })
     assert.deepEqual(long.described.patterns, [])
     assert.deepEqual(long.described.leftOut, ['3 handlers or patterns that are not described as such'])
+  })
+
+  it('fits into a message of the page, whatever it has, and is less where there are many', () => {
+    const names = Array.from({ length: MAX_PATTERNS }, (_, n) => `${n}${'\u0001'.repeat(MAX_PATTERN - 4)}`)
+    const data = { title: '\u0001'.repeat(20_000) }
+    const answer = {
+      handlers: names.map((pattern) => handler(pattern, { data })),
+      transports: [{ durable: names.map((pattern) => ({ pattern, unavailable: pattern, group: pattern })) }],
+      callers: names.map((caller) => ({ from: 'client', kind: 'event', caller, pattern: caller }))
+    }
+    const { described: one, transports, callers } = readDescription(answer)
+    assert.equal(one.patterns.length, MAX_PATTERNS)
+    for (const part of [one, transports, callers])
+      assert.ok(Buffer.byteLength(JSON.stringify(part)) < 12 * 2 ** 20)
+    const of = (crowd: number) => readDescription(answer, crowd).described.patterns.length
+    assert.deepEqual([of(150), of(300), of(3_000)], [MAX_PATTERNS, MAX_PATTERNS / 2, MAX_PATTERNS / 20])
   })
 
   it('leaves out schemas that are too deep, too large or refer to themselves', () => {

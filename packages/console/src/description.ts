@@ -18,7 +18,7 @@ export const MAX_PATTERNS = 1_000
 export const MAX_PATTERN = 500
 const MAX_TRANSPORTS = 20
 const MAX_GAUGES = 60
-/** Durable handlers of a transport. */
+/** Durable handlers. */
 const MAX_DURABLE = 500
 const MAX_OUTBOXES = 20
 /** Characters of why something is not there. */
@@ -31,6 +31,10 @@ const MAX_SCHEMA_NODES = 50_000
 const MAX_NAME = 100
 /** Pairs of a caller and a pattern. */
 const MAX_CALLERS = 1_000
+/** Characters of a pattern beside its caller, which is only shown. */
+const MAX_CALLED = 200
+/** Descriptions that are kept with all that one may have; with more of them each has less. */
+const WHOLE = 150
 
 const FORMS = ['exact', 'wildcard', 'regexp', 'all'] as const
 
@@ -38,7 +42,7 @@ const FORMS = ['exact', 'wildcard', 'regexp', 'all'] as const
 export interface ReadDescription {
   /** The process of the service that has answered; empty if it does not say so. */
   readonly instance: string
-  readonly described: DescribedService
+  readonly described: DescribedService & { readonly patterns: readonly PatternView[] }
   readonly transports: readonly TransportView[]
   readonly figures: readonly HandlerFigures[]
   readonly outboxes: readonly OutboxView[]
@@ -47,13 +51,16 @@ export interface ReadDescription {
 
 /**
  * Reads what a service has answered.
+ * @param crowd descriptions that are kept, this one among them: a bound of memory for all together
  * @throws {TypeError} it is no description
  */
-export function readDescription(answer: unknown): ReadDescription {
+export function readDescription(answer: unknown, crowd = 1): ReadDescription {
+  const room = (most: number) => Math.ceil(most * Math.min(1, WHOLE / crowd))
   const { name, version, instance, status, transports, handlers, figures, callers, parts } = fieldsOf(answer)
   if (!Array.isArray(handlers) || !Array.isArray(transports))
     throw new TypeError('its answer has no lists of handlers and transports')
-  const { patterns, leftOut } = readHandlers(handlers)
+  const { patterns, leftOut } = readHandlers(handlers, room(MAX_PATTERNS), room(MAX_SCHEMA_NODES))
+  const durable = { left: room(MAX_DURABLE) }
   return {
     instance: typeof instance === 'string' ? shortText(instance, MAX_NAME) : '',
     described: {
@@ -64,16 +71,20 @@ export function readDescription(answer: unknown): ReadDescription {
       patterns,
       leftOut
     },
-    transports: firstOf(transports, MAX_TRANSPORTS).map(readTransport),
+    transports: firstOf(transports, MAX_TRANSPORTS).map((each) => readTransport(each, durable)),
     figures: readFigures(figures, patterns),
     outboxes: readOutboxes(parts),
-    callers: readCallers(callers)
+    callers: readCallers(callers, room(MAX_CALLERS))
   }
 }
 
-function readHandlers(handlers: readonly unknown[]): { patterns: PatternView[]; leftOut: string[] } {
+function readHandlers(
+  handlers: readonly unknown[],
+  most: number,
+  nodes: number
+): { patterns: PatternView[]; leftOut: string[] } {
   const patterns: PatternView[] = []
-  const budget = new Budget(MAX_SCHEMA_NODES)
+  const budget = new Budget(nodes)
   let wrong = 0
   let schemas = 0
   let surplus = 0
@@ -84,7 +95,7 @@ function readHandlers(handlers: readonly unknown[]): { patterns: PatternView[]; 
     return copy as Schema | undefined
   }
   for (const [index, handler] of handlers.entries()) {
-    if (patterns.length >= MAX_PATTERNS) {
+    if (patterns.length >= most) {
       surplus = handlers.length - index
       break
     }
@@ -100,14 +111,14 @@ function readHandlers(handlers: readonly unknown[]): { patterns: PatternView[]; 
       ...optional('errors', schemaOf(errors)),
       hooks: firstOf(hooks, MAX_HOOKS).map(hookText)
     }
-    for (const each of given.slice(0, MAX_PATTERNS - patterns.length)) {
+    for (const each of given.slice(0, most - patterns.length)) {
       const { kind: form, pattern } = fieldsOf(each)
       if (typeof pattern !== 'string' || pattern.length > MAX_PATTERN) wrong++
       else patterns.push({ kind, form: FORMS.find((known) => known === form) ?? 'exact', pattern, ...own })
     }
   }
   const leftOut: string[] = []
-  if (surplus > 0) leftOut.push(`${surplus} handlers behind the first ${MAX_PATTERNS} patterns`)
+  if (surplus > 0) leftOut.push(`${surplus} handlers behind the first ${most} patterns`)
   if (wrong > 0) leftOut.push(`${wrong} handlers or patterns that are not described as such`)
   if (schemas > 0) leftOut.push(`${schemas} schemas that are too large`)
   return { patterns, leftOut }
@@ -122,16 +133,19 @@ function hookText(hook: unknown): string {
   return `${shortText(type, MAX_NAME)} ${shortText(name, MAX_NAME)}`
 }
 
-function readTransport(stats: unknown): TransportView {
+/** @param room durable handlers that there is still room for */
+function readTransport(stats: unknown, room: { left: number }): TransportView {
   const { transport, address, unavailable, durable } = fieldsOf(stats)
   const { host, port, path } = fieldsOf(address)
   const gauges: GaugeView[] = []
   collectGauges(stats, '', gauges)
+  const handlers = firstOf(durable, room.left)
+  room.left -= handlers.length
   return {
     name: shortText(transport, MAX_NAME),
     gauges,
     ...optional('unavailable', textOf(unavailable)),
-    durable: firstOf(durable, MAX_DURABLE).map(readDurable),
+    durable: handlers.map(readDurable),
     ...(typeof path === 'string' && { address: shortText(path, MAX_NAME) }),
     ...(typeof host === 'string' && typeof port === 'number' && { address: addressText(host, port) })
   }
@@ -213,8 +227,8 @@ function readFigures(figures: unknown, patterns: readonly PatternView[]): Handle
 
 const SOURCES = ['client', 'nest', 'unnamed', 'engine', 'others'] as const
 
-function readCallers(callers: unknown): CallerFigures[] {
-  return firstOf(callers, MAX_CALLERS).flatMap((each) => {
+function readCallers(callers: unknown, most: number): CallerFigures[] {
+  return firstOf(callers, most).flatMap((each) => {
     const { from, caller, kind, transport, pattern, count, errors, milliseconds } = fieldsOf(each)
     const source = SOURCES.find((known) => known === from)
     if (source === undefined || (kind !== 'message' && kind !== 'event')) return []
@@ -224,7 +238,7 @@ function readCallers(callers: unknown): CallerFigures[] {
         ...(source === 'client' && { caller: shortText(caller, MAX_NAME) }),
         kind,
         transport: shortText(transport, MAX_NAME),
-        pattern: shortText(pattern, MAX_PATTERN),
+        pattern: shortText(pattern, MAX_CALLED),
         count: finite(count),
         errors: finite(errors),
         milliseconds: finite(milliseconds)

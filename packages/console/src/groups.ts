@@ -1,5 +1,12 @@
 /** Groups of durable events, put together of what all processes tell. */
-import type { DurableView, GroupView, Sample, ServiceSample, ServiceView } from './protocol.ts'
+import type {
+  DurableView,
+  GroupView,
+  PatternFigures,
+  Sample,
+  ServiceSample,
+  ServiceView
+} from './protocol.ts'
 
 /** Handlers of groups that are shown. */
 const MAX_HANDLERS = 1_000
@@ -37,7 +44,8 @@ interface Draft extends Omit<GroupView, 'handlers' | 'processes'> {
 export function groupsOf(told: readonly Told[]): GroupView[] {
   const groups = new Map<string, Draft>()
   let left = MAX_HANDLERS
-  for (const { view, sample } of told)
+  for (const { view, sample } of told) {
+    const events = new Map(sample.rows.flatMap((row) => (row.kind === 'event' ? [[row.pattern, row]] : [])))
     for (const { name: engine, durable } of sample.transports)
       for (const handler of durable) {
         const key = JSON.stringify([engine, handler.group])
@@ -47,8 +55,9 @@ export function groupsOf(told: readonly Told[]): GroupView[] {
         if (before === undefined && left-- <= 0) return finished(groups)
         if (known === undefined) groups.set(key, group)
         group.processes.add(view.id)
-        group.handlers.set(handler.pattern, together(before, handler, sample))
+        group.handlers.set(handler.pattern, together(before, handler, events.get(handler.pattern), sample))
       }
+  }
   return finished(groups)
 }
 
@@ -59,9 +68,9 @@ function newGroup(engine: string, group: string, service: string): Draft {
 function together(
   before: GroupView['handlers'][number] | undefined,
   { pattern, lag, redeliveries, deadLetters, isPaused, unavailable }: DurableView,
-  { rows, total }: ServiceSample
+  row: PatternFigures | undefined,
+  { total }: ServiceSample
 ): GroupView['handlers'][number] {
-  const row = rows.find((each) => each.kind === 'event' && each.pattern === pattern)
   const waits = most(before?.waits, lag)
   // A handler that has never run has no row yet, in a process that counts others.
   const running = row?.inFlight ?? (total === undefined ? undefined : 0)

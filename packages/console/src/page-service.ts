@@ -5,6 +5,7 @@ import {
   PatternNotFoundError,
   RpcError
 } from '@elysia-microservices/transport/kit'
+import { fieldsOf } from './bounds.ts'
 import type { ConsoleClient } from './clients.ts'
 import type { Source } from './sources/source.ts'
 import { errorOf, readTrial, run } from './trial.ts'
@@ -23,7 +24,7 @@ type Handler = (message: IncomingMessage) => unknown
 /** The handlers of `ConsoleService`. */
 export function pageService({ watch, sources, clients, canTry }: PageServiceParts): Dispatcher {
   const handlers = new Map<string, Handler>([
-    ['updates', ({ signal }) => iterable(watch.open(signal))],
+    ['updates', ({ data, signal }) => iterable(watch.open(signal, lookOf(data)))],
     [
       'try',
       ({ data, signal }) => {
@@ -54,6 +55,12 @@ export function pageService({ watch, sources, clients, canTry }: PageServicePart
       throw PatternNotFoundError.of(pattern)
     }
   }
+}
+
+/** The service that a page looks at. */
+function lookOf(question: unknown): string | undefined {
+  const { service } = fieldsOf(question)
+  return typeof service === 'string' ? service : undefined
 }
 
 /** The error for the page. Its user may know the reason: the text is shown there. */

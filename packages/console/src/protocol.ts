@@ -35,7 +35,8 @@ export interface DescribedService {
   readonly status: string
   /** Whether it counts, by `telemetry()`. */
   readonly isCounted: boolean
-  readonly patterns: readonly PatternView[]
+  /** Missing: the page does not look at this service. */
+  readonly patterns?: readonly PatternView[]
   /** The parts that were left out, in words. */
   readonly leftOut: readonly string[]
 }
@@ -67,7 +68,7 @@ export interface Sample {
   readonly services: Readonly<Record<string, ServiceSample>>
 }
 
-/** The figures of one service. */
+/** The figures of one service: a page gets those of rows, outboxes and transports only where it looks at the service. */
 export interface ServiceSample {
   readonly transports: readonly TransportView[]
   /** Outboxes whose relays run in its process. */
@@ -398,7 +399,8 @@ export type Update =
 
 /** The handlers of the page's server. */
 export type ConsoleService = {
-  updates(): AsyncIterable<Update>
+  /** @param look the id of the service that is told in full; all others are told in brief */
+  updates(look?: { readonly service?: string | undefined }): AsyncIterable<Update>
   /** Calls a pattern; the end of the stream is the end of the answer. */
   try(trial: Trial): AsyncIterable<TrialUpdate>
 } & {

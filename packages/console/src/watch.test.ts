@@ -42,9 +42,9 @@ async function described(options: Partial<MicroserviceOptions> = {}, figures?: (
   return { client, state }
 }
 
-function opened(watch: Watch) {
+function opened(watch: Watch, look?: string) {
   const leave = new AbortController()
-  const updates = watch.open(leave.signal)
+  const updates = watch.open(leave.signal, look)
   ends.push(() => leave.abort())
   const next = async () => (await updates.next()).value as Update
   return {
@@ -134,7 +134,8 @@ describe('Watch', () => {
       ]
     }
     const { client } = await described({}, figures)
-    const page = opened(new Watch(() => new Map([['shop', client]]), settings))
+    const watch = new Watch(() => new Map([['shop', client]]), settings)
+    const page = opened(watch, 'shop')
     const { services } = await page.sample(({ services }) => services['shop']?.total !== undefined)
     const { total, rows } = services['shop']!
     assert.deepEqual(rows.map(({ pattern }) => pattern).sort(), ['a', 'b'])
@@ -144,6 +145,11 @@ describe('Watch', () => {
     assert.ok(Math.abs(total!.rate / a.rate - 2) < 0.01)
     assert.equal(total!.inFlight, 3)
     assert.ok(a.p50! > 0 && a.p50! <= 10 && a.p99! > 10 && a.p99! <= 100)
+    // A page that does not look at it is told the sum alone.
+    const other = opened(watch)
+    const { services: brief } = await other.sample(({ services }) => services['shop']?.total !== undefined)
+    assert.deepEqual(brief['shop']?.rows, [])
+    assert.equal(brief['shop']?.total?.inFlight, 3)
   })
 
   it('says of services that do not describe themselves why, whatever they answer', async () => {
@@ -240,6 +246,90 @@ describe('Watch', () => {
     await service.listen()
     ends.push(() => service.stop())
     await page.overview(well)
+  })
+})
+
+describe('what strangers answer', () => {
+  /** A service that answers each question with the same. */
+  const liar = async (id: string, answer: () => unknown) => {
+    const transport = memory()
+    const state = { asked: 0 }
+    const service = microservice({ transport, logger: quiet }).message(
+      `elysia-microservices.describe.${id}`,
+      () => {
+        state.asked++
+        return answer()
+      }
+    )
+    await service.listen()
+    const client = connect({ transport })
+    ends.push(
+      () => service.stop(),
+      () => client.close()
+    )
+    return { client, state }
+  }
+  const MANY = Array.from({ length: 100 }, (_, n) => `\u202e<b>${n}${'\u0001'.repeat(100)}`)
+  const large = () => ({
+    name: 'large',
+    status: 'listening',
+    transports: [{ transport: 'tcp' }],
+    handlers: MANY.map((pattern) => ({
+      kind: 'message',
+      patterns: [{ kind: 'exact', pattern }],
+      data: { title: '\u0001'.repeat(200) }
+    })),
+    figures: MANY.map((pattern) => ({
+      kind: 'message',
+      pattern,
+      inFlight: 1,
+      outcomes: { OK: 1 },
+      durations: { bounds: [1], counts: [1, 0] }
+    })),
+    callers: MANY.map((pattern) => ({
+      from: 'client',
+      caller: pattern,
+      kind: 'message',
+      transport: 'tcp',
+      pattern,
+      count: Math.random(),
+      errors: 0,
+      milliseconds: 1
+    }))
+  })
+
+  it('is told in brief, but for the service that a page looks at', async () => {
+    const clients = new Map<string, ConsoleClient>()
+    for (let n = 5; n < 8; n++) clients.set(`large-${n}`, (await liar(`large-${n}`, large)).client)
+    const watch = new Watch(() => clients, settings)
+    const pages = [opened(watch), opened(watch, 'large-7')]
+    const isTold = ({ services }: Overview) => services.every(({ described }) => described !== undefined)
+    const [brief, full] = await Promise.all(pages.map((page) => page.overview(isTold)))
+    assert.ok(JSON.stringify(brief).length < 20_000, `${JSON.stringify(brief).length} characters`)
+    const looked = full!.services.filter(({ described }) => described?.patterns !== undefined)
+    assert.deepEqual(
+      looked.map(({ id, described }) => [id, described?.patterns?.length]),
+      [['large-7', MANY.length]]
+    )
+    const samples = await Promise.all(pages.map((page) => page.sample(hasAnswered('large-7'))))
+    assert.deepEqual(
+      samples.map(({ services }) => services['large-7']?.transports[0]?.name),
+      ['tcp', 'tcp']
+    )
+  })
+
+  it('makes nobody wait but itself, where it takes long to read', async () => {
+    const { client: slow, state } = await liar('slow', large)
+    const { client: quick } = await liar('quick', () => ({ handlers: [], transports: [] }))
+    const clients = new Map<string, ConsoleClient>([
+      ['slow', slow],
+      ['quick', quick]
+    ])
+    const page = opened(new Watch(() => clients, settings))
+    await page.sample(hasAnswered('slow'))
+    const before = state.asked
+    for (let n = 0; n < 5; n++) await page.sample(hasAnswered('quick'))
+    assert.ok(state.asked - before < 5, `${state.asked - before} questions`)
   })
 })
 

@@ -1,12 +1,15 @@
 /** Watches services for pages. Services are asked only while a page is open, and once for all pages. */
 import { setMaxListeners } from 'node:events'
 import type { ConsoleClient } from './clients.ts'
+import { overviewFor, sampleFor } from './look.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
 import type { Source } from './sources/source.ts'
 import { WatchedService } from './watched-service.ts'
 
 /** Services that are asked: the others are only counted. */
 const MAX_SERVICES = 1_000
+/** Characters of a service's name; one with a longer name is only counted. */
+const MAX_ID = 300
 /**
  * Milliseconds in which changes are gathered, at least and for each service: an overview has all services, and a thousand
  * that are heard of one by one would each send it again.
@@ -55,11 +58,15 @@ export class Watch {
     return this.#pages.size
   }
 
-  /** The updates of one page, until it leaves or the signal aborts. A page that reads slowly gets fewer. */
-  open(signal: AbortSignal): AsyncIterator<Update> {
+  /**
+   * The updates of one page, until it leaves or the signal aborts. A page that reads slowly gets fewer.
+   * @param look the id of what is told in full; of all else patterns are left out, because all together are too many
+   */
+  open(signal: AbortSignal, look?: string): AsyncIterator<Update> {
     this.#follow()
     const page = new OpenPage(
-      () => this.#overview(),
+      () => overviewFor(this.#overview(), look),
+      (sample) => sampleFor(sample, look),
       this.#sources,
       () => this.#closed(page)
     )
@@ -85,9 +92,10 @@ export class Watch {
   #follow(): boolean {
     const before = this.#services
     const clients = [...this.#clients()]
-    this.#leftOut = Math.max(0, clients.length - MAX_SERVICES)
+    const shown = clients.filter(([id]) => id.length <= MAX_ID).slice(0, MAX_SERVICES)
+    this.#leftOut = clients.length - shown.length
     this.#services = new Map(
-      clients.slice(0, MAX_SERVICES).map(([id, client]) => {
+      shown.map(([id, client]) => {
         const known = before.get(id)
         return [id, known?.client === client ? known : new WatchedService(id, client)]
       })
@@ -133,8 +141,10 @@ export class Watch {
   #ask(): void {
     const { signal } = this.#asking
     if (this.#follow()) this.#tellOverview()
-    for (const service of this.#present)
-      void service.ask(signal).then((isNew) => {
+    const present = this.#present
+    const crowd = { services: present.length, instances: present.reduce((sum, { size }) => sum + size, 0) }
+    for (const service of present)
+      void service.ask(signal, crowd).then((isNew) => {
         if (isNew) this.#tellOverview()
       })
   }
@@ -167,6 +177,7 @@ export class Watch {
 class OpenPage implements AsyncIterator<Update> {
   /** Makes the newest: many services may change before a page takes it. */
   readonly #overviewNow: () => Overview
+  readonly #shown: (sample: Sample) => Sample
   #isOverviewNew = true
   #sample: Sample | undefined
   /** Those whose latest the page has not taken. */
@@ -175,8 +186,14 @@ class OpenPage implements AsyncIterator<Update> {
   readonly #left: () => void
   #wake: (() => void) | undefined
 
-  constructor(overviewNow: () => Overview, sources: readonly Source[], left: () => void) {
+  constructor(
+    overviewNow: () => Overview,
+    shown: (sample: Sample) => Sample,
+    sources: readonly Source[],
+    left: () => void
+  ) {
     this.#overviewNow = overviewNow
+    this.#shown = shown
     this.#sources = new Set(sources)
     this.#left = left
   }
@@ -205,14 +222,14 @@ class OpenPage implements AsyncIterator<Update> {
       }
       if (sample !== undefined) {
         this.#sample = undefined
-        return { done: false, value: { sample } }
+        return { done: false, value: { sample: this.#shown(sample) } }
       }
-      const told = [...this.#sources].flatMap((source) => {
+      // One by one, because all together may be too large for a message.
+      for (const source of this.#sources) {
+        this.#sources.delete(source)
         const latest = source.latest?.()
-        return latest === undefined ? [] : [[source.topic, latest] as const]
-      })
-      this.#sources.clear()
-      if (told.length > 0) return { done: false, value: { topics: Object.fromEntries(told) } }
+        if (latest !== undefined) return { done: false, value: { topics: { [source.topic]: latest } } }
+      }
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })

@@ -1,4 +1,5 @@
 /** One process of a service, seen again and again: what it has told of itself, and what it did since. */
+import { createHash } from 'node:crypto'
 import type { CallerFigures, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { type Row, rowsBetween } from 'elysia-microservices/kit'
 import type { ReadDescription } from './description.ts'
@@ -20,15 +21,14 @@ export class WatchedInstance {
   missed = 0
   /** Its description. */
   described: DescribedService
-  /** The description as text, to know whether it has changed. */
-  #text: string
+  /** A text that changes when the description does. */
+  #digest = ''
   #before: Look | undefined
   #sample: ServiceSample | undefined
 
   constructor(id: string, read: ReadDescription) {
     this.id = id
     this.described = read.described
-    this.#text = JSON.stringify(read.described)
     this.take(read)
   }
 
@@ -45,8 +45,8 @@ export class WatchedInstance {
     this.#sample = undefined
   }
 
-  /** Takes an answer. @returns whether something else than figures has changed */
-  take({ described, transports, figures, outboxes, callers }: ReadDescription): boolean {
+  /** Takes an answer. @param crowd instances of all services. @returns whether something else than figures has changed */
+  take({ described, transports, figures, outboxes, callers }: ReadDescription, crowd = 1): boolean {
     const look: Look = { at: performance.now(), figures, callers }
     const before = this.#before
     this.#before = look
@@ -60,26 +60,33 @@ export class WatchedInstance {
         outboxes,
         ...(described.isCounted && { total: figuresOf(total) }),
         rows: rows.map(patternFiguresOf),
-        calls: callsBetween(before.callers, callers, seconds)
+        calls: callsBetween(before.callers, callers, seconds, Math.ceil(MAX_ALL_CALLS / crowd))
       }
     }
-    const text = JSON.stringify(described)
-    const isNew = text !== this.#text || this.missed > 0
-    this.#text = text
+    const digest = digestOf(described)
+    const isNew = digest !== this.#digest || this.missed > 0
+    this.#digest = digest
     this.described = described
     this.missed = 0
     return isNew
   }
 }
 
-/** Calls that are told of each instance. */
+/** A text would be as large as the description. */
+function digestOf(described: DescribedService): string {
+  return createHash('sha256').update(JSON.stringify(described)).digest('base64')
+}
+
+/** Calls that are told of each instance, and of all together. */
 const MAX_CALLS = 300
+const MAX_ALL_CALLS = 3_000
 
 /** The calls of callers between two looks. A caller that was not there before has begun since. */
 function callsBetween(
   before: readonly CallerFigures[],
   now: readonly CallerFigures[],
-  seconds: number
+  seconds: number,
+  most: number
 ): CallRate[] {
   const known = new Map(before.map((each) => [keyOf(each), each]))
   return now
@@ -102,7 +109,7 @@ function callsBetween(
       }
     })
     .sort((a, b) => b.rate - a.rate)
-    .slice(0, MAX_CALLS)
+    .slice(0, Math.min(MAX_CALLS, most))
 }
 
 function keyOf({ from, caller, kind, transport, pattern }: CallerFigures): string {

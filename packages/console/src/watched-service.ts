@@ -10,10 +10,26 @@ import { WatchedInstance } from './watched-instance.ts'
 const PATIENCE = 5_000
 /** Instances of a service that are shown: what answers need not be trusted, and may name a new one each time. */
 const MAX_INSTANCES = 50
+/** Instances of all services together; with very many services each may have fewer. */
+const MAX_ALL_INSTANCES = 3_000
+/** Why a service tells nothing of itself has as many characters. */
+const MAX_PROBLEM = 300
+/**
+ * The time from one question to the next is as many times what it took to read the answer, for each service: so reading
+ * takes at most a tenth of a processor, and a service that tells much of itself slows down nobody but itself.
+ */
+const REST = 10
 /** Questions in one round that look for instances not known yet. */
 const MAX_SEARCHES = 10
 /** Rounds without an answer after which an instance is gone. */
 const MAX_MISSED = 3
+
+/** How many are watched together. */
+export interface Crowd {
+  readonly services: number
+  /** Of all services. */
+  readonly instances: number
+}
 
 /** Asks one service. */
 export class WatchedService {
@@ -25,6 +41,10 @@ export class WatchedService {
   /** By their own ids. A service that does not say who answers is one instance, `''`. */
   readonly #instances = new Map<string, WatchedInstance>()
   #isAsking = false
+  /** Milliseconds that reading has taken in this round, and when the next one may begin. */
+  #spent = 0
+  #notBefore = 0
+  #crowd: Crowd = { services: 1, instances: 1 }
   /** It was asked and has not answered, or cannot be reached. */
   #isSilent = false
   #isCutOff = false
@@ -33,6 +53,11 @@ export class WatchedService {
     this.id = id
     this.client = client
     this.#anybody = client.traits?.shares === 'engine' ? describeRoute(id) : DESCRIBE_ROUTE
+  }
+
+  /** How many instances of it are known, at least one. */
+  get size(): number {
+    return Math.max(1, this.#instances.size)
   }
 
   /** The views of its instances; the service without a description if none has answered. */
@@ -79,9 +104,11 @@ export class WatchedService {
    * Asks it, unless it still owes an answer. Never rejects.
    * @returns whether something else than figures has changed
    */
-  async ask(signal: AbortSignal): Promise<boolean> {
-    if (this.#isAsking) return false
+  async ask(signal: AbortSignal, crowd: Crowd): Promise<boolean> {
+    if (this.#isAsking || performance.now() < this.#notBefore) return false
     this.#isAsking = true
+    this.#crowd = crowd
+    this.#spent = 0
     try {
       return await this.#round(signal)
     } catch (error) {
@@ -95,6 +122,7 @@ export class WatchedService {
       return isNew
     } finally {
       this.#isAsking = false
+      this.#notBefore = performance.now() + REST * this.#spent * crowd.services
     }
   }
 
@@ -113,7 +141,8 @@ export class WatchedService {
     const take = (read: ReadDescription) => {
       const isNew = !heard.has(read.instance) && !this.#instances.has(read.instance)
       heard.add(read.instance)
-      hasChanged = this.#instances.get(read.instance)?.take(read) === true || hasChanged
+      const known = this.#instances.get(read.instance)
+      hasChanged = this.#timed(() => known?.take(read, this.#crowd.instances)) === true || hasChanged
       if (isNew) added.push(read)
       return isNew
     }
@@ -148,14 +177,23 @@ export class WatchedService {
       instance.rest()
       if (++instance.missed >= MAX_MISSED) this.#instances.delete(id)
     }
-    for (const read of added) this.#add(read)
+    for (const read of added) this.#timed(() => this.#add(read))
     return hasChanged && !signal.aborted
   }
 
   async #ask(route: string, signal: AbortSignal): Promise<ReadDescription> {
-    return readDescription(
-      await this.client.request(route, { figures: true, callers: true }, { timeout: PATIENCE, signal })
-    )
+    const question = { figures: true, callers: true }
+    const answer = await this.client.request(route, question, { timeout: PATIENCE, signal })
+    return this.#timed(() => readDescription(answer, this.#crowd.instances))
+  }
+
+  #timed<Value>(read: () => Value): Value {
+    const begin = performance.now()
+    try {
+      return read()
+    } finally {
+      this.#spent += performance.now() - begin
+    }
   }
 
   /** It takes the place of one that is missing, as after a restart; else one of its own, if there is room. */
@@ -163,7 +201,8 @@ export class WatchedService {
     const [missing] = [...this.#instances].find(([, { missed }]) => missed > 0) ?? []
     const place = missing === undefined ? undefined : this.#instances.get(missing)?.id
     if (missing !== undefined) this.#instances.delete(missing)
-    if (this.#instances.size >= MAX_INSTANCES) return
+    const most = Math.min(MAX_INSTANCES, Math.floor(MAX_ALL_INSTANCES / this.#crowd.services))
+    if (this.#instances.size >= most) return
     const ids = new Set([...this.#instances.values()].map(({ id }) => id))
     const id = place ?? (ids.has(this.id) ? `${this.id} ${read.instance}` : this.id)
     this.#instances.set(read.instance, new WatchedInstance(id, read))
@@ -189,9 +228,9 @@ function problemOf(
       isSilent: false
     }
   if (error instanceof TypeError)
-    return { problem: `It does not describe itself: ${shortText(message)}`, isSilent: false }
+    return { problem: `It does not describe itself: ${shortText(message, MAX_PROBLEM)}`, isSilent: false }
   return {
-    problem: `It cannot be asked: ${shortText(message) || 'it failed without a word'}`,
+    problem: `It cannot be asked: ${shortText(message, MAX_PROBLEM) || 'it failed without a word'}`,
     isSilent: true
   }
 }

@@ -15,6 +15,8 @@ export interface ProjectManifest {
   readonly type: 'module'
   readonly engines: Readonly<Record<string, string>>
   readonly scripts: Readonly<Record<string, string>>
+  /** Whether npm may run the install scripts of a package. */
+  readonly allowScripts?: Readonly<Record<string, boolean>>
   readonly dependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
 }
@@ -61,8 +63,18 @@ const ENGINES = { bun: { bun: '>=1.2.23' }, node: { node: '>=20.19' }, deno: { d
 /** Types of the runtime, and what else it needs. Node's oldest release that is supported runs no TypeScript by itself. */
 const TOOLS = { bun: ['@types/bun'], node: ['@types/node', 'tsx'], deno: ['@types/node'] } as const
 
+/**
+ * Decisions on the install scripts of packages, about which npm warns and without which pnpm fails. esbuild, which tsx
+ * brings, works without its own.
+ */
+export function installScripts({ runtime, web }: Options): Readonly<Record<string, boolean>> | undefined {
+  return runtime === 'node' || web ? { esbuild: false } : undefined
+}
+
 /** Makes it. @param own this package's manifest, whose development dependencies are what projects use */
-export function packageJson({ name, runtime, transport, web }: Options, own: Manifest): ProjectManifest {
+export function packageJson(options: Options, own: Manifest): ProjectManifest {
+  const { name, runtime, transport, web } = options
+  const allowScripts = installScripts(options)
   const versions = (names: readonly string[]) =>
     Object.fromEntries(names.toSorted().map((each) => [each, own.devDependencies[each] as string]))
   return {
@@ -72,6 +84,7 @@ export function packageJson({ name, runtime, transport, web }: Options, own: Man
     type: 'module',
     engines: ENGINES[runtime],
     scripts: { ...SCRIPTS[runtime], ...(web && { web: WEB[runtime] }) },
+    ...(allowScripts && { allowScripts }),
     dependencies: versions([
       'elysia-microservices',
       '@elysia-microservices/telemetry',

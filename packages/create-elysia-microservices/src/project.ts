@@ -1,9 +1,9 @@
-/** The files of a project: those of `template/`, and the two that are written for it. */
+/** The files of a project: those of `template/`, and those that are written for it. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Options, UsageError } from './options.ts'
-import { type Manifest, packageJson } from './package-json.ts'
+import { installScripts, type Manifest, packageJson } from './package-json.ts'
 import { readme } from './readme.ts'
 
 /** The path of a file of this package. */
@@ -16,9 +16,10 @@ export function manifest(): Manifest {
 
 /**
  * The files of a project: texts by their paths, which are separated by `/`.
+ * @param userAgent as package managers set it: pnpm reads its settings from a file of its own
  * @throws {UsageError} a project of that name cannot be installed
  */
-export function filesOf(options: Options): ReadonlyMap<string, string> {
+export function filesOf(options: Options, userAgent: string | undefined): ReadonlyMap<string, string> {
   const made = packageJson(options, manifest())
   if (options.name in made.dependencies || options.name in made.devDependencies)
     throw new UsageError(
@@ -28,6 +29,12 @@ export function filesOf(options: Options): ReadonlyMap<string, string> {
     ['package.json', `${JSON.stringify(made, null, 2)}\n`],
     ['README.md', readme(options)]
   ])
+  const scripts = Object.entries(installScripts(options) ?? {})
+  if (userAgent?.startsWith('pnpm/') && scripts.length > 0)
+    files.set(
+      'pnpm-workspace.yaml',
+      `allowBuilds:\n${scripts.map(([name, isAllowed]) => `  ${name}: ${isAllowed}\n`).join('')}`
+    )
   const { runtime, transport, web } = options
   // Deno serves HTTP as Node does, by Elysia's adapter.
   const http = runtime === 'deno' ? 'node' : runtime

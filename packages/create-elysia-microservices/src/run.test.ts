@@ -1,4 +1,4 @@
-/** What can be asked for, what is refused, and what is asked at a terminal. */
+/** Options, refusals, and questions at a terminal. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -47,6 +47,18 @@ describe('create-elysia-microservices', () => {
     assert.ok('@elysia-microservices/nats' in dependencies)
     assert.match(read('My Shop!', '.gitignore'), /node_modules/)
     assert.match(read('My Shop!', '.github/workflows/ci.yml'), /bun test/)
+  })
+
+  it('decides for npm and pnpm about install scripts of packages, where there are some', async () => {
+    const pnpm = { userAgent: 'pnpm/12.21.0 npm/? node/v24.21.0 linux x64' }
+    await said([join(folder, 'pnpm'), '--runtime', 'node', '--yes'], pnpm)
+    assert.equal(read('pnpm', 'pnpm-workspace.yaml'), 'allowBuilds:\n  esbuild: false\n')
+    assert.match(read('pnpm', 'package.json'), /"allowScripts": \{\n +"esbuild": false/)
+    await said([join(folder, 'by-npm'), '--runtime', 'node', '--yes'])
+    assert.ok(!existsSync(join(folder, 'by-npm', 'pnpm-workspace.yaml')))
+    await said([join(folder, 'without'), '--runtime', 'bun', '--yes'], pnpm)
+    assert.ok(!existsSync(join(folder, 'without', 'pnpm-workspace.yaml')))
+    assert.doesNotMatch(read('without', 'package.json'), /allowScripts/)
   })
 
   it('makes one with a page', async () => {

@@ -44,7 +44,7 @@ async function make(given: Given, { terminal, userAgent, out, error, runs }: Sur
   if (given.folder !== undefined) refuseUnlessEmpty(given.folder)
   const defaults: Defaults = { folder: 'orders', runtime: usualRuntime(userAgent), transport: 'tcp' }
   const options = given.yes ? completed(given, defaults) : await asked(given, defaults, terminal)
-  writeFiles(options.folder, filesOf(options))
+  writeFiles(options.folder, filesOf(options, userAgent))
   const { folder } = options
   out(`Made ${folder}: ${summary(options)}.\n`)
   // Without a terminal, such as in CI, it is left to the script that makes the project.

@@ -1,9 +1,9 @@
-/** What a subscriber sees of errors: with Nest's own two ends, with ours, and with one of each the same. */
+/** Errors as a subscriber sees them: with Nest's own two ends, with ours, and with one of each the same. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { freePort } from '@elysia-microservices/test-support'
+import { DEAF_PORT } from '@elysia-microservices/test-support'
 import { BadRequestException, Controller, HttpException } from '@nestjs/common'
 import { type ClientProxy, EventPattern, MessagePattern, RpcException } from '@nestjs/microservices'
 import { concat, EMPTY, firstValueFrom, of, throwError } from 'rxjs'
@@ -19,7 +19,7 @@ import {
   stockClientOf
 } from './testing/service.ts'
 
-/** What handlers throw, by pattern. */
+/** Errors that handlers throw, by pattern. */
 const THROWN: Record<string, () => unknown> = {
   text: () => new RpcException('no such user'),
   'empty text': () => new RpcException(''),
@@ -179,7 +179,7 @@ for (const protocol of ['rsocket', 'nest'] as const) {
     })
 
     it('nobody listening is the error of the system, for send, emit and connect', async () => {
-      const client = clientOf({ port: await freePort() }, protocol)
+      const client = clientOf({ port: DEAF_PORT }, protocol)
       for (const attempt of [
         () => firstValueFrom(client.send('empty', 1)),
         () => firstValueFrom(client.emit('note', 1)),

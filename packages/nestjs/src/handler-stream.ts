@@ -53,7 +53,7 @@ export class HandlerStream implements Feed {
 
   /**
    * @param unfiltered turns an error that Nest's filters have not seen into what the caller gets
-   * @param ended is called when the stream is over, however it ended; the stream runs in the async context of now
+   * @param ended is called when the stream is over, however it ended; with it, the stream runs in the async context of this call
    */
   constructor(stream: object, unfiltered: (error: unknown) => unknown, ended?: () => void) {
     this.#stream = stream

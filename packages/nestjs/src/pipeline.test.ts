@@ -1,4 +1,4 @@
-/** What Nest puts around handlers, on our transport: guards, pipes, interceptors, filters, scopes, the context. */
+/** Nest's parts around handlers, on our transport: guards, pipes, interceptors, filters, scopes, the context. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import {
@@ -334,7 +334,7 @@ for (const protocol of PROTOCOLS) {
       })
     })
 
-    it('makes request-scoped controllers anew, and injects the context', async () => {
+    it('makes request-scoped controllers for each request, and injects the context', async () => {
       const [first, ...rest] = (await ask(client, 'scoped', 'a')) as unknown[]
       assert.deepEqual(rest, ['a', 'a', 'scoped'])
       const [second] = (await ask(client, 'scoped', 'b')) as unknown[]

@@ -1,4 +1,4 @@
-/** What an inbox does once, with each driver. */
+/** Handling once by an inbox, with each driver. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type pg from 'pg'

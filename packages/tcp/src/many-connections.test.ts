@@ -15,7 +15,7 @@ const frame = (packet: object) => {
   return `${json.length}#${json}`
 }
 
-/** What a peer of Nest's wire has sent, frame by frame; short ASCII texts only. */
+/** The packets that a peer of Nest's wire has sent, frame by frame; short ASCII texts only. */
 function readFrames(received: string): { packets: { id: string; data: unknown }[]; rest: string } {
   const packets = []
   for (let rest = received; ; ) {

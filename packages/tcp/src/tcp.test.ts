@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
+import { DEAF_PORT } from '@elysia-microservices/test-support'
 import type { CallReceiver, ConnectionError, IncomingMessage } from '@elysia-microservices/transport/kit'
 import type { TcpClient } from './client/client.ts'
 import type { TcpClientOptions } from './options/client-options.ts'
@@ -163,15 +164,10 @@ for (const [socketsName, sockets] of SOCKETS) {
       })
 
       it('says that a request never left when nobody listens', async () => {
-        const unused = net.createServer().listen(0, '127.0.0.1')
-        await once(unused, 'listening')
-        const { port } = unused.address() as net.AddressInfo
-        unused.close()
-        await once(unused, 'close')
-        const lonely = connectTo(port)
+        const lonely = connectTo(DEAF_PORT)
         await assert.rejects(lonely.connect(), {
           name: 'ConnectionError',
-          message: `Cannot connect to tcp://127.0.0.1:${port}: connection refused`,
+          message: `Cannot connect to tcp://127.0.0.1:${DEAF_PORT}: connection refused`,
           reason: 'ECONNREFUSED',
           mayHaveRun: false
         })

@@ -1,4 +1,4 @@
-/** What is counted, and how it is written: for Prometheus, for an SDK. */
+/** Figures, and how they are written: for Prometheus, for an SDK. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { type ReceivedMessage, RpcError } from '@elysia-microservices/transport'
@@ -234,7 +234,7 @@ describe('events', () => {
 describe('for an SDK', () => {
   it('gives durations by a producer and the rest by instruments, when somebody collects', async () => {
     const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-    // What users write: the producer is one of the SDK's to the compiler.
+    // The code that users write: to the compiler the producer is one of the SDK's.
     const producer: MetricProducer = metricProducer() as MetricProducer
     const reader = new PeriodicExportingMetricReader({ exporter, metricProducers: [producer] })
     const provider = new MeterProvider({ readers: [reader] })

@@ -3,5 +3,5 @@
  * helpers of tests across packages are in `tests/support`.
  */
 export { differsOnDeno } from './deno.ts'
-export { freePort } from './free-port.ts'
+export { DEAF_PORT, freePort } from './free-port.ts'
 export { randomFrom } from './random.ts'

@@ -1,4 +1,4 @@
-/** What handlers return: whatever it is, exactly one answer comes of it. */
+/** Results of handlers: exactly one answer comes of each, whatever it is. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { of } from 'rxjs'

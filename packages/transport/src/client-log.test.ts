@@ -1,4 +1,4 @@
-/** What a client does about failures is said in few lines: each change once. */
+/** The log of a client's failures is short: one line for each change. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { ClientEvent } from './client-event.ts'
@@ -131,7 +131,7 @@ describe("a client's log", () => {
     )
   })
 
-  it('says of ejections and of calls made again, at most five and one line in a while', () => {
+  it('reports ejections and retried calls, at most five and one line in a while', () => {
     tell({ type: 'ejected', endpoint: A, delay: 900.5 }, { type: 'restored', endpoint: A })
     for (let n = 0; n < 100; n++) tell(retryOf(`sum${n}`))
     assert.deepEqual(lines, [

@@ -1,4 +1,4 @@
-/** What listeners of a message's signal do wrong is logged, and nobody else hears of it. */
+/** Errors of a signal's listeners are logged, and nobody else hears of them. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { IncomingMessage } from './message.ts'
@@ -24,7 +24,7 @@ function made() {
 const FAILED = "A listener of the signal of 'slow' failed: Error: no"
 
 describe('the signal of a message', () => {
-  it('calls every listener once, whatever those before it do', async () => {
+  it('calls every listener once, whatever the earlier ones do', async () => {
     const { message, lines, logger } = made()
     const { signal } = message
     const heard: unknown[] = []

@@ -18,7 +18,7 @@ describe('held values', () => {
       fc.property(steps, (all) => {
         const held = new HeldValues()
         const waiting: string[] = []
-        /** What was taken stays as it is: looked at again at the end. */
+        /** Values that were taken must stay as they are: they are compared again at the end. */
         const taken: [bytes: Uint8Array, text: string][] = []
         for (const step of all) {
           if ('add' in step) {

@@ -1,4 +1,4 @@
-/** What a message tells its handler. */
+/** The members of a message, as its handler sees them. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { IncomingMessage } from './message.ts'

@@ -162,7 +162,7 @@ describe('values that are asked for', () => {
     assert.deepEqual([none.sent, none.ends], [['end'], ['answered']])
   })
 
-  it('never are more than were asked for, and lose nothing, whoever makes them [property]', async () => {
+  it('never are more than were asked for, and lose nothing, from every kind of source [property]', async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('ask' as const), count: fc.integer({ min: 1, max: 5 }) }),
       fc.record({ do: fc.constant('emit' as const), count: fc.integer({ min: 1, max: 5 }) }),

@@ -1,4 +1,4 @@
-/** What becomes of an event on a transport that does not store it: it ends once, and what fails is logged. */
+/** An event on a transport that does not store it: it ends once, and a failure is logged. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PatternNotFoundError, RejectedError } from './errors/index.ts'

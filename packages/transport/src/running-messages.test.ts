@@ -1,4 +1,4 @@
-/** What a server handles, and the end of it. */
+/** The messages that a server handles, and their end. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { IncomingMessage } from './message.ts'

@@ -106,7 +106,7 @@ describe('tap', () => {
     assert.deepEqual(seen, ['streaming', 'value 1', 'completed'])
   })
 
-  it('leaves the pace to whoever takes the stream, and its clean-up is told to it', () => {
+  it('leaves the pace to the reader of the stream, and hears of its clean-up', () => {
     const { seen, watcher } = watching()
     const stream = numbers(3, () => {
       throw new Error('no clean-up')

@@ -12,7 +12,7 @@ import { clientOf, listen, newApp } from './testing/app.ts'
 
 const load = createRequire(import.meta.url)
 
-/** What is used of it; it has no types of its own. */
+/** The members of it that are used; it has no types of its own. */
 interface Payload {
   readonly data?: unknown
   readonly metadata?: unknown

@@ -1,4 +1,4 @@
-/** Connections that are lost: what goes on, what is made again, what is said. A proxy cuts them. */
+/** Connections that are lost: what goes on, what is retried, what is said. A proxy cuts them. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type Message, memory, microservice } from 'elysia-microservices'
@@ -77,7 +77,7 @@ describe('a connection that is lost', () => {
     assert.equal(runs, 1)
   })
 
-  it('goes on for the same user, with credentials that are asked for anew', async () => {
+  it('goes on for the same user, with new credentials', async () => {
     const tokens: (string | undefined)[] = []
     await start({
       authenticate: ({ credentials }) => {

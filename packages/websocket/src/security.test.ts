@@ -1,4 +1,4 @@
-/** What strangers may try at the port of an app, and what becomes of it. */
+/** Attempts of strangers at the port of an app, and their outcomes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
@@ -29,7 +29,7 @@ class Log {
   }
 }
 
-/** What the handlers have seen. */
+/** The service under test, and the notes of its handlers. */
 class Setting {
   readonly log = new Log()
   readonly calls: string[] = []
@@ -238,7 +238,7 @@ describe('who a client is', () => {
     }
     const owner = await new Bare(app.url, [TURNS]).opened()
     owner.socket.send(Buffer.concat([credentials('ada'), resume]))
-    // What was not acknowledged comes again.
+    // Values that were not acknowledged come again.
     await heard(owner, '"ada"')
     assert.equal(setting.stats.resumable.connections.current, 0)
     owner.socket.terminate()

@@ -10,7 +10,7 @@ import { clientOf, type Listening, listen, newApp } from './testing/app.ts'
 
 const silent = { error() {}, warn() {} }
 
-/** What happened inside of the handlers. */
+/** The notes of the handlers. */
 const seen = { canceled: 0, made: 0, viewed: [] as unknown[] }
 
 function newShop() {

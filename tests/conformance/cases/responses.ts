@@ -1,4 +1,4 @@
-/** What every kind of result looks like on the wire. */
+/** Every kind of result, as it looks on the wire. */
 import { answer, type Case, END, failure, INTERNAL, noHandler } from '../case.ts'
 import { request } from '../harness/wire.ts'
 

@@ -28,7 +28,7 @@ export interface Limits {
 export interface RunningServer {
   readonly name: 'nest' | 'ours'
   readonly port: number
-  /** What it has logged as errors, one text each. */
+  /** The errors that it has logged, one text each. */
   readonly log: readonly string[]
   /** Waits until a line holds the text. */
   logged(text: string): Promise<void>
@@ -51,7 +51,7 @@ export type StartServer = (
   globals?: Globals
 ) => Promise<RunningServer>
 
-/** Nest's limits by the names of ours. */
+/** Nest's limits, by the names of our limits. */
 function ourLimits({ maxBufferSize, incompleteMessageTimeout, maxSendBufferSize }: Limits) {
   return {
     receiveBuffer: maxBufferSize,

@@ -1,4 +1,4 @@
-/** What is called, on Nest and on this library: pattern and data. */
+/** A call to Nest and to this library: pattern and data. */
 export type Call = readonly [pattern: unknown, data: unknown]
 
 const RESULTS = ['done', 'nothing', 'promise', 'stream', 'promise of stream']

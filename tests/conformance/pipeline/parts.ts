@@ -17,7 +17,7 @@ import {
 import { BaseRpcExceptionFilter, RpcException, type TcpContext } from '@nestjs/microservices'
 import { catchError, map, type Observable, of, tap, throwError } from 'rxjs'
 
-/** What has run, in order. */
+/** The parts that have run, in order. */
 export const steps: string[] = []
 
 /** A call with this data runs like any other, and is not written down. */
@@ -27,7 +27,7 @@ function note(data: unknown, step: string): void {
   if (typeof data !== 'string' || !data.startsWith(SILENT)) steps.push(step)
 }
 
-/** What interceptors put there for the handler. */
+/** A text that interceptors leave for the handler. */
 export const scope = new AsyncLocalStorage<string>()
 
 /** Lets a call pass, refuses it or fails, as the data says under its own name. */

@@ -5,7 +5,7 @@ const onNestsWire = ({ name }: Where) => name === "Nest's wire"
 const INTERNAL: ErrorLook = { name: 'RpcError', code: 'INTERNAL', message: 'Internal server error' }
 const UNEXPECTED: Outcome = { values: [], error: INTERNAL }
 
-/** What a codec would have to change, or to leave out. */
+/** The outcome of a result that a codec would have to change, or to leave out. */
 const UNCARRIED: Outcome = { ...UNEXPECTED, logs: "The handler of '" }
 const AS_JSON = "Nest's wire carries what JSON.stringify makes of a result"
 const READS_JSON = 'Nest reads texts that are JSON'
@@ -49,7 +49,7 @@ const missedOnNest: Difference<Outcome> = {
   }
 }
 
-/** What a handler returns, by its pattern. */
+/** The results of handlers, by pattern. */
 const RESULTS: readonly (readonly [
   pattern: string,
   outcome: Outcome,
@@ -129,7 +129,7 @@ export const answers: readonly AnswerCase[] = [
     asks(`asks for '${pattern}'`, { pattern })(outcome, ...differs)
   ),
 
-  // What RpcException carries.
+  // RpcException with each kind of error.
   ...(
     [
       ['text', rpc('text')],
@@ -164,7 +164,7 @@ export const answers: readonly AnswerCase[] = [
     })
   ),
 
-  // What is thrown and is no error is not told.
+  // A thrown value that is no error is not passed on.
   ...['text', 5, null, { plain: 'object' }].map((data) =>
     asks(`is told nothing of what is thrown: ${JSON.stringify(data)}`, { pattern: 'throws', data })(
       UNEXPECTED
@@ -206,7 +206,7 @@ export const answers: readonly AnswerCase[] = [
     )
   ),
 
-  // What travels beside the data.
+  // Properties that travel beside the data.
   asks('passes a property of the data, the pattern and no headers', {
     pattern: 'context',
     data: { a: 'A', b: 'B' }

@@ -1,12 +1,12 @@
-/** What callers get, whatever carries their calls: the forms of the tables. */
+/** The forms of the tables of cases: callers get the same over every transport. */
 import type { Pattern } from 'elysia-microservices'
 import type { CallOptions, UntypedClient } from 'elysia-microservices/client'
 
-/** What carries messages: a connection of ours, or an engine by its title. */
+/** The transport of messages: TCP in one of its protocols, or an engine by its title. */
 export type TransportName = 'RSocket' | "Nest's wire" | (string & {})
-/** What data travels in: what our codecs make of it, or Nest's packets of JSON. */
+/** The form in which data travels: encoded by our codecs, or as Nest's JSON packets. */
 export type Carriage = 'codecs' | 'packets'
-/** Who answers: our functional API, controllers in our service, the same classes in a Nest application. */
+/** The service that answers: our functional API, controllers in our service, or the same classes in Nest. */
 export type ServiceName = 'handlers' | 'controllers' | 'a Nest application'
 
 /** How an error looks to its caller. */
@@ -17,7 +17,7 @@ export interface ErrorLook {
   readonly details?: unknown
 }
 
-/** What comes of a call: any number of values, then the end or an error. */
+/** The outcome of a call: any number of values, then the end or an error. */
 export interface Outcome {
   readonly values: readonly unknown[]
   readonly error?: ErrorLook
@@ -49,7 +49,7 @@ export interface AnswerCase {
   readonly differs?: readonly Difference<Outcome>[]
 }
 
-/** What transports cannot do, or do in another way. */
+/** Traits by which transports differ. */
 export interface Traits {
   /** How the work behind a call is told that nobody waits: at once, or when the connection closes. */
   readonly cancels: 'at once' | 'with the connection'
@@ -71,7 +71,7 @@ export interface Traits {
   readonly peerAddress: string | undefined
 }
 
-/** What a scenario works with. */
+/** The parts that a scenario works with. */
 export interface Given {
   readonly transport: TransportName
   readonly service: ServiceName
@@ -93,7 +93,7 @@ export interface Scenario {
   run(given: Given): Promise<void>
 }
 
-/** What holds there: what is said for all, or instead of it. */
+/** The expectation there: the one for all places, or the one that replaces it. */
 export function expectedOn<What>(
   transport: Where,
   service: ServiceName,

@@ -110,7 +110,7 @@ export function handlersService(
       throw new Error('b failed')
     })
     .event('shared', ({ data }) => void seen.push(['c', data]))
-    // What `LiveController` has.
+    // The same handlers as `LiveController`.
     .message('who', ({ kind, headers, timeout, peer }) => ({
       kind,
       headers,
@@ -125,7 +125,7 @@ export function handlersService(
     .message('first-of-a-channel', ({ data }: Numbers) => first(data))
     .message('rpc-error', ({ data }) => fail(data))
     .event('told', ({ data, kind, headers }) => said.values.put({ data, kind, headers }))
-  // What `CarriedController` has beside names.
+  // The same handlers as `CarriedController`, besides names.
   if (carries('{"a":3}'))
     service
       .message({ b: { d: 1, c: 'q"' }, a: 2 }, ({ pattern }) => pattern)
@@ -134,7 +134,7 @@ export function handlersService(
   const { wildcards, levels = false } = transport.traits
   const at = (pattern: string) => (levels ? inLevels(pattern) : pattern)
   if (!carries(at('audit.*'))) return service
-  // What `WildcardController` has.
+  // The same handlers as `WildcardController`.
   service
     .message(at('orders.*.items'), ({ pattern }) => `items by ${pattern}`)
     .message(at('orders.>'), ({ pattern }) => `rest by ${pattern}`)

@@ -1,11 +1,11 @@
-/** What handlers are told while they run: how long their caller waits, that it has left, what it sends and takes. */
+/** Handlers that watch their call while they run: its deadline, its cancellation, the values and the demand. */
 import { Controller } from '@nestjs/common'
 import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices'
 import { RpcError } from 'elysia-microservices'
 import { Observable } from 'rxjs'
 import { Values } from '../../support/values.ts'
 
-/** What both kinds of contexts have: that of our controllers, and that of our transport in Nest. */
+/** The members that both kinds of contexts have: that of our controllers, and that of our transport in Nest. */
 export interface LiveContext {
   readonly signal: AbortSignal
   readonly timeout: number | undefined
@@ -14,7 +14,7 @@ export interface LiveContext {
   getSocketRef(): { readonly address: string | undefined } | undefined
 }
 
-/** What handlers say of themselves, in order. Shared, because containers make the instances. */
+/** The values that handlers report, in order. Shared, because containers make the instances. */
 export const said = { values: new Values<unknown>() }
 
 /** Values that `count` and `burst` have made. */

@@ -1,4 +1,4 @@
-/** What takes more than one call: events, headers, callers that leave or wait no longer, slow readers, channels. */
+/** Scenarios of several calls: events, headers, callers that leave or wait no longer, slow readers, channels. */
 import assert from 'node:assert/strict'
 import {
   CanceledError,
@@ -39,7 +39,7 @@ async function collected<Value>(stream: AsyncIterable<Value>): Promise<Value[]> 
   return values
 }
 
-/** What a call that sends a stream comes to: where streams cannot be sent, the caller is told before anything is. */
+/** Checks a call that sends a stream: where streams cannot be sent, it is refused before anything is sent. */
 async function sends(given: Given, call: () => Promise<unknown>, expected: unknown): Promise<void> {
   if (given.traits.hasChannels) assert.deepEqual(await call(), expected)
   else
@@ -68,7 +68,7 @@ export const scenarios: readonly Scenario[] = [
     }
   },
   {
-    name: 'asks anew for each subscription',
+    name: 'sends a request for each subscription',
     async run({ client }) {
       const cold = client.send('echo', 1)
       assert.deepEqual([await lastValueFrom(cold), await lastValueFrom(cold)], [1, 1])

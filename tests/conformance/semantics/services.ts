@@ -31,7 +31,7 @@ export interface TransportUnderTest {
   readonly traits: Traits
   /** Why it cannot carry a pattern, in words; `undefined`: it can. Default: it can carry all. */
   refuses?(pattern: string): string | undefined
-  /** What this machine lacks to run it, in words; `undefined` if nothing. */
+  /** The programs that this machine lacks to run it, in words; `undefined` if none. */
   readonly missing?: string | undefined
   open(): Ends | Promise<Ends>
 }

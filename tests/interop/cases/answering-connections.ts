@@ -1,4 +1,4 @@
-/** What our client can do with a connection to a peer's server. */
+/** Cases of our client's connection to a peer's server. */
 import assert from 'node:assert/strict'
 import { microservice } from 'elysia-microservices'
 import { ConnectionError } from 'elysia-microservices/client'

@@ -1,4 +1,4 @@
-/** What our client gets from a peer's server for one request. */
+/** Cases of a single request from our client to a peer's server. */
 import assert from 'node:assert/strict'
 import { CanceledError, RejectedError, RpcError, TimeoutError } from 'elysia-microservices/client'
 import type { Case, Cases } from '../interop.ts'

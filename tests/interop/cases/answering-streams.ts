@@ -1,4 +1,4 @@
-/** What our client gets from a peer's server in streams and channels. */
+/** Cases of streams and channels between our client and a peer's server. */
 import assert from 'node:assert/strict'
 import { RpcError } from 'elysia-microservices/client'
 import { lastValueFrom, toArray } from 'rxjs'
@@ -83,7 +83,7 @@ export const answeringStreams = {
     assert.deepEqual([kind, bytes.toString()], ['channel', '1'])
     answer.next(1)
     assert.deepEqual(await first, { value: 1, done: false })
-    // What the client had sent without being asked would be here before its next request.
+    // If the client had sent values without demand, they would have arrived before its next request.
     await given.ping(client, connection)
     assert.equal(answer.count('next'), 0)
     answer.request(2)

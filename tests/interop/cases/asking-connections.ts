@@ -1,4 +1,4 @@
-/** What a peer's client can do with a connection to our server. */
+/** Cases of a peer's client's connection to our server. */
 import assert from 'node:assert/strict'
 import type { Message } from 'elysia-microservices'
 import { aborted, Values } from '../../support/values.ts'

@@ -1,4 +1,4 @@
-/** What a peer's client gets from our server for one request. */
+/** Cases of a single request from a peer's client to our server. */
 import assert from 'node:assert/strict'
 import { type Message, RpcError } from 'elysia-microservices'
 import { aborted, Values } from '../../support/values.ts'

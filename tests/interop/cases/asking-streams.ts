@@ -1,4 +1,4 @@
-/** What a peer's client gets from our server in streams and channels. */
+/** Cases of streams and channels between a peer's client and our server. */
 import assert from 'node:assert/strict'
 import type { Message } from 'elysia-microservices'
 import { aborted, Values } from '../../support/values.ts'
@@ -20,7 +20,7 @@ export const askingStreams = {
     const connection = await given.dial(port)
     const stream = connection.open('stream', 'count', 5, { n: 2 })
     assert.deepEqual(await stream.values(2), [0, 1])
-    // What the stream had sent would be here before this answer.
+    // Values of the stream would have arrived before this answer.
     await connection.request('echo', 1)
     assert.deepEqual([made, stream.count('next')], [2, 0])
     stream.request(2)

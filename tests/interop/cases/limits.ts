@@ -1,4 +1,4 @@
-/** What libraries do that cannot do what a case asks of them. */
+/** The behaviour of libraries that cannot do what a case asks of them. */
 import assert from 'node:assert/strict'
 import { ConnectionError } from 'elysia-microservices/client'
 import type { Case, Run } from '../interop.ts'

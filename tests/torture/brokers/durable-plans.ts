@@ -1,4 +1,4 @@
-/** What is done to durable events: by whom they are handled, and what is killed, deleted or moved meanwhile. */
+/** Plans for durable events: the services that handle them, and what is killed, deleted or moved meanwhile. */
 import type { ServerProcess } from '../../support/server-process.ts'
 import { pause, until, within } from '../../support/within.ts'
 import { PATTERN, type Plan, type Setting } from './durable-setting.ts'
@@ -39,7 +39,7 @@ function deleteAt({ servers, broker }: Setting, what: 'stream' | 'group'): Promi
 async function deleteStream(setting: Setting): Promise<void> {
   const { done } = setting
   await deleteAt(setting, 'stream')
-  // What is published from now on must be handled.
+  // Events that are published from now on must be handled.
   for (let n = 0; n < setting.begun; n++) if (!done.has(n)) setting.deleted.add(n)
 }
 

@@ -3,7 +3,7 @@
  * which its handlers write what they do, `ordered` or not, the number of copies, and the milliseconds a handler takes (0: up
  * to 4, by chance). It ends when its stdin does; after SIGTERM when there is nothing left to do.
  *
- * A line is `<what> <key> <number>`: `run` when the handler begins, `done` when it has ended well.
+ * A line is `<what> <key> <number>`: `run` when the handler begins, `done` when it has succeeded.
  */
 import { openSync, writeSync } from 'node:fs'
 import { type Message, microservice } from 'elysia-microservices'

@@ -10,7 +10,7 @@ import type { Broker, BrokerServer } from './engine.ts'
 /** The event. */
 export const PATTERN = 'torture.event'
 
-/** What is done to whom. */
+/** A plan of faults. */
 export interface Plan {
   readonly title: string
   /** At least; more are published as long as there are faults. */
@@ -25,7 +25,7 @@ export interface Plan {
   readonly poison?: number
   /** Events that always fail, in front of all others: each of a key of its own, so that every partition begins with some. */
   readonly poisonFirst?: number
-  /** Whether a run of an event that had ended well is broken: where nothing was killed. */
+  /** Whether a second run of a successful event breaks a promise: where nothing was killed. */
   readonly isOnce?: boolean
   /** Milliseconds that a handler takes; then no more than `events` are published. Default: up to 4, by chance. */
   readonly takes?: number
@@ -92,7 +92,7 @@ export class Setting {
     return setting
   }
 
-  /** What handlers have done, line by line. */
+  /** The events that handlers have done, line by line. */
   get lines(): { readonly what: string; readonly key: string; readonly n: number }[] {
     const lines = readFileSync(this.path, 'utf8').split('\n').slice(0, -1)
     return lines.map((line) => {
@@ -101,7 +101,7 @@ export class Setting {
     })
   }
 
-  /** Numbers of the events that have ended well. */
+  /** Numbers of the events that have succeeded. */
   get done(): Set<number> {
     return new Set(this.lines.filter(({ what, n }) => what === 'done' && n >= 0).map(({ n }) => n))
   }

@@ -33,7 +33,7 @@ export interface TransportOptions {
   readonly ackWait?: number
   /** Milliseconds between signs of life of a server. */
   readonly pingInterval?: number
-  /** What its connection is called, of which the server has one at a time. */
+  /** The name of its connection; the server has one of a name at a time. */
   readonly clientId?: string
 }
 
@@ -57,7 +57,7 @@ export interface Broker {
   readonly settlesIn?: number
   /** It stores no events. Default: it does. */
   readonly storesNothing?: true
-  /** What is stored is there without a group, too. */
+  /** It stores events without a group, too. */
   readonly hasLog: boolean
   /** Its logs have partitions, which go from process to process; and no group can be deleted that has members. */
   readonly hasPartitions?: true
@@ -91,7 +91,7 @@ const onNats: Broker = {
     const bare = await connectBare({ servers: [url] })
     const name = pattern.replace('.', '_')
     const subject = what === 'stream' ? `STREAM.DELETE.${name}` : `CONSUMER.DELETE.${name}.torture_${name}`
-    // Not there: it has not been made again since the last time.
+    // Not there: nobody has restored it since the last time.
     await bare.request(`$JS.API.${subject}`, '', { timeout: 10_000 })
     await bare.close()
   }

@@ -1,4 +1,4 @@
-/** What only MQTT has: connections that end each other, events that servers keep, subscriptions that may be lost. */
+/** Faults that only MQTT has: connections that end each other, events that servers keep, lost subscriptions. */
 import { until, within } from '../../support/within.ts'
 import { startCallers } from '../load/callers.ts'
 import type { Row, Scenario } from '../scenario.ts'

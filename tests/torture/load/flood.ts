@@ -10,7 +10,7 @@ import { closedLoop, openLoop, type PhaseResult, type Target } from './phases.ts
 interface Variant {
   readonly name: string
   readonly scenario: string
-  /** Whom the requests are for. */
+  /** The pattern that the requests ask for. */
   readonly pattern: string
   readonly setup: Omit<ServiceSetup, 'port' | 'record'>
   /** Callers that keep the service busy and wait little for each other. */

@@ -3,7 +3,7 @@ import { type CallOptions, type ClientTransport, RejectedError } from '@elysia-m
 import { pause } from '../../support/within.ts'
 import type { Ledger } from '../support/ledger.ts'
 
-/** What is asked, of whom. */
+/** The requests, and the server that they go to. */
 export interface Target {
   readonly ledger: Ledger
   readonly clients: readonly ClientTransport[]
@@ -11,7 +11,7 @@ export interface Target {
   readonly options?: CallOptions
 }
 
-/** What became of the requests of a phase. */
+/** The outcomes of a phase's requests. */
 export interface PhaseResult {
   /** Requests made in each second. */
   readonly offered: number

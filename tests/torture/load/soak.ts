@@ -65,7 +65,7 @@ async function run({ length, progress, soakMinutes = MINUTES[length] }: Circumst
   }
 }
 
-/** What the server still has when nobody wants anything of it any more, in sentences. */
+/** Resources that the server still holds when all callers have gone, in sentences. */
 async function leftovers(service: TortureService): Promise<string[]> {
   await service.closeClients()
   const asker = service.client()

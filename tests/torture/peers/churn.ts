@@ -17,7 +17,7 @@ const KEPT_MB = 100
 /** Milliseconds within which the last connection must be forgotten. */
 const FORGETS = 15_000
 
-/** What a connection does before it ends, in turn. */
+/** The lives of connections, in turn. */
 const LIVES: readonly ((peer: RawPeer) => Promise<void> | void)[] = [
   (peer) => peer.close(),
   (peer) => peer.close('rst'),

@@ -48,7 +48,7 @@ async function jumps({ length, progress }: Circumstances): Promise<Row> {
         if (error instanceof TimeoutError) return 'timed out'
         throw error
       })
-    // What travels is how long the caller waits, not until when.
+    // A deadline travels as a duration, not as a time of day.
     const remaining = async () => {
       const left = await client.request<number>('remaining', 0, { timeout: ENOUGH })
       return left > 0 && left <= ENOUGH ? 'in time' : left

@@ -162,7 +162,7 @@ async function all(stream: AsyncIterable<unknown>): Promise<unknown[]> {
   return values
 }
 
-/** What the server still holds of connections that are gone. */
+/** Resources that the server still holds of connections that are gone. */
 async function leaks(server: ServerProcess, honest: number): Promise<{ broken: string[]; figures: Figures }> {
   const clean = ({ connections, streams, running }: Figures) =>
     connections === honest && streams === 0 && running === 0

@@ -21,13 +21,13 @@ const OBJECTS = `${'{"a":'.repeat(LEVELS / 5)}0${'}'.repeat(LEVELS / 5)}`
 interface Shape {
   readonly name: string
   readonly bytes: Buffer
-  /** What it must be told; without it the connection may only be closed. */
+  /** The error that it must get; without it the connection may only be closed. */
   readonly told?: RegExp
   /** An event, which has no answer: what follows it must be answered. */
   readonly silent?: boolean
 }
 
-/** What is never closed is no JSON, for who stops reading it in time. */
+/** A server that stops reading in time says that a text whose brackets are never closed is no JSON. */
 const DEEP = /levels|is not JSON/
 
 function nestShapes(): Shape[] {

@@ -1,6 +1,6 @@
 /**
  * A program: feeds mutated frames to sessions without sockets, in the two directions. Arguments: how many frames,
- * the seed. Prints a line of JSON; a crash or a hang is seen by whoever started it.
+ * the seed. Prints a line of JSON; a crash or a hang is seen by the test that started it.
  */
 import { connect } from 'elysia-microservices/client'
 import type { TcpServerStats } from 'elysia-microservices/tcp'
@@ -21,7 +21,7 @@ const CLIENTS = 50
 /** Milliseconds; what never comes is what it is for. */
 const TIMEOUT = 30
 
-/** What this program prints. */
+/** The output of this program. */
 export interface FuzzResult {
   readonly server: { mutated: number; honest: Report; settledMb: number; endMb: number; left: number }
   readonly client: { mutated: number; calls: Report }

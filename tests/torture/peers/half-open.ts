@@ -8,7 +8,7 @@ import { HonestClient } from './tally.ts'
 
 type Protocol = 'nest' | 'rsocket'
 const MB = 1024 * 1024
-/** What a peer that never reads asks for at a time, and how often. */
+/** The size of the answers that a peer asks for and never reads, and how many of them. */
 const ANSWER = 64 * 1024
 const ROUNDS = 96
 const QUESTIONS_PER_ROUND = 8
@@ -28,14 +28,14 @@ const TIMES = {
   long: { incompleteMessage: 30_000, handshake: 10_000, idle: 20_000 }
 }
 
-/** Limits of ours, and those of them that Nest has too, by its names. */
+/** Our limits; for Nest, the ones that it has too, by its names. */
 function limitsOf(server: 'ours' | 'nest', length: Circumstances['length']): object {
   const times = TIMES[length]
   if (server === 'ours') return { limits: { receiveBuffer: MB, sendBuffer: MB, ...times } }
   return { maxBufferSize: MB, maxSendBufferSize: MB, incompleteMessageTimeout: times.incompleteMessage }
 }
 
-/** What a peer does, and which limit of ours ends it. */
+/** The behaviour of a peer, and our limit that ends it. */
 interface Kind {
   readonly name: string
   readonly endedBy: string | undefined

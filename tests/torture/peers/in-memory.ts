@@ -1,4 +1,4 @@
-/** Sockets without a system: what one side writes is handed to the other, or to whoever stands between. */
+/** Sockets without a system: the bytes of one side are handed to the other, or to a test between them. */
 import type { AcceptSocket, Socket, SocketListener, SocketRuntime } from '@elysia-microservices/tcp/kit'
 
 /** One end of a connection. */

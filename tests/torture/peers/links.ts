@@ -55,7 +55,7 @@ async function parted({ length, progress }: Circumstances): Promise<Row> {
       {
         port: link.port,
         part: async () => link.hold(),
-        // What was held back is lost, as after a partition that outlasts TCP.
+        // Data that was held back is lost, as after a partition that outlasts TCP.
         heal: async () => link.cutAll()
       },
       AMOUNT[length].partitions,

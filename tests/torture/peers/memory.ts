@@ -1,4 +1,4 @@
-/** What memory a process holds. */
+/** The memory of a process. */
 import { readFileSync } from 'node:fs'
 
 /** Resident set, in megabytes. */

@@ -23,7 +23,7 @@ const OF_NEST = {
 }
 /** Megabytes that a process may hold beside what its limits allow: garbage that is not collected yet. */
 const SLACK_MB = 150
-/** What the limits allow a connection to hold: a frame of the size of limits.receiveBuffer, twice while it is put together. */
+/** The memory that the limits allow a connection: a frame of limits.receiveBuffer, twice while it is put together. */
 const PER_PEER_MB = 2
 /** Milliseconds within which our server must have closed all of them. */
 const PATIENCE = 30_000
@@ -33,7 +33,7 @@ const CAP_MB = 500
 interface Shape {
   readonly name: string
   readonly parts: readonly Buffer[]
-  /** What stands in the answer of a connection that may live on; the others must be closed. */
+  /** A text in the answer of a connection that may stay open; the others must be closed. */
   readonly answered?: string
 }
 

@@ -1,4 +1,4 @@
-/** A link that is partitioned while calls are under way: whoever waits must be told, and all is well when it heals. */
+/** A link that is partitioned while calls are under way: callers that wait must be told, and calls succeed when it heals. */
 import { ConnectionError, connect } from 'elysia-microservices/client'
 import type { Row } from '../scenario.ts'
 import type { ServerProcess } from './process.ts'

@@ -10,7 +10,7 @@ import type { Memory } from './memory.ts'
 /** The memory that servers have, as their garbage collectors are told. */
 const CONTAINER_MB = 512
 
-/** What a server says of itself. Nest's says no more than its memory and its connections. */
+/** The figures that a server reports. Nest's reports only its memory and its connections. */
 export interface Figures extends Memory {
   readonly connections: number
   readonly inFlight?: number
@@ -70,7 +70,7 @@ export class ServerProcess {
     return this.#process.exitCode === null && this.#process.signalCode === null
   }
 
-  /** What it does now. Throws if it is dead or hangs. */
+  /** Its figures now. Throws if it is dead or hangs. */
   figures(command: { readonly jump?: number } = {}): Promise<Figures> {
     const answer = async () => {
       this.#process.stdin!.write(`${JSON.stringify(command)}\n`)

@@ -9,7 +9,7 @@ const AT_ONCE = 100
 export class RawPeer {
   readonly socket: net.Socket
   closed = false
-  /** What it has read. */
+  /** The bytes it has read. */
   received = Buffer.alloc(0)
   #drip: ReturnType<typeof setInterval> | undefined
 

@@ -5,7 +5,7 @@ import { MemoryPort } from './in-memory.ts'
 import { type Recording, split } from './mutator.ts'
 import { SILENT } from './tally.ts'
 
-/** What the service of the fuzzing answers. Nothing of it makes large answers, whatever it is asked. */
+/** The service under the fuzzing. None of its handlers makes large answers, whatever it is asked. */
 export function fuzzedService(port: MemoryPort, options: object = {}) {
   return microservice({ transport: 'tcp', ...port.serverOptions(), logger: SILENT, ...options })
     .message('echo', ({ data }: Message<unknown>) => data)
@@ -27,7 +27,7 @@ export function fuzzedService(port: MemoryPort, options: object = {}) {
     .event('note', () => {})
 }
 
-/** Everything a client of ours can ask. */
+/** Everything that our client can ask. */
 export async function converse(
   client: UntypedClient,
   protocol: 'nest' | 'rsocket',
@@ -58,7 +58,7 @@ async function collect(stream: AsyncIterable<unknown>): Promise<unknown[]> {
   return values
 }
 
-/** What clients say to a server: plain, in fragments, with leases, with a token to resume. */
+/** Recordings of clients: plain, in fragments, with leases, with a token to resume. */
 export async function record(): Promise<Recording[]> {
   const port = new MemoryPort()
   const service = fuzzedService(port, {

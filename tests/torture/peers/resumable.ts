@@ -7,7 +7,7 @@ import { HonestClient } from './tally.ts'
 
 const MB = 1024 * 1024
 const RESUME = { window: 600_000, waiting: 100, waitingSize: 32 * MB }
-/** What one address may have of both. */
+/** The share of both that one address may have. */
 const SHARE = 1 / 4
 const ANSWER = MB
 const ANSWERS = 7

@@ -13,13 +13,13 @@ export const SILENT: Logger = { error() {}, warn() {} }
 /** Expected of a call that may give any value. */
 export const ANYTHING = Symbol('anything')
 
-/** What became of calls, in the words of a row. */
+/** The outcomes of calls, as columns of a row. */
 export interface Report {
   readonly columns: Pick<Row, 'requests' | 'succeeded' | 'failed' | 'lost' | 'hung' | 'doubled'>
   readonly broken: readonly string[]
 }
 
-/** What became of a call. */
+/** The outcome of a call. */
 export type Outcome = 'succeeded' | 'failed' | 'lost' | 'hung'
 
 /** Counts outcomes. */
@@ -52,7 +52,7 @@ export class Tally {
     return { columns: this.columns, broken: this.broken(mustSucceed) }
   }
 
-  /** What was broken, if every call had to settle, and to succeed. */
+  /** The broken promises, if every call had to settle, and to succeed. */
   broken(mustSucceed: boolean): string[] {
     const { failed, lost, hung } = this.counts
     const why = [...this.reasons.values()].join('; ')

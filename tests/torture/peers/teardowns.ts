@@ -7,7 +7,7 @@ import { HonestClient } from './tally.ts'
 
 type Protocol = 'nest' | 'rsocket'
 
-/** What a peer opens, by the names of the service's handler `teardown`. */
+/** The kinds of streams that a peer opens, by the names in the service's handler `teardown`. */
 const KINDS = ['finalize', 'unsubscribe', 'generator', 'abort'] as const
 /** Peers that are there at the same time. */
 const PEERS = 50

@@ -7,7 +7,7 @@ import { COLUMNS, markdownTable, verdict } from './table.ts'
 export interface TortureRun {
   /** How it can be run again. */
   readonly command: string
-  /** What it ran on, in words. */
+  /** The machine of the run, in words. */
   readonly machine: string
   /** Runtime and library, in words. */
   readonly versions: string
@@ -15,7 +15,7 @@ export interface TortureRun {
   readonly results: readonly Result[]
 }
 
-/** What one scenario gave. */
+/** The result of one scenario. */
 export interface Result {
   readonly name: string
   /** When it ended, ISO 8601. */

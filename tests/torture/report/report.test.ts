@@ -1,4 +1,4 @@
-/** What the suite says of a run: table, page, verdict, progress, and its options. */
+/** The report of a run: table, page, verdict, progress; and the suite's options. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Row } from '../scenario.ts'

@@ -3,7 +3,7 @@ import type { Row } from '../scenario.ts'
 
 interface Column {
   readonly title: string
-  /** What it means, for those who read the page. */
+  /** Its meaning, for readers of the page. */
   readonly meaning: string
   readonly align: 'left' | 'right'
   cell(row: Row): string
@@ -67,7 +67,7 @@ export function markdownTable(rows: readonly Row[]): string {
   ].join('\n')
 }
 
-/** What our servers did that they must not, a sentence each; none is a pass. */
+/** The faults of our servers, a sentence each; none is a pass. */
 export function verdict(rows: readonly Row[]): string[] {
   return rows
     .filter(({ server }) => server === 'ours')

@@ -26,7 +26,7 @@ describe('a ledger', () => {
     assert.deepEqual([...ledger.errors], [['TIMEOUT', 1]])
   })
 
-  it('counts as lost what got the answer of another, or failed with what is no error of ours', () => {
+  it('counts as lost a call that got the answer of another, or failed with an error that is none of our classes', () => {
     const ledger = new Ledger()
     ledger.answered(ledger.begin(), false, 7)
     ledger.failed(ledger.begin(), new TypeError('oops'))

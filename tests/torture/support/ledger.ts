@@ -23,7 +23,7 @@ export class Ledger {
   #settledTwice = 0
   #hung = 0
   #waiting: (() => void)[] = []
-  /** What was lost, in words. */
+  /** The losses, in words. */
   readonly losses: string[] = []
 
   /** Requests that have not settled yet. */

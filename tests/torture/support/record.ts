@@ -1,5 +1,5 @@
 /**
- * What handlers have run, in a file that survives their process: each run is a line, written before the handler
+ * The runs of handlers, in a file that survives their process: each run is a line, written before the handler
  * goes on. What a process has written is in the system's memory and not lost when it is killed.
  */
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'

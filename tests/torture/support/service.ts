@@ -1,6 +1,6 @@
 /**
  * The service under torture, in a process of its own. Its argument is a `ServiceSetup` as JSON. It ends when its
- * stdin does, so that it does not outlive whoever started it. After SIGTERM nothing ends it but that there is
+ * stdin does, so that it does not outlive the test that started it. After SIGTERM nothing ends it but that there is
  * nothing left to do: a timer or a connection that leaked would keep it alive.
  */
 import { type TcpServerOptions, type TcpServerStats, tcp } from '@elysia-microservices/tcp'
@@ -9,7 +9,7 @@ import { pause } from '../../support/within.ts'
 import { Database } from './database.ts'
 import { RunRecorder } from './record.ts'
 
-/** What the service is started with. */
+/** The settings of the service. */
 export interface ServiceSetup {
   /** 0 for any. */
   readonly port: number
@@ -19,7 +19,7 @@ export interface ServiceSetup {
   readonly options?: Pick<TcpServerOptions, 'limits'>
   /** Milliseconds of the processor that `burn` and `burn.async` take. */
   readonly burn?: number
-  /** What `query` asks. */
+  /** The database that `query` asks. */
   readonly database?: { readonly connections: number; readonly milliseconds: number }
 }
 
@@ -39,7 +39,7 @@ function run(id: number): number {
   return id
 }
 
-/** What is refused or cut off is in the table. */
+/** Refused and cut-off calls are in the table already. */
 const logger: Logger = { error() {}, warn() {} }
 
 const transport = tcp({ host: '127.0.0.1', ...setup.options, port: setup.port })

@@ -18,7 +18,7 @@ export interface CallerOptions extends TcpClientOptions {
 
 const TIMEOUT = 30_000
 
-/** Servers of one scenario, and whoever calls them. */
+/** Servers of one scenario, and their clients. */
 export class TortureService {
   readonly record = new RunRecord()
   readonly servers: readonly ServerProcess[]
@@ -61,7 +61,7 @@ export class TortureService {
     return client
   }
 
-  /** A client of all servers, to be closed by whoever made it. */
+  /** A client of all servers, to be closed by its caller. */
   visitor({ timeout, ...options }: CallerOptions = {}): ClientTransport {
     const [first] = this.servers
     const where =

@@ -1,10 +1,10 @@
-/** What both of Moleculer's ends share: a node as its documentation tunes one, on the TCP transporter. */
+/** A node of Moleculer, for both ends: tuned as its documentation advises, on the TCP transporter. */
 import { ServiceBroker } from 'moleculer'
 
 export const SERVER_NODE = 'server'
 export const SERVICE = 'bench'
 
-/** What a node's transporter is told of the others. */
+/** The links of a node's transporter to the others. */
 export interface MoleculerLinks {
   /** Where it listens, as every node does; 0: any free port. */
   readonly port: number
@@ -38,7 +38,7 @@ export function moleculerNode(nodeID: string, { port, urls = [] }: MoleculerLink
   })
 }
 
-/** What its types leave out of the TCP transporter. */
+/** A member of the TCP transporter that its types leave out. */
 interface TcpTransporter {
   readonly opts: { readonly port: number }
   /** Tells a node that it knows about itself, and gets to know what that one offers. */

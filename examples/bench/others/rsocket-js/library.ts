@@ -1,4 +1,4 @@
-/** What the bench uses of rsocket-js 0.0.27, which has no types and is made of CommonJS. */
+/** The parts of rsocket-js 0.0.27 that the bench uses; it has no types and is made of CommonJS. */
 
 import { createRequire } from 'node:module'
 import type { Server, Socket } from 'node:net'

@@ -5,7 +5,7 @@ import type { ClientPlan, EchoClient } from '../echo-client.ts'
 import { silent } from '../elysia/ask-through.ts'
 import { AT_A_TIME, PATTERN } from './stream.ts'
 
-/** What one engine has of its own. */
+/** The parts by which engines differ. */
 interface Stored {
   readonly plan: ClientPlan
   transport(): Transport

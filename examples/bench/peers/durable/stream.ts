@@ -1,4 +1,4 @@
-/** What is the same for all who store events here. */
+/** Parts that all peers share which store events. */
 
 /** The event, and the stream that stores it. */
 export const PATTERN = 'stored'
@@ -23,5 +23,5 @@ export async function fillBy(
   }
 }
 
-/** Whom to ask for the address of the outbox's database. */
+/** The pattern that is asked for the address of the outbox's database. */
 export const DATABASE = 'bench.database'

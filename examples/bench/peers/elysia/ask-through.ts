@@ -4,7 +4,7 @@ import { firstValueFrom } from 'rxjs'
 import type { ClientPlan, EchoClient } from '../echo-client.ts'
 import { iterate, subscribe } from '../read-stream.ts'
 
-/** What goes wrong is counted; nothing needs to be said about each connection of a lost server. */
+/** Failures are counted; the log needs no line for each connection of a lost server. */
 export const silent = { error: () => {}, warn: () => {} }
 
 /** The echo client that is this client, which is connected. */

@@ -20,7 +20,7 @@ export function collectedSends(broker: string): {
   let isUnderWay = false
   async function run(): Promise<void> {
     isUnderWay = true
-    // Those of this turn leave together.
+    // Messages of this turn leave together.
     await new Promise((resolve) => setImmediate(resolve))
     try {
       while (waiting.length > 0) await producer.send({ messages: take(), acks: 1 })
@@ -39,7 +39,7 @@ export function collectedSends(broker: string): {
   return {
     send({ topic, key, value }) {
       waiting.push({ topic, key: Buffer.from(key), value: Buffer.from(value) })
-      // What is lost with the connection is counted by those that wait for answers.
+      // Messages that are lost with the connection are counted by those who wait for their answers.
       if (!isUnderWay) run().catch(() => {})
     },
     close: () => producer.close()

@@ -25,7 +25,7 @@ export const openEchoClient: OpenEchoClient = async (host, port) => {
     },
     { noAck: true }
   )
-  // What follows is 'close'; without a listener it would end the process.
+  // The event 'close' follows; without a listener for errors the process would end.
   connection.on('error', () => {})
   connection.once('close', () => {
     for (const { failed } of waiting.values()) failed(new Error('The connection is lost'))

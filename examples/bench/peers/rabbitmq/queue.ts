@@ -1,7 +1,7 @@
 /** The queues of the targets over RabbitMQ. */
 import type { RmqOptions } from '@nestjs/microservices'
 
-/** What both of Nest's ends say of their server: the same, or RabbitMQ refuses the second. */
+/** The queue, as both of Nest's ends declare it: RabbitMQ refuses a second declaration that differs. */
 export function queueOf(host: string, port: number): NonNullable<RmqOptions['options']> {
   return { urls: [`amqp://${host}:${port}`], queue: 'bench', queueOptions: { durable: false } }
 }

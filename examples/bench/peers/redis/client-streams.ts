@@ -44,7 +44,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
       )
     },
     async takeStored(take) {
-      // What is lost with the connection at the end is nobody's.
+      // Calls that are lost with the connection at the end are of no interest.
       read(take).catch(() => {})
     },
     async close() {

@@ -9,7 +9,7 @@ import { HOST } from '../server.ts'
 import type { Asked } from '../workloads.ts'
 import { HttpConnection } from './http-connection.ts'
 
-/** What became of a request. `refused`: it was told to come again; `failed`: anything else that is no answer. */
+/** The outcome of a request. `refused`: it was told to come again; `failed`: anything else that is no answer. */
 export interface Outcome {
   readonly kind: 'answered' | 'refused' | 'failed'
   /** In the words of who sent it away, or of the error. */

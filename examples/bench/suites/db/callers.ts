@@ -15,7 +15,7 @@ export interface Tally {
   readonly answered: Histogram
   readonly refused: Histogram
   readonly failed: Histogram
-  /** What the first of them were told. */
+  /** The message that the first one of each kind got. */
   readonly told: Partial<Record<Outcome['kind'], string>>
 }
 
@@ -43,7 +43,7 @@ export class Callers {
     this.#loops = Array.from({ length: this.#callers }, (_, caller) => this.#loop(caller))
   }
 
-  /** What has become of the requests that have ended since this was last asked. */
+  /** The outcomes of the requests that have ended since the last call. */
   take(): Tally {
     const taken = this.#tally
     this.#tally = newTally()

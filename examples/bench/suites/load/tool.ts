@@ -1,4 +1,4 @@
-/** What loads a server over HTTP: a program that is neither the bottleneck nor ours. */
+/** The tool that loads a server over HTTP: a program that is neither the bottleneck nor ours. */
 import type { Histogram } from 'hdr-histogram-js'
 import { prepareOthers } from '../../process/others.ts'
 import { currentRuntime, which } from '../../process/runtime.ts'

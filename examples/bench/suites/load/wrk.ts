@@ -11,7 +11,7 @@ import type { Asked } from '../workloads.ts'
 import { missesIn, requestBytes } from './requests.ts'
 import type { HttpLoad, HttpTotals } from './tool.ts'
 
-/** What the script prints, as JSON in a line of its own. */
+/** The script's output, as JSON in a line of its own. */
 interface Printed {
   readonly microseconds: number
   readonly requests: number
@@ -28,7 +28,7 @@ interface Printed {
 
 /** Longer than any measurement: it is told when to end. */
 const FOREVER = '24h'
-/** What is answered later is an error; as it is with autocannon. */
+/** A later answer is an error, as it is with autocannon. */
 const PATIENCE = '10s'
 /** Milliseconds between two looks at whether it is to end. */
 const STEP = 20

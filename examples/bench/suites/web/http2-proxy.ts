@@ -18,7 +18,7 @@ const { values } = parseArgs({
 })
 
 const certificate = (name: string) => readFileSync(join(BENCH_FOLDER, '../../tests/fixtures/tls', name))
-/** What belongs to a connection, not to a message; HTTP/2 does not allow it. */
+/** Headers of a connection, not of a message; HTTP/2 does not allow them. */
 const HOP = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'proxy-connection']
 
 const agent = new Agent({ keepAlive: true, noDelay: true })

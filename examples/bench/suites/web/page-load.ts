@@ -2,7 +2,7 @@
 import type { SmallRecord } from '../../payload/samples.ts'
 import type { StreamName, WebPeer } from './peer.ts'
 
-/** What a page counted. */
+/** The counts of a page. */
 export interface PageTotals {
   readonly completed: number
   readonly seconds: number

@@ -1,4 +1,4 @@
-/** What servers of the suite of pages answer beside `userOf`: an empty page, and streams. */
+/** The answers of servers of the suite of pages, beside `userOf`: an empty page, and streams. */
 
 /** With these a page has a clock of 5 µs; without them one of 100 µs. */
 export const PAGE = {

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
 
-/** What has happened. */
+/** The log of all changes. */
 @Injectable()
 export class AuditLog implements OnModuleInit, OnApplicationShutdown {
   readonly lines: string[] = []

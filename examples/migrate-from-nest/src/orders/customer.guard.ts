@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common'
 import { AuditLog } from '../audit/audit-log.ts'
 
-/** Who owes us money gets nothing more. */
+/** Refuses orders of customers who owe us money. */
 @Injectable()
 export class CustomerGuard implements CanActivate {
   readonly #log: AuditLog

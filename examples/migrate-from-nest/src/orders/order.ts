@@ -1,4 +1,4 @@
-/** What the application is about. */
+/** An order of the shop. */
 export interface Order {
   readonly id: number
   readonly customer: string

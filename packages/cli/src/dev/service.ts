@@ -174,6 +174,9 @@ export class RunningService {
   }
 
   #late(): void {
+    this.#settle()
+    // It has crashed, which was said, and waits for its next start.
+    if (this.#supervisor.pid === undefined) return
     const { name, ready } = this.plan
     const seconds = this.#init.patience / 1_000
     const why =
@@ -181,7 +184,6 @@ export class RunningService {
         ? 'it listens on no port; if it never does, say ready: false in microservices.config.ts'
         : `${ready} does not answer`
     this.#init.lines.say(`${name} is not ready after ${seconds} s: ${why}`)
-    this.#settle()
   }
 
   /** Asks its url until it answers, or it has been started again. */

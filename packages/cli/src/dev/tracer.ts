@@ -5,7 +5,8 @@
  * messages around which `telemetry()` stands.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import http from 'node:http'
+import { attribute, Exporter } from './exporter.ts'
+import { watchHttp } from './watch-http.ts'
 import { shown, watchOutput } from './watch-output.ts'
 
 /** As in `development-trace.ts` of `@elysia-microservices/transport`, which this file must not load. */
@@ -38,78 +39,10 @@ interface Context {
 
 const API = Symbol.for('opentelemetry.js.api.1')
 const SPAN = Symbol.for('OpenTelemetry Context Key SPAN')
-/** As in `caller-name.ts`. */
-const NAME = Symbol.for('elysia-microservices.name')
 const KINDS = { server: 2, client: 3, producer: 4, consumer: 5 } as const
 const DIRECT = ['tcp', 'memory', 'websocket']
 const PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
-/** Milliseconds that spans wait for others. */
-const PAUSE = 300
-/** Spans and lines that wait; more are not made. */
-const MAX_WAITING = 2_000
 const MAX_LINE = 1_000
-
-/** Sends spans and lines to a collector. */
-class Exporter {
-  readonly #url: string
-  readonly #service: string
-  #spans: object[] = []
-  #lines: object[] = []
-  #timer: ReturnType<typeof setTimeout> | undefined
-  /** Is set while it sends: its own requests are none of the program's. */
-  readonly #off: AsyncLocalStorage<Place | undefined>
-
-  constructor(url: string, service: string, place: AsyncLocalStorage<Place | undefined>) {
-    this.#url = url
-    this.#off = place
-    this.#service = service
-  }
-
-  span(span: object): void {
-    if (this.#spans.length < MAX_WAITING) this.#spans.push(span)
-    this.#later()
-  }
-
-  line(line: object): void {
-    if (this.#lines.length < MAX_WAITING) this.#lines.push(line)
-    this.#later()
-  }
-
-  #later(): void {
-    if (this.#timer !== undefined) return
-    this.#timer = setTimeout(() => this.#send(), PAUSE)
-    // It keeps no process alive.
-    ;(this.#timer as { unref?(): void }).unref?.()
-  }
-
-  #send(): void {
-    this.#timer = undefined
-    const [spans, logRecords] = [this.#spans, this.#lines]
-    this.#spans = []
-    this.#lines = []
-    // The service's own name, if it has one: then it is the same on all screens.
-    const own = (globalThis as { [NAME]?: string })[NAME]
-    const resource = { attributes: [attribute('service.name', own ?? this.#service)] }
-    if (spans.length > 0) this.#post('traces', { resourceSpans: [{ resource, scopeSpans: [{ spans }] }] })
-    if (logRecords.length > 0)
-      this.#post('logs', { resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] })
-  }
-
-  #post(signal: string, body: object): void {
-    this.#off.run(undefined, () => {
-      const request = http.request(`${this.#url}/v1/${signal}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        agent: false
-      })
-      request.on('response', (response) => response.resume())
-      // Without a page nobody wants to know.
-      request.on('error', () => {})
-      request.on('socket', (socket) => socket.unref())
-      request.end(JSON.stringify(body))
-    })
-  }
-}
 
 /** Makes the tracer, and lets it see HTTP requests and the lines of the console. */
 export function newTracer(url: string, service: string) {
@@ -208,91 +141,6 @@ export function newTracer(url: string, service: string) {
   }
 }
 
-interface HttpSpan {
-  run<Result>(work: () => Result): Result
-  end(error?: unknown, more?: object[]): void
-}
-
-/** Lets each request to an HTTP server of the process be a span, whatever answers it. */
-function watchHttp(begin: (method: string, path: string, parent: string | undefined) => HttpSpan): void {
-  const { emit } = http.Server.prototype
-  http.Server.prototype.emit = function (this: http.Server, event: string | symbol, ...args: unknown[]) {
-    if (event !== 'request') return Reflect.apply(emit, this, [event, ...args])
-    const [request, response] = args as [http.IncomingMessage, http.ServerResponse]
-    const span = begin(request.method ?? '', pathOf(request.url), textOf(request.headers['traceparent']))
-    response.once('close', () => span.end(...outcomeOf(response.statusCode)))
-    return span.run(() => Reflect.apply(emit, this, [event, ...args]))
-  } as typeof emit
-  watchBun(begin)
-}
-
-type Answer = (this: unknown, ...args: unknown[]) => unknown
-
-/** The options of `Bun.serve` that answer requests. */
-interface BunOptions {
-  readonly fetch?: Answer
-  /** Functions, or functions by methods; other values are responses. */
-  readonly routes?: Readonly<Record<string, unknown>>
-}
-
-interface BunServer {
-  reload(options: BunOptions): unknown
-}
-
-function watchBun(begin: Parameters<typeof watchHttp>[0]): void {
-  const bun = (globalThis as { Bun?: { serve(options: BunOptions): BunServer } }).Bun
-  if (bun === undefined) return
-  const traced = (answer: unknown): unknown => {
-    if (typeof answer !== 'function') return answer
-    return function (this: unknown, ...args: unknown[]) {
-      const [{ method, url, headers }] = args as [Request]
-      const span = begin(method, pathOf(new URL(url).pathname), headers.get('traceparent') ?? undefined)
-      return span.run(async () => {
-        try {
-          const response = (await Reflect.apply(answer, this, args)) as Response | undefined
-          span.end(...outcomeOf(response?.status ?? 101))
-          return response
-        } catch (error) {
-          span.end(error)
-          throw error
-        }
-      })
-    }
-  }
-  const tracedRoute = (route: unknown): unknown =>
-    Object.getPrototypeOf(Object(route)) === Object.prototype
-      ? Object.fromEntries(
-          Object.entries(route as object).map(([method, answer]) => [method, traced(answer)])
-        )
-      : traced(route)
-  const tracedOptions = (options: BunOptions): BunOptions => {
-    const { fetch, routes } = options
-    return {
-      ...options,
-      ...(fetch !== undefined && { fetch: traced(fetch) as Answer }),
-      ...(routes !== undefined && {
-        routes: Object.fromEntries(Object.entries(routes).map(([path, route]) => [path, tracedRoute(route)]))
-      })
-    }
-  }
-  const { serve } = bun
-  bun.serve = (options) => {
-    const server = serve.call(bun, tracedOptions(options))
-    const { reload } = server
-    // Elysia gives its routes again when its plugins are there.
-    server.reload = (next) => reload.call(server, tracedOptions(next))
-    return server
-  }
-}
-
-/** The outcome of a span of an HTTP request. */
-function outcomeOf(status: number): [error: unknown, attributes: object[]] {
-  return [
-    status >= 500 ? new Error(`status ${status}`) : undefined,
-    [attribute('http.response.status_code', String(status))]
-  ]
-}
-
 function notRecorded(spanContext: object): object {
   const self: Record<string, unknown> = { spanContext: () => spanContext, isRecording: () => false, end() {} }
   const same = () => self
@@ -319,10 +167,6 @@ function parentOf({ trace, span }: Place): string {
   return `00-${trace}-${span}-01`
 }
 
-function attribute(key: string, stringValue: string): object {
-  return { key, value: { stringValue } }
-}
-
 function errorType(error: unknown): object[] {
   if (error === undefined) return []
   const { code, name } = Object(error) as { code?: unknown; name?: unknown }
@@ -335,15 +179,6 @@ function messageOf(error: unknown): string {
   const { code, message } = Object(answer) as { code?: unknown; message?: unknown }
   const text = typeof message === 'string' ? message : shown(answer)
   return (typeof code === 'string' ? `${code}: ${text}` : text).slice(0, 500)
-}
-
-function textOf(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header
-}
-
-/** Without the query, which may hold what nobody should read. */
-function pathOf(url = '/'): string {
-  return url.split('?', 1)[0]?.slice(0, 200) ?? '/'
 }
 
 /** Nanoseconds since 1970, as text. */

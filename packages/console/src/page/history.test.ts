@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { PatternFigures, Sample } from '../protocol.ts'
+import type { PatternFigures, Sample, ServiceSample } from '../protocol.ts'
 import {
   gaugeLines,
   type History,
@@ -9,6 +9,7 @@ import {
   MAX_LINES,
   MAX_SAMPLES,
   NOTHING,
+  withoutThoseGone,
   withSample
 } from './history.ts'
 
@@ -47,14 +48,29 @@ describe('the history of a service', () => {
   it('draws the busiest patterns, and all others as one', () => {
     const rows = Array.from({ length: 10 }, (_, n) => row(`p${n}`, n))
     const { times, lines } = linesByPattern(
-      historyOf(sample(1, []), sample(2, rows), sample(3, rows)),
+      historyOf(sample(0, rows), sample(1, []), sample(2, rows), sample(3, rows)),
       'rate'
     )
-    assert.deepEqual(times, [1, 2, 3])
+    // Before, the page looked at something else: the server tells of that.
+    assert.deepEqual(times, [2, 3])
     assert.equal(lines.length, MAX_LINES + 1)
-    assert.deepEqual(lines[0], { label: 'p9', values: [null, 9, 9] })
-    assert.deepEqual(lines.at(-1), { label: '3 others', values: [null, 6, 6] })
+    assert.deepEqual(lines[0], { label: 'p9', values: [9, 9] })
+    assert.deepEqual(lines.at(-1), { label: '3 others', values: [6, 6] })
     assert.deepEqual(linesByPattern(historyOf(sample(2, rows)), 'errors').lines, [])
+  })
+
+  it('keeps fewer samples of each of very many services, and forgets those that are gone', () => {
+    const services = Object.fromEntries(
+      Array.from({ length: 3_000 }, (_, n) => [`s${n}`, sample(0, []).services['a'] as ServiceSample])
+    )
+    let histories: ReadonlyMap<string, History> = new Map()
+    for (let at = 0; at < 25; at++) histories = withSample(histories, { at: at * 1_000, services })
+    assert.equal(histories.get('s7')?.moments.length, 20)
+    const view = { id: 's7', service: 's7' }
+    const overview = { canTry: false, interval: 1_000, services: [view] }
+    assert.deepEqual([...withoutThoseGone(histories, overview).keys()], ['s7'])
+    const few = new Map([...histories].slice(0, 3))
+    assert.equal(withoutThoseGone(few, overview), few)
   })
 
   it('forgets patterns with the last moment in which they did anything', () => {
@@ -71,7 +87,7 @@ describe('the history of a service', () => {
   it('draws figures of one pattern, of all, and of transports', () => {
     const moments = historyOf(sample(1, []), sample(2, [row('x', 5, { p99: 7 })], 3))
     const figures = [['p99', 'p99']] as const
-    assert.deepEqual(linesOf(moments, 'message x', figures).lines, [{ label: 'p99', values: [null, 7] }])
+    assert.deepEqual(linesOf(moments, 'message x', figures).lines, [{ label: 'p99', values: [7] }])
     assert.deepEqual(linesOf(moments, undefined, figures).lines, [{ label: 'p99', values: [null, 7] }])
     assert.deepEqual(
       gaugeLines(moments, [

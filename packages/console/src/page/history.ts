@@ -1,12 +1,16 @@
 /** The samples of the last minutes, and the lines that charts draw of them. */
-import type { Figures, Kind, Sample, ServiceSample } from '../protocol.ts'
+import type { Figures, Kind, Overview, Sample, ServiceSample } from '../protocol.ts'
 
 /** Samples that are kept of each service. */
 export const MAX_SAMPLES = 300
 /** Figures of patterns that are kept of all samples of a service together: with many patterns there are fewer samples. */
 const MAX_FIGURES = 90_000
+/** Samples that are kept of all services together: of very many services there are fewer of each. */
+const MAX_ALL_SAMPLES = 60_000
 /** Samples whose calls are kept. */
 const RECENT_CALLS = 10
+/** Histories that are kept in any case. */
+const FEW = 100
 /** Lines of a chart that are told apart. */
 export const MAX_LINES = 6
 
@@ -65,9 +69,21 @@ export function withSample(
   { at, services }: Sample
 ): ReadonlyMap<string, History> {
   const next = new Map(histories)
-  for (const [id, sample] of Object.entries(services))
-    next.set(id, withMoment(next.get(id) ?? NOTHING, momentOf(at / 1_000, sample)))
+  const told = Object.entries(services)
+  const most = Math.max(RECENT_CALLS, Math.floor(MAX_ALL_SAMPLES / Math.max(1, next.size, told.length)))
+  for (const [id, sample] of told)
+    next.set(id, withMoment(next.get(id) ?? NOTHING, momentOf(at / 1_000, sample), most))
   return next
+}
+
+/** The histories without those of services that are gone, unless they are few: what restarts is gone for a moment, too. */
+export function withoutThoseGone(
+  histories: ReadonlyMap<string, History>,
+  { services }: Overview
+): ReadonlyMap<string, History> {
+  if (histories.size <= 2 * services.length + FEW) return histories
+  const present = new Set(services.map(({ id }) => id))
+  return new Map([...histories].filter(([id]) => present.has(id)))
 }
 
 function momentOf(at: number, sample: ServiceSample): Moment {
@@ -86,8 +102,11 @@ function momentOf(at: number, sample: ServiceSample): Moment {
   }
 }
 
-function withMoment({ moments, busy }: History, moment: Moment): History {
-  const most = Math.max(2, Math.min(MAX_SAMPLES, Math.floor(MAX_FIGURES / Math.max(1, moment.rows.size))))
+function withMoment({ moments, busy }: History, moment: Moment, limit: number): History {
+  const most = Math.max(
+    2,
+    Math.min(MAX_SAMPLES, limit, Math.floor(MAX_FIGURES / Math.max(1, moment.rows.size)))
+  )
   const next = new Map(busy)
   addUp(next, moment, 1)
   const surplus = Math.max(0, moments.length + 1 - most)
@@ -114,7 +133,8 @@ function addUp(busy: Map<string, Sums>, { rows }: Moment, sign: 1 | -1): void {
 }
 
 /** One figure of the busiest patterns, and of all others together. */
-export function linesByPattern({ moments, busy }: History, figure: 'rate' | 'errors'): Lines {
+export function linesByPattern({ moments: all, busy }: History, figure: 'rate' | 'errors'): Lines {
+  const moments = toldInFull(all)
   const busiest = [...busy]
     .filter(([, sums]) => sums[figure] > NEXT_TO_NOTHING)
     .sort((a, b) => b[1][figure] - a[1][figure])
@@ -141,10 +161,11 @@ export function linesByPattern({ moments, busy }: History, figure: 'rate' | 'err
 
 /** Figures of one pattern, or of all together. */
 export function linesOf(
-  { moments }: History,
+  { moments: all }: History,
   key: string | undefined,
   figures: readonly (readonly [label: string, figure: keyof Figures])[]
 ): Lines {
+  const moments = key === undefined ? all : toldInFull(all)
   const lines = figures.map(([label, figure]) => ({
     label,
     values: moments.map(({ rows, sample }) => {
@@ -165,6 +186,11 @@ export function gaugeLines(
     return values.every((value) => value === null) ? [] : [{ label, values }]
   })
   return { times: timesOf(moments), lines }
+}
+
+/** The last moments in a row that have figures of patterns: before them the page looked at something else. */
+function toldInFull(moments: readonly Moment[]): readonly Moment[] {
+  return moments.slice(1 + moments.findLastIndex(({ rows }) => rows.size === 0))
 }
 
 function timesOf(moments: readonly Moment[]): number[] {

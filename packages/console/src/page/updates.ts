@@ -1,6 +1,6 @@
 /** Receives the server's updates, as long as the page is open. */
 import type { Overview, Topics, Update } from '../protocol.ts'
-import { type History, withSample } from './history.ts'
+import { type History, withoutThoseGone, withSample } from './history.ts'
 import { server } from './server.ts'
 
 /** The state of the page. */
@@ -23,6 +23,17 @@ export const NOTHING_YET: Shown = {
 /** Milliseconds until the server is asked again. */
 const AGAIN = 1_000
 
+/** The id of the service that is shown in full, and what ends the stream that tells of another one. */
+let looked: string | undefined
+let reading = new AbortController()
+
+/** Has the server tell in full of another service from now on, or of none. */
+export function lookAt(service: string | undefined): void {
+  if (service === looked) return
+  looked = service
+  reading.abort()
+}
+
 /** Follows what the server tells, for ever. @param show is called with each change */
 export async function follow(show: (shown: Shown) => void): Promise<never> {
   let shown = NOTHING_YET
@@ -31,17 +42,21 @@ export async function follow(show: (shown: Shown) => void): Promise<never> {
     show(shown)
   }
   while (true) {
+    const service = looked
+    reading = new AbortController()
     try {
-      for await (const update of server.stream('updates'))
+      for await (const update of server.stream('updates', { service }, { signal: reading.signal }))
         change({ ...changeOf(shown, update), connection: 'live' })
     } catch {}
+    if (service !== looked) continue
     change({ connection: 'lost' })
     await new Promise((resolve) => setTimeout(resolve, AGAIN))
   }
 }
 
 function changeOf({ history, topics }: Shown, update: Update): Partial<Shown> {
-  if ('overview' in update) return { overview: update.overview }
+  if ('overview' in update)
+    return { overview: update.overview, history: withoutThoseGone(history, update.overview) }
   if ('sample' in update) return { history: withSample(history, update.sample) }
   return { topics: { ...topics, ...update.topics } }
 }

@@ -11,6 +11,8 @@ import type { Source, SourceContext } from './source.ts'
 const COUNT_AGAIN = 30_000
 /** Groups whose dead letters are counted. */
 const MAX_COUNTED = 100
+/** Outboxes that are shown. */
+const MAX_OUTBOXES = 200
 
 /** How many dead letters a group has. */
 interface Count {
@@ -54,9 +56,11 @@ export class Events implements Source<'events'> {
     for (const group of groups.slice(0, MAX_COUNTED)) void this.#count(group)
     this.#latest = {
       groups: groups.map((group) => this.#withCount(group)),
-      outboxes: told.flatMap(({ view, sample }) =>
-        sample.outboxes.map((outbox): OutboxOf => ({ ...outbox, service: view.id }))
-      )
+      outboxes: told
+        .flatMap(({ view, sample }) =>
+          sample.outboxes.map((outbox): OutboxOf => ({ ...outbox, service: view.id }))
+        )
+        .slice(0, MAX_OUTBOXES)
     }
     this.#tell()
   }

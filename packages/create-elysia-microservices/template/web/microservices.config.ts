@@ -1,4 +1,4 @@
-/** What `elysia-microservices dev` runs. */
+/** The services that `elysia-microservices dev` runs. */
 import { defineConfig } from '@elysia-microservices/cli'
 
 export default defineConfig({

@@ -1,4 +1,4 @@
-/** What a client, and the server of a stranger, say in their logs, over real sockets. */
+/** The logs of a client, and of a server that a stranger visits, over real sockets. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'

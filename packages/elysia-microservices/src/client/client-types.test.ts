@@ -1,4 +1,4 @@
-/** What the compiler knows of clients. The assertions are types: a wrong one does not compile. */
+/** The types of clients. The assertions are types: a wrong one does not compile. */
 import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'

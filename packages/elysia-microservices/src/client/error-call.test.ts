@@ -1,7 +1,7 @@
 /** The errors that a caller gets say which call failed, and at which server. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { freePort } from '@elysia-microservices/test-support'
+import { DEAF_PORT } from '@elysia-microservices/test-support'
 import { t } from 'elysia'
 import { type Message, microservice, RpcError, ValidationError } from '../index.ts'
 import { tcp } from '../tcp.ts'
@@ -106,7 +106,7 @@ for (const way of WAYS)
 for (const protocol of ['rsocket', 'nest'] as const)
   describe(`an error of a call that reaches nobody, ${protocol}`, () => {
     it('has its own pattern, and the endpoint that could not be reached', async () => {
-      const port = await freePort()
+      const port = DEAF_PORT
       const client = cleanups.add(
         connect({ host: '127.0.0.1', port, protocol, retry: false, logger: silent })
       )
@@ -118,8 +118,8 @@ for (const protocol of ['rsocket', 'nest'] as const)
     })
 
     it('has its own of several endpoints', async () => {
-      const port = await freePort()
-      const endpoints = [`127.0.0.1:${port}`, `127.0.0.1:${await freePort()}`]
+      const port = DEAF_PORT
+      const endpoints = [`127.0.0.1:${port}`, `127.0.0.1:${DEAF_PORT + 1}`]
       const client = cleanups.add(connect({ endpoints, protocol, retry: false, logger: silent }))
       const failures = await Promise.all(['a', 'b'].map((pattern) => failure(client.request(pattern))))
       for (const [index, { code, pattern, endpoint }] of failures.entries()) {
@@ -173,7 +173,7 @@ describe('an error of a channel whose values fail', () => {
 })
 
 for (const way of WAYS)
-  describe(`a caller whose data breaks a schema, ${way}`, () => {
+  describe(`a caller whose data fails a schema, ${way}`, () => {
     it('learns of everything that is wrong', async () => {
       const { transport, client } = newWay(way)
       const service = cleanups.add(

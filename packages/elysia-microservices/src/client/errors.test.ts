@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { afterEach, describe, it } from 'node:test'
-import { freePort } from '@elysia-microservices/test-support'
+import { DEAF_PORT } from '@elysia-microservices/test-support'
 import { t } from 'elysia'
 import * as everything from '../index.ts'
 import {
@@ -76,7 +76,7 @@ async function further(way: Way) {
   return { ends, down: cleanups.add(connect(ends.client({ retry: false }))) }
 }
 
-/** What may go wrong in a handler that calls others. */
+/** Mistakes of a handler that calls other services. */
 const MISTAKES = [
   'passes an option that is none',
   'passes data that cannot be encoded',
@@ -88,7 +88,7 @@ const MISTAKES = [
   'calls with a signal that has aborted',
   'calls with a client that is closed',
   'is told that a further service is busy',
-  'breaks the schema of a further service',
+  'fails the schema of a further service',
   'asks what a further service does not handle',
   'is not known to a further service',
   'is told of the failure of a further service'
@@ -102,8 +102,7 @@ async function mistakes(way: Way) {
   const wire = way === 'memory' ? 'rsocket' : way
   const far = await further(wire)
   const small = cleanups.add(connect(far.ends.client({ limits: { sendBuffer: 500 }, retry: false })))
-  const port = await freePort()
-  const nobody = cleanups.add(connect({ host: '127.0.0.1', port, protocol: wire, retry: false }))
+  const nobody = cleanups.add(connect({ host: '127.0.0.1', port: DEAF_PORT, protocol: wire, retry: false }))
   const aborted = AbortSignal.abort(new Error('given up on purpose'))
   const text = 'x'.repeat(300)
   const all: Record<(typeof MISTAKES)[number], Mistake> = {
@@ -145,7 +144,7 @@ async function mistakes(way: Way) {
       way === 'nest' ? 'RpcError' : 'RejectedError',
       /the further one is busy/
     ],
-    'breaks the schema of a further service': [
+    'fails the schema of a further service': [
       () => down.request('checked', { further: 'no number' }),
       'ValidationError',
       /data\.further/
@@ -357,8 +356,7 @@ for (const way of WAYS) {
 describe('where nobody listens', () => {
   for (const protocol of ['rsocket', 'nest'] as const) {
     it(`a call over ${protocol} says where, and that the connection was refused`, async () => {
-      // A free port may be another process's a moment later; this one is never given to any.
-      const port = 1
+      const port = DEAF_PORT
       const client = cleanups.add(connect({ host: '127.0.0.1', port, protocol }))
       const refused = {
         name: 'ConnectionError',
@@ -411,7 +409,7 @@ describe('a client whose credentials are not accepted', () => {
     ['false later', Promise.resolve(false)],
     ['nothing later', Promise.resolve()]
   ] as const) {
-    it(`because the service said ${said} learns it from its call, which is not made again`, async () => {
+    it(`because the service said ${said} learns it from its call, which is not retried`, async () => {
       const { asked, port } = await start(verdict)
       const events: ClientEvent[] = []
       const client = cleanups.add(
@@ -497,7 +495,7 @@ describe('a client whose credentials are not accepted', () => {
   })
 })
 
-describe('every error says whether the work may have run, and whether the call may be made again', () => {
+describe('every error says whether the work may have run, and whether the call may be retried', () => {
   const cause = Object.assign(new Error('in use'), { code: 'EADDRINUSE' })
   const table: [MicroserviceError, code: string, mayHaveRun: boolean, retryable: boolean][] = [
     [new RpcError('no'), 'UNKNOWN', true, false],

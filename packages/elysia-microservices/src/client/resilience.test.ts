@@ -1,4 +1,4 @@
-/** What the client tells of its connection, and calls that handlers make. */
+/** The client's state of its connection, and calls that handlers make. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { gateway } from '../gateway/index.ts'

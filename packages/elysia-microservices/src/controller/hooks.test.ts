@@ -149,7 +149,7 @@ describe('hooks of a service with controllers', () => {
     })
   })
 
-  it('are those of its own chain, wherever they stand there, and those before it where it is used', async () => {
+  it('are those of its own chain, wherever they stand there, and the earlier ones of the chain that uses it', async () => {
     const mark = (name: string) => () => void steps.push(name)
     const inner = newService([Failing]).group('group', (group) => group.onBeforeHandle(mark('group')))
     const service = newService([])

@@ -44,7 +44,7 @@ describe('rowsBetween', () => {
     assert.ok(a!.p50! > 1 && a!.p50! < 10)
   })
 
-  it('counts from nothing where the process has begun anew', () => {
+  it('counts from zero where the process has restarted', () => {
     const before = [figures('a', { OK: 100 }, [100, 0, 0, 0])]
     const [a] = rowsBetween(before, [figures('a', { OK: 3, NO: 1 }, [2, 2, 0, 0])], 2)
     assert.deepEqual([a?.rate, a?.errors], [2, 0.5])

@@ -82,7 +82,7 @@ describe('the data a route sends', () => {
     ['/declared/1', { name: 1 }, 'body.name', 'expected string'],
     ['/mapped/1', { more: [1, 'x'] }, 'body.more[1]', 'expected number']
   ] as const) {
-    it(`is refused with 422 where it breaks a schema: ${place}`, async () => {
+    it(`is refused with 422 where it fails a schema: ${place}`, async () => {
       const { status, body: answer } = await fetchJson(http.url, path, sending('POST', body))
       const { code, message, details } = answer as {
         code: string
@@ -119,7 +119,7 @@ describe('the data a route sends', () => {
     })
   })
 
-  it('is refused with 400 where the body is not what its type says', async () => {
+  it('is refused with 400 where the body cannot be read as its content type', async () => {
     const init = { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }
     assert.deepEqual(await fetchJson(http.url, '/echo', init), {
       status: 400,

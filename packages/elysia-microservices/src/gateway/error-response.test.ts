@@ -62,7 +62,7 @@ describe('the answer to an error', () => {
     assert.deepEqual([status, body], [503, { code: 'CONNECTION', message: 'The service cannot be reached' }])
   })
 
-  it('has the status the application gives to a code of ours', () => {
+  it('has the status that the application gives to one of our codes', () => {
     assert.equal(answers.of(new RejectedError('draining'), 'GET /').status, 429)
   })
 

@@ -1,4 +1,4 @@
-/** What the compiler knows of gateways. The assertions are types: a wrong one does not compile. */
+/** The types of gateways. The assertions are types: a wrong one does not compile. */
 import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
@@ -62,7 +62,7 @@ function patterns(c: Typed) {
   gateway(c, { 'POST /users/:idd': { pattern: 'users.get' } })
   // @ts-expect-error the data has an id, and no idd
   gateway(c, { 'GET /users/:idd': { pattern: 'users.get', params: t.Object({ idd: t.String() }) } })
-  // What is not sent by default is nobody's mistake.
+  // A parameter that is not sent by default is no mistake.
   gateway(c, {
     'GET /:tenant/users': { pattern: 'users.get', data: ({ params }) => ({ id: params.tenant }) },
     'GET /:tenant/users/:id': 'users.get',

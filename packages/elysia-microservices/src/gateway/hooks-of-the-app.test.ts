@@ -1,4 +1,4 @@
-/** What hooks of the app see of a gateway's answers, and by which id a request is found in all logs. */
+/** A gateway's answers in the hooks of the app, and the id by which a request is found in all logs. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { connect } from '../client/index.ts'

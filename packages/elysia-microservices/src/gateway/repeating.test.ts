@@ -1,4 +1,4 @@
-/** What a gateway's calls say about being made again, about which server is asked, and within what time. */
+/** The options of a gateway's calls: whether they may be retried, which server is asked, and within what time. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { connect, type UntypedClient } from '../client/index.ts'
@@ -58,7 +58,7 @@ describe('a call of a gateway whose connection is lost', () => {
     })
   }
 
-  it('may be made again by hand as the route may', () => {
+  it('may be retried by hand as the route may', () => {
     const options = (method: string) => callOptions({ request: new Request('http://localhost/', { method }) })
     assert.equal(options('GET').idempotent, true)
     assert.equal(options('PATCH').idempotent, false)
@@ -67,7 +67,7 @@ describe('a call of a gateway whose connection is lost', () => {
 
 describe('a call of a gateway within something else', () => {
   it('has what is left of its time, if that is less', async () => {
-    // What is told is less by what the call has waited for its connection.
+    // The deadline that is passed on is shorter by the time that the call has waited for its connection.
     for (const [query, above, most] of [
       ['', 300, 5_000],
       ['?left=300', 0, 300],

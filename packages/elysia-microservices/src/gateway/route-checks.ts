@@ -62,7 +62,7 @@ interface Sentences {
   readonly headers: 'The pattern needs headers that the route does not pass on: name them in headers'
 }
 
-/** The sentence for a pattern of another kind, or for an unknown one. */
+/** The compiler's sentence for a pattern of the wrong kind, or for an unknown one. */
 type Mistaken<All extends AnyKnown, Name, Own extends Kind> = [Name] extends [All['names']['pattern']]
   ? Wrong<Sentences['pattern']>
   : [Name] extends [All['names']['stream']]

@@ -11,7 +11,7 @@ function routerOf(...patterns: HandlerPattern[]): PatternRouter<HandlerPattern> 
   return router
 }
 
-/** What answers a request: the exact pattern, else what `inexact` says. */
+/** The handler of a request: the one of the exact pattern, else the one that `inexact` finds. */
 function find(router: PatternRouter<HandlerPattern>, route: string) {
   const exact = router.exact.get(route)
   return exact !== undefined ? { value: exact, params: [] } : router.inexact(route)
@@ -62,7 +62,7 @@ describe('PatternRouter', () => {
     assert.deepEqual({ ...params.groups }, { id: '12' })
   })
 
-  it('matches a RegExp against the canonical text of an object, each time anew', () => {
+  it('matches a RegExp against the canonical text of an object, from its beginning each time', () => {
     const objects = routerOf(/"cmd":"(\w+)"/g)
     for (let round = 0; round < 2; round++) {
       assert.deepEqual([...objects.inexact(routeOf({ v: 1, cmd: 'sum' }))!.params], ['sum'])

@@ -1,4 +1,4 @@
-/** What stands around messages, on both ends: of a service and of a client, over every way there is. */
+/** Functions around messages, on both ends: of a service and of a client, over every way there is. */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, describe, it } from 'node:test'
@@ -444,7 +444,7 @@ for (const way of WAYS) {
       await client.request('headers')
     })
 
-    it('is around each subscription of `send`, which calls anew', async () => {
+    it('is around each subscription of `send`, which is a call of its own', async () => {
       let calls = 0
       const { client } = await start((next) => (message) => {
         calls++

@@ -129,7 +129,7 @@ describe('macros', () => {
 })
 
 describe('decorators and store', () => {
-  it('of the app reach handlers, whoever adds them, and the store is one', async () => {
+  it('of the app reach handlers, wherever they are added, and the store is one', async () => {
     const service = newService()
       .state('count', 0)
       .message('all', (context) => {

@@ -143,7 +143,7 @@ for (const way of WAYS)
       assert.deepEqual(values, [1])
     })
 
-    it('whose details break their schema is INTERNAL, logged, and tells nothing', async () => {
+    it('whose details fail their schema is INTERNAL, logged, and tells nothing', async () => {
       const { client } = await start()
       const failures = [
         (await client.safeRequest('text')).error,
@@ -381,7 +381,7 @@ describe('a controller', () => {
 })
 
 describe('safeRequest', () => {
-  it('gives local errors, and throws what is no error of ours', async () => {
+  it('gives local errors, and throws those of other classes', async () => {
     const ends = newWay('memory')
     const service = microservice({ transport: ends.transport, logger }).message(
       'never',

@@ -129,7 +129,7 @@ describe('a durable event', () => {
     assert.deepEqual(await all(letters.list()), [])
   })
 
-  it('with data that breaks its schema is a dead letter at once', async () => {
+  it('with data that fails its schema is a dead letter at once', async () => {
     const clock = new ManualClock()
     const transport = memory({ clock })
     const logger = { error() {}, warn() {} }

@@ -84,7 +84,7 @@ function warnIfUnheard(service: Startable): () => void {
   const timer = setTimeout(() => {
     if (service.isStarted) return
     service.logger.warn(
-      `${service.title} does not listen, because the app that it is used in has not begun to listen for ${UNHEARD / 1000} s. Is it mounted, or served by its fetch? Then use the service in the app that listens, or call service.listen()`
+      `${service.title} does not listen, because the app that uses it did not begin to listen within ${UNHEARD / 1000} s. Is it mounted, or served by its fetch? Then use the service in the app that listens, or call service.listen()`
     )
   }, UNHEARD).unref()
   return () => clearTimeout(timer)

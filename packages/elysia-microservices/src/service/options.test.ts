@@ -1,4 +1,4 @@
-/** What is said of options that do not exist, or are not what they must be. */
+/** Errors for options that do not exist, or are invalid. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { connect } from '../client/index.ts'

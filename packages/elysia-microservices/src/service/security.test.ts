@@ -54,7 +54,7 @@ describe('a service with TLS', () => {
     await door.reloadTls({ ...pair('service'), ca, requestCert: true })
     assert.equal(await nameAt(service.address!.port), 'service')
     await service.stop()
-    // What was given last is what it starts with again.
+    // It starts again with the options that were given last.
     await service.listen()
     assert.equal(await nameAt(service.address!.port), 'service')
     await service.stop()

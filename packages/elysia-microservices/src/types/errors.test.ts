@@ -1,4 +1,4 @@
-/** What the compiler knows of errors that are part of a contract. A wrong assertion does not compile. */
+/** The types of errors that are part of a contract. A wrong assertion does not compile. */
 import { describe, it } from 'node:test'
 import { t } from 'elysia'
 import { expectTypeOf } from 'expect-type'

@@ -1,4 +1,4 @@
-/** What the compiler knows inside handlers and hooks. The assertions are types: a wrong one does not compile. */
+/** The types inside handlers and hooks. The assertions are types: a wrong one does not compile. */
 import { describe, it } from 'node:test'
 import { type } from 'arktype'
 import { Elysia, t } from 'elysia'

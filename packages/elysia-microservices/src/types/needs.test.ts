@@ -1,4 +1,4 @@
-/** What a service needs of the one above it, as the compiler knows it. A wrong assertion does not compile. */
+/** The types of a service's needs, which the service above it must meet. A wrong assertion does not compile. */
 import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'

@@ -82,7 +82,7 @@ describe('positions of a partition', () => {
           else assert.ok(done.has(offset), `${offset} was passed over`)
         }
         const goOver = () => {
-          // What is not done is open, or has not come.
+          // An offset that is not done is open, or has not come.
           for (const offset of offsets.slice(0, index)) assert.ok(done.has(offset) || open.includes(offset))
           assert.ok(open.every((offset) => offset >= tracker.lowest))
           tracker = new Tracker(tracker.lowest, tracker.beside)

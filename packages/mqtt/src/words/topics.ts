@@ -114,7 +114,7 @@ export function sharedFilter(pattern: string, queue: string | undefined, before 
   return queue === undefined ? filter : `${SHARED}${queue.replace(/[/+#]/g, encodeURIComponent)}/${filter}`
 }
 
-/** Whether a filter stands for a topic. */
+/** Whether a filter matches a topic. */
 export function matches(filter: string, topic: string): boolean {
   if (topic.startsWith('$') && /^[+#]/.test(filter)) return false
   const wanted = filter.split('/')

@@ -105,7 +105,7 @@ export class NatsConnection implements Carrier {
     return this.#inboxes.ofCalls()
   }
 
-  /** An address for what JetStream delivers and confirms: callers need no right to publish there. */
+  /** An inbox for JetStream's deliveries and confirmations, to which callers need no right to publish. */
   newStoreInbox(): string {
     return this.#inboxes.ofStore()
   }

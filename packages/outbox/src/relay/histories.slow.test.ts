@@ -146,7 +146,7 @@ describe('a relay whose database changes', () => {
       const url = await other.database(name())
       const restored = drive('pg', url)
       await migrate(restored.sql)
-      // What pg_restore does.
+      // The same as pg_restore does.
       const rows = await driven.query('select * from elysia_microservices.outbox order by position')
       for (const row of rows)
         await restored.query(

@@ -1,4 +1,4 @@
-/** What a relay publishes, in which order, and what it does when something fails; with each driver. */
+/** Events that a relay publishes, their order, and its failures; with each driver. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'

@@ -178,7 +178,7 @@ class Schedule {
         : what === 'savepoint'
           ? transaction.savepoint()
           : transaction.endSavepoint(what === 'release')
-    // Who waits for the key of another is left waiting.
+    // A transaction that waits for another one's key is left waiting.
     await Promise.race([done, new Promise((resolve) => setTimeout(resolve, 5))])
   }
 
@@ -188,7 +188,7 @@ class Schedule {
   }
 }
 
-/** What relays do with all that they find. */
+/** A relay's update of all events that it finds. */
 const PUBLISH_ALL =
   'update elysia_microservices.outbox set published_at = clock_timestamp() where published_at is null'
 

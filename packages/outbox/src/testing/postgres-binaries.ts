@@ -50,7 +50,8 @@ export async function binaries(user: RunAs, own: string): Promise<string> {
       ...user,
       encoding: 'utf8'
     })
-    return error?.message ?? (status === 0 ? undefined : stderr)
+    // Deno says nothing at all of a program that may not be run.
+    return status === 0 ? undefined : (error?.message ?? stderr ?? 'it does not start')
   }
   if (cannotRun(bin) === undefined) return bin
   const copy = join(own, 'programs')

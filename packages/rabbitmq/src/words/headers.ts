@@ -6,7 +6,7 @@ import type { Options } from 'amqplib'
 /** The header that is the priority of its message, a whole number from 0 to 255, as `RmqRecordBuilder` sets it. */
 export const PRIORITY = 'amqp-priority'
 
-/** Headers by which RabbitMQ would send a message to more queues, or has died before. */
+/** Headers that RabbitMQ acts on (more queues) or writes itself (deaths, deliveries), and our own. */
 const OWN =
   /^(cc|bcc|x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count|x-elysia-.*)$/i
 

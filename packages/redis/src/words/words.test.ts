@@ -65,7 +65,7 @@ describe('frames', () => {
 })
 
 describe("Nest's packets", () => {
-  it('have an id of ours in a request, and headers as metadata', () => {
+  it('have our id in a request, and headers as metadata', () => {
     const packet = '{"pattern":"a","data":1,"id":"7"}'
     assert.equal(nestRequest(packet, 'x', undefined), '{"pattern":"a","data":1,"id":"x"}')
     assert.equal(
@@ -74,7 +74,7 @@ describe("Nest's packets", () => {
     )
   })
 
-  it('are as Nest writes them where no service of ours has got the event', () => {
+  it('are as Nest writes them where none of our services has got the event', () => {
     assert.equal(nestEvent('{"pattern":"a"}', undefined, []), '{"pattern":"a"}')
     assert.equal(
       nestEvent('{"pattern":"a"}', { h: '1' }, ['q']),

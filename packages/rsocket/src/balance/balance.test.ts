@@ -58,7 +58,7 @@ function setUp(count: number, seed = 1, ranks: readonly Rank[] = []) {
 describe('the health of an endpoint', () => {
   it('is lost by enough failures among its calls, and not by a few among many', () => {
     const health = new EndpointHealth(HEALTH)
-    // What ended well before the first failure does not count.
+    // Successes before the first failure do not count.
     for (let n = 0; n < 1_000; n++) health.picked(0)
     assert.equal(health.failed(1, 0, 60), undefined)
     for (let n = 0; n < 40; n++) health.picked(1)

@@ -5,7 +5,7 @@ import { replaceTimers } from '../testing/timers.ts'
 import { Closing } from './closing.ts'
 import type { Socket } from './socket.ts'
 
-/** What is done to the socket, in order. */
+/** The calls to the socket, in order. */
 function closing() {
   const seen: string[] = []
   let closed = () => {}

@@ -7,7 +7,7 @@ import type { Session } from './session.ts'
 describe('the times of connections', () => {
   it('are looked at until their server stops', async () => {
     let looks = 0
-    // Whoever looks asks which connections there are.
+    // Each look asks which connections there are.
     const sessions = {
       [Symbol.iterator]() {
         looks++

@@ -1,4 +1,4 @@
-/** What one connection has to send: when it is written, and when streams may send more. */
+/** The outgoing frames of a connection: when they are written, and when streams may send more. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ByteWriter } from '@elysia-microservices/transport/kit'

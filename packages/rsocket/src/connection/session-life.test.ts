@@ -16,7 +16,7 @@ class RecordedSocket implements Socket {
   certificate: Socket['certificate']
   listener: SocketListener = NOBODY
   unsent = 0
-  /** What each write leaves in the kernel's hands. */
+  /** The bytes that each write leaves in the kernel's hands. */
   left = 0
   readonly told: string[] = []
 
@@ -45,7 +45,7 @@ class RecordedSocket implements Socket {
     this.told.push('destroy')
   }
 
-  /** What it was told since the last look. */
+  /** The calls to the socket since the last look. */
   news(): string[] {
     return this.told.splice(0)
   }
@@ -57,7 +57,7 @@ class Protocol implements ProtocolConnection {
   buffered = 0
   isHeldBack = false
   readonly told: string[] = []
-  /** What it does with a chunk besides remembering it. */
+  /** Its reaction to a chunk, besides remembering it. */
   onChunk: (text: string) => void = () => {}
 
   receive(chunk: Uint8Array): void {

@@ -9,11 +9,11 @@ interface Simulation {
   readonly workers: number
   /** Mean milliseconds a worker needs for a request. */
   readonly serviceTime: number
-  /** What is asked, in multiples of what the service can do. */
+  /** The load, in multiples of the service's capacity. */
   readonly load: number
   readonly milliseconds: number
   readonly limit: AdaptiveConcurrency
-  /** What a request needs, in multiples of `serviceTime`, from a number from 0 to 1. Default: a half to one and a half. */
+  /** A request's work in multiples of `serviceTime`, made of a number from 0 to 1. Default: 0.5 to 1.5. */
   readonly workOf?: (chance: number) => number
   /** Milliseconds since the beginning of time, where simulations follow each other. */
   readonly from?: number
@@ -65,7 +65,7 @@ function simulate(simulation: Simulation) {
     soonest = Math.min(soonest, ends)
     limit.began(now)
   }
-  // What is still running ends before the next simulation begins.
+  // Requests that still run end before the next simulation begins.
   for (const { ends } of running.sort((a, b) => a.ends - b.ends)) limit.ended(ends)
   return { done, refused, meanLatency: latency / done, possible: (workers * milliseconds) / serviceTime }
 }

@@ -153,7 +153,7 @@ describe('a measurement of an adaptive limit', () => {
   it('waits until as many have ended as were in flight when few enough were', () => {
     const steady = new Steady(bounds)
     steady.untilProbe()
-    // What ends before is not measured: these 100 took much longer.
+    // Requests that end before are not measured: these 100 took much longer.
     steady.hold(16, 16_000, 15)
     steady.hold(16, 16, 1)
     steady.hold(16, 16, 99)

@@ -1,4 +1,4 @@
-/** What is counted as work in flight, and who may go on when some of it ends. */
+/** The count of work in flight, and the turn of those that wait when some of it ends. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {

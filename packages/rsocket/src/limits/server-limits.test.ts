@@ -1,4 +1,4 @@
-/** What a server limits, by its options, and what it counts and says of refusals. */
+/** A server's limits by its options, its counts of refusals, and the errors of refused calls. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { RecordingLogger } from '../testing/service.ts'

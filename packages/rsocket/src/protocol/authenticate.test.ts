@@ -1,4 +1,4 @@
-/** Who is let in: what the hook of a server is asked, what its verdicts mean, and what a client hears of them. */
+/** Authentication: the questions to the hook of a server, its verdicts, and the errors that a client gets. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { UnauthenticatedError } from '@elysia-microservices/transport/kit'

@@ -33,7 +33,7 @@ function make(change: Partial<ClientConnectionOptions> = {}): ClientUnderTest {
 const sent = () => describeFrames(output.sent()).map((text) => text.split(' ').slice(0, 3).join(' '))
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-/** What became of a call: grows by one with each settling. */
+/** The outcome of a call: the list grows by one with each settling. */
 function outcome(call: Promise<unknown>): string[] {
   const outcomes: string[] = []
   call.then(
@@ -116,7 +116,7 @@ describe('an RSocket client', () => {
     const text = ' {"id": 12345678901234567890 '
     const received = Buffer.from(frame(1, 'PAYLOAD', N | C, text))
     connection.receive(received)
-    // What is received next is written over it.
+    // The next data that is received is written over it.
     received.fill(0)
     connection.receive(frame(3, 'PAYLOAD', N | C))
     const octets = metadata(entry(0x7a, Buffer.of(23), 'application/octet-stream'))

@@ -224,7 +224,7 @@ describe('metadata of requests', () => {
           assert.equal(read.route, route)
           assert.equal(read.timeout, timeout)
           assert.deepEqual({ ...read.headers }, { ...given })
-          // What is remembered is the same.
+          // Remembered metadata is the same.
           assert.deepEqual(Buffer.from(writer.write(route, given, timeout)), bytes)
         }
       )

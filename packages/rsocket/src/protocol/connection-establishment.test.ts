@@ -16,7 +16,7 @@ import {
 } from '../testing/rsocket-frames.ts'
 import { newRsocketClient, newRsocketServer, rsocketClient, rsocketServer } from '../testing/rsocket-peer.ts'
 
-/** What a client says in SETUP: that it understands this word of its server. */
+/** The client's announcement in SETUP that it understands this word of its server. */
 const GOING_AWAY = '{application/vnd.elysia-microservices.going-away: }'
 const noResume = Buffer.concat([uint32(0x00010000), Buffer.of(0, 1), Buffer.from('t'), Buffer.alloc(16)])
 

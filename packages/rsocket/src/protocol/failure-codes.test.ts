@@ -11,7 +11,7 @@ import { fromWireError, toWireError } from './failure-codes.ts'
 
 const silent = { error() {}, warn() {} }
 
-/** What the caller's error says the service sent. */
+/** The error that the service sent, as the caller's error holds it. */
 function received(error: unknown): unknown {
   const { code, data } = toWireError(error, silent, 'It failed')
   const read = fromWireError(code, data, 'a pattern')

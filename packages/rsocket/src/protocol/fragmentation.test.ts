@@ -12,7 +12,7 @@ import { Wire } from './wire.ts'
 
 const LIMITS = { maxMessageSize: 100_000, maxBufferSize: 1_000_000, maxUnsent: 1_000_000 }
 
-/** What `Wire` makes of one request. @param initialN of a stream */
+/** The frames that `Wire` makes of one request. @param initialN of a stream */
 function cut(maxFrameLength: number, metadata: Uint8Array, data: Uint8Array, initialN?: number): Buffer[] {
   const wire = new Wire(1e9, maxFrameLength)
   const type = initialN === undefined ? FrameType.REQUEST_RESPONSE : FrameType.REQUEST_STREAM

@@ -147,7 +147,7 @@ describe('FrameInput', () => {
     assert.deepEqual(handler.frames, [contentOf(sized(10, 2))])
   })
 
-  it('drops what it has, wherever that is, and begins anew with the next frame', () => {
+  it('drops what it has, wherever that is, and goes on with the next frame', () => {
     const { handler, input } = inputOf()
     handler.during = () => {
       handler.mayHandle = false

@@ -29,7 +29,7 @@ import {
   writeResumeOk
 } from './frames.ts'
 
-/** What is written behind something else. */
+/** The bytes of a write that comes after another one. */
 function written(write: (out: ByteWriter) => void): Buffer {
   const out = new ByteWriter()
   out.utf8('before')

@@ -176,7 +176,7 @@ describe('a responder with leases', () => {
     assert.deepEqual(types(await server.later()), ['LEASE'])
   })
 
-  it('grants anew what another connection has used up, when there is room again', async () => {
+  it('grants again the share that another connection has used up, when there is room', async () => {
     const admission = new Admission({ maxInFlight: 1, adaptive: undefined, now: () => 0, afterTurn() {} })
     const server = newRsocketServer({ limits: { ...NO_LIMITS, admission } })
     assert.deepEqual(types(server.on(setup({ flags: 'L', lifetime: 1e9 }))), ['LEASE'])

@@ -1,4 +1,4 @@
-/** A client's connection from before its first socket until after its last, and what it says of itself meanwhile. */
+/** A client's connection from before its first socket until after its last, and its reports meanwhile. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { describeFrames } from '../testing/describe-frames.ts'
@@ -160,7 +160,7 @@ describe('a client with a socket', () => {
     assert.equal(client.ended, false)
   })
 
-  it('lets its socket send at once what it has to say of itself', () => {
+  it('lets its socket send its own frames at once', () => {
     const client = newRsocketClient({ resume: RESUME, keepaliveInterval: 100 })
     const [first, second] = [new PatientOutput(), new PatientOutput()]
     client.connection.open(first)
@@ -413,7 +413,7 @@ describe('a client that can be resumed', () => {
       lose()
       client.connection.open(next)
       next.sent()
-      // What follows in the same chunk is not a part of it.
+      // The frames behind it in the same chunk are not a part of it.
       const short = frame(0, 'RESUME_OK', '', Buffer.alloc(length))
       client.connection.receive(Buffer.concat([short, keepalive(''), keepalive('')]))
       assert.match(

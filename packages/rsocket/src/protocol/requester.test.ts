@@ -1,4 +1,4 @@
-/** The calls of one side: how they wait, are sent, are made again elsewhere, and end. */
+/** The calls of one side: how they wait, are sent, are retried elsewhere, and end. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { PendingCall } from '@elysia-microservices/transport/kit'
@@ -269,7 +269,7 @@ describe('a call whose data has code of its own', () => {
   })
 })
 
-describe('a call that is made again', () => {
+describe('a call that is retried', () => {
   it('is not failed before, and takes its answer from where it is made', async () => {
     const { client, failed } = failingClient()
     const other = rsocketClient()
@@ -341,7 +341,7 @@ describe('a call that is made again', () => {
     assert.deepEqual([call, failed, client.on()], [['1'], [], []])
   })
 
-  it('fails if it is not made again', async () => {
+  it('fails if it is not retried', async () => {
     const client = rsocketClient({ recover: () => false })
     const calls = [
       outcomeOf(client.caller.request('a', 1)),

@@ -1,4 +1,4 @@
-/** What a server makes of requests: which it takes, what it answers, when one is over. */
+/** A server's way with requests: which it takes, what it answers, when one is over. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ByteWriter, type Codec, openCodec, RpcError } from '@elysia-microservices/transport/kit'

@@ -1,4 +1,4 @@
-/** What one end keeps of what it has sent, beside the plainest model of it. */
+/** The frames that one end keeps after sending, beside the plainest model of it. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'

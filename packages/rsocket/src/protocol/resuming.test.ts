@@ -75,7 +75,7 @@ class Line {
     this.handlers = handlers
   }
 
-  /** Makes a connection; the server's answers to it belong to whoever it adopts. */
+  /** Makes a connection; the server's answers to it belong to the session that adopts it. */
   connect(): void {
     this.#clientOutput = new FakeOutput()
     this.#server = newRsocketServer(
@@ -360,7 +360,7 @@ describe('Resuming Operation', () => {
     })
   })
 
-  it('starts leases anew with a LEASE of the server [MUST]', () => {
+  it('starts leases again with a LEASE of the server [MUST]', () => {
     const { connections } = resumableConnections()
     const limits = { ...NO_LIMITS, maxInFlight: 3 }
     const server = newRsocketServer({ resumable: connections, limits })

@@ -73,7 +73,7 @@ describe('the room of a server', () => {
       assert.deepEqual(leases(await server.later()), ['LEASE 0 30000 ms 1'])
       admission.began()
       assert.match(server.on(request(id, 'echo', '1'))[0] ?? '', /^ERROR/)
-      // What ends meanwhile makes it ask again, but wait only once.
+      // Work that ends meanwhile makes it ask again, but wait only once.
       server.on(request(id + 100, 'echo', '{'))
       assert.equal(admission.waiting, 1)
     }

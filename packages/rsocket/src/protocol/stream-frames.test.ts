@@ -1,4 +1,4 @@
-/** Whose stream a frame belongs to, what is a request of the other side, and how errors of its input are told. */
+/** Frames of streams: the side they belong to, the requests among them, and errors in the other side's input. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {

@@ -9,7 +9,7 @@ import { FrameType } from './frame-type.ts'
 import { ResumeState } from './resume.ts'
 import { Wire } from './wire.ts'
 
-/** What a request without metadata has beside its data. */
+/** The bytes of a request without metadata, beside its data. */
 const OVERHEAD = 3 + 6 + 3
 
 /** A request whose frame has so many bytes, its length among them. */
@@ -93,7 +93,7 @@ describe('a connection that has ended', () => {
     assert.match(frames[0] ?? '', /^ERROR 0 0x101 /)
     const reason = server.output.ended
     assert.ok(reason instanceof Error)
-    // What is more than it may keep would be another reason.
+    // Bytes beyond its limit would be another reason.
     assert.deepEqual(server.on(Buffer.alloc(9_000), Buffer.alloc(9_000)), [])
     answer(7)
     assert.deepEqual(await server.later(), [])

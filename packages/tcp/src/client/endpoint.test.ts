@@ -81,7 +81,7 @@ class Owner implements EndpointOwner {
     this.told.push(`pause ${attempt} of ${delay}`)
   }
 
-  /** What it was told since the last call. */
+  /** The messages since the last call. */
   news(): string[] {
     return this.told.splice(0)
   }

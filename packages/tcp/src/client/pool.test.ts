@@ -18,7 +18,7 @@ import { DnsServer } from '../testing/dns-server.ts'
 import { type ClientParts, Ends } from '../testing/ends.ts'
 import type { TcpClient } from './client.ts'
 
-/** What an attempt to connect comes to. `waits`: until it is given up. */
+/** The outcome of an attempt to connect. `waits`: until it is given up. */
 type Fate = 'connects' | 'connects late' | 'fails' | 'waits'
 
 describe('the connections of a client', () => {
@@ -205,7 +205,7 @@ describe('the connections of a client', () => {
       assert.equal(await client.request('echo', 1), 1)
     })
 
-    it('say why a call has waited in vain', async () => {
+    it('say why a call has waited without success', async () => {
       fates.set(1, 'fails').set(2, 'waits')
       const client = connectTo([1, 2])
       await assert.rejects(client.request('echo', 1, { timeout: 20 }), {
@@ -229,7 +229,7 @@ describe('the connections of a client', () => {
       assert.equal(attempts.length, 4)
     })
 
-    it('are not made again if the client is closed by who is told', async () => {
+    it('are not retried if the listener that is told closes the client', async () => {
       const server = await ends.server({})
       const client = connectTo([portOf(server)], { reconnect: { minDelay: 0, maxDelay: 0 } })
       await client.request('echo', 1)
@@ -246,7 +246,7 @@ describe('the connections of a client', () => {
       assert.equal(client.status, 'closed')
     })
 
-    it('are made again after one pause at a time, and nobody else pauses', async (t) => {
+    it('are retried after one pause at a time, and nobody else pauses', async (t) => {
       t.mock.method(Math, 'random', () => 0.5)
       const servers = [await ends.server({}), await ends.server({}), await ends.server({})]
       const ports = servers.map(portOf)
@@ -441,7 +441,7 @@ describe('the connections of a client', () => {
       assert.equal(asked, before)
     })
 
-    it('fail idempotent calls in flight, which are not made again by a closed client', async () => {
+    it('fail idempotent calls in flight, which are not retried by a closed client', async () => {
       const server = await ends.server({})
       const client = connectTo([portOf(server)], { retry: { minDelay: 0 } })
       const started = begun()
@@ -455,7 +455,7 @@ describe('the connections of a client', () => {
   })
 
   describe('and calls that fail', () => {
-    it('make them again after a pause where there is nobody else', async (t) => {
+    it('retry them after a pause where there is nobody else', async (t) => {
       t.mock.method(Math, 'random', () => 0.5)
       for (const ports of [[1], [1, 2]]) {
         for (const port of ports) fates.set(port, 'fails')
@@ -475,7 +475,7 @@ describe('the connections of a client', () => {
       }
     })
 
-    it('make them again at once where there is somebody else, who is told the time that is left', async () => {
+    it('retry them at once where there is somebody else, who is told the time that is left', async () => {
       const servers = [await ends.server({}), await ends.server({})]
       const told: (number | undefined)[] = []
       const answer = ends.dispatcher.request.bind(ends.dispatcher)
@@ -495,7 +495,7 @@ describe('the connections of a client', () => {
       assert.ok(told[1]! < 5_000, String(told[1]))
     })
 
-    it('make them again elsewhere', async () => {
+    it('retry them elsewhere', async () => {
       const servers = [await ends.server({}), await ends.server({})]
       let refuses: number | undefined
       const answer = ends.dispatcher.request.bind(ends.dispatcher)

@@ -1,4 +1,4 @@
-/** A client whose server fails: connecting again, calls that wait, calls that are made again. Over real sockets. */
+/** A client whose server fails: connecting again, calls that wait, calls that are retried. Over real sockets. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -161,7 +161,7 @@ for (const protocol of ['nest', 'rsocket'] as const) {
       assert.equal(await lazy.request('echo', 2), 2)
     })
 
-    it('makes calls again that never left, as often as it is told', async () => {
+    it('retries calls that never left, as often as it is told', async () => {
       const unused = net.createServer().listen(0, '127.0.0.1')
       await once(unused, 'listening')
       const { port } = unused.address() as net.AddressInfo
@@ -181,7 +181,7 @@ for (const protocol of ['nest', 'rsocket'] as const) {
       assert.equal(String(logger.lines).match(/options\.retry\.budget is used up/g)?.length, 1)
     })
 
-    it('makes calls again that may have run only if they are idempotent', async () => {
+    it('retries calls that may have run only if they are idempotent', async () => {
       const { port } = server.address!
       const waiting = begun()
       const plain = assert.rejects(client.request('wait', 1), { name: 'ConnectionError', mayHaveRun: true })
@@ -271,7 +271,7 @@ for (const protocol of ['nest', 'rsocket'] as const) {
 }
 
 describe('a client of an RSocket server that refuses', () => {
-  it('makes the call again, within its time', async () => {
+  it('retries the call, within its time', async () => {
     let refusals = 2
     const dispatcher = new TestDispatcher()
     const request = dispatcher.request.bind(dispatcher)

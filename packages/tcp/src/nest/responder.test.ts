@@ -31,7 +31,7 @@ function responding(handlers: Handlers = {}, limits: Partial<SharedLimits> = {},
     responder.receive(Buffer.from(packets.map((packet) => encodeFrame(JSON.stringify(packet))).join('')))
     return sent()
   }
-  /** What it has sent since the last time. */
+  /** The packets sent since the last call. */
   const sent = (): string[] => {
     const decoder = new NestFrameDecoder(1_000_000)
     decoder.push(Buffer.from(output.text))

@@ -1,4 +1,4 @@
-/** What Nest takes the pattern of a packet for. */
+/** The route that Nest makes of a packet's pattern. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'

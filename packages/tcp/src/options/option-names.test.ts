@@ -1,4 +1,4 @@
-/** What is said of names that are no options: of one end, of both, and beside the options of others. */
+/** Errors for names that are no options: of one end, of both, and beside the options of others. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { OptionError } from '@elysia-microservices/transport/kit'
@@ -8,7 +8,7 @@ import { SERVER_OPTION_NAMES } from './server-options.ts'
 
 const BOTH = [SERVER_OPTION_NAMES, CLIENT_OPTION_NAMES]
 
-/** What is said of an option; nothing if it is one. */
+/** The error for an option; nothing if it is one. */
 function said(given: object, ends: readonly OptionNames[], beside?: readonly string[]): string {
   try {
     checkOptionNames(given, ends, beside)

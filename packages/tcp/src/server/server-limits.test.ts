@@ -39,7 +39,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         host: '127.0.0.1',
         port,
         sockets,
-        // What a server refuses is to be seen, not made good.
+        // A refusal by the server must be seen, and not be retried.
         reconnect: false,
         retry: false,
         ...options

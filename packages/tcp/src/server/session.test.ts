@@ -1,4 +1,4 @@
-/** What shares a write, and what is handled together. */
+/** Answers that share a write, and messages that are handled together. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Socket, SocketListener } from '@elysia-microservices/rsocket/session'

@@ -29,7 +29,7 @@ describe('an attempt to connect that is given up before it begins', () => {
         AbortSignal.abort(reason)
       )
       await assert.rejects(attempt, reason)
-      // Whoever comes next is the first.
+      // The next connection is the first again.
       const next = net.connect(port, '127.0.0.1')
       await once(server, 'connection')
       assert.equal(connections, 1)

@@ -1,4 +1,4 @@
-/** What a client says of a handshake that its server has ended, from what Node and Bun say of it. */
+/** A client's error for a handshake that its server has ended, made of Node's and Bun's errors. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { clientTlsFailureOf, closedByServer, TlsFailure } from './tls-failure.ts'

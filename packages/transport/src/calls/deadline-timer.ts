@@ -6,15 +6,19 @@ import type { Timer, TimerOwner } from './timer.ts'
 export class DeadlineTimer implements Timer {
   owner: TimerOwner
   readonly #settle: (() => void) | undefined
+  readonly #longest: number
   #timer: ReturnType<typeof setTimeout> | undefined
   #at = Number.POSITIVE_INFINITY
 
   /**
    * @param settle is called before the owner is woken, to handle an answer or sign of life that has come but was not read yet
+   * @param longest milliseconds after which the owner is woken, even if nothing is due; it asks again if something will
+   * be. Default: as long as a timer can be
    */
-  constructor(owner: TimerOwner, settle?: () => void) {
+  constructor(owner: TimerOwner, settle?: () => void, longest = LONGEST_TIME) {
     this.owner = owner
     this.#settle = settle
+    this.#longest = longest
   }
 
   now(): number {
@@ -27,7 +31,7 @@ export class DeadlineTimer implements Timer {
     this.#at = time
     // Rounded up, because a timer that fires early would find nothing due.
     const delay = Math.max(0, Math.ceil(time - this.now()))
-    this.#timer = setTimeout(fire, Math.min(delay, LONGEST_TIME), this)
+    this.#timer = setTimeout(fire, Math.min(delay, this.#longest), this)
   }
 
   stop(): void {

@@ -22,7 +22,7 @@ import { DEFAULT_RETRY, RetryPolicy } from './retry-policy.ts'
 const lost = (mayHaveRun: boolean) => new ConnectionError('lost', mayHaveRun)
 const closed = (mayHaveRun: boolean) => new ConnectionError('closed', mayHaveRun)
 
-/** What a call came to, in order: values, 'complete', errors. */
+/** The outcome of a call, in order: values, 'complete', errors. */
 class Outcome implements CallReceiver {
   readonly seen: unknown[] = []
   /** How often it has settled. */
@@ -46,7 +46,7 @@ class Outcome implements CallReceiver {
   /** For a request or an event. */
   readonly resolve = (value: unknown): void => {
     if (value instanceof Promise) {
-      // What it rejects with was seen by `failed` of the call.
+      // `failed` of the call has seen the error that it rejects with.
       value.catch(() => {})
     } else this.complete()
   }
@@ -66,7 +66,7 @@ class Sender implements CallSender {
   calls!: OpenCalls
   isConnected = true
   readonly log: string[] = []
-  /** What it keeps for calls that it has sent. */
+  /** The calls that it has sent. */
   readonly kept = new Set<PendingCall>()
   /** Is asked before a call is sent. */
   refuse: (call: PendingCall) => void = () => {}
@@ -234,7 +234,7 @@ describe('open calls', () => {
     sender.isConnected = true
     let room = 2
     sender.refuse = ({ name }) => {
-      // What is sent may end what waits behind it.
+      // A call that is sent may end one that waits behind it.
       if (name === 'request 1') calls.cancel(ended.call)
     }
     calls.release(() => room-- > 0)

@@ -74,6 +74,12 @@ export interface FailedAttempt {
 /** Leaves `send`. Nobody sees it: the call has its end. */
 const ENDED = new Error('The call has ended')
 
+/**
+ * Milliseconds after which a timer of our own looks whether calls are open at all. A client that nobody closes would
+ * otherwise keep its process alive until the deadline of a call that was answered long ago.
+ */
+const LOOK = 1_000
+
 /** Most calls that may wait. */
 export const MAX_WAITING = 65_536
 
@@ -94,7 +100,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
   constructor(init: OpenCallsInit) {
     this.#init = init
     this.#sender = init.sender
-    const { timer = new DeadlineTimer(this) } = init
+    const { timer = new DeadlineTimer(this, undefined, LOOK) } = init
     this.#timer = typeof timer === 'function' ? timer(this) : timer
     this.#table = init.table ?? new StreamTable()
   }

@@ -35,7 +35,7 @@ export abstract class PendingCall implements TableEntry {
   sequence = 0
   /** Set by engines when the request is sent: what of its reply address nobody can guess. */
   secret = ''
-  /** Set by engines: the message that it left in with others; 0: it left alone. */
+  /** Set by engines: the number of the message in which several requests left together; 0: it left alone. */
   batch = 0
   /** The transport's own data about the destination. */
   attachment: object | undefined

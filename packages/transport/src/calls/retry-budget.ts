@@ -11,7 +11,7 @@ export interface RetryBudgetOptions {
   readonly perSecond: number
 }
 
-/** Tokens of this many seconds and calls are kept at most. */
+/** The budget saves tokens of at most so many seconds, and of at most so many calls. */
 const KEPT_SECONDS = 10
 const KEPT_CALLS = 1_000
 

@@ -1,4 +1,4 @@
-/** Which failed calls are made again, and when. */
+/** Which failed calls are retried, and when. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -29,7 +29,7 @@ const call = (parts: Partial<FailedCall> = {}): FailedCall => ({
 const newPolicy = (exhausted?: () => void) => new RetryPolicy(OPTIONS, 0, () => 0.5, exhausted)
 
 describe('calls that failed', () => {
-  it('are made again as often as is allowed, after growing pauses', () => {
+  it('are retried as often as is allowed, after growing pauses', () => {
     const policy = newPolicy()
     assert.deepEqual(
       [0, 1, 2, 3].map((retries) => policy.pause(call({ retries }), UNSENT, false, 0, 0)),
@@ -37,7 +37,7 @@ describe('calls that failed', () => {
     )
   })
 
-  it('are made again at once elsewhere, the first time', () => {
+  it('are retried at once elsewhere, the first time', () => {
     const policy = newPolicy()
     assert.deepEqual(
       [0, 1, 2].map((retries) => policy.pause(call({ retries }), UNSENT, true, 0, 0)),
@@ -45,7 +45,7 @@ describe('calls that failed', () => {
     )
   })
 
-  it('are made again only if their time is not over by then', () => {
+  it('are retried only if their time is not over by then', () => {
     const policy = newPolicy()
     const pauseOf = (deadline: number) => policy.pause(call({ deadline }), UNSENT, false, 1_000, 0)
     assert.equal(pauseOf(1_051), 50)
@@ -53,7 +53,7 @@ describe('calls that failed', () => {
     assert.equal(pauseOf(1_000), undefined)
   })
 
-  it('are made again only if they have not run, or may run twice', () => {
+  it('are retried only if they have not run, or may run twice', () => {
     const policy = newPolicy()
     const isRetried = (error: Error, parts?: Partial<FailedCall>) =>
       policy.pause(call(parts), error, false, 0, 0) !== undefined
@@ -68,7 +68,7 @@ describe('calls that failed', () => {
     assert.equal(isRetried(new CanceledError('p', undefined, false), idempotent), false)
   })
 
-  it('are not made again when a value has come, or their own values have left', () => {
+  it('are not retried when a value has come, or their own values have left', () => {
     const input = { stopped: false, start() {}, requestN() {}, resume() {}, stop() {} }
     for (const error of [UNSENT, REJECTED]) {
       assert.equal(newPolicy().pause(call({ isAnswered: true }), error, false, 0, 0), undefined)
@@ -76,19 +76,19 @@ describe('calls that failed', () => {
     }
   })
 
-  it('are made again within the budget, and it is told when that is used up', () => {
+  it('are retried within the budget, and it is told when that is used up', () => {
     let exhausted = 0
     const policy = newPolicy(() => exhausted++)
     const pauses = Array.from({ length: 12 }, () => policy.pause(call(), UNSENT, false, 0, 0))
     assert.deepEqual(pauses, [...Array(10).fill(50), undefined, undefined])
     assert.equal(exhausted, 2)
-    // What is not made again anyway takes nothing.
+    // A call that is not retried anyway takes nothing from it.
     assert.equal(policy.pause(call({ retries: 2 }), UNSENT, false, 0, 0), undefined)
     assert.equal(exhausted, 2)
     assert.equal(policy.pause(call(), UNSENT, false, 1_000, 0), 50)
   })
 
-  it('are not made again where the connection says that this would not help', () => {
+  it('are not retried where the connection says that this would not help', () => {
     const refused = new ConnectionError('not allowed', false, undefined, false)
     assert.equal(newPolicy().pause(call(), refused, false, 0, 0), undefined)
   })

@@ -24,7 +24,7 @@ function decode(codec: Codec, bytes: Buffer): unknown {
   return codec.decode(bytes, 'before'.length, bytes.length - 'after'.length)
 }
 
-/** What the other end of a connection gets. */
+/** The value that the other end of a connection gets. */
 function pair(name: string): (value: unknown) => unknown {
   const [near, far] = [open(name), open(name)]
   return (value) => decode(far, encode(near, value))
@@ -334,7 +334,7 @@ describe('codecs', () => {
   })
 })
 
-/** What no codec promises: -0, prototypes, invalid dates, holes, keys that are objects, subclasses. */
+/** Values that no codec promises to keep: -0, prototypes, invalid dates, holes, keys that are objects, subclasses. */
 function hasOddities(value: unknown): boolean {
   if (Object.is(value, -0) || typeof value === 'symbol') return true
   if (typeof value !== 'object' || value === null) return false

@@ -1,4 +1,4 @@
-/** What the codecs for structured values do with each kind of value: the same, unless docs/protocol.md says otherwise. */
+/** The codecs for structured values treat each kind of value the same, unless docs/protocol.md says otherwise. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Packr } from 'msgpackr/pack'
@@ -8,7 +8,7 @@ import '../msgpack.ts'
 import type { Codec } from './codec.ts'
 import { mimeTypeOfCodec, openCodec } from './codecs.ts'
 
-/** What is not carried: where it stands, if that can be told. */
+/** A value that is not carried: where it stands, if that can be told. */
 class Refused {
   readonly path: string | undefined
   constructor(path?: string) {

@@ -409,7 +409,7 @@ describe('a lost connection', () => {
     assert.equal(client.status, 'connected')
   })
 
-  it('that is over is made anew, by clients and by services', async () => {
+  it('that is over is replaced, by clients and by services', async () => {
     const both = ends()
     await both.serve({ echo: ({ data }) => data })
     const client = both.client()

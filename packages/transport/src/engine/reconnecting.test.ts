@@ -14,7 +14,7 @@ function ceiling(pauses: Reconnecting): number {
 }
 
 describe('pauses before a lost server is looked for', () => {
-  it('grow while it is not found, and begin anew when a connection has held', () => {
+  it('grow while it is not found, and start again when a connection has held', () => {
     let now = 0
     const clock = mock.method(performance, 'now', () => now)
     try {

@@ -34,7 +34,7 @@ describe('room', () => {
     assert.ok(room.hasRoomFor(sender))
   })
 
-  it('is given in turns: whoever was not served goes first', async () => {
+  it('is given in turns: the one that was not served goes first', async () => {
     const { server, room } = setting()
     const served: string[] = []
     const newSender = (name: string) => ({

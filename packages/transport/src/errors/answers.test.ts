@@ -1,4 +1,4 @@
-/** What an answer says besides its code: its number, and how it is passed on. */
+/** The parts of an answer besides its code: its number, and how it is passed on. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readFailure } from '../failure.ts'
@@ -35,7 +35,7 @@ describe('the number of an error', () => {
     assert.deepEqual(new RpcError('m').toJSON(), { status: 'error', code: 'UNKNOWN', message: 'm' })
   })
 
-  it('is no text, whoever made the error', () => {
+  it('is no text, even if another library made the error', () => {
     const error = new RpcError({ status: 'error', message: 'm' } as object)
     assert.equal(error.status, undefined)
   })

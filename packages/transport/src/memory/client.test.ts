@@ -17,7 +17,7 @@ interface Asked {
   readonly isSingle: boolean
   readonly demand: number
   readonly caller: MemoryCaller
-  /** What the caller has said since. */
+  /** The events of the caller since then. */
   readonly told: string[]
 }
 
@@ -233,7 +233,7 @@ describe('a request over memory()', () => {
     assert.deepEqual(end.last.told, ['cancelled'])
   })
 
-  it('that is refused is made again, as often as is allowed', async () => {
+  it('that is refused is retried, as often as is allowed', async () => {
     const { end, client } = newClient()
     const retries: unknown[] = []
     client.onEvent((event) => void (event.type === 'retry' && retries.push(event.attempt)))
@@ -244,14 +244,14 @@ describe('a request over memory()', () => {
       while (end.asked.length < attempt) await turn()
       const { caller } = end.last
       caller.error('{"message":"busy"}', true)
-      // What is said of an earlier attempt counts no more.
+      // A late value of an earlier attempt no longer counts.
       caller.value(json('late'))
     }
     await outcome
     assert.deepEqual([end.asked.length, retries], [3, [1, 2]])
   })
 
-  it('whose service stops is made again if it may run twice', async () => {
+  it('whose service stops is retried if it may run twice', async () => {
     const { end, client } = newClient()
     const asked = client.request('p', 1, { idempotent: true })
     await turn()

@@ -1,4 +1,4 @@
-/** What a caller on Nest's wire is told of a handler's failure, and what is logged. */
+/** The packet for a handler's failure on Nest's wire, and the log of it. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PatternNotFoundError, RpcError } from '../errors/index.ts'

@@ -53,7 +53,7 @@ export class WebSocketOutput implements Output {
     socket.onmessage = ({ data }: { readonly data: unknown }) => {
       this.received++
       if (data instanceof ArrayBuffer) protocol.receive(framesOf(new Uint8Array(data), this.byTurns))
-      else this.destroy(new ProtocolError('a text message came; RSocket has binary ones only'))
+      else this.destroy(new ProtocolError('a text message came; RSocket is binary'))
     }
     socket.onclose = (event: never) => this.#close(closeReason(event))
   }

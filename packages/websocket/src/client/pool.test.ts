@@ -55,7 +55,7 @@ describe('a client of several servers over WebSocket', () => {
     await client.connect()
     await bothAreUp
     assert.deepEqual(await names(), ['one', 'two'])
-    // The calls of this turn go to both, and those that one has not begun to handle are made again at the other.
+    // The calls of this turn go to both, and those that one has not begun to handle are retried at the other.
     const calls = Array.from({ length: 64 }, () => client.request('name'))
     await two.stop(false)
     assert.equal((await Promise.all(calls)).length, 64)

@@ -282,7 +282,7 @@ export class WebSocketDoor {
     session.adopt(new ServerHandshake(this.#connectionOptions(entering), session))
     return rawListener(session, byTurns, () => {
       socket.closeCode = CloseCode.UNSUPPORTED_DATA
-      session.end(new ProtocolError('A text message came; RSocket has binary ones only'))
+      session.end(new ProtocolError('The client sent a text message; RSocket has only binary ones'))
     })
   }
 

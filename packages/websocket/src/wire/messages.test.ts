@@ -21,7 +21,7 @@ function frame(size: number, fill = 7): Uint8Array {
 function messagesOf(frames: readonly Uint8Array[], byTurns: boolean): Uint8Array[] {
   const bytes = Buffer.concat(frames)
   const messages: Uint8Array[] = []
-  // What stands behind is of a turn before.
+  // The bytes behind it are of an earlier turn.
   sendFrames(Buffer.concat([bytes, Buffer.from([0, 0, 9])]), bytes.length, byTurns, (message) =>
     messages.push(Uint8Array.from(message))
   )
@@ -61,7 +61,7 @@ describe('the messages of a turn', () => {
     assert.equal(messagesOf([frame(10), frame(0), frame(100)], true).length, 1)
   })
 
-  it('hold a frame that is longer than any of ours alone', () => {
+  it('hold a frame that is longer than any frame of this library alone', () => {
     const messages = messagesOf([frame(1), frame(LONGEST_FRAME + 1), frame(1)], true)
     assert.deepEqual(
       messages.map(({ length }) => length),

@@ -35,7 +35,7 @@ const {
   APPLICATION_JSON
 } = WellKnownMimeType
 
-/** What can be done with a stream; what a side cannot do is not there. */
+/** The methods of a stream; a side lacks those that it may not call. */
 type Handle = Partial<OnNextSubscriber & OnTerminalSubscriber & { request(n: number): void; cancel(): void }>
 
 const closeables = new Map<string, { close(): void }>()

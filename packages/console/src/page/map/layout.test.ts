@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { LABEL, layOut } from './layout.ts'
+import { MAX_EDGES, MAX_NODES } from './model.ts'
 
 const line = (from: string, to: string) => ({ id: `${from} ${to}`, from, to })
 const SHOP = [line('web', 'orders'), line('orders', 'stock'), line('web', 'stock')]
@@ -57,9 +58,12 @@ describe('the layout of a map', () => {
   })
 
   it('takes as many boxes and lines as a map has', () => {
-    const names = Array.from({ length: 100 }, (_, n) => `n${n}`)
-    const lines = Array.from({ length: 200 }, (_, n) =>
-      line(`n${n % 100}`, `n${(n * 37 + 11 * Math.floor(n / 100)) % 100}`)
+    const names = Array.from({ length: MAX_NODES }, (_, n) => `n${n}`)
+    const lines = Array.from({ length: MAX_EDGES }, (_, n) =>
+      line(
+        names[n % MAX_NODES] as string,
+        names[(n * 37 + 11 * Math.floor(n / MAX_NODES)) % MAX_NODES] as string
+      )
     )
     assert.equal(layOut(names, lines, 1_000).lines.size, new Set(lines.map(({ id }) => id)).size)
   })

@@ -45,7 +45,7 @@ export interface Graph {
 
 /** Boxes and lines that somebody can still look at. */
 export const MAX_NODES = 60
-export const MAX_EDGES = 150
+export const MAX_EDGES = 100
 /** Patterns of an edge. */
 const MAX_PARTS = 50
 /** Samples over which rates are averaged: so that figures do not jump. */
@@ -54,9 +54,9 @@ const AVERAGED = 5
 const NO_ENGINE: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket'])
 const NOBODY = {
   nest: 'Nest clients',
-  unnamed: 'Clients without a name',
+  unnamed: 'Unnamed clients',
   others: 'Other clients',
-  client: 'Clients without a name'
+  client: 'Unnamed clients'
 } as const
 
 /** Makes the graph of what is known now. */

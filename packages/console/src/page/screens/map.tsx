@@ -1,9 +1,9 @@
 /** The live map: services, engines and callers, and the calls and events between them. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { breakable } from '../breakable.tsx'
 import { count, ms } from '../format.ts'
-import { LABEL, layOut, type Point } from '../map/layout.ts'
-import { type Edge, type Graph, graphOf, type Node } from '../map/model.ts'
+import { LABEL, type Layout, layOut, type Point } from '../map/layout.ts'
+import { type Edge, type Graph, graphOf, MAX_EDGES, MAX_NODES, type Node } from '../map/model.ts'
 import { hrefOf } from '../route.ts'
 import type { Screen, ScreenProps } from './screen.ts'
 
@@ -74,14 +74,16 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
                   </marker>
                 ))}
               </defs>
-              {graph.edges.map((edge) => (
-                <path
-                  key={edge.id}
-                  class={lookOf(edge)}
-                  d={picture.lines.get(edge.id)?.d}
-                  style={{ strokeWidth: `${1.2 + Math.log10(1 + edge.rate)}px` }}
-                />
-              ))}
+              {graph.edges
+                .filter(({ id }) => picture.lines.has(id))
+                .map((edge) => (
+                  <path
+                    key={edge.id}
+                    class={lookOf(edge)}
+                    d={picture.lines.get(edge.id)?.d}
+                    style={{ strokeWidth: `${1.2 + Math.log10(1 + edge.rate)}px` }}
+                  />
+                ))}
               {graph.edges.map((edge) => {
                 const at = picture.lines.get(edge.id)?.label
                 return (
@@ -90,26 +92,28 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
                 )
               })}
             </svg>
-            {graph.nodes.map((each) => (
-              <a
-                key={each.id}
-                class={`box ${each.kind}${each === node ? ' chosen' : ''}`}
-                style={{
-                  left: `${picture.boxes.get(each.id)?.x ?? 0}px`,
-                  top: `${picture.boxes.get(each.id)?.y ?? 0}px`,
-                  width: `${picture.box.width}px`,
-                  height: `${picture.box.height}px`
-                }}
-                href={each === node ? hrefOf('map') : hrefOf('map', each.id)}
-                aria-current={each === node ? 'true' : undefined}
-              >
-                <span class="name">
-                  {each.kind === 'service' && <span class={`dot ${each.state}`} />}
-                  <bdi>{each.name}</bdi>
-                </span>
-                <span class="note">{each.note}</span>
-              </a>
-            ))}
+            {graph.nodes
+              .filter(({ id }) => picture.boxes.has(id))
+              .map((each) => (
+                <a
+                  key={each.id}
+                  class={`box ${each.kind}${each === node ? ' chosen' : ''}`}
+                  style={{
+                    left: `${picture.boxes.get(each.id)?.x ?? 0}px`,
+                    top: `${picture.boxes.get(each.id)?.y ?? 0}px`,
+                    width: `${picture.box.width}px`,
+                    height: `${picture.box.height}px`
+                  }}
+                  href={each === node ? hrefOf('map') : hrefOf('map', each.id)}
+                  aria-current={each === node ? 'true' : undefined}
+                >
+                  <span class="name">
+                    {each.kind === 'service' && <span class={`dot ${each.state}`} />}
+                    <bdi>{each.name}</bdi>
+                  </span>
+                  <span class="note">{each.note}</span>
+                </a>
+              ))}
           </div>
         )}
       </div>
@@ -240,7 +244,7 @@ function remembered(now: Graph): Graph {
   const { nodes, edges } = seen
   for (const node of nodes.values())
     if (node.kind === 'service' && !now.nodes.some(({ id }) => id === node.id)) nodes.delete(node.id)
-  for (const node of now.nodes) if (nodes.has(node.id) || nodes.size < 100) nodes.set(node.id, node)
+  for (const node of now.nodes) if (nodes.has(node.id) || nodes.size < MAX_NODES) nodes.set(node.id, node)
   for (const [id, edge] of edges) {
     if (!nodes.has(edge.from) || !nodes.has(edge.to)) edges.delete(id)
     else
@@ -251,15 +255,27 @@ function remembered(now: Graph): Graph {
         parts: edge.parts.map((part) => ({ ...part, rate: 0, errors: 0 }))
       })
   }
-  for (const edge of now.edges) if (edges.has(edge.id) || edges.size < 200) edges.set(edge.id, edge)
+  for (const edge of now.edges) if (edges.has(edge.id) || edges.size < MAX_EDGES) edges.set(edge.id, edge)
   return { nodes: [...nodes.values()], edges: [...edges.values()], leftOut: now.leftOut }
 }
 
-/** Made again only when there is another box, line or width. */
-function useLayout({ nodes, edges }: Graph, width: number) {
+/** A large map is laid out again after so many times what that took: others may change it all the time. */
+const REST = 20
+
+/** Made again only when there is another box, line or width. What has come since the last time has no place yet. */
+function useLayout({ nodes, edges }: Graph, width: number): Layout {
+  const last = useRef<{ readonly key: string; readonly layout: Layout; readonly until: number } | undefined>(
+    undefined
+  )
   const names = nodes.map(({ id }) => id)
-  const key = JSON.stringify([names, edges.map(({ id }) => id), width])
-  return useMemo(() => layOut(names, edges, width), [key])
+  const key = JSON.stringify([names.toSorted(), edges.map(({ id }) => id).sort(), width])
+  const begin = performance.now()
+  const known = last.current
+  if (known !== undefined && (known.key === key || begin < known.until)) return known.layout
+  const layout = layOut(names, edges, width)
+  const end = performance.now()
+  last.current = { key, layout, until: end + REST * (end - begin) }
+  return layout
 }
 
 function useWidth() {

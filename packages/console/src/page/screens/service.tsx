@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Mark, PatternView, ServiceView } from '../../protocol.ts'
 import { breakable } from '../breakable.tsx'
-import { count, ms } from '../format.ts'
+import { count, ms, whole } from '../format.ts'
 import { type History, keyOf, type Moment } from '../history.ts'
 import { Pattern } from '../pattern.tsx'
 import { Transports } from '../transports.tsx'
@@ -20,6 +20,8 @@ export function Service(props: {
   const { id, problem, described } = service
   const [opened, open] = useState<string | undefined>()
   const [wanted, setWanted] = useState('')
+  /** Told a moment after the service is chosen. */
+  const isTold = described?.patterns !== undefined
   const patterns = described?.patterns ?? []
   const isOpen = patterns.some(({ kind, pattern }) => keyOf(kind, pattern) === opened)
   const key = isOpen ? opened : undefined
@@ -63,35 +65,40 @@ export function Service(props: {
               showAll={() => open(undefined)}
             />
           )}
-          <section aria-labelledby="patterns">
-            <div class="bar">
-              <h3 id="patterns">Patterns</h3>
-              <label class="search">
-                <span>Find</span>
-                <input
-                  type="search"
-                  value={wanted}
-                  onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-                />
-              </label>
-            </div>
-            <PatternTable
-              patterns={found}
-              columns={described.isCounted ? COLUMNS : []}
-              moment={latest}
-              opened={key}
-              open={open}
-              trying={trying}
-              empty={patterns.length === 0 ? 'The service has no patterns' : 'No pattern is called so'}
-            />
-          </section>
+          {isTold && (
+            <section aria-labelledby="patterns">
+              <div class="bar">
+                <h3 id="patterns">Patterns</h3>
+                <label class="search">
+                  <span>Find</span>
+                  <input
+                    type="search"
+                    value={wanted}
+                    onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+                  />
+                </label>
+              </div>
+              <PatternTable
+                patterns={found}
+                columns={described.isCounted ? COLUMNS : []}
+                moment={latest}
+                opened={key}
+                open={open}
+                trying={trying}
+                empty={patterns.length === 0 ? 'The service has no patterns' : 'No pattern is called so'}
+              />
+            </section>
+          )}
           {/* Last, since it comes with the first sample: nothing below it moves then. */}
-          <Transports transports={transports} />
+          {isTold && <Transports transports={transports} />}
         </>
       )}
     </>
   )
 }
+
+/** Patterns that the table has at a time; more are found by their names. */
+const MAX_LISTED = 100
 
 const COLUMNS = [
   ['msg/s', 'rate'],
@@ -120,59 +127,65 @@ function PatternTable(props: {
     sorting === undefined
       ? patterns
       : [...patterns].sort((a, b) => (figuresOf(b)?.[sorting] ?? -1) - (figuresOf(a)?.[sorting] ?? -1))
+  const shown = sorted.slice(0, MAX_LISTED)
   return (
-    <table class="patterns">
-      <thead>
-        <tr>
-          <th scope="col">pattern</th>
-          {columns.map(([label, column]) => (
-            <th
-              key={column}
-              scope="col"
-              class={column}
-              aria-sort={sorting === column ? 'descending' : undefined}
-            >
-              <button type="button" onClick={() => sortBy(sorting === column ? undefined : column)}>
-                {label}
-              </button>
-            </th>
-          ))}
-        </tr>
-      </thead>
-      {sorted.map((view) => {
-        const key = keyOf(view.kind, view.pattern)
-        const figures = figuresOf(view)
-        const isOpen = key === opened
-        return (
-          <tbody key={key}>
-            <tr>
-              <th scope="row">
-                <button type="button" aria-expanded={isOpen} onClick={() => open(isOpen ? undefined : key)}>
-                  <code>{breakable(view.pattern)}</code>
-                  {view.kind === 'event' && <span class="tag">event</span>}
-                  {view.form !== 'exact' && <span class="tag">{view.form}</span>}
+    <>
+      <table class="patterns">
+        <thead>
+          <tr>
+            <th scope="col">pattern</th>
+            {columns.map(([label, column]) => (
+              <th
+                key={column}
+                scope="col"
+                class={column}
+                aria-sort={sorting === column ? 'descending' : undefined}
+              >
+                <button type="button" onClick={() => sortBy(sorting === column ? undefined : column)}>
+                  {label}
                 </button>
               </th>
-              {columns.map(([, column]) => (
-                <td
-                  key={column}
-                  class={column === 'errors' && (figures?.errors ?? 0) > 0 ? 'errors some' : column}
-                >
-                  {shownFigure(column, figures?.[column])}
-                </td>
-              ))}
-            </tr>
-            {isOpen && (
+            ))}
+          </tr>
+        </thead>
+        {shown.map((view) => {
+          const key = keyOf(view.kind, view.pattern)
+          const figures = figuresOf(view)
+          const isOpen = key === opened
+          return (
+            <tbody key={key}>
               <tr>
-                <td class="opened" colSpan={columns.length + 1}>
-                  <Pattern view={view} trying={trying} />
-                </td>
+                <th scope="row">
+                  <button type="button" aria-expanded={isOpen} onClick={() => open(isOpen ? undefined : key)}>
+                    <code>{breakable(view.pattern)}</code>
+                    {view.kind === 'event' && <span class="tag">event</span>}
+                    {view.form !== 'exact' && <span class="tag">{view.form}</span>}
+                  </button>
+                </th>
+                {columns.map(([, column]) => (
+                  <td
+                    key={column}
+                    class={column === 'errors' && (figures?.errors ?? 0) > 0 ? 'errors some' : column}
+                  >
+                    {shownFigure(column, figures?.[column])}
+                  </td>
+                ))}
               </tr>
-            )}
-          </tbody>
-        )
-      })}
-    </table>
+              {isOpen && (
+                <tr>
+                  <td class="opened" colSpan={columns.length + 1}>
+                    <Pattern view={view} trying={trying} />
+                  </td>
+                </tr>
+              )}
+            </tbody>
+          )
+        })}
+      </table>
+      {sorted.length > shown.length && (
+        <p class="hint">{whole(sorted.length - shown.length)} more: find them by name</p>
+      )}
+    </>
   )
 }
 

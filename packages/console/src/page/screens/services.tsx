@@ -1,9 +1,10 @@
 /** All services: one of them at a time, and a list to choose from. */
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { ServiceView } from '../../protocol.ts'
 import { count, ms, whole } from '../format.ts'
 import { type History, NOTHING } from '../history.ts'
 import { hrefOf } from '../route.ts'
+import { lookAt } from '../updates.ts'
 import type { Screen, ScreenProps } from './screen.ts'
 import { Service } from './service.tsx'
 
@@ -27,6 +28,9 @@ function Services({ shown: { history, topics }, overview, path: [chosen] }: Scre
     services.find(({ id }) => id === chosen) ??
     services.find(({ service }) => service === chosen) ??
     services[0]
+  const id = service?.id
+  useEffect(() => lookAt(id), [id])
+  useEffect(() => () => lookAt(undefined), [])
   const processes = all.find(([first]) => first.service === service?.service) ?? []
   return (
     <div class="columns">

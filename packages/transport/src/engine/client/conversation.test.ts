@@ -1,4 +1,4 @@
-/** What a client says of a call that lasts, of its own accord and when it asks whether the service is there. */
+/** A client's messages for a call that lasts: its own, and its questions whether the service is there. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Carrier } from '../carrier.ts'

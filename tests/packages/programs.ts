@@ -1,0 +1,53 @@
+/** Programs that run, each until it is told to end. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { promisify } from 'node:util'
+import { Log } from '../support/log.ts'
+import { until, within } from '../support/within.ts'
+import type { Image } from './dockerfile.ts'
+
+/** Programs that run, and what they say. */
+export class Programs {
+  readonly log = new Log()
+  readonly #running: { readonly child: ChildProcess; readonly closed: Promise<unknown> }[] = []
+
+  /** Starts one, and resolves when its health check is well. @throws {Error} with the log, if it ends before */
+  async start(
+    cwd: string,
+    { command, healthcheck }: Pick<Image, 'command' | 'healthcheck'>,
+    env: NodeJS.ProcessEnv
+  ): Promise<void> {
+    const child = spawn(command[0] as string, command.slice(1), {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe']
+    })
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => this.log.add(text.trimEnd()))
+    this.#running.push({ child, closed: once(child, 'close') })
+    await until(`${command.join(' ')} is healthy`, () => {
+      if (hasEnded(child)) throw new Error(`${command.join(' ')} has ended:\n${this.log.lines.join('\n')}`)
+      return promisify(execFile)(healthcheck[0] as string, healthcheck.slice(1), { env }).then(
+        () => true,
+        () => false
+      )
+    })
+  }
+
+  /** Ends them with a signal, the last first. @returns exit codes and signals */
+  async stop(signal: NodeJS.Signals): Promise<unknown[]> {
+    const ends: unknown[] = []
+    for (const { child, closed } of this.#running.reverse()) {
+      if (!hasEnded(child)) child.kill(signal)
+      await within(closed, `The end of ${child.spawnargs.join(' ')}`)
+      ends.push([child.exitCode, child.signalCode])
+    }
+    this.#running.length = 0
+    return ends
+  }
+}
+
+/** Whether a process is gone. */
+export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
