@@ -22,6 +22,7 @@ function briefView({ described, ...view }: ServiceView): ServiceView {
 function briefSample({ transports, ...sample }: ServiceSample): ServiceSample {
   return {
     ...sample,
+    isBrief: true,
     transports: transports.map(({ name }) => ({ name, gauges: [], durable: [] })),
     outboxes: [],
     rows: []

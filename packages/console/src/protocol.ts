@@ -68,8 +68,10 @@ export interface Sample {
   readonly services: Readonly<Record<string, ServiceSample>>
 }
 
-/** The figures of one service: a page gets those of rows, outboxes and transports only where it looks at the service. */
+/** The figures of one service. */
 export interface ServiceSample {
+  /** There are no rows and outboxes, and transports are but names: the page does not look at this service. */
+  readonly isBrief?: true
   readonly transports: readonly TransportView[]
   /** Outboxes whose relays run in its process. */
   readonly outboxes: readonly OutboxView[]

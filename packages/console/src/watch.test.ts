@@ -145,11 +145,6 @@ describe('Watch', () => {
     assert.ok(Math.abs(total!.rate / a.rate - 2) < 0.01)
     assert.equal(total!.inFlight, 3)
     assert.ok(a.p50! > 0 && a.p50! <= 10 && a.p99! > 10 && a.p99! <= 100)
-    // A page that does not look at it is told the sum alone.
-    const other = opened(watch)
-    const { services: brief } = await other.sample(({ services }) => services['shop']?.total !== undefined)
-    assert.deepEqual(brief['shop']?.rows, [])
-    assert.equal(brief['shop']?.total?.inFlight, 3)
   })
 
   it('says of services that do not describe themselves why, whatever they answer', async () => {
@@ -269,7 +264,7 @@ describe('what strangers answer', () => {
     )
     return { client, state }
   }
-  const MANY = Array.from({ length: 100 }, (_, n) => `\u202e<b>${n}${'\u0001'.repeat(100)}`)
+  const MANY = Array.from({ length: 200 }, (_, n) => `\u202e<b>${n}${'\u0001'.repeat(100)}`)
   const large = () => ({
     name: 'large',
     status: 'listening',
@@ -298,7 +293,7 @@ describe('what strangers answer', () => {
     }))
   })
 
-  it('is told in brief, but for the service that a page looks at', async () => {
+  it('is told in brief where it is much, but for the service that a page looks at', async () => {
     const clients = new Map<string, ConsoleClient>()
     for (let n = 5; n < 8; n++) clients.set(`large-${n}`, (await liar(`large-${n}`, large)).client)
     const watch = new Watch(() => clients, settings)
@@ -313,9 +308,16 @@ describe('what strangers answer', () => {
     )
     const samples = await Promise.all(pages.map((page) => page.sample(hasAnswered('large-7'))))
     assert.deepEqual(
-      samples.map(({ services }) => services['large-7']?.transports[0]?.name),
-      ['tcp', 'tcp']
+      samples.map(({ services }) => [services['large-7']?.isBrief, services['large-7']?.transports[0]?.name]),
+      [
+        [true, 'tcp'],
+        [undefined, 'tcp']
+      ]
     )
+    // What is known already is told at once.
+    const late = opened(watch, 'large-5')
+    const { services } = await late.sample()
+    assert.deepEqual([Object.keys(services), services['large-5']?.isBrief], [['large-5'], undefined])
   })
 
   it('makes nobody wait but itself, where it takes long to read', async () => {

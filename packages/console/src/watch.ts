@@ -17,6 +17,9 @@ const MAX_ID = 300
 const GATHERED = 10
 const GATHERED_EACH = 0.25
 
+/** Characters of all descriptions together that a page is told of whatever it looks at. */
+const LITTLE = 500_000
+
 /** Asks the services while somebody watches. */
 export class Watch {
   readonly #clients: () => ReadonlyMap<string, ConsoleClient>
@@ -60,16 +63,20 @@ export class Watch {
 
   /**
    * The updates of one page, until it leaves or the signal aborts. A page that reads slowly gets fewer.
-   * @param look the id of what is told in full; of all else patterns are left out, because all together are too many
+   * @param look the id of what is told in full; all else is told in brief, if all together are too much
    */
   open(signal: AbortSignal, look?: string): AsyncIterator<Update> {
     this.#follow()
     const page = new OpenPage(
-      () => overviewFor(this.#overview(), look),
-      (sample) => sampleFor(sample, look),
-      this.#sources,
-      () => this.#closed(page)
+      {
+        overview: () => (this.#isLittle ? this.#overview() : overviewFor(this.#overview(), look)),
+        shown: (sample) => (this.#isLittle ? sample : sampleFor(sample, look)),
+        left: () => this.#closed(page)
+      },
+      this.#sources
     )
+    const last = this.#lastOf(look)
+    if (last !== undefined) page.tellSample(last)
     signal.addEventListener('abort', () => void page.return(), { once: true })
     this.#pages.add(page)
     if (this.#timer === undefined) this.#begin()
@@ -82,6 +89,11 @@ export class Watch {
       services: this.#present.flatMap((service) => service.views),
       ...(this.#leftOut > 0 && { leftOut: this.#leftOut })
     }
+  }
+
+  /** Whether pages may be told everything. */
+  get #isLittle(): boolean {
+    return this.#present.reduce((sum, { characters }) => sum + characters, 0) < LITTLE
   }
 
   get #present(): readonly WatchedService[] {
@@ -160,12 +172,22 @@ export class Watch {
   }
 
   #tell(): void {
-    const taken = this.#present.flatMap((service) => service.takeSamples())
-    const sample: Sample = { at: Date.now(), services: Object.fromEntries(taken) }
+    const at = Date.now()
+    const taken = this.#present.flatMap((service) => service.takeSamples(at))
+    const sample: Sample = { at, services: Object.fromEntries(taken) }
     for (const page of this.#pages) page.tellSample(sample)
     if (this.#sources.length === 0) return
     const overview = this.#overview()
     for (const source of this.#sources) source.sampled?.(sample, overview)
+  }
+
+  /** What was told last of a service that somebody begins to look at. */
+  #lastOf(look: string | undefined): Sample | undefined {
+    for (const service of this.#present) {
+      const told = service.told.find(([id]) => id === look)
+      if (told !== undefined) return { at: told[1].at, services: { [told[0]]: told[1].sample } }
+    }
+    return undefined
   }
 
   #tellOf(source: Source): void {
@@ -173,29 +195,28 @@ export class Watch {
   }
 }
 
+/** The part of everything that one page is told. */
+interface PagePart {
+  /** Makes the newest: many services may change before a page takes it. */
+  overview(): Overview
+  shown(sample: Sample): Sample
+  /** The page has left. */
+  left(): void
+}
+
 /** One page. Holds the newest of each kind that it has not taken yet, and nothing behind that. */
 class OpenPage implements AsyncIterator<Update> {
-  /** Makes the newest: many services may change before a page takes it. */
-  readonly #overviewNow: () => Overview
-  readonly #shown: (sample: Sample) => Sample
+  readonly #part: PagePart
   #isOverviewNew = true
   #sample: Sample | undefined
   /** Those whose latest the page has not taken. */
   readonly #sources: Set<Source>
   #isOver = false
-  readonly #left: () => void
   #wake: (() => void) | undefined
 
-  constructor(
-    overviewNow: () => Overview,
-    shown: (sample: Sample) => Sample,
-    sources: readonly Source[],
-    left: () => void
-  ) {
-    this.#overviewNow = overviewNow
-    this.#shown = shown
+  constructor(part: PagePart, sources: readonly Source[]) {
+    this.#part = part
     this.#sources = new Set(sources)
-    this.#left = left
   }
 
   tellOverview(): void {
@@ -218,11 +239,11 @@ class OpenPage implements AsyncIterator<Update> {
       const sample = this.#sample
       if (this.#isOverviewNew) {
         this.#isOverviewNew = false
-        return { done: false, value: { overview: this.#overviewNow() } }
+        return { done: false, value: { overview: this.#part.overview() } }
       }
       if (sample !== undefined) {
         this.#sample = undefined
-        return { done: false, value: { sample: this.#shown(sample) } }
+        return { done: false, value: { sample: this.#part.shown(sample) } }
       }
       // One by one, because all together may be too large for a message.
       for (const source of this.#sources) {
@@ -240,7 +261,7 @@ class OpenPage implements AsyncIterator<Update> {
   async return(): Promise<IteratorResult<Update>> {
     this.#isOver = true
     this.#wake?.()
-    this.#left()
+    this.#part.left()
     return { done: true, value: undefined }
   }
 }

@@ -13,6 +13,15 @@ interface Look {
   readonly callers: readonly CallerFigures[]
 }
 
+/** Characters that a durable handler takes in a sample, at most. */
+const DURABLE = 1_000
+
+/** A sample, and when it was taken: milliseconds since 1970. */
+export interface ToldSample {
+  readonly at: number
+  readonly sample: ServiceSample
+}
+
 /** Looks at one instance. */
 export class WatchedInstance {
   /** The place that it is shown in. */
@@ -21,10 +30,14 @@ export class WatchedInstance {
   missed = 0
   /** Its description. */
   described: DescribedService
-  /** A text that changes when the description does. */
+  /** Changes when the description does, which may be large itself. */
   #digest = ''
+  /** Characters of its description, about. */
+  size = 0
   #before: Look | undefined
   #sample: ServiceSample | undefined
+  /** The last sample that was taken. */
+  told: ToldSample | undefined
 
   constructor(id: string, read: ReadDescription) {
     this.id = id
@@ -32,10 +45,11 @@ export class WatchedInstance {
     this.take(read)
   }
 
-  /** Its figures between the last two answers; each sample is given once. */
-  takeSample(): ServiceSample | undefined {
+  /** Its figures between the last two answers; each sample is given once. @param at milliseconds since 1970 */
+  takeSample(at: number): ServiceSample | undefined {
     const sample = this.#sample
     this.#sample = undefined
+    if (sample !== undefined) this.told = { at, sample }
     return sample
   }
 
@@ -43,6 +57,7 @@ export class WatchedInstance {
   rest(): void {
     this.#before = undefined
     this.#sample = undefined
+    this.told = undefined
   }
 
   /** Takes an answer. @param crowd instances of all services. @returns whether something else than figures has changed */
@@ -63,18 +78,15 @@ export class WatchedInstance {
         calls: callsBetween(before.callers, callers, seconds, Math.ceil(MAX_ALL_CALLS / crowd))
       }
     }
-    const digest = digestOf(described)
+    const text = JSON.stringify(described)
+    const digest = createHash('sha256').update(text).digest('base64')
+    this.size = text.length + DURABLE * transports.reduce((sum, { durable }) => sum + durable.length, 0)
     const isNew = digest !== this.#digest || this.missed > 0
     this.#digest = digest
     this.described = described
     this.missed = 0
     return isNew
   }
-}
-
-/** A text would be as large as the description. */
-function digestOf(described: DescribedService): string {
-  return createHash('sha256').update(JSON.stringify(described)).digest('base64')
 }
 
 /** Calls that are told of each instance, and of all together. */

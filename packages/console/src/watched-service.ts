@@ -4,7 +4,7 @@ import { shortText } from './bounds.ts'
 import type { ConsoleClient } from './clients.ts'
 import { type ReadDescription, readDescription } from './description.ts'
 import type { ServiceSample, ServiceView } from './protocol.ts'
-import { WatchedInstance } from './watched-instance.ts'
+import { type ToldSample, WatchedInstance } from './watched-instance.ts'
 
 /** Milliseconds that a service may take to describe itself. */
 const PATIENCE = 5_000
@@ -60,6 +60,11 @@ export class WatchedService {
     return Math.max(1, this.#instances.size)
   }
 
+  /** Characters of the descriptions of all its instances, about. */
+  get characters(): number {
+    return [...this.#instances.values()].reduce((sum, { size }) => sum + size, 0)
+  }
+
   /** The views of its instances; the service without a description if none has answered. */
   get views(): readonly ServiceView[] {
     const [service, problem] = [this.id, this.#problem]
@@ -88,11 +93,16 @@ export class WatchedService {
   }
 
   /** The figures of each instance between its last two answers; each sample is given once. */
-  takeSamples(): (readonly [id: string, sample: ServiceSample])[] {
+  takeSamples(at: number): (readonly [id: string, sample: ServiceSample])[] {
     return [...this.#instances.values()].flatMap((instance) => {
-      const sample = instance.takeSample()
+      const sample = instance.takeSample(at)
       return sample === undefined ? [] : [[instance.id, sample] as const]
     })
+  }
+
+  /** The last sample of each instance that was taken, and when. */
+  get told(): (readonly [id: string, told: ToldSample])[] {
+    return [...this.#instances.values()].flatMap(({ id, told }) => (told === undefined ? [] : [[id, told]]))
   }
 
   /** Forgets what was counted: nobody looks any more. */

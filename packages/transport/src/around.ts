@@ -118,7 +118,7 @@ export interface CallerFigures {
   readonly count: number
   /** Those that failed. */
   readonly errors: number
-  /** How long all together took. */
+  /** How long all together took, streams until they began. */
   readonly milliseconds: number
 }
 

@@ -120,12 +120,17 @@ describe('a connection that is lost', () => {
 
   it('ends without resumption: what may have run fails, what certainly has not is made on the next one', async () => {
     await start()
-    await using client = clientOf<ReturnType<typeof newService>>({ url }, { resume: false })
+    // The client may have the next connection soon: its status is no sign that it has noticed.
+    const told: string[] = []
+    await using client = clientOf<ReturnType<typeof newService>>(
+      { url },
+      { resume: false, onEvent: ({ type }) => void told.push(type) }
+    )
     const call = client.request('slow', 10_000)
     await until(() => runs === 1)
     const failed = assert.rejects(call, { name: 'ConnectionError', mayHaveRun: true })
     proxy.cut()
-    await until(() => client.status !== 'connected')
+    await until(() => told.includes('disconnected'))
     const later = client.request('runs')
     await failed
     assert.equal(await later, 2)

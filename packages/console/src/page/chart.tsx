@@ -130,7 +130,8 @@ function optionsOf(
       ...Array.from({ length: count }, (_, index) => ({
         stroke: colour(`--line${index}`),
         width: 2,
-        points: { show: false },
+        // A value between two gaps is no line.
+        points: { show: true, size: 4, filter: alone },
         spanGaps: false
       }))
     ],
@@ -141,6 +142,14 @@ function optionsOf(
   }
   probe.remove()
   return options
+}
+
+/** The values of a line that have none beside them. */
+function alone(plot: uPlot, line: number): number[] {
+  const values = plot.data[line] ?? []
+  return [...values.keys()].filter(
+    (at) => values[at] != null && values[at - 1] == null && values[at + 1] == null
+  )
 }
 
 /** A line at each change, from top to bottom. */

@@ -34,6 +34,11 @@ const sample = (at: number, rows: PatternFigures[], connections = 1): Sample => 
     }
   }
 })
+/** As it is told of a service that the page does not look at. */
+const brief = (at: number): Sample => {
+  const { a } = sample(at, []).services
+  return { at: at * 1_000, services: { a: { ...(a as ServiceSample), isBrief: true } } }
+}
 const historyOf = (...samples: Sample[]): History =>
   samples.reduce(withSample, new Map<string, History>()).get('a') ?? NOTHING
 
@@ -48,7 +53,7 @@ describe('the history of a service', () => {
   it('draws the busiest patterns, and all others as one', () => {
     const rows = Array.from({ length: 10 }, (_, n) => row(`p${n}`, n))
     const { times, lines } = linesByPattern(
-      historyOf(sample(0, rows), sample(1, []), sample(2, rows), sample(3, rows)),
+      historyOf(sample(0, rows), brief(1), brief(2), sample(2, rows), sample(3, rows)),
       'rate'
     )
     // Before, the page looked at something else: the server tells of that.
@@ -87,7 +92,7 @@ describe('the history of a service', () => {
   it('draws figures of one pattern, of all, and of transports', () => {
     const moments = historyOf(sample(1, []), sample(2, [row('x', 5, { p99: 7 })], 3))
     const figures = [['p99', 'p99']] as const
-    assert.deepEqual(linesOf(moments, 'message x', figures).lines, [{ label: 'p99', values: [7] }])
+    assert.deepEqual(linesOf(moments, 'message x', figures).lines, [{ label: 'p99', values: [null, 7] }])
     assert.deepEqual(linesOf(moments, undefined, figures).lines, [{ label: 'p99', values: [null, 7] }])
     assert.deepEqual(
       gaugeLines(moments, [

@@ -111,7 +111,9 @@ function withMoment({ moments, busy }: History, moment: Moment, limit: number): 
   addUp(next, moment, 1)
   const surplus = Math.max(0, moments.length + 1 - most)
   for (const old of moments.slice(0, surplus)) addUp(next, old, -1)
-  const kept = moments.slice(surplus)
+  // The same moment in brief is told before, where the page begins to look at the service.
+  const isAgain = moments.at(-1)?.at === moment.at
+  const kept = moments.slice(surplus, isAgain ? -1 : undefined)
   // Only the map looks at calls, and only at the last ones.
   const aged = kept.at(-RECENT_CALLS)
   if (aged !== undefined && aged.sample.calls.length > 0)
@@ -190,7 +192,7 @@ export function gaugeLines(
 
 /** The last moments in a row that have figures of patterns: before them the page looked at something else. */
 function toldInFull(moments: readonly Moment[]): readonly Moment[] {
-  return moments.slice(1 + moments.findLastIndex(({ rows }) => rows.size === 0))
+  return moments.slice(1 + moments.findLastIndex(({ sample }) => sample.isBrief))
 }
 
 function timesOf(moments: readonly Moment[]): number[] {

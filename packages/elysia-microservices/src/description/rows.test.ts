@@ -37,10 +37,13 @@ describe('percentile', () => {
 describe('rowsBetween', () => {
   it('counts what came since, a second, and puts the busiest first', () => {
     const before = [figures('a', { OK: 10, NO: 1 }, [11, 0, 0, 0])]
-    const now = [figures('a', { OK: 14, NO: 3 }, [11, 6, 0, 0]), figures('b', { OK: 100 }, [100, 0, 0, 0])]
+    const now = [
+      figures('a', { OK: 14, NO: 3, CANCELED: 2 }, [11, 8, 0, 0]),
+      figures('b', { OK: 100 }, [100, 0, 0, 0])
+    ]
     const [b, a] = rowsBetween(before, now, 2)
     assert.deepEqual([b?.pattern, b?.rate, b?.errors], ['b', 50, 0])
-    assert.deepEqual([a?.pattern, a?.rate, a?.errors, a?.inFlight], ['a', 3, 1, 2])
+    assert.deepEqual([a?.pattern, a?.rate, a?.errors, a?.inFlight], ['a', 4, 1, 2])
     assert.ok(a!.p50! > 1 && a!.p50! < 10)
   })
 

@@ -14,7 +14,7 @@ export interface Row {
   /** Milliseconds that half of the streams lived that have ended; `undefined` if none has. */
   readonly lifetime: number | undefined
   readonly inFlight: number
-  /** Messages a second that ended otherwise than well. */
+  /** Messages a second that failed. Those whose callers gave them up, such as readers that leave a stream, did not. */
   readonly errors: number
   /** Failures among `errors`, a second: errors that were not thrown on purpose, and timeouts. */
   readonly failures: number
@@ -40,7 +40,7 @@ export function rowsBetween(
       const old = isSame ? earlier : undefined
       const counts = since(old?.durations, each.durations)
       const all = total(each.outcomes) - total(old?.outcomes ?? {})
-      const well = (each.outcomes['OK'] ?? 0) - (old?.outcomes['OK'] ?? 0)
+      const countOf = (code: string) => (each.outcomes[code] ?? 0) - (old?.outcomes[code] ?? 0)
       const { bounds } = each.durations
       return {
         kind: each.kind,
@@ -52,10 +52,8 @@ export function rowsBetween(
         lifetime:
           each.lifetimes && percentile(since(old?.lifetimes, each.lifetimes), each.lifetimes.bounds, 0.5),
         inFlight: each.inFlight,
-        errors: (all - well) / seconds,
-        failures:
-          FAILURES.reduce((sum, code) => sum + (each.outcomes[code] ?? 0) - (old?.outcomes[code] ?? 0), 0) /
-          seconds
+        errors: (all - countOf('OK') - countOf('CANCELED')) / seconds,
+        failures: FAILURES.reduce((sum, code) => sum + countOf(code), 0) / seconds
       }
     })
     .sort((a, b) => b.rate - a.rate)

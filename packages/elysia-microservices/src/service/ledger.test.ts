@@ -35,6 +35,32 @@ function lines(callers: readonly CallerFigures[] | undefined): unknown[] {
 }
 
 describe('who calls a service', () => {
+  it('is told with the time that answers took, streams until they began', async () => {
+    const { now } = performance
+    let later = 0
+    performance.now = () => now.call(performance) + later
+    ends.push(() => {
+      performance.now = now
+    })
+    const transport = memory()
+    const service = microservice({ name: 'stock', transport, describe: true }).message('watch', function* () {
+      yield 1
+      later = 3_600_000
+      yield 2
+    })
+    await service.listen()
+    ends.push(() => service.stop())
+    const orders = connect({ transport, name: 'orders' })
+    ends.push(() => orders.close())
+    service.describe({ callers: true })
+    const values: unknown[] = []
+    for await (const value of orders.stream('watch')) values.push(value)
+    assert.deepEqual(values, [1, 2])
+    const [line] = service.describe({ callers: true }).callers ?? []
+    assert.equal(line?.count, 1)
+    assert.ok(line.milliseconds < 3_600_000, String(line.milliseconds))
+  })
+
   it('is told by the names of clients, by pattern, from the first question on', async () => {
     const transport = memory()
     const service = await started(transport)

@@ -65,12 +65,14 @@ export class Ledger {
   #counted(next: (message: ReceivedMessage) => unknown, message: ReceivedMessage): unknown {
     if (message.route?.startsWith(DESCRIBE_ROUTE) === true) return next(message)
     const begun = performance.now()
+    // A stream takes the time until it begins: how long it lives is up to its reader.
+    let streamed: number | undefined
     const ended = (hasFailed: boolean, isHandled = true) => {
       const line = this.#lineOf(message, isHandled)
       if (line === undefined) return
       line.count++
       if (hasFailed) line.errors++
-      line.ms += performance.now() - begun
+      line.ms += (streamed ?? performance.now()) - begun
     }
     let result: unknown
     try {
@@ -80,7 +82,12 @@ export class Ledger {
       throw error
     }
     if (typeof result === 'object' && result !== null && (isThenable(result) || isStream(result)))
-      return tap(result, { ended: ({ outcome }) => ended(outcome === 'failed') })
+      return tap(result, {
+        streaming() {
+          streamed = performance.now()
+        },
+        ended: ({ outcome }) => ended(outcome === 'failed')
+      })
     ended(false)
     return result
   }

@@ -1,12 +1,6 @@
 /** A message of JetStream as an event here: for its handler, and for the dead letters. */
 import { storedMessage } from '@elysia-microservices/transport/engine'
-import {
-  type Delivery,
-  deliveryOf,
-  type Headers,
-  type HeldEvent,
-  type IncomingMessage
-} from '@elysia-microservices/transport/kit'
+import type { Headers, HeldEvent, IncomingMessage } from '@elysia-microservices/transport/kit'
 import { type Msg, headers as newHeaders } from '@nats-io/transport-node'
 import { sizeOfHeaders } from '../words/headers.ts'
 import { HEAD_ROOM } from './event-store.ts'
@@ -76,6 +70,10 @@ export class NatsEvent implements HeldEvent {
     return `${stream}:${sequence}:${storedAt}`
   }
 
+  get headers(): Headers | undefined {
+    return ownHeaders(this.message.headers)
+  }
+
   get id(): string {
     return idFromHeader(this.#before(HEADER.ownId) ?? (this.message.headers?.get(HEADER.id) || this.name))
   }
@@ -105,43 +103,13 @@ export class NatsEvent implements HeldEvent {
   }
 }
 
-/** The fields of one delivery that a handler may read, and seldom does. */
-class Stored {
-  readonly #event: NatsEvent
-  readonly #group: string
-  readonly #attempt: number
-  #metadata: Headers | undefined | null = null
-  #delivery: Delivery | undefined
-
-  constructor(event: NatsEvent, group: string) {
-    this.#event = event
-    this.#group = group
-    this.#attempt = event.attempt
-  }
-
-  get metadata(): Headers | undefined {
-    if (this.#metadata === null) this.#metadata = ownHeaders(this.#event.message.headers)
-    return this.#metadata
-  }
-
-  get delivery(): Delivery {
-    this.#delivery ??= this.#read()
-    return this.#delivery
-  }
-
-  #read(): Delivery {
-    const { id, key, position, publishedAt } = this.#event
-    return deliveryOf({ id, key, position, publishedAt, attempt: this.#attempt }, this.#group)
-  }
-}
-
 /**
  * The message for the dispatcher.
  * @param via which handlers it is for
  * @throws {SyntaxError} its body is not JSON
  */
 export function messageOf(event: NatsEvent, group: string, via: string): IncomingMessage {
-  return storedMessage('nats', event.subject, event.data, { stored: new Stored(event, group), via })
+  return storedMessage('nats', event, event.data, group, via)
 }
 
 /** Bytes of headers that JetStream takes (64 KiB), without what a redriven letter has besides. */

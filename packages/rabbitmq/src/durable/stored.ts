@@ -6,12 +6,7 @@ import {
   type OutgoingEvent,
   storedMessage
 } from '@elysia-microservices/transport/engine'
-import {
-  deliveryOf,
-  type Headers,
-  type HeldEvent,
-  type IncomingMessage
-} from '@elysia-microservices/transport/kit'
+import type { Headers, HeldEvent, IncomingMessage } from '@elysia-microservices/transport/kit'
 import type { ConsumeMessage, MessageProperties, Options } from 'amqplib'
 import { readHeaders, writeHeaders } from '../words/headers.ts'
 import { routeOfKey } from '../words/names.ts'
@@ -128,11 +123,7 @@ export class RabbitEvent implements HeldEvent {
  * @throws {SyntaxError} its body is not JSON
  */
 export function messageOf(event: RabbitEvent, group: string, via: string): IncomingMessage {
-  return storedMessage('rabbitmq', event.pattern, event.message.content, {
-    metadata: event.headers,
-    delivery: deliveryOf(event, group),
-    via
-  })
+  return storedMessage('rabbitmq', event, event.message.content, group, via)
 }
 
 function given(headers: unknown): Readonly<Record<string, unknown>> {

@@ -23,6 +23,8 @@ const FIXED: RedisOptions = {
   lazyConnect: true,
   enableOfflineQueue: true,
   enableAutoPipelining: true,
+  // None of a pipeline is answered before all are, and only one is under way at a time: what carries many events goes alone.
+  autoPipeliningIgnoredCommands: ['evalsha', 'xreadgroup', 'exists', 'xack'],
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   autoResubscribe: false,
@@ -133,6 +135,11 @@ export class Link {
 
   get isConnected(): boolean {
     return this.#isConnected
+  }
+
+  /** Whether those who listen on a channel may be at other servers, where PUBLISH does not count them. */
+  get isCluster(): boolean {
+    return this.#cluster !== undefined
   }
 
   /**

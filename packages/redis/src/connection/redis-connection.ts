@@ -113,6 +113,11 @@ export class RedisConnection implements Carrier {
     return this.routing.over
   }
 
+  /** Whether those who listen may be at other servers than ours. */
+  get isCluster(): boolean {
+    return this.#link.isCluster
+  }
+
   /** Commands of Redis, but those that subscribe. */
   get commands(): Redis {
     return this.#link.commands

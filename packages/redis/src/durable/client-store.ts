@@ -47,6 +47,9 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
   }
 
   protected outgoing(head: EventHead, { packet, key, headers }: EventContent): OutgoingEntry {
-    return { ...head, size: Buffer.byteLength(packet), packet, key, headers }
+    const { pattern, address, id, isOwnId, timeout, signal } = head
+    const size = Buffer.byteLength(packet)
+    // Written out, because V8 takes three times as long to copy `head`.
+    return { pattern, address, id, isOwnId, timeout, signal, size, packet, key, headers, batch: undefined }
   }
 }

@@ -36,7 +36,7 @@ interface Numbered {
 type Batch = readonly Numbered[]
 
 /** Where events are, in their order: the first of those that are remembered together. */
-type Answer = readonly (readonly [position: string, isDuplicate: number])[]
+type Answer = readonly (readonly [position: string, wasThere: number])[]
 
 /** The streams behind one connection. */
 export class EventStore implements Store<OutgoingEntry> {
@@ -108,17 +108,16 @@ export class EventStore implements Store<OutgoingEntry> {
     const events = batch.map(({ event }) => event)
     this.#send(address, events, listeners.reached).then(
       (answer) => {
-        if (answer !== undefined && isOwnId) this.#settled.push(...keysOf(address, events))
-        const [first] = answer ?? []
+        if (answer === undefined) {
+          for (const { number } of batch) publisher.missing(number)
+          return
+        }
+        if (isOwnId) this.#settled.push(...keysOf(address, events))
+        const positions = isOwnId ? following(answer[0] as Answer[number], batch.length) : answer
         for (const [at, { event, number }] of batch.entries()) {
-          const one = isOwnId ? first : answer?.[at]
-          if (one === undefined) {
-            publisher.missing(number)
-            continue
-          }
-          const isDuplicate = one[1] === 1
-          if (!isDuplicate) listeners.send?.(event.packet, event.headers)
-          publisher.stored(number, isOwnId ? behind(one[0], at) : one[0], isDuplicate)
+          const [position, wasThere] = positions[at] as Answer[number]
+          if (wasThere === 0) listeners.send?.(event.packet, event.headers)
+          publisher.stored(number, position, wasThere === 1)
         }
       },
       (error: Error) => {
@@ -197,6 +196,7 @@ export class EventStore implements Store<OutgoingEntry> {
       maxAge,
       address,
       ending,
+      this.#connection.isCluster ? 1 : 0,
       known.length,
       events.length,
       width
@@ -229,8 +229,10 @@ function keysOf(address: string, events: readonly EntryContent[]): string[] {
   return (first?.isOwnId === true ? [first] : events).map(({ id }) => idOf(address, id))
 }
 
-/** The position so many events behind another. */
-function behind(position: string, count: number): string {
+/** The answer for each of so many events that are remembered together, by that for the first. */
+function following([position, wasThere]: Answer[number], count: number): Answer {
   const dash = position.indexOf('-') + 1
-  return count === 0 ? position : position.slice(0, dash) + (Number(position.slice(dash)) + count)
+  const time = position.slice(0, dash)
+  const number = Number(position.slice(dash))
+  return Array.from({ length: count }, (_, at) => [time + (number + at), wasThere])
 }

@@ -10,7 +10,6 @@ import {
 import {
   type DeadLetter,
   dateOf,
-  deliveryOf,
   type Headers,
   type HeldEvent,
   type IncomingMessage
@@ -42,7 +41,7 @@ export interface OutgoingEntry extends OutgoingEvent {
   readonly key: string | undefined
   readonly headers: CarriedHeaders | undefined
   /** The batch that it was sent with: if its fate is unknown, the same batch is sent again. */
-  batch?: unknown
+  batch: unknown
 }
 
 function read(entry: readonly string[]): Fields {
@@ -96,6 +95,10 @@ export class RedisEvent implements HeldEvent {
     return this.fields.key
   }
 
+  get headers(): Headers | undefined {
+    return headersOf(this.fields)
+  }
+
   /** A redriven event waits for no other. */
   get isFree(): boolean {
     return this.source.isAgain
@@ -123,11 +126,7 @@ export class RedisEvent implements HeldEvent {
  * @throws {SyntaxError} its body is not JSON
  */
 export function messageOf(event: RedisEvent, group: string, via: string): IncomingMessage {
-  return storedMessage('redis', event.pattern, event.fields.packet ?? '', {
-    metadata: headersOf(event.fields),
-    delivery: deliveryOf(event, group),
-    via
-  })
+  return storedMessage('redis', event, event.fields.packet ?? '', group, via)
 }
 
 function headersOf({ headers }: Fields): Headers | undefined {

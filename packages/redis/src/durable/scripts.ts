@@ -34,51 +34,54 @@ end`
  * Stores events, each once, and tells those who hear the channel of Nest's. Keys: stream, wake, what remembers that they are
  * stored (one key if nobody else has their ids, otherwise one for each event), keys that need not be remembered any more.
  * Arguments: milliseconds to remember, milliseconds that events are kept (0: for ever), channel, what stands on that channel
- * in the place of the last brace of a packet (empty: nothing is told there), how many such keys, how many events, how many texts for each; for each its id
- * and packet, and its key and headers where there are four (empty: none). Answers, for each such key, the position of its
- * (first) event and 1 if it was there; nothing if there is no stream. Those of one key stand one behind the other.
+ * in the place of the last brace of a packet (empty: nothing is told there), 1 if those who hear it may be at other servers,
+ * how many such keys, how many events, how many texts for each; for each its id and packet, and its key and headers where
+ * there are four (empty: none). Answers, for each such key, the position of its (first) event and 1 if it was there; nothing
+ * if there is no stream. Those of one key stand one behind the other.
  */
 export const APPEND = script(`${WAKE}
 ${TRIMMING}
-local stream, channel, ending = KEYS[1], ARGV[3], ARGV[4]
-local keys, count, width = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
-local told = {}
-local function add(position, n)
-  local at = 8 + (n - 1) * width
-  told[#told + 1] = at + 1
-  if width == 2 then
-    return redis.call('XADD', stream, 'NOMKSTREAM', position, 'packet', ARGV[at + 1], 'id', ARGV[at])
-  end
-  local fields = {'packet', ARGV[at + 1], 'id', ARGV[at]}
+local call, ARGV = redis.call, ARGV
+local stream, channel, ending, isSpread = KEYS[1], ARGV[3], ARGV[4], ARGV[5] == '1'
+local keys, count, width = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
+local function add(position, at)
+  local id, packet = ARGV[at], ARGV[at + 1]
+  if width == 2 then return call('XADD', stream, 'NOMKSTREAM', position, 'packet', packet, 'id', id) end
+  local fields = {'packet', packet, 'id', id}
   for more, name in ipairs({'key', 'headers'}) do
     local value = ARGV[at + 1 + more]
     if value ~= '' then fields[#fields + 1], fields[#fields + 2] = name, value end
   end
-  return redis.call('XADD', stream, 'NOMKSTREAM', position, unpack(fields))
+  return call('XADD', stream, 'NOMKSTREAM', position, unpack(fields))
 end
-local out = {}
+local out, fresh = {}, {}
 for n = 1, keys do
-  local known = redis.call('GET', KEYS[2 + n])
+  local known, at = call('GET', KEYS[2 + n]), 9 + (n - 1) * width
   if known then out[n] = {known, 1}
   else
-    local position = add('*', n)
+    local position = add('*', at)
     if not position then return false end
-    if keys < count then
-      local time, number = string.match(position, '^(%d+)-(%d+)$')
-      for more = 1, count - 1 do add(time .. '-' .. (number + more), 1 + more) end
-    end
-    redis.call('SET', KEYS[2 + n], position, 'PX', ARGV[1])
-    out[n] = {position, 0}
+    call('SET', KEYS[2 + n], position, 'PX', ARGV[1])
+    out[n], fresh[#fresh + 1] = {position, 0}, at
   end
 end
-for n = 3 + keys, #KEYS do redis.call('DEL', KEYS[n]) end
+if keys < count and fresh[1] then
+  local behind = string.match(out[1][1], '^%d+') .. '-*'
+  for n = 2, count do
+    local at = 9 + (n - 1) * width
+    add(behind, at)
+    fresh[n] = at
+  end
+end
+for n = 3 + keys, #KEYS do call('DEL', KEYS[n]) end
 trim(stream, ARGV[2])
 wake(KEYS[2])
 if ending == '' then return out end
-for _, at in ipairs(told) do
+for _, at in ipairs(fresh) do
   local ends = ending
-  if width == 4 and ARGV[at + 2] ~= '' then ends = ',"metadata":' .. ARGV[at + 2] .. ending end
-  redis.pcall('PUBLISH', channel, string.sub(ARGV[at], 1, -2) .. ends)
+  if width == 4 and ARGV[at + 3] ~= '' then ends = ',"metadata":' .. ARGV[at + 3] .. ending end
+  local heard = redis.pcall('PUBLISH', channel, string.sub(ARGV[at + 1], 1, -2) .. ends)
+  if type(heard) == 'table' or heard == 0 and not isSpread then break end
 end
 return out`)
 

@@ -53,7 +53,7 @@ describe('the layout of a map', () => {
         for (const { d } of picture.lines.values()) assert.match(d, /^M[\d. -]+(?:[LQ][\d. -]+)+$/)
         assert.deepEqual(layOut([...names].reverse(), [...lines].reverse(), room), picture)
       }),
-      { numRuns: 60 }
+      { numRuns: 40 }
     )
   })
 

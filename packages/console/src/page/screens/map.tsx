@@ -1,7 +1,7 @@
 /** The live map: services, engines and callers, and the calls and events between them. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { breakable } from '../breakable.tsx'
-import { count, ms } from '../format.ts'
+import { count, duration, ms } from '../format.ts'
 import { LABEL, type Layout, layOut, type Point } from '../map/layout.ts'
 import { type Edge, type Graph, graphOf, MAX_EDGES, MAX_NODES, type Node } from '../map/model.ts'
 import { hrefOf } from '../route.ts'
@@ -146,7 +146,7 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
 /** Figures on a line, with room around them. */
 function Figures({ look, edge, at }: { readonly look: string; readonly edge: Edge; readonly at: Point }) {
   const { rate, ms: time, errors } = edge
-  const takes = time !== undefined && time > 0 ? ` · ${ms(time)} ms` : ''
+  const takes = time !== undefined && time > 0 ? ` · ${time < 1_000 ? `${ms(time)} ms` : duration(time)}` : ''
   const lines = [`${count(rate)}/s${takes}`, ...(errors > 0 ? [`${count(errors)} errors/s`] : [])]
   const height = lines.length * 14 + 2
   const width = Math.min(LABEL.width, Math.max(...lines.map(({ length }) => length)) * 6 + 8)

@@ -16,7 +16,8 @@ export function Service(props: {
   readonly trying: string | undefined
 }) {
   const { service, history, marks, trying } = props
-  const latest = history.moments.at(-1)
+  const last = history.moments.at(-1)
+  const latest = last?.sample.isBrief ? undefined : last
   const { id, problem, described } = service
   const [opened, open] = useState<string | undefined>()
   const [wanted, setWanted] = useState('')

@@ -1,5 +1,6 @@
 /** Events on their way into a stream: many at a time, in order, each until the server says that it has it. */
 import { DeadlineTimer } from '../../calls/deadline-timer.ts'
+import { SlotTable } from '../../calls/stream-table.ts'
 import type { Published } from '../../durable/published.ts'
 import {
   CanceledError,
@@ -88,8 +89,8 @@ export class Publisher<Event extends OutgoingEvent> {
   #waiting: Entry<Event>[] = []
   #waitingCount = 0
   #waitingSize = 0
-  /** Sent and not confirmed, in order. */
-  readonly #flight = new Map<number, Entry<Event>>()
+  /** Sent and not confirmed. */
+  #flight = new SlotTable<Entry<Event>>()
   #flightSize = 0
   /** Refused for now; sent again, in order, when nothing else is in flight. */
   #refused: Entry<Event>[] = []
@@ -124,8 +125,8 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** The connection has its server again: what was not confirmed is sent once more, before all else. */
   restored(): void {
-    this.#refused = [...this.#flight.values(), ...this.#refused]
-    this.#flight.clear()
+    this.#refused = [...this.#flight.all(), ...this.#refused]
+    this.#flight = new SlotTable()
     this.#flightSize = 0
     this.#resend()
   }
@@ -189,7 +190,7 @@ export class Publisher<Event extends OutgoingEvent> {
   }
 
   #all(): Entry<Event>[] {
-    return [...this.#flight.values(), ...this.#refused, ...this.#waiting].filter(isOpen)
+    return [...this.#flight.all(), ...this.#refused, ...this.#waiting].filter(isOpen)
   }
 
   #send(): void {
@@ -214,7 +215,7 @@ export class Publisher<Event extends OutgoingEvent> {
   }
 
   #transmit(store: Store<Event>, entry: Entry<Event>): void {
-    const { event, sequence } = entry
+    const { event } = entry
     const room = store.maxPayload
     if (event.size > room)
       return this.#end(
@@ -229,11 +230,11 @@ export class Publisher<Event extends OutgoingEvent> {
     if (entry.firstSentAt === 0) this.#leave(entry)
     entry.sentAt = performance.now()
     if (entry.firstSentAt === 0) entry.firstSentAt = entry.sentAt
-    this.#flight.set(sequence, entry)
+    this.#flight.put(entry)
     this.#flightSize += event.size
     this.#stopChecking ??= repeat(() => this.#checkSilence(), AGAIN_AFTER / 4)
     try {
-      store.append(event, sequence)
+      store.append(event, entry.sequence)
     } catch (error) {
       this.#end(entry, error as Error)
     }
@@ -350,7 +351,7 @@ export class Publisher<Event extends OutgoingEvent> {
       this.#stopChecking = undefined
       return
     }
-    const [oldest] = this.#flight.values()
+    const [oldest] = this.#flight.all()
     if (oldest === undefined || performance.now() - oldest.sentAt <= AGAIN_AFTER) return
     // Another listener on an address keeps the engine from saying that nothing stores it any more.
     this.#known.clear()
@@ -392,7 +393,7 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** It is not in flight any more. */
   #land(entry: Entry<Event>): void {
-    if (this.#flight.delete(entry.sequence)) this.#flightSize -= entry.event.size
+    if (this.#flight.delete(entry)) this.#flightSize -= entry.event.size
   }
 
   #settle(entry: Entry<Event>): void {

@@ -1,6 +1,6 @@
 /** From a message of an engine to one of our messages. */
 import { VIA_PLAIN } from '../../durable/published.ts'
-import { IncomingMessage, type IncomingMessageInit, type Sources } from '../../message.ts'
+import { IncomingMessage, type Sources } from '../../message.ts'
 import type { NestPacket } from '../../nest/packet.ts'
 import { routeOfValue } from '../../pattern.ts'
 import type { Carried, Words } from '../carrier.ts'
@@ -54,28 +54,6 @@ export function readableContentOf(body: Words): ReturnType<typeof contentOf> {
   } catch {
     return { data: textOf(body) }
   }
-}
-
-/**
- * The message of a stored event for the dispatcher.
- * @param said what it says besides
- * @throws {SyntaxError} its body is not JSON
- */
-export function storedMessage(
-  transport: string,
-  address: string,
-  body: Words,
-  said: Pick<IncomingMessageInit, 'metadata' | 'delivery' | 'stored' | 'via'>
-): IncomingMessage {
-  const { data, pattern } = contentOf(body)
-  return new IncomingMessage({
-    ...said,
-    transport,
-    kind: 'event',
-    pattern: patternOf(pattern, address),
-    route: address,
-    data
-  })
 }
 
 /** The message for the dispatcher. What counts is the address; the packet says how the caller has written it. */
