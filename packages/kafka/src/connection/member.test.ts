@@ -30,7 +30,7 @@ class FakeGroup {
     return [{ ...position, next: 0n }]
   }
 
-  /** What is committed with the first age is out of date, as while its coordinator changes. */
+  /** Refuses the first age as out of date, as a coordinator does that has just changed. */
   async commit(_positions: readonly Committed[], _id: string, epoch: () => number): Promise<void> {
     this.commits.push(epoch())
     if (this.#joined === 1) {
