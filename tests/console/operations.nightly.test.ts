@@ -86,14 +86,14 @@ function register(): void {
     assert.deepEqual(billing.done, [])
   })
 
-  it('changes nothing where it only shows', async () => {
+  it('changes nothing where it is read-only', async () => {
     await open('events/memory/billing', { try: false })
     await billing.settle('1')
     await letters().first().waitFor()
     assert.equal(await page.getByRole('main').getByRole('button').count(), 0)
     await using asking = consoleOf(billing.url)
     const question = { action: 'delete', service: 'billing', group: 'billing', positions: 'all' }
-    await assert.rejects(asking.request('ask.events', question), { message: /only shows/ })
+    await assert.rejects(asking.request('ask.events', question), { message: /read-only/ })
     assert.equal(await letters().count(), 1)
   })
 

@@ -85,7 +85,7 @@ async function take(view: View): Promise<void> {
     if (shift > 0.01)
       found.push(`moved by ${shift}: ${await page.evaluate<string>('window.moved.join("\\n")')}`)
     for (const each of found) process.stdout.write(`${view.name} ${what}: ${each}\n`)
-    // What stays in sight would be in the middle of the picture.
+    // Elements that stay in sight would be in the middle of the picture.
     await page.evaluate('scrollTo(0, 0)')
     await page.screenshot({ path: join(folder, `${view.name}-${what}.png`), fullPage: true })
   }

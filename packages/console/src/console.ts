@@ -26,7 +26,7 @@ export interface ConsoleOptions extends AccessOptions {
   readonly services: GivenClients | (() => GivenClients)
   /** Where the page is. Default: `'/console'`. */
   readonly path?: string | undefined
-  /** Whether everybody who may open the page may call every pattern. Default: `false`, it only shows. */
+  /** Whether everybody who may open the page may call every pattern. Default: `false`, the page is read-only. */
   readonly try?: boolean | undefined
   /** Milliseconds between two looks at the services while a page is open, from 100. Default: 1,000. */
   readonly interval?: number | undefined

@@ -28,7 +28,10 @@ export function pageService({ watch, sources, clients, canTry }: PageServicePart
     [
       'try',
       ({ data, signal }) => {
-        if (!canTry) throw new TypeError('The console only shows: see options.try of console()')
+        if (!canTry)
+          throw new TypeError(
+            'The console is read-only: the option try of console() allows calls and changes'
+          )
         const trial = readTrial(data)
         const client = clients().get(trial.service)
         if (client === undefined) throw new TypeError('There is no such service')

@@ -314,7 +314,7 @@ describe('what strangers answer', () => {
         [undefined, 'tcp']
       ]
     )
-    // What is known already is told at once.
+    // Known facts are told at once.
     const late = opened(watch, 'large-5')
     const { services } = await late.sample()
     assert.deepEqual([Object.keys(services), services['large-5']?.isBrief], [['large-5'], undefined])

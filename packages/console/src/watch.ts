@@ -181,7 +181,7 @@ export class Watch {
     for (const source of this.#sources) source.sampled?.(sample, overview)
   }
 
-  /** What was told last of a service that somebody begins to look at. */
+  /** The latest report of a service, for a page that begins to look at it. */
   #lastOf(look: string | undefined): Sample | undefined {
     for (const service of this.#present) {
       const told = service.told.find(([id]) => id === look)

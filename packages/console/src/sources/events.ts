@@ -82,7 +82,8 @@ export class Events implements Source<'events'> {
     if (action === 'list') return listDeadLetters(client, group)
     if (action !== 'redrive' && action !== 'delete')
       throw new TypeError('action must be list, redrive or delete')
-    if (!this.#canTry) throw new TypeError('The console only shows: see options.try of console()')
+    if (!this.#canTry)
+      throw new TypeError('The console is read-only: the option try of console() allows calls and changes')
     return { done: await this.#change(client, action, group, positions) }
   }
 

@@ -113,6 +113,6 @@ function messageOf(reader: BinaryReader, message: Message, depth: number, length
     else if (Array.isArray(known)) known.push(value)
     else made[field.name] = [value]
   }
-  if (reader.pos > end) throw new RangeError('a field ends behind its message')
+  if (reader.pos > end) throw new RangeError('a field ends beyond the end of its message')
   return made
 }

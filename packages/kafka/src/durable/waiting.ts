@@ -74,7 +74,7 @@ export class WaitingEvents {
     }
   }
 
-  /** The time of no event comes any more. */
+  /** Cancels the timers of all events whose time has not come. */
   stop(): void {
     for (const end of this.#early.values()) end()
     this.#early.clear()

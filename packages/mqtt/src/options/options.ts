@@ -51,7 +51,7 @@ export interface MqttOptions {
    */
   readonly clientId?: string | undefined
   /**
-   * The group of a service's shared subscriptions: its processes share what comes. Default: the service's name. A service
+   * The group of a service's shared subscriptions: its processes share the messages. Default: the service's name. A service
    * without a name shares requests with all such services, and gets every event.
    */
   readonly queue?: string | undefined

@@ -2,7 +2,7 @@
 import type { Subject } from '@elysia-microservices/transport/engine'
 import { routeMatches } from '@elysia-microservices/transport/kit'
 
-/** Routes of which it is remembered who handles them; bounded, because callers choose them. */
+/** The routes whose handlers are remembered; bounded, because callers choose them. */
 const MAX_REMEMBERED = 1_024
 
 /**

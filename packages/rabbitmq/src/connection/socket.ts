@@ -68,8 +68,7 @@ export function watch(model: ChannelModel, socket: Socket, timeout: number, isOu
     // One that has no memory or no disk left says so, and is waited for.
     if (isBlocked || isMoving || !isOurs()) unanswered = 0
     // Once may be our own turn that took so long.
-    else if (++unanswered > 2)
-      socket.destroy(new Error('RabbitMQ reads nothing from this connection any more'))
+    else if (++unanswered > 2) socket.destroy(new Error('RabbitMQ no longer reads from this connection'))
     if (unanswered > 1) return
     const answered = () => {
       unanswered = 0
