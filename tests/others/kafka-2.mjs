@@ -2,8 +2,6 @@
  * Loaded before a program: what it imports as Kafka's driver is version 2 of it. The program says so once, on stderr.
  * In Node and Bun, also in the processes that it starts, by `NODE_OPTIONS=--import=…` and `BUN_OPTIONS=--preload=…`.
  */
-import { fileURLToPath } from 'node:url'
-
 const NAME = '@platformatic/kafka'
 const url = new URL(`./node_modules/${NAME}/dist/index.js`, import.meta.url).href
 let isSaid = false
@@ -24,7 +22,8 @@ if (process.versions.bun === undefined) {
   const { plugin } = await import('bun')
   plugin({
     name: NAME,
+    // Bun asks no plugin where a package is (`onResolve`), but takes a whole module from one.
     setup: (build) =>
-      void build.onResolve({ filter: new RegExp(`^${NAME}$`) }, () => ({ path: fileURLToPath(version2()) }))
+      void build.module(NAME, async () => ({ exports: await import(version2()), loader: 'object' }))
   })
 }

@@ -55,6 +55,8 @@ export interface Broker {
   failOver?(servers: readonly BrokerServer[]): Promise<void>
   /** Milliseconds until what has been declared outlives its server. Default: none. */
   readonly settlesIn?: number
+  /** Megabytes that its server may have, where it takes them before it looks for garbage. Default: 128 more than at first. */
+  readonly heap?: number
   /** It stores no events. Default: it does. */
   readonly storesNothing?: true
   /** It stores events without a group, too. */
@@ -184,6 +186,8 @@ const onKafka: Broker = {
   hasCluster: true,
   hasLog: true,
   hasPartitions: true,
+  // `-Xmx512m`, and what a JVM has beside its heap.
+  heap: 768,
   countDeadLetters: countListed,
   start: async (nodes) =>
     nodes === 1 ? [await KafkaServerProcess.start(SMALL_LOGS)] : KafkaServerProcess.cluster(),

@@ -159,7 +159,10 @@ const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[
         })
         const row = await setting.row(`slow readers of 20 fast streams for ${seconds} s`, calls.length)
         // A few seconds are all beginning.
-        const grown = Object.entries(memory).filter(([, { growth }]) => length === 'long' && growth > GROWTH)
+        const grown = Object.entries(memory).filter(([end, { growth, most = 0 }]) => {
+          if (length !== 'long') return false
+          return end === 'engine' && broker.heap !== undefined ? most > broker.heap : growth > GROWTH
+        })
         return [
           {
             ...row,

@@ -7,32 +7,38 @@ export interface Message {
   readonly value: string
 }
 
+/** Bytes of messages that leave together, unless one alone has more: a broker refuses batches of more than 1,048,588. */
+const MOST_TOGETHER = 900 * 1024
+
 /** Sends messages over one producer. */
 export function collectedSends(broker: string): {
   send(message: Message): void
   close(): Promise<void>
 } {
   const producer = new Producer({ clientId: 'bare', bootstrapBrokers: [broker] })
-  let waiting: Message[] = []
+  const waiting: { readonly topic: string; readonly key: Buffer; readonly value: Buffer }[] = []
   let isUnderWay = false
   async function run(): Promise<void> {
     isUnderWay = true
     // Messages of this turn leave together.
     await new Promise((resolve) => setImmediate(resolve))
-    while (waiting.length > 0) {
-      const messages = waiting.map(({ topic, key, value }) => ({
-        topic,
-        key: Buffer.from(key),
-        value: Buffer.from(value)
-      }))
-      waiting = []
-      await producer.send({ messages, acks: 1 })
+    try {
+      while (waiting.length > 0) await producer.send({ messages: take(), acks: 1 })
+    } finally {
+      isUnderWay = false
     }
-    isUnderWay = false
+  }
+  function take(): typeof waiting {
+    let size = 0
+    const beyond = waiting.findIndex(({ key, value }, index) => {
+      size += key.length + value.length
+      return index > 0 && size > MOST_TOGETHER
+    })
+    return waiting.splice(0, beyond === -1 ? waiting.length : beyond)
   }
   return {
-    send(message) {
-      waiting.push(message)
+    send({ topic, key, value }) {
+      waiting.push({ topic, key: Buffer.from(key), value: Buffer.from(value) })
       // Messages that are lost with the connection are counted by those who wait for their answers.
       if (!isUnderWay) run().catch(() => {})
     },

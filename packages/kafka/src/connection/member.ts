@@ -79,11 +79,25 @@ export class Member {
     this.#next(BEAT)
   }
 
-  /** Commits positions. @throws a partition is another's by now */
+  /**
+   * Commits positions.
+   * @throws a partition is another's by now, or was meanwhile: brokers only ask whether the member is one, and once it has
+   * joined again they would take from it what it does not own
+   */
   async commit(positions: readonly Committed[]): Promise<void> {
+    const owned = positions.map((position) => this.#owned.get(keyOf(position)))
+    const epoch = () => {
+      if (
+        positions.some(
+          (position, index) => !owned[index] || owned[index] !== this.#owned.get(keyOf(position))
+        )
+      )
+        throw notOurs()
+      return this.#epoch
+    }
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.group.commit(positions, this.id, () => this.#epoch)
+        return await this.group.commit(positions, this.id, epoch)
       } catch (error) {
         // The age that we commit with is told by the next heartbeat, which may be a second away.
         if (attempt > MOST_COMMITS || !codesIn(error).includes(Code.staleMember)) throw error
@@ -189,7 +203,7 @@ export class Member {
     for (const { topicId, partitions } of target) {
       const topic = cluster.topicById(topicId)?.name
       if (topic === undefined) continue
-      for (const partition of partitions) wanted.set(`${topic} ${partition}`, { topic, partition })
+      for (const partition of partitions) wanted.set(keyOf({ topic, partition }), { topic, partition })
     }
     const revoked = [...this.#owned].filter(([key]) => !wanted.has(key) && !this.#leaving.has(key))
     if (revoked.length > 0) this.#letGo(new Map(revoked))
@@ -197,7 +211,7 @@ export class Member {
     if (added.length === 0) return
     const assigned = await this.#positions(added)
     if (this.#isOver) return
-    for (const partition of added) this.#owned.set(`${partition.topic} ${partition.partition}`, partition)
+    for (const partition of added) this.#owned.set(keyOf(partition), partition)
     this.#listener.assigned(assigned)
     // The coordinator hears by it that we have them.
     this.#isAgainWanted = true
@@ -217,8 +231,8 @@ export class Member {
 
   async #positions(partitions: readonly Partition[]): Promise<readonly Committed[]> {
     const known = await this.group.committed(partitions, this.id, this.#epoch)
-    const has = new Set(known.map(({ topic, partition }) => `${topic} ${partition}`))
-    const unknown = byTopic(partitions.filter(({ topic, partition }) => !has.has(`${topic} ${partition}`)))
+    const has = new Set(known.map(keyOf))
+    const unknown = byTopic(partitions.filter((partition) => !has.has(keyOf(partition))))
     const begun: Committed[] = []
     for (const [topic, of] of unknown)
       for (const [partition, next] of await this.#begin(topic, of))
@@ -229,3 +243,12 @@ export class Member {
 
 /** Milliseconds until the age of a member is known that has just changed. */
 const SHORTLY = 50
+
+function keyOf({ topic, partition }: Partition): string {
+  return `${topic} ${partition}`
+}
+
+/** As the coordinator would say it of a member that has not joined again. */
+function notOurs(): Error {
+  return Object.assign(new Error('The partition has gone to another member'), { apiCode: Code.fencedMember })
+}

@@ -76,6 +76,8 @@ export interface PublisherOptions {
   ensure?(address: string): Promise<void>
   /** Milliseconds in which an id is stored once. */
   readonly duplicateWindow: number
+  /** Events that may be unconfirmed at a time. Default: 512. */
+  readonly window?: number
 }
 
 /** Publishes over one connection after the other. */
@@ -194,8 +196,9 @@ export class Publisher<Event extends OutgoingEvent> {
   #send(): void {
     const store = this.#store
     if (store?.isConnected !== true || this.#isEnsuring || this.#refused.length > 0) return
+    const most = this.#options.window ?? WINDOW
     let sent = 0
-    while (sent < this.#waiting.length && this.#flight.size < WINDOW && this.#flightSize < WINDOW_SIZE) {
+    while (sent < this.#waiting.length && this.#flight.size < most && this.#flightSize < WINDOW_SIZE) {
       const entry = this.#waiting[sent] as Entry<Event>
       if (entry.isOver) {
         sent++

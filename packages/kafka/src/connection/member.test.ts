@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Cluster } from './cluster.ts'
+import { Code } from './errors.ts'
+import type { Committed, Group } from './group.ts'
+import { Member } from './member.ts'
+
+const refused = (apiCode: number) => Object.assign(new Error(`code ${apiCode}`), { apiCode })
+const position: Committed = { topic: 'a', partition: 0, next: 5n, metadata: '' }
+
+/** A group whose coordinator gives its one partition to each member that joins, and says `fence` once. */
+class FakeGroup {
+  readonly name = 'g'
+  readonly cluster = {
+    isConnected: true,
+    topic: () => ({ id: 'id' }),
+    topicById: () => ({ name: 'a' }),
+    ask: async (...[, , , , , epoch]: unknown[]) => this.#beat(epoch as number)
+  } as unknown as Cluster
+  /** The age of the member by each commit. */
+  readonly commits: number[] = []
+  fence = false
+  #joined = 0
+
+  ask<Result>(task: (node: number) => Promise<Result>): Promise<Result> {
+    return task(1)
+  }
+
+  async committed(): Promise<Committed[]> {
+    return [{ ...position, next: 0n }]
+  }
+
+  /** Refuses the first age as out of date, as a coordinator does that has just changed. */
+  async commit(_positions: readonly Committed[], _id: string, epoch: () => number): Promise<void> {
+    this.commits.push(epoch())
+    if (this.#joined === 1) {
+      this.fence = true
+      throw refused(Code.staleMember)
+    }
+  }
+
+  async #beat(epoch: number): Promise<unknown> {
+    if (this.fence && epoch > 0) {
+      this.fence = false
+      throw refused(Code.fencedMember)
+    }
+    if (epoch === 0) this.#joined++
+    const memberEpoch = epoch === 0 ? 10 * this.#joined : epoch
+    const assignment = { topicPartitions: [{ topicId: 'id', partitions: [0] }] }
+    return { memberEpoch, heartbeatIntervalMs: 5, assignment }
+  }
+}
+
+describe('a member of a group', () => {
+  it('that was taken for gone, and joins again, commits nothing of what it had before', async () => {
+    const group = new FakeGroup()
+    const lost: unknown[] = []
+    const listener = {
+      assigned() {},
+      revoked: async () => {},
+      lost: (partitions: unknown) => void lost.push(partitions),
+      failed: (error: unknown) => assert.fail(String(error))
+    }
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map())
+    try {
+      await member.join()
+      await assert.rejects(member.commit([position]), { apiCode: Code.fencedMember })
+      assert.deepEqual(lost, [[{ topic: 'a', partition: 0 }]])
+      assert.deepEqual(group.commits, [10])
+      await new Promise<void>((known) => member.beat(known))
+      await member.commit([position])
+      assert.deepEqual(group.commits, [10, 20])
+    } finally {
+      await member.leave()
+    }
+  })
+})
