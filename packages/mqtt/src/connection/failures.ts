@@ -17,7 +17,7 @@ export function connectFailure(where: string, cause: Error & { code?: unknown })
     )
   if (OTHER_VERSION.has(cause.code))
     return new ConnectionError(
-      `MQTT at ${where} does not speak MQTT 5 (${cause.message}); use mosquitto 2, EMQX 5 or HiveMQ 4, or later ones`,
+      `The server at ${where} does not speak MQTT 5 (${cause.message}); use mosquitto 2, EMQX 5 or HiveMQ 4, or later ones`,
       false,
       cause
     )
