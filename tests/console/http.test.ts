@@ -126,7 +126,10 @@ describe('console()', () => {
   it('calls nothing unless it is to be tried', async () => {
     const { url } = await started()
     await using page = consoleOf(url)
-    await assert.rejects(all(page.stream('try', trial)), { code: 'BAD_QUESTION', message: /options\.try/ })
+    await assert.rejects(all(page.stream('try', trial)), {
+      code: 'BAD_QUESTION',
+      message: /option try of console/
+    })
   })
 
   it('calls patterns, and says what is wrong with what it is sent', async () => {

@@ -38,6 +38,15 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       return server
     }
 
+    /** A replica that has all of a server by now, and a connection to it. */
+    async function startReplica(main: RedisServerProcess) {
+      const { url } = await start('--replicaof', '127.0.0.1', String(main.port))
+      const direct = new Redis(url)
+      cleanUps.push(async () => direct.disconnect())
+      await until('It is a replica', async () => (await direct.info()).includes('master_link_status:up'))
+      return { url, direct }
+    }
+
     const seen: unknown[] = []
     async function serve(options: RedisOptions) {
       const service = microservice({ name: 'orders', transport: redis(options), logger })
@@ -78,10 +87,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
     it('a replica that a sentinel makes the master goes on with calls and stored events', async () => {
       seen.length = 0
       const main = await start()
-      const replica = await start('--replicaof', '127.0.0.1', String(main.port))
-      const direct = new Redis(replica.url)
-      cleanUps.push(async () => direct.disconnect())
-      await until('It is a replica', async () => (await direct.info()).includes('master_link_status:up'))
+      const { direct } = await startReplica(main)
       const configuration = join(folder, 'sentinel.conf')
       await writeFile(
         configuration,
@@ -112,6 +118,19 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       assert.deepEqual([...new Set(seen)], [...Array(100).keys()])
       assert.equal(await client.request('orders.total', [1, 2]), 3)
       assert.equal(service.stats()[0]?.unavailable, undefined)
+    })
+
+    it('events that are stored together are told to those who hear them at a replica alone', async () => {
+      const main = await start()
+      const { direct } = await startReplica(main)
+      const heard: unknown[] = []
+      direct.on('message', (_channel, text) => heard.push((JSON.parse(text) as { data: unknown }).data))
+      await direct.subscribe('orders.placed')
+      const client = newClient({ url: main.url })
+      const numbers = Array.from({ length: 20 }, (_, n) => n)
+      await Promise.all(numbers.map((n) => client.publish('orders.placed', n)))
+      await until('All are heard', () => heard.length === numbers.length)
+      assert.deepEqual(heard, numbers)
     })
 
     it('an event of which no replica has a copy is not confirmed where copies are wanted', async () => {

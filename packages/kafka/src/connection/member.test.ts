@@ -62,6 +62,8 @@ describe('a member of a group', () => {
       failed: (error: unknown) => assert.fail(String(error))
     }
     const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map())
+    // The member's own timers keep no process alive, and no connection does here.
+    const awake = setInterval(() => {}, 1_000)
     try {
       await member.join()
       await assert.rejects(member.commit([position]), { apiCode: Code.fencedMember })
@@ -72,6 +74,7 @@ describe('a member of a group', () => {
       assert.deepEqual(group.commits, [10, 20])
     } finally {
       await member.leave()
+      clearInterval(awake)
     }
   })
 })

@@ -37,7 +37,8 @@ end`
  * in the place of the last brace of a packet (empty: nothing is told there), 1 if those who hear it may be at other servers,
  * how many such keys, how many events, how many texts for each; for each its id and packet, and its key and headers where
  * there are four (empty: none). Answers, for each such key, the position of its (first) event and 1 if it was there; nothing
- * if there is no stream. Those of one key stand one behind the other.
+ * if there is no stream. Those of one key stand one behind the other. Nobody is told of more than the first event if nobody
+ * hears that one: PUBLISH counts who hears it at this server, and not at its replicas or other servers of a cluster.
  */
 export const APPEND = script(`${WAKE}
 ${TRIMMING}
@@ -53,6 +54,10 @@ local function add(position, at)
     if value ~= '' then fields[#fields + 1], fields[#fields + 2] = name, value end
   end
   return call('XADD', stream, 'NOMKSTREAM', position, unpack(fields))
+end
+local function hasReplicas()
+  local info = redis.pcall('INFO', 'replication')
+  return type(info) ~= 'string' or not string.find(info, 'connected_slaves:0', 1, true)
 end
 local out, fresh = {}, {}
 for n = 1, keys do
@@ -81,7 +86,11 @@ for _, at in ipairs(fresh) do
   local ends = ending
   if width == 4 and ARGV[at + 3] ~= '' then ends = ',"metadata":' .. ARGV[at + 3] .. ending end
   local heard = redis.pcall('PUBLISH', channel, string.sub(ARGV[at + 1], 1, -2) .. ends)
-  if type(heard) == 'table' or heard == 0 and not isSpread then break end
+  if type(heard) == 'table' then break end
+  if heard == 0 and not isSpread then
+    if #fresh == 1 or not hasReplicas() then break end
+    isSpread = true
+  end
 end
 return out`)
 
