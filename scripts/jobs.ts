@@ -56,6 +56,15 @@ const AT_NIGHT = {
 }
 /** On a push, what a runtime need not try because the other one does. */
 const ON_A_PUSH = { ENGINES: 'shared' }
+/**
+ * Suites of one engine that run on one runtime on a push, because `system/engines` tries that engine on the other one, and
+ * they cost a minute of a processor each.
+ */
+const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
+  ['system/kafka', 'node'],
+  ['system/nats', 'bun'],
+  ['system/rabbitmq', 'node']
+])
 const MINUTES_OF_MUTANTS = 20
 const NODE = resolve('node_modules/.bin/node')
 const NODE_LTS = resolve('runtimes/node_modules/.bin/node')
@@ -79,9 +88,14 @@ export function jobsOf(gate: Gate): Job[] {
     .filter(({ kind, name }) => !BUN_ONLY.has(`${kind}/${name}`))
     .map((suite) => onlyFiles(suite, (file) => runsOnNode(gate, file)))
     .filter(({ files }) => files.length > 0)
-  const jobs = suites.map((suite) => ({ suite, job: underBun(suite) }))
+  const isOn = (runtime: 'bun' | 'node', { kind, name }: Suite) =>
+    gate !== 'test' || (ON_ONE_RUNTIME.get(`${kind}/${name}`) ?? runtime) === runtime
+  const jobs = suites.filter((suite) => isOn('bun', suite)).map((suite) => ({ suite, job: underBun(suite) }))
   if (gate !== 'check')
-    jobs.push(...onNode.map((suite) => ({ suite, job: underNode(suite) })), ...otherRuntimes(gate, onNode))
+    jobs.push(
+      ...onNode.filter((suite) => isOn('node', suite)).map((suite) => ({ suite, job: underNode(suite) })),
+      ...otherRuntimes(gate, onNode)
+    )
   const env = { check: {}, test: ON_A_PUSH, nightly: AT_NIGHT }[gate]
   return (
     jobs
