@@ -105,7 +105,7 @@ function register(): void {
     await page.locator('.advice').filter({ hasText: 'Look whether its process runs' }).waitFor()
     await isUsable(page)
     await billing.startRates('1.1.0')
-    const past = page.getByRole('region', { name: 'What was wrong' })
+    const past = page.getByRole('region', { name: 'Resolved' })
     await past.getByText('rates does not answer').waitFor()
     await page.locator('.alert-line').filter({ hasText: 'Nothing is wrong' }).waitFor()
   })

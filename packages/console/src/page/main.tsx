@@ -11,7 +11,7 @@ import { follow, NOTHING_YET, type Shown } from './updates.ts'
 const CONNECTION = {
   connecting: 'Connecting…',
   live: 'Live',
-  lost: 'Connection lost, trying again…'
+  lost: 'Connection lost, reconnecting…'
 } as const
 
 function App() {

@@ -33,7 +33,7 @@ function Alerts({ shown: { topics } }: ScreenProps) {
       )}
       {past.length > 0 && (
         <section aria-labelledby="past">
-          <h3 id="past">What was wrong</h3>
+          <h3 id="past">Resolved</h3>
           <ul class="past">
             {past.map(({ key, title, since, until }) => (
               <li key={`${key} ${since}`}>

@@ -75,7 +75,7 @@ function Outbox({ outbox }: { readonly outbox: OutboxOf }) {
         <Gauge label="oldest waits" value={pending === 0 ? '–' : duration(lag)} />
         <Gauge label="put aside" value={whole(failed)} isBad={failed > 0} />
         <Gauge label="published" value={whole(published)} />
-        <Gauge label="tried again" value={whole(retries)} />
+        <Gauge label="retried" value={whole(retries)} />
       </dl>
     </div>
   )
@@ -109,7 +109,7 @@ function Group(props: { readonly group: GroupView; readonly isOpen: boolean; rea
               <th scope="col">pattern</th>
               <th scope="col">wait</th>
               <th scope="col">run</th>
-              <th scope="col">tried again</th>
+              <th scope="col">retried</th>
               <th scope="col">died</th>
             </tr>
           </thead>

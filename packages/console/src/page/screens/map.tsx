@@ -11,6 +11,8 @@ export const map: Screen = { id: 'map', title: 'Map', View: MapScreen }
 
 /** Milliseconds after which it is drawn of what is known by then: services that are silent tell nothing. */
 const PATIENCE = 2_000
+/** The smallest scale at which it can be read: where it is wider still, it scrolls. */
+const SMALLEST = 0.7
 
 function MapScreen(props: ScreenProps) {
   const { topics, history } = props.shown
@@ -54,7 +56,14 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
         {graph.nodes.length === 0 ? (
           <p class="hint">No service listens yet</p>
         ) : (
-          <div class="sheet" style={{ width: `${picture.width}px`, height: `${picture.height}px` }}>
+          <div
+            class="sheet"
+            style={{
+              width: `${picture.width}px`,
+              height: `${picture.height}px`,
+              zoom: Math.max(SMALLEST, Math.min(1, width / picture.width))
+            }}
+          >
             <svg width={picture.width} height={picture.height} aria-hidden="true">
               <defs>
                 {['', 'still', 'failing'].map((state) => (

@@ -50,7 +50,7 @@ export function ServiceCharts(props: {
     ...joined(pastByPattern(past, of), linesByPattern(history, of), from),
     marks: shown
   })
-  const lifetimes = figure('Lifetime of streams', [['half live', 'lifetime']])
+  const lifetimes = figure('Lifetime of streams, ms', [['p50', 'lifetime']])
   return (
     <section aria-label="Charts">
       <div class="bar">
