@@ -45,7 +45,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(1)
   })
 // Most jobs wait for timers and other processes half of their time.
-const atATime = availableParallelism() + 4
+const atATime = availableParallelism() + 3
 const counted = [...(await runJobs(first, atATime))]
 // Tests of an old build would say nothing about these sources.
 if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))
