@@ -1,9 +1,11 @@
-/** `elysia-microservices dev` is started and ended fifty times in a row. */
+/** `elysia-microservices dev` is started and ended fifty times in a row: with two small services, and with the shop. */
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { after, describe, it } from 'node:test'
 import { freePort } from '@elysia-microservices/test-support'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, service, web } from './programs.ts'
+import { shopProject, startShop } from './shop-project.ts'
 
 const TIMES = 50
 
@@ -35,3 +37,37 @@ describe('dev, again and again', () => {
       if (n === TIMES) project.remove()
     })
 })
+
+/** The processes that a process has started, and those that they have started. */
+function startedBy(pid: number): number[] {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === pid
+      } catch {
+        // It has ended meanwhile.
+        return false
+      }
+    })
+    .map(Number)
+  return children.flatMap((child) => [child, ...startedBy(child)])
+}
+
+// Which processes there are is read as Linux tells it.
+if (process.platform === 'linux')
+  describe('dev with the shop, again and again', () => {
+    const project = shopProject()
+    after(() => project.remove())
+
+    for (let n = 1; n <= TIMES; n++)
+      it(`starts and ends for the ${n}. time, with its engines`, async () => {
+        const { dev, ports } = await startShop(project)
+        const processes = startedBy(dev.child.pid!)
+        // Four services, PostgreSQL and NATS.
+        assert.ok(processes.length >= 6, processes.join())
+        assert.equal(await dev.end(n % 2 === 0 ? 'SIGTERM' : 'SIGINT'), 0, dev.log.lines.join('\n'))
+        await dev.leavesNothing(processes, ports)
+      })
+  })

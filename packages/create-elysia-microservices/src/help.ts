@@ -7,6 +7,7 @@ export const HELP = `Makes a project with elysia-microservices: two services, a 
 Options
   --runtime <one>        bun, node or deno: what runs it (default: what runs this)
   --transport <one>      tcp, nats, redis, rabbitmq, mqtt or kafka: what carries messages (default: tcp)
+  --engine <one>         the same, for the name of a broker
   --web                  a page too, which shows a live stream
   -y, --yes              ask nothing: defaults for what is not given
   -h, --help             this text

@@ -39,6 +39,7 @@ export class UsageError extends Error {
 const OPTIONS = {
   runtime: { type: 'string' },
   transport: { type: 'string' },
+  engine: { type: 'string' },
   web: { type: 'boolean', default: false },
   yes: { type: 'boolean', short: 'y', default: false },
   help: { type: 'boolean', short: 'h', default: false },
@@ -63,10 +64,18 @@ export function readArguments(args: readonly string[]): Given | 'help' | 'versio
   return {
     folder,
     runtime: oneOf('--runtime', RUNTIMES, values.runtime),
-    transport: oneOf('--transport', TRANSPORTS, values.transport),
+    transport: transportOf(values),
     web: values.web,
     yes: values.yes
   }
+}
+
+/** `--engine` names a transport, too: people who have a broker look for it. */
+function transportOf({ transport, engine }: ReturnType<typeof parse>['values']): Transport | undefined {
+  if (transport !== undefined && engine !== undefined)
+    throw new UsageError('--transport and --engine say the same: give one of them')
+  const [, ...engines] = TRANSPORTS
+  return oneOf('--transport', TRANSPORTS, transport) ?? oneOf('--engine', engines, engine)
 }
 
 function parse(args: readonly string[]) {

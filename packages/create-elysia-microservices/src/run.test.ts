@@ -83,7 +83,7 @@ describe('create-elysia-microservices', () => {
   })
 
   it('makes one over Redis', async () => {
-    const { out } = await said([join(folder, 'red'), '--runtime', 'node', '--transport', 'redis'])
+    const { out } = await said([join(folder, 'red'), '--runtime', 'node', '--engine', 'redis'])
     assert.match(out, /on Node over Redis/)
     assert.ok(out.includes('docker compose up --detach redis'))
     assert.match(out, /npm run dev/)
@@ -181,6 +181,8 @@ describe('create-elysia-microservices', () => {
         ['shop', '--transport', 'carrots', '--yes'],
         /--transport must be tcp, nats, redis, rabbitmq, mqtt or kafka, but is "carrots"/
       ],
+      [['shop', '--engine', 'tcp'], /--engine must be nats, redis, rabbitmq, mqtt or kafka, but is "tcp"/],
+      [['shop', '--engine', 'nats', '--transport', 'tcp'], /--transport and --engine say the same/],
       [['shop', 'two'], /Only one folder can be made: leave out two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],
       [['...', '--yes'], /"..." gives no name for a package/],
