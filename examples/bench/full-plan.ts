@@ -38,7 +38,7 @@ const REQUESTS = 100
 /** Events in flight. */
 const STORED = 256
 
-/** Parts of the report beside those of the peers. */
+/** Parts of the report that compare no peers. */
 export const OVER_NATS = 'over NATS'
 export const OVER_REDIS = 'over Redis'
 export const OVER_RABBITMQ = 'over RabbitMQ'

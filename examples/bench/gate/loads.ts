@@ -15,7 +15,7 @@ export interface GateLoads {
 export interface GateLoad {
   readonly name: string
   readonly layout: Layout
-  /** The flags of a measurement with so many callers. */
+  /** The flags of a measurement, by its number of callers. */
   flags(concurrency: number): Omit<BenchFlags, 'runtime'>
 }
 

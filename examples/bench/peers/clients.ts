@@ -8,7 +8,7 @@ import type { OverEngine } from './targets.ts'
 export type Choice = 'method' | 'protocol' | 'codec' | 'take'
 
 export interface Client {
-  /** The names of the targets that understand it. Texts, because the type of these names needs that of the clients. */
+  /** Names of the targets that understand it. Plain strings: as `TargetName`, the two tables would need each other's types. */
   readonly asks: readonly string[]
   readonly choices: readonly Choice[]
   /** How many of it one process can have. */

@@ -31,7 +31,7 @@ export {
 } from './engine/durable/publisher.ts'
 export { Recent } from './engine/durable/recent.ts'
 export { Recovery } from './engine/durable/recovery.ts'
-export { storedMessage } from './engine/durable/stored-message.ts'
+export { StoredFields, storedMessage } from './engine/durable/stored-message.ts'
 export { checkHeaders, joinedHeaders } from './engine/headers.ts'
 export { Hearing } from './engine/hearing.ts'
 export { HeldMessages } from './engine/held-messages.ts'

@@ -81,18 +81,15 @@ export class Member {
 
   /**
    * Commits positions.
-   * @throws a partition is another's by now, or was meanwhile: brokers only ask whether the member is one, and once it has
-   * joined again they would take from it what it does not own
+   * @throws the member has lost a partition since the call, even if it owns it again. Brokers only check that it is a
+   * member, so once it has joined again they would accept positions of a partition that is another's
    */
   async commit(positions: readonly Committed[]): Promise<void> {
     const owned = positions.map((position) => this.#owned.get(keyOf(position)))
+    const isOurs = (position: Committed, at: number) =>
+      owned[at] !== undefined && owned[at] === this.#owned.get(keyOf(position))
     const epoch = () => {
-      if (
-        positions.some(
-          (position, index) => !owned[index] || owned[index] !== this.#owned.get(keyOf(position))
-        )
-      )
-        throw notOurs()
+      if (!positions.every(isOurs)) throw notOurs()
       return this.#epoch
     }
     for (let attempt = 1; ; attempt++) {

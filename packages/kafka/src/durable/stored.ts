@@ -1,10 +1,15 @@
 /** An event as a record: what is published, what has come, what its handler is told, and what is kept of it. */
-import { type EventHead, jsonOf, type OutgoingEvent } from '@elysia-microservices/transport/engine'
 import {
-  ageOf,
+  type EventHead,
+  jsonOf,
+  type OutgoingEvent,
+  StoredFields
+} from '@elysia-microservices/transport/engine'
+import {
   callerName,
   type DeadLetter,
-  type Delivery,
+  dateOf,
+  type Headers,
   type HeldEvent,
   IncomingMessage
 } from '@elysia-microservices/transport/kit'
@@ -102,6 +107,16 @@ export class KafkaEvent implements HeldEvent {
   get position(): string {
     return positionOf(this.place)
   }
+
+  /** When it was published, in milliseconds since 1970. */
+  get publishedAt(): number {
+    return dateOf(this.place.timestamp).getTime()
+  }
+
+  /** Its caller's headers. */
+  get headers(): Headers | undefined {
+    return this.fetched.callers
+  }
 }
 
 /**
@@ -117,43 +132,9 @@ export function messageOf(event: KafkaEvent, group: string, via: string): Incomi
     pattern,
     route: pattern,
     data: dataOf(fetched),
-    stored: new Stored(event, group),
+    stored: new StoredFields(event, group),
     via
   })
-}
-
-/** Fields of an event that most handlers do not read. */
-class Stored {
-  readonly #event: KafkaEvent
-  readonly #group: string
-  readonly #now = Date.now()
-  #delivery: Delivery | undefined
-
-  constructor(event: KafkaEvent, group: string) {
-    this.#event = event
-    this.#group = group
-  }
-
-  get metadata(): unknown {
-    return this.#event.fetched.callers
-  }
-
-  get delivery(): Delivery {
-    if (this.#delivery !== undefined) return this.#delivery
-    const { id, key, attempt, place } = this.#event
-    const publishedAt = dateOf(place.timestamp)
-    this.#delivery = {
-      id,
-      group: this.#group,
-      attempt,
-      redelivered: attempt > 1,
-      key,
-      publishedAt,
-      age: ageOf(publishedAt.getTime(), this.#now),
-      position: positionOf(place)
-    }
-    return this.#delivery
-  }
 }
 
 function dataOf(fetched: Fetched): unknown {
@@ -194,13 +175,6 @@ export function deadLetterOf(topic: string, position: string, group: string, fet
     ...(!isWhole && { leftOut: ['data'] })
   }
 }
-
-function dateOf(timestamp: number): Date {
-  return new Date(timestamp >= 0 && timestamp <= LATEST ? timestamp : 0)
-}
-
-/** The latest time that a `Date` can be. */
-const LATEST = 8.64e15
 
 function countIn(text: string | undefined): number {
   const count = Number(text)

@@ -5,6 +5,7 @@ import { breakable } from '../breakable.tsx'
 import { count, ms, whole } from '../format.ts'
 import { type History, keyOf, type Moment } from '../history.ts'
 import { Pattern } from '../pattern.tsx'
+import { Search } from '../search.tsx'
 import { Transports } from '../transports.tsx'
 import { ServiceCharts } from './service-charts.tsx'
 
@@ -70,14 +71,7 @@ export function Service(props: {
             <section aria-labelledby="patterns">
               <div class="bar">
                 <h3 id="patterns">Patterns</h3>
-                <label class="search">
-                  <span>Find</span>
-                  <input
-                    type="search"
-                    value={wanted}
-                    onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-                  />
-                </label>
+                <Search text={wanted} set={setWanted} />
               </div>
               <PatternTable
                 patterns={found}

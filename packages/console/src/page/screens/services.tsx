@@ -4,6 +4,7 @@ import type { ServiceView } from '../../protocol.ts'
 import { count, ms, whole } from '../format.ts'
 import { type History, NOTHING } from '../history.ts'
 import { hrefOf } from '../route.ts'
+import { Search } from '../search.tsx'
 import { lookAt } from '../updates.ts'
 import type { Screen, ScreenProps } from './screen.ts'
 import { Service } from './service.tsx'
@@ -35,16 +36,7 @@ function Services({ shown: { history, topics }, overview, path: [chosen] }: Scre
   return (
     <div class="columns">
       <nav aria-label="Services">
-        {all.length > MANY && (
-          <label class="search">
-            <span>Find</span>
-            <input
-              type="search"
-              value={wanted}
-              onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-            />
-          </label>
-        )}
+        {all.length > MANY && <Search text={wanted} set={setWanted} />}
         <ul>
           {found.slice(0, MAX_LISTED).map((each) => (
             <li key={each[0].service}>

@@ -8,11 +8,12 @@ import { contentOf, patternOf } from '../server/incoming.ts'
 /** An event that is here. */
 export interface StoredEvent extends DeliveredEvent {
   readonly pattern: string
+  /** Its caller's headers. */
   readonly headers: Headers | undefined
 }
 
 /** Fields of a stored event that most handlers do not read, and that cost more than all others. */
-class Stored {
+export class StoredFields {
   readonly #event: StoredEvent
   readonly #group: string
   /** The event counts on where it is retried in place. */
@@ -63,7 +64,7 @@ export function storedMessage(
     pattern: patternOf(pattern, route),
     route,
     data,
-    stored: new Stored(event, group),
+    stored: new StoredFields(event, group),
     via
   })
 }
