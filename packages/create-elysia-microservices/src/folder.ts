@@ -1,15 +1,15 @@
-/** The folder of a project: it must be empty, and nothing in it is ever replaced. */
+/** The folder of a project. The folder must be empty, so that no file is ever replaced. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { UsageError } from './options.ts'
 
-/** How many names of a folder an error lists. */
+/** How many file names an error lists. */
 const LISTED = 3
 
 /**
- * Refuses a folder that has something in it, but a repository of git that is new.
- * @throws {UsageError} it is not empty, or no folder
- * @throws {Error} the system's, if it cannot be read
+ * Refuses a folder that has files in it. A new git repository counts as empty.
+ * @throws {UsageError} the folder is not empty, or the path is not a folder
+ * @throws {Error} the system's error, if the folder cannot be read
  */
 export function refuseUnlessEmpty(folder: string): void {
   const names = namesIn(folder).filter((name) => name !== '.git')
@@ -32,10 +32,10 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Writes files into a folder, which is made.
+ * Writes files into a folder, which is created.
  * @param files texts by their paths
  * @throws {UsageError} the folder is not empty
- * @throws {Error} the system's, if a file cannot be written; also if it has come meanwhile
+ * @throws {Error} the system's error, if a file cannot be written or somebody has created it meanwhile
  */
 export function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
   refuseUnlessEmpty(folder)

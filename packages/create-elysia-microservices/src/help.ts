@@ -1,18 +1,18 @@
-/** Text of `--help`. */
-export const HELP = `Makes a project with elysia-microservices: two services, a gateway, a client, tests, Docker, CI.
+/** The text of `--help`. */
+export const HELP = `Creates a project that uses elysia-microservices: two services, a gateway, a client, tests, Docker, CI.
 
   npm create elysia-microservices [folder] [-- options]
   bun create elysia-microservices [folder] [options]
 
 Options
-  --runtime <one>        bun, node or deno: what runs it (default: what runs this)
-  --transport <one>      tcp, nats, redis, rabbitmq, mqtt or kafka: what carries messages (default: tcp)
-  --engine <one>         the same, for the name of a broker
-  --web                  a page too, which shows a live stream
-  -y, --yes              ask nothing: defaults for what is not given
-  -h, --help             this text
-  --version              the version
+  --runtime <one>        bun, node or deno: the runtime (default: the one that runs this command)
+  --transport <one>      tcp, nats, redis, rabbitmq, mqtt or kafka: the transport (default: tcp)
+  --engine <one>         another name of --transport
+  --web                  add a web page that shows a live stream of orders
+  -y, --yes              ask nothing; use the defaults for missing options
+  -h, --help             print this help
+  --version              print the version
 
-Without a terminal nothing is asked or installed: give --yes, or the folder and both options. The folder must be empty.
-Ends with 0, with 1 if something could not be written, 2 if it cannot be made so, 130 if canceled.
+Without a terminal this command asks and installs nothing: give --yes, or the folder, --runtime and --transport. The folder must be empty.
+Exit codes: 0 success, 1 a file could not be written, 2 invalid arguments or folder, 130 canceled.
 `

@@ -1,4 +1,4 @@
-/** The command line: what is to be made, read and checked before anything is asked or written. */
+/** Reads and checks the command line before any question is asked or file is written. */
 import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -6,23 +6,23 @@ import { parseArgs } from 'node:util'
 export const RUNTIMES = ['bun', 'node', 'deno'] as const
 export type Runtime = (typeof RUNTIMES)[number]
 
-/** The transports that can carry its messages. */
+/** The transports that a project can use for its messages. */
 export const TRANSPORTS = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
-/** The project to make. */
+/** The description of the project to create. */
 export interface Options {
-  /** As it was given: relative to where the program runs, or absolute. */
+  /** The path as the user gave it: absolute, or relative to the working directory. */
   readonly folder: string
   /** The name in `package.json`. */
   readonly name: string
   readonly runtime: Runtime
   readonly transport: Transport
-  /** Whether it has a page. */
+  /** Whether the project has a web page. */
   readonly web: boolean
 }
 
-/** The arguments of a command line; a missing one is asked for, or with `yes` its default counts. */
+/** The arguments of a command line. A missing argument is asked for; with `yes` its default is used. */
 export interface Given {
   readonly folder: string | undefined
   readonly runtime: Runtime | undefined
@@ -31,7 +31,7 @@ export interface Given {
   readonly yes: boolean
 }
 
-/** The requested project cannot be made: the message says what to do instead. Nothing was written. */
+/** The project cannot be created with these arguments. The message says what to do instead; nothing was written. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -48,8 +48,8 @@ const OPTIONS = {
 
 /**
  * Reads a command line.
- * @returns `'help'` or `'version'` if that is asked for
- * @throws {UsageError} it is invalid
+ * @returns `'help'` or `'version'` if the user asked for that
+ * @throws {UsageError} the command line is invalid
  */
 export function readArguments(args: readonly string[]): Given | 'help' | 'version' {
   const { values, positionals } = parse(args)
@@ -58,7 +58,7 @@ export function readArguments(args: readonly string[]): Given | 'help' | 'versio
   const [folder, surplus] = positionals
   if (surplus !== undefined)
     throw new UsageError(
-      `Only one folder can be made: leave out ${surplus}, or put a name with spaces between quotes`
+      `Only one folder can be created: leave out ${surplus}, or put a name with spaces between quotes`
     )
   if (folder !== undefined) nameOf(folder)
   return {
@@ -70,10 +70,10 @@ export function readArguments(args: readonly string[]): Given | 'help' | 'versio
   }
 }
 
-/** `--engine` names a transport, too: people who have a broker look for it. */
+/** `--engine` is a second name of `--transport`, because people who have a broker look for that word. */
 function transportOf({ transport, engine }: ReturnType<typeof parse>['values']): Transport | undefined {
   if (transport !== undefined && engine !== undefined)
-    throw new UsageError('--transport and --engine say the same: give one of them')
+    throw new UsageError('--transport and --engine have the same meaning: give only one of them')
   const [, ...engines] = TRANSPORTS
   return oneOf('--transport', TRANSPORTS, transport) ?? oneOf('--engine', engines, engine)
 }
@@ -99,12 +99,12 @@ function oneOf<Name extends string>(
   return name
 }
 
-/** npm takes no longer name. */
+/** The longest package name that npm accepts. */
 const LONGEST_NAME = 214
 
 /**
- * The name of a package in a folder: the folder's, with what npm does not allow replaced.
- * @throws {UsageError} nothing is left of it
+ * The package name for a folder: the folder's name, with the characters replaced that npm does not allow.
+ * @throws {UsageError} no allowed character is left
  */
 export function nameOf(folder: string): string {
   const name = basename(resolve(folder))
@@ -120,8 +120,9 @@ export function nameOf(folder: string): string {
 }
 
 /**
- * The runtime of the command that made this program run: Bun for `bun create`, Deno for `deno init --npm`.
- * @param userAgent as package managers set it
+ * The default runtime: that of the command that started this program. Bun for `bun create`, Deno for `deno init
+ * --npm`.
+ * @param userAgent the variable `npm_config_user_agent`, which package managers set
  */
 export function usualRuntime(userAgent: string | undefined): Runtime {
   if (userAgent?.startsWith('bun/') || process.versions['bun'] !== undefined) return 'bun'

@@ -1,7 +1,7 @@
 /** The `package.json` of a project. */
 import type { Options } from './options.ts'
 
-/** The fields of this package's own manifest that are used. */
+/** The fields that are used of the manifest of `create-elysia-microservices`. */
 export interface Manifest {
   readonly version: string
   readonly devDependencies: Readonly<Record<string, string>>
@@ -15,7 +15,7 @@ export interface ProjectManifest {
   readonly type: 'module'
   readonly engines: Readonly<Record<string, string>>
   readonly scripts: Readonly<Record<string, string>>
-  /** Whether npm may run the install scripts of a package. */
+  /** Whether npm may run the install scripts of a package, by the package's name. */
   readonly allowScripts?: Readonly<Record<string, boolean>>
   readonly dependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
@@ -51,7 +51,7 @@ const SCRIPTS = {
   }
 } as const
 
-/** The program with the page. */
+/** The commands that run the program with the web page. */
 const WEB = {
   bun: 'bun --watch src/web.ts',
   node: 'npm run build && node dist/web.js',
@@ -60,18 +60,24 @@ const WEB = {
 
 const ENGINES = { bun: { bun: '>=1.2.23' }, node: { node: '>=20.19' }, deno: { deno: '>=2.9' } } as const
 
-/** Types of the runtime, and what else it needs. Node's oldest release that is supported runs no TypeScript by itself. */
+/**
+ * The development dependencies of each runtime. Node's oldest supported release cannot run TypeScript, so Node
+ * needs `tsx`.
+ */
 const TOOLS = { bun: ['@types/bun'], node: ['@types/node', 'tsx'], deno: ['@types/node'] } as const
 
 /**
- * Decisions on the install scripts of packages, about which npm warns and without which pnpm fails. esbuild, which tsx
- * brings, works without its own.
+ * Decides whether install scripts of packages may run. Without a decision npm warns and pnpm fails. The only such
+ * package is esbuild, which tsx depends on, and esbuild works without its install script.
  */
 export function installScripts({ runtime, web }: Options): Readonly<Record<string, boolean>> | undefined {
   return runtime === 'node' || web ? { esbuild: false } : undefined
 }
 
-/** Makes it. @param own this package's manifest, whose development dependencies are what projects use */
+/**
+ * Makes the manifest of a project. @param own the manifest of `create-elysia-microservices`; projects use its
+ * development dependencies
+ */
 export function packageJson(options: Options, own: Manifest): ProjectManifest {
   const { name, runtime, transport, web } = options
   const allowScripts = installScripts(options)

@@ -1,4 +1,4 @@
-/** The files of a project: those of `template/`, and those that are written for it. */
+/** The files of a project: copies from `template/`, and generated files such as `package.json`. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,24 +6,25 @@ import { type Options, UsageError } from './options.ts'
 import { installScripts, type Manifest, packageJson } from './package-json.ts'
 import { readme } from './readme.ts'
 
-/** The path of a file of this package. */
+/** The absolute path of a file of the package `create-elysia-microservices`. */
 const own = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 
-/** This package's own manifest, which has the versions of everything that projects use. */
+/** The manifest of `create-elysia-microservices`, which has the versions of all packages that projects use. */
 export function manifest(): Manifest {
   return JSON.parse(readFileSync(own('package.json'), 'utf8')) as Manifest
 }
 
 /**
  * The files of a project: texts by their paths, which are separated by `/`.
- * @param userAgent as package managers set it: pnpm reads its settings from a file of its own
+ * @param userAgent the variable `npm_config_user_agent`, which package managers set: pnpm needs a settings file of
+ * its own
  * @throws {UsageError} a project of that name cannot be installed
  */
 export function filesOf(options: Options, userAgent: string | undefined): ReadonlyMap<string, string> {
   const made = packageJson(options, manifest())
   if (options.name in made.dependencies || options.name in made.devDependencies)
     throw new UsageError(
-      `${options.name} is the name of a package that the project uses: choose another folder`
+      `${options.name} is also the name of a package that the project installs: choose another folder`
     )
   const files = new Map([
     ['package.json', `${JSON.stringify(made, null, 2)}\n`],
@@ -36,15 +37,15 @@ export function filesOf(options: Options, userAgent: string | undefined): Readon
       `allowBuilds:\n${scripts.map(([name, isAllowed]) => `  ${name}: ${isAllowed}\n`).join('')}`
     )
   const { runtime, transport, web } = options
-  // Deno serves HTTP as Node does, by Elysia's adapter.
+  // On Deno, too, Elysia serves HTTP with its adapter for Node.
   const http = runtime === 'deno' ? 'node' : runtime
   for (const part of ['common', http, runtime, transport, ...(web ? ['web', `web-${http}`] : [])]) {
     const folder = own(`template/${part}`)
-    // Yarn's file system, which reads out of archives, has no `parentPath`.
+    // Yarn can run this program from a zip archive; `parentPath` is missing in Yarn's file system.
     for (const inside of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
       const file = join(folder, inside)
       if (!statSync(file).isFile()) continue
-      // npm would not pack `.gitignore`: names with a dot have an underscore there.
+      // npm leaves `.gitignore` out of packages, so names in `template/` have an underscore in place of the dot.
       const path = inside
         .split(sep)
         .map((name) => name.replace(/^_/, '.'))

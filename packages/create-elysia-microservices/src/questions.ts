@@ -1,26 +1,26 @@
-/** Asks for what the command line has not said. */
+/** Asks the user for the arguments that the command line has not given. */
 import type { Readable, Writable } from 'node:stream'
 import { confirm, isCancel, select, text } from '@clack/prompts'
 import { refuseUnlessEmpty } from './folder.ts'
 import { type Given, nameOf, type Options, type Runtime, type Transport } from './options.ts'
 
-/** Where questions are asked. */
+/** The terminal in which questions are asked. */
 export interface Terminal {
   readonly input: Readable
   readonly output: Writable
 }
 
-/** The user cancelled. */
+/** Thrown when the user cancels a question. */
 export class Canceled extends Error {}
 
-/** The answers where nothing is given. */
+/** The default answers. */
 export interface Defaults {
   readonly folder: string
   readonly runtime: Runtime
   readonly transport: Transport
 }
 
-/** Asks. @throws {Canceled} */
+/** Asks for each missing argument. @throws {Canceled} the user cancels */
 export async function ask(given: Given, defaults: Defaults, terminal: Terminal): Promise<Options> {
   const folder =
     given.folder ??
@@ -67,7 +67,10 @@ export async function ask(given: Given, defaults: Defaults, terminal: Terminal):
   return { folder, name: nameOf(folder), runtime, transport, web: given.web }
 }
 
-/** Whether packages are installed, now that the project is made. Who cancels wants that no more than who says no. */
+/**
+ * Asks whether to install the packages of the project. Cancelling means no, because the project has already been
+ * created.
+ */
 export async function wantsInstall(terminal: Terminal): Promise<boolean> {
   return (await confirm({ ...terminal, message: 'Install its packages?', initialValue: true })) === true
 }
@@ -77,7 +80,7 @@ function answered<Answer>(answer: Answer): Exclude<Answer, symbol> {
   return answer as Exclude<Answer, symbol>
 }
 
-/** The reason why a folder cannot be used, in words. */
+/** The reason why a folder cannot be used, in words; `undefined` if it can be used. */
 function complaint(folder: string): string | undefined {
   try {
     nameOf(folder)

@@ -1,4 +1,4 @@
-/** The README of a project, and the commands that its maker is told. */
+/** The README of a project, and the commands that the program prints at the end. */
 import type { Options } from './options.ts'
 
 const RUNTIME = { bun: 'Bun', node: 'Node', deno: 'Deno' } as const
@@ -11,7 +11,10 @@ const TRANSPORT = {
   kafka: 'Kafka'
 } as const
 
-/** Where no container is needed: `dev` starts what is installed, but for RabbitMQ and Kafka, which must run. */
+/**
+ * When no container is needed, by transport. `dev` starts brokers that are installed; RabbitMQ and Kafka must be
+ * running already.
+ */
 const INSTEAD = {
   nats: 'nats-server or Python with pip is installed',
   redis: 'redis-server or valkey-server is installed',
@@ -19,9 +22,9 @@ const INSTEAD = {
   mqtt: 'mosquitto is installed',
   kafka: 'Kafka 4 runs on port 9092'
 } as const
-/** The variables that say where callers find the service. */
+/** The environment variables that say where callers find the services, as rows of a table. */
 const WHERE = {
-  tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where orders listens, and where its callers find it |\n| `STOCK_HOST`, `STOCK_PORT` | `localhost`, `4001` | the same of stock |',
+  tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where orders listens, and where its callers find it |\n| `STOCK_HOST`, `STOCK_PORT` | `localhost`, `4001` | where stock listens, and where its callers find it |',
   nats: '| `NATS_URL` | `nats://localhost:4222` | the NATS server between services and their callers |',
   redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between services and their callers |',
   rabbitmq:
@@ -31,18 +34,18 @@ const WHERE = {
     '| `KAFKA_BROKERS` | `localhost:9092` | Kafka brokers between services and their callers, with commas between |'
 } as const
 
-/** A project's description in a few words. */
+/** A description of a project in a few words. */
 export function summary({ runtime, transport, web }: Options): string {
   return `two services, a gateway${web ? ', a page' : ''} and a client, on ${RUNTIME[runtime]} over ${TRANSPORT[transport]}`
 }
 
-/** The commands that run scripts of `package.json`. */
+/** The command that runs a script of `package.json`, by runtime. */
 const RUN = { bun: 'bun run', node: 'npm run', deno: 'deno task' } as const
 const INSTALL = { bun: 'bun install', node: 'npm install', deno: 'deno install' } as const
 const TEST = { bun: 'bun test', node: 'npm test', deno: 'deno task test' } as const
 const LOCK = { bun: 'bun.lock', node: 'package-lock.json', deno: 'deno.lock' } as const
 
-/** The commands that lead to a first answer. */
+/** The commands to run after the project is created, up to a first answer. */
 export function firstCommands({ runtime, transport, web }: Options): readonly string[] {
   const run = RUN[runtime]
   return [
@@ -54,15 +57,15 @@ export function firstCommands({ runtime, transport, web }: Options): readonly st
   ]
 }
 
-/** The rows for the files of a page. */
+/** The rows of the README for the files of the web page. */
 const WEB_FILES = `| \`src/page.ts\` | the page, in the browser: a client with the types of the service |
-| \`src/door.ts\` | what of orders pages may call |
+| \`src/door.ts\` | the patterns of orders that web pages may call |
 | \`src/assets.ts\`, \`src/web.ts\` | the page bundled and served, by the process of orders; \`web\` of \`package.json\` runs it alone |
 `
 
 const WEB_PORT = '| `WEB_PORT` | `3001` | the page |\n'
 
-/** Writes it. */
+/** Writes the README of a project. */
 export function readme(options: Options): string {
   const { name, runtime, transport, web } = options
   const run = RUN[runtime]

@@ -14,7 +14,7 @@ before(() => {
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Runs it, and keeps what it says. */
+/** Runs the program, and keeps what it prints. */
 async function said(args: readonly string[], around: Partial<Surroundings> = {}) {
   const texts = { out: '', error: '' }
   const code = await run(args, {
@@ -183,12 +183,15 @@ describe('create-elysia-microservices', () => {
       ],
       [['shop', '--engine', 'tcp'], /--engine must be nats, redis, rabbitmq, mqtt or kafka, but is "tcp"/],
       [['shop', '--engine', 'nats', '--transport', 'tcp'], /--transport and --engine say the same/],
-      [['shop', 'two'], /Only one folder can be made: leave out two/],
+      [['shop', 'two'], /Only one folder can be created: leave out two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],
       [['...', '--yes'], /"..." gives no name for a package/],
       [['', '--yes'], /"" gives no name for a package/],
-      [['elysia', '--yes'], /elysia is the name of a package that the project uses/],
-      [['shop', '--runtime', 'bun'], /There is no terminal to ask for --transport: give that, or --yes/],
+      [['elysia', '--yes'], /elysia is also the name of a package that the project installs/],
+      [
+        ['shop', '--runtime', 'bun'],
+        /There is no terminal to ask for --transport: give the missing arguments, or --yes/
+      ],
       [[], /There is no terminal to ask for the folder, --runtime, --transport/]
     ] as const) {
       const { code, error } = await said(args)
@@ -199,7 +202,7 @@ describe('create-elysia-microservices', () => {
   })
 
   it('says that a folder cannot be written', async () => {
-    // Longer than any file system takes.
+    // A name longer than any file system allows.
     const { code, error } = await said([join(folder, 'x'.repeat(300)), '--yes'])
     assert.equal(code, EXIT.failed)
     assert.match(error, /ENAMETOOLONG/)
@@ -211,7 +214,7 @@ describe('create-elysia-microservices', () => {
   })
 })
 
-/** Somebody at a terminal: types each text when its question is there. */
+/** A terminal with a user who types each text when its question has been asked. */
 function terminalWith(answers: readonly (readonly [question: string, keys: string])[]) {
   const input = new PassThrough()
   const output = new PassThrough()
@@ -223,7 +226,7 @@ function terminalWith(answers: readonly (readonly [question: string, keys: strin
     if (question === undefined || !shown.includes(question)) return
     left.shift()
     shown = ''
-    // The question listens when it has been drawn.
+    // The prompt reads keys only after it has been drawn.
     setImmediate(() => input.write(keys))
   })
   return { terminal: { input, output }, left }

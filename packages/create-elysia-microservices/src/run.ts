@@ -1,4 +1,7 @@
-/** The program: reads the command line, asks, writes, says what to do next. */
+/**
+ * The program: reads the command line, asks for missing arguments, writes the project, and prints the next
+ * commands.
+ */
 import { refuseUnlessEmpty, writeFiles } from './folder.ts'
 import { HELP } from './help.ts'
 import { type Given, nameOf, type Options, readArguments, UsageError, usualRuntime } from './options.ts'
@@ -9,11 +12,11 @@ import { firstCommands, summary } from './readme.ts'
 /** Exit codes of the process. */
 export const EXIT = { ok: 0, failed: 1, usage: 2, canceled: 130 } as const
 
-/** The surroundings of the program. */
+/** The surroundings of the program, which tests replace. */
 export interface Surroundings {
-  /** Missing if nobody can be asked. */
+  /** `undefined` if there is nobody to ask, such as in CI. */
   readonly terminal: Terminal | undefined
-  /** The package manager that runs it, in its own words. */
+  /** The package manager that runs the program: the variable `npm_config_user_agent`. */
   readonly userAgent: string | undefined
   /** Runs a command in a folder. @returns whether it succeeds */
   runs(folder: string, file: string, args: readonly string[]): Promise<boolean>
@@ -21,7 +24,7 @@ export interface Surroundings {
   error(text: string): void
 }
 
-/** Runs it. @returns what the process is to end with */
+/** Runs the program. @returns the exit code of the process */
 export async function run(args: readonly string[], around: Surroundings): Promise<number> {
   try {
     const given = readArguments(args)
@@ -40,19 +43,20 @@ export async function run(args: readonly string[], around: Surroundings): Promis
 }
 
 async function make(given: Given, { terminal, userAgent, out, error, runs }: Surroundings): Promise<void> {
-  // Before questions, whose answers would be lost.
+  // The folder is checked before the questions, since the user's answers would be lost otherwise.
   if (given.folder !== undefined) refuseUnlessEmpty(given.folder)
   const defaults: Defaults = { folder: 'orders', runtime: usualRuntime(userAgent), transport: 'tcp' }
   const options = given.yes ? completed(given, defaults) : await asked(given, defaults, terminal)
   writeFiles(options.folder, filesOf(options, userAgent))
   const { folder } = options
   out(`Made ${folder}: ${summary(options)}.\n`)
-  // Without a terminal, such as in CI, it is left to the script that makes the project.
+  // Without a terminal, such as in CI, the script that creates the project has to install its packages.
   const isInstalled = terminal !== undefined && (given.yes || (await wantsInstall(terminal)))
   const [install, ...others] = firstCommands(options) as [string, ...string[]]
   const [file = '', ...args] = install.split(' ')
   const isThere = isInstalled && (await runs(folder, file, args))
-  if (isInstalled && !isThere) error(`${install} has failed; the project is there, without its packages\n`)
+  if (isInstalled && !isThere)
+    error(`${install} has failed: the project was created, but its packages are not installed\n`)
   const next = [...(folder === '.' ? [] : [`cd ${quoted(folder)}`]), ...(isThere ? [] : [install]), ...others]
   out(`Next:\n\n${next.map((line) => `  ${line}\n`).join('')}`)
 }
@@ -71,11 +75,11 @@ async function asked(given: Given, defaults: Defaults, terminal: Terminal | unde
   ]
   if (missing.length === 0) return completed(given, defaults)
   throw new UsageError(
-    `There is no terminal to ask for ${missing.join(', ')}: give that, or --yes for defaults`
+    `There is no terminal to ask for ${missing.join(', ')}: give the missing arguments, or --yes to use defaults`
   )
 }
 
-/** As a shell takes it. */
+/** Quotes a path for a shell, if the path needs quotes. */
 function quoted(folder: string): string {
   return /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`
 }

@@ -1,11 +1,14 @@
-/** Says what keeps a process alive that was told to end, where the program has taken the end upon itself. */
+/**
+ * Warns when a process lives on after a shutdown signal because the program listens to the signal itself, and names
+ * what keeps the process alive.
+ */
 import type { Logger } from '@elysia-microservices/transport/kit'
 
-/** Milliseconds after which a process that is still there has most likely been forgotten. */
+/** Milliseconds after which the program has most likely forgotten to end its process. */
 const FORGOTTEN = 5_000
-/** Resources that are open in any process, and keep none alive by themselves: standard input and output, signals. */
+/** Resources that every process has open and that keep no process alive: standard input and output, signals. */
 const ALWAYS = new Set(['TTYWrap', 'PipeWrap', 'SignalWrap', 'Immediate', 'TickObject'])
-/** Node's names of what keeps a process alive, in words. */
+/** Node's names of resources that keep a process alive, with their meaning in words. */
 const WORDS: Readonly<Record<string, string>> = {
   Timeout: 'a timer or an interval',
   TCPSocketWrap: 'a connection: a client, a pool, an engine',
@@ -18,18 +21,21 @@ const WORDS: Readonly<Record<string, string>> = {
   Worker: 'a worker thread'
 }
 
-/** Looks after a while, and says in the log what is there. It keeps no process alive itself. */
+/**
+ * Writes a warning to the log after a while, if the process is still alive then. The timer itself keeps no process
+ * alive.
+ */
 export function tellIfAlive(signal: string, logger: Logger): void {
   const tell = () =>
     logger.warn(
-      `${signal}: everything here stopped ${FORGOTTEN / 1_000} s ago, and the process lives on, because the program listens to ${signal} itself. Call process.exit() at the end of that listener, or close ${kept()}`
+      `${signal}: all services and apps stopped ${FORGOTTEN / 1_000} s ago, but the process is still running, because the program listens to ${signal} itself. Call process.exit() at the end of that listener, or close ${kept()}`
     )
   setTimeout(tell, FORGOTTEN).unref()
 }
 
 /** Names the open resources that keep the process alive. */
 function kept(): string {
-  // Bun has the function and answers with an empty list.
+  // Bun has `getActiveResourcesInfo()`, but the function returns an empty list there.
   const names = (process.getActiveResourcesInfo?.() ?? []).filter((name) => !ALWAYS.has(name))
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)

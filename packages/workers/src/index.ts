@@ -1,6 +1,6 @@
 /**
- * The exports that each process of a service needs at its start. A supervisor's and a worker's own have entries of
- * their own.
+ * The exports that every process of a service loads at its start. The code of a supervisor and of a worker has
+ * separate entry points.
  */
 export { checkWorkers, countOf, type Workers } from './option.ts'
 export { placeOfWorker, type Role, type WorkerPlace } from './role.ts'

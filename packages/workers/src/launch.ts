@@ -1,18 +1,19 @@
-/** Starts a process like this one: the same program, arguments and options of the runtime. */
+/** Starts worker processes with the program, arguments and runtime options of this process. */
 import type { ChildProcess } from 'node:child_process'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { UNDER_BUN } from './role.ts'
 
-/** Starts a process like this one, with these variables added to its environment. */
+/** Starts another process of this program, with these variables added to its environment. */
 export type Launch = (environment: Record<string, string>) => ChildProcess
 
 /** The path of the program inside an executable made by `bun build --compile`. */
 const IN_EXECUTABLE = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/
 
 /**
- * Starts workers in the way of this runtime. Node's cluster shares listening ports among the processes it has started.
- * Bun 1.4 cannot hand connections over, so there workers are ordinary processes, and the kernel spreads connections.
- * @throws {OptionError} this process is a worker of the program's own use of `node:cluster`
+ * Returns the function that starts workers on this runtime. Node's cluster shares listening ports among the
+ * processes that cluster has started. Bun 1.4 cannot hand connections over to another process, so Bun's workers are
+ * ordinary processes and the kernel spreads connections over them.
+ * @throws {OptionError} this process is already a worker, because the program itself uses `node:cluster`
  */
 export async function launcher(): Promise<Launch> {
   if (UNDER_BUN) {

@@ -1,4 +1,7 @@
-/** The messages between supervisor and workers, beside all others that the program sends between its processes. */
+/**
+ * The messages between a supervisor and its workers. A mark separates them from messages that the program itself
+ * sends between its processes.
+ */
 import type { TransportStats } from '@elysia-microservices/transport/kit'
 
 const KEY = 'elysia-microservices'
@@ -6,27 +9,27 @@ const KEY = 'elysia-microservices'
 /** Requests of a supervisor to a worker. */
 export type Question =
   | { readonly about: 'stats' }
-  /** A question from a transport in the supervisor to the same one in a worker. */
+  /** A question that a transport in the supervisor asks the same transport in a worker. */
   | { readonly about: 'transport'; readonly index: number; readonly question: unknown }
 
-/** From the supervisor. */
+/** A message from the supervisor to a worker. */
 export type ToWorker =
   | { readonly type: 'stop' }
   | { readonly type: 'question'; readonly id: number; readonly question: Question }
 
-/** From a worker. */
+/** A message from a worker to the supervisor. */
 export type FromWorker =
   | { readonly type: 'ready' }
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'answer'; readonly id: number; readonly stats?: readonly TransportStats[] | undefined }
   | { readonly type: 'no-answer'; readonly id: number; readonly reason: string }
 
-/** A message with the mark of this library. */
+/** Adds the mark of this library to a message. */
 export function marked(message: ToWorker | FromWorker): Record<string, unknown> {
   return { [KEY]: message }
 }
 
-/** The message in a mark; `undefined` if it is not ours. */
+/** The message inside the mark; `undefined` if what was received has no mark of this library. */
 export function unmarked<Message extends ToWorker | FromWorker>(received: unknown): Message | undefined {
   return (Object(received) as Record<string, unknown>)[KEY] as Message | undefined
 }

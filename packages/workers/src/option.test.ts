@@ -1,4 +1,4 @@
-/** How many processes the option `workers` stands for. */
+/** Which values the option `workers` may have, and how many processes each value means. */
 import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { describe, it } from 'node:test'

@@ -1,14 +1,20 @@
-/** When a worker that has ended is started again. Pure: randomness is given. */
+/**
+ * Decides when a worker that has ended is started again. The random number is a parameter, so that tests know the
+ * result.
+ */
 import { backoffDelay } from '@elysia-microservices/transport/kit'
 
-/** Milliseconds before a worker is started again: anything up to 100, doubled with each quick end, up to 30 s. */
+/**
+ * Milliseconds before a worker is started again: at random up to 100, and up to twice as many after each quick end,
+ * at most 30 s.
+ */
 const BACKOFF = { minDelay: 100, maxDelay: 30_000 }
 /** Milliseconds that a worker must live for its start to count as successful. */
 const STABLE_AFTER = 10_000
-/** Quick ends in a row after which a service without any other worker is given up. */
+/** After so many quick ends in a row the service is given up, if no other worker is left. */
 const MAX_QUICK_ENDS = 5
 
-/** How often the processes in one worker's place have ended soon after their start. */
+/** Counts how often the processes of one worker number have ended soon after their start. */
 export class Restarts {
   #quickEnds = 0
   readonly #random: () => number
@@ -17,15 +23,18 @@ export class Restarts {
     this.#random = random
   }
 
-  /** So many processes in a row have ended soon after their start that starting another is pointless. */
+  /**
+   * True if so many processes in a row have ended soon after their start that starting another process is
+   * pointless.
+   */
   get isHopeless(): boolean {
     return this.#quickEnds >= MAX_QUICK_ENDS
   }
 
   /**
-   * A worker has ended.
-   * @param lifetime milliseconds since it was started
-   * @returns milliseconds until another is to be started
+   * Counts the end of a process.
+   * @param lifetime milliseconds since the process was started
+   * @returns milliseconds until the next process is to be started
    */
   delayAfter(lifetime: number): number {
     const delay = backoffDelay(BACKOFF, lifetime < STABLE_AFTER ? this.#quickEnds : 0, this.#random())

@@ -1,17 +1,17 @@
-/** Role of this process in a service with workers. */
+/** The role of this process in a service with workers. */
 
-/** The part of a process; `'alone'` without `workers`. */
+/** The role of a process: `'alone'` in a service without `workers`. */
 export type Role = 'alone' | 'supervisor' | 'worker'
 
-/** The place that a supervisor gives a worker, by an environment variable. */
+/** The data that a supervisor gives to a worker in an environment variable. */
 export interface WorkerPlace {
   /** The number of the worker, from 1. Its replacement has the same number. */
   readonly worker: number
-  /** The places that the service's transports share among its workers, one for each. */
+  /** What the service's transports share among the workers, such as a port: one value for each transport. */
   readonly shared: readonly unknown[]
 }
 
-/** Under Bun the kernel spreads connections over the workers, on Node `node:cluster` does. */
+/** Under Bun the kernel spreads connections over the workers. On Node `node:cluster` does so. */
 export const UNDER_BUN = process.versions['bun'] !== undefined
 
 const VARIABLE = 'ELYSIA_MICROSERVICES_WORKER'
@@ -19,12 +19,12 @@ const VARIABLE = 'ELYSIA_MICROSERVICES_WORKER'
 let place: WorkerPlace | undefined
 let isRead = false
 
-/** The place that the supervisor has given to this worker; `undefined` in a process that is no worker. */
+/** The data that the supervisor has given to this worker; `undefined` in a process that is no worker. */
 export function placeOfWorker(): WorkerPlace | undefined {
   if (isRead) return place
   isRead = true
   const text = process.env[VARIABLE]
-  // Processes that a worker starts would inherit it, and take themselves for workers.
+  // Processes that a worker starts would inherit the variable, and take themselves for workers.
   delete process.env[VARIABLE]
   if (text !== undefined && process.send !== undefined) {
     place = JSON.parse(text) as WorkerPlace
@@ -36,22 +36,27 @@ export function placeOfWorker(): WorkerPlace | undefined {
 const endAtOnce = () => process.exit(1)
 
 /**
- * Until it follows its supervisor, a worker has nothing in flight. Under Bun it would outlive a supervisor that is
- * killed, if its program waits for something before `listen()`; workers of `node:cluster` end by themselves.
+ * Ends this process when its supervisor is gone. A worker has nothing in flight until `followSupervisor()` is
+ * called, so the process can end at once. This is needed under Bun only: there a worker whose program waits for
+ * something before `listen()` would outlive a supervisor that is killed. Workers of `node:cluster` end by
+ * themselves.
  */
 function endWithSupervisor(): void {
   process.once('disconnect', endAtOnce)
-  // The listener alone must not keep a worker alive whose program has come to its end.
+  // Without `unref()` the listener alone would keep a worker alive whose program has come to its end.
   process.channel?.unref()
 }
 
-/** The worker follows its supervisor from now on, and ends its work when that is gone. */
+/**
+ * Removes the listener of `endWithSupervisor()`: from now on `followSupervisor()` decides what happens when the
+ * supervisor is gone.
+ */
 export function endByItself(): void {
   process.off('disconnect', endAtOnce)
   process.channel?.ref()
 }
 
-/** The environment that makes a process a worker. */
+/** The environment variable that makes a new process a worker. */
 export function environmentOf(given: WorkerPlace): Record<string, string> {
   return { [VARIABLE]: JSON.stringify(given) }
 }

@@ -1,33 +1,39 @@
-/** Signals that end the process: what stops first. One listener for all services, so that none cuts off another. */
+/**
+ * Stops services and apps when a signal tells the process to end. All services share one listener, so that the
+ * first service to stop does not end the process while others still work.
+ */
 import { constants } from 'node:os'
 import type { Logger } from '@elysia-microservices/transport/kit'
 import { tellIfAlive } from './alive.ts'
 
-/** Signals by which a process can be told to end. */
+/** The signals that can tell a process to end. */
 export type ShutdownSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
 
-/** All of them. */
+/** All signals that can tell a process to end. */
 export const SHUTDOWN_SIGNALS: readonly ShutdownSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
 
 /** A service or an app that stops at a signal. */
 export interface StoppingAt {
   readonly signals: readonly ShutdownSignal[]
   readonly logger: Logger
-  /** A signal has come. */
+  /** Called when a signal has arrived. */
   stop(signal: ShutdownSignal): Promise<unknown>
 }
 
 const all = new Set<StoppingAt>()
-/** Listeners of HTTP servers, which stop only themselves and leave the end of the process to others. */
+/** Signal listeners of HTTP servers. Such a listener only stops its server and does not end the process. */
 const ofServers = new WeakSet<object>()
 let isLeaving = false
-/** A signal has come from outside: a worker that its supervisor tells to stop is sent one by itself. */
+/**
+ * True once a signal has arrived from outside. A worker whose supervisor tells it to stop emits a signal to itself,
+ * which does not count.
+ */
 let isTold = false
 
 /**
- * Calls `stop` when a signal tells the process to end, and then ends the process; a second signal ends it at once. A
- * program that listens to the signal itself may have more to do, so it has to end the process itself; what keeps it
- * alive is said in the log.
+ * Calls `stop` when a signal tells the process to end, and then ends the process; a second signal ends it at once.
+ * A program that listens to the signal itself may have more to do, so the program has to end the process. If the
+ * process lives on, a warning in the log names what keeps it alive.
  * @returns the function that stops listening to signals
  */
 export function stopOnSignals(stopping: StoppingAt): () => void {
@@ -40,7 +46,10 @@ export function stopOnSignals(stopping: StoppingAt): () => void {
   }
 }
 
-/** Calls `listen`, which may make an HTTP server that listens to signals. @returns the signals it has listened to */
+/**
+ * Calls `listen`, which may start an HTTP server that listens to signals. @returns the signals that the server
+ * listens to
+ */
 export function serverSignals(listen: () => void): ShutdownSignal[] {
   const before = SHUTDOWN_SIGNALS.map((signal) => new Set<unknown>(process.listeners(signal)))
   listen()
@@ -69,7 +78,7 @@ async function leave(name: NodeJS.Signals, number?: number): Promise<void> {
       stop(signal).then(
         () => false,
         (error: unknown) => {
-          logger.error(`A service or an app could not stop at ${signal}`, error)
+          logger.error(`A service or an app has failed to stop after ${signal}`, error)
           return true
         }
       )

@@ -6,20 +6,20 @@ import { Restarts } from './restarts.ts'
 import { environmentOf } from './role.ts'
 import { WorkerProcess } from './worker-process.ts'
 
-/** Milliseconds from the start of a worker until it must listen. */
+/** Milliseconds that a worker may take from its start until it listens. */
 const START_TIMEOUT = 60_000
-/** Milliseconds beyond `drain` that a worker may take to end. */
+/** Milliseconds that a worker may take to end, in addition to `drain`. */
 const END_TIMEOUT = 5_000
 
 /** The options of a supervisor. */
 export interface SupervisorOptions {
   readonly count: number
-  /** The places that the service's transports share among its workers, one for each. */
+  /** What the service's transports share among the workers, such as a port: one value for each transport. */
   readonly shared: readonly unknown[]
   /** Milliseconds that work in flight may take when a worker stops. */
   readonly drain: number
   readonly logger: Logger
-  /** Gives a worker that has just begun to listen the state of the others. */
+  /** Passes the state of the other workers on to a worker that has just begun to listen. */
   prepare(worker: WorkerProcess): Promise<unknown>
   /** Called when no worker is left and starting another is pointless. */
   gaveUp(): void
@@ -30,16 +30,16 @@ export interface WorkerFigures<Stats extends TransportStats = TransportStats> {
   /** The number of the worker, from 1. Its replacement has the same number. */
   readonly worker: number
   readonly pid: number
-  /** The figures of its transports; see `service.stats()`. */
+  /** The figures of the worker's transports; see `service.stats()`. */
   readonly stats: readonly Stats[]
 }
 
-/** The place of one worker, whichever process fills it. */
+/** One worker number. When its process ends, another process takes the same number. */
 interface Place {
   readonly worker: number
   readonly restarts: Restarts
   current: WorkerProcess | undefined
-  /** The timer until another process is started. */
+  /** The timer until the next process is started. */
   pause: ReturnType<typeof setTimeout> | undefined
 }
 
@@ -50,7 +50,7 @@ export class Supervisor {
   readonly #places: readonly Place[]
   readonly #living = new Set<WorkerProcess>()
   #restarting: Promise<void> | undefined
-  /** The round that follows it. */
+  /** The restart that begins when the running restart is complete. */
   #nextRestart: Promise<void> | undefined
   #isStopping = false
 
@@ -88,20 +88,20 @@ export class Supervisor {
       pid: process.pid as number,
       stats: (await process.ask({ about: 'stats' })) as readonly TransportStats[]
     }))
-    // A process that ends while it is asked is no worker any more.
+    // A process that ends before it answers is no longer a worker, so its figures are left out.
     const answers = await Promise.allSettled(asked)
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   }
 
-  /** Asks each worker that listens. Rejects if a worker fails. */
+  /** Sends a question to each worker that listens. Rejects if a worker fails to answer. */
   async ask(question: Question): Promise<void> {
     await Promise.all(this.#ready.map((process) => process.ask(question)))
   }
 
   /**
-   * Starts another process in the place of each worker, one place after the other; the old one is stopped when the
-   * new one listens. During a restart another round follows: processes that have started already have read what was
-   * there before this call.
+   * Replaces the process of each worker, one worker after the other; the old process is stopped when the new
+   * process listens. If a restart is already running, a second restart follows it: the running one may have started
+   * processes before this call, and such a process has not read files that changed in between.
    * @throws {WorkerError} a process cannot start; the workers that are not replaced yet stay
    */
   restart(): Promise<void> {
@@ -109,7 +109,7 @@ export class Supervisor {
     if (running === undefined) return this.#restartNow()
     this.#nextRestart ??= running
       .catch(() => {
-        // Its caller is told.
+        // The caller of the running restart gets its error.
       })
       .then(() => {
         this.#nextRestart = undefined
@@ -125,12 +125,15 @@ export class Supervisor {
     return this.#restarting
   }
 
-  /** Workers that run, those that are just starting or stopping included. */
+  /** The number of worker processes, including those that are just starting or stopping. */
   get size(): number {
     return this.#living.size
   }
 
-  /** Lets all workers end what is in flight. Resolves when none is left, with the number of those that were killed. */
+  /**
+   * Stops all workers after the work in flight. Resolves when no process is left, with the number of processes that
+   * had to be killed.
+   */
   async stop(): Promise<number> {
     let killed = 0
     await this.#end(async (process) => {
@@ -143,7 +146,7 @@ export class Supervisor {
     return this.#places.flatMap(({ current }) => (current?.isReady === true ? [current] : []))
   }
 
-  /** Starts a process in a place; resolves when it listens. */
+  /** Starts the first process of a worker; resolves when the process listens. */
   async #start(place: Place): Promise<void> {
     place.current = this.#newProcess(place.worker)
     await this.#prepared(place.current)
@@ -165,7 +168,7 @@ export class Supervisor {
     await this.#options.prepare(process)
   }
 
-  /** Starts another process when the process of a place ends. */
+  /** Starts another process when the process of a worker ends. */
   #watch(place: Place, process: WorkerProcess): void {
     void process.ended.then((end) => {
       if (place.current !== process) return
@@ -179,18 +182,18 @@ export class Supervisor {
     })
   }
 
-  /** @param lifetime milliseconds that the process before has lived */
+  /** @param lifetime milliseconds that the previous process has lived */
   #startAnother(place: Place, why: string, lifetime: number): void {
     if (this.#isStopping) return
     const { logger, gaveUp } = this.#options
     const delay = place.restarts.delayAfter(lifetime)
     if (place.restarts.isHopeless && this.#ready.length === 0) {
       logger.error(
-        `${why} soon after its start, as the ones before it, and no other worker is left: giving up`
+        `${why} soon after its start, as the previous processes did, and no other worker is left: giving up`
       )
       return gaveUp()
     }
-    logger.error(`${why}: starting another in ${Math.round(delay)} ms`)
+    logger.error(`${why}: starting another process in ${Math.round(delay)} ms`)
     place.pause = setTimeout(() => void this.#restart(place), delay)
   }
 
@@ -207,7 +210,8 @@ export class Supervisor {
       if (process === undefined)
         this.#startAnother(place, `Worker ${place.worker} has no process: ${reason}`, 0)
       else if (this.#living.has(process)) {
-        // The end of a process is logged anyway; a process that runs and does not listen has to be killed.
+        // The end of a process is logged by `#watch()`. A process that runs and does not listen has to be killed
+        // here.
         this.#options.logger.error(reason)
         process.kill()
       }
@@ -224,7 +228,7 @@ export class Supervisor {
         next.kill()
         throw error
       }
-      // Meanwhile another process may have come into the place.
+      // In the meantime a timer may have started another process for the same worker.
       clearTimeout(place.pause)
       const previous = place.current
       place.current = next
@@ -233,7 +237,7 @@ export class Supervisor {
     }
   }
 
-  /** Returns whether it ended by itself. */
+  /** Stops a process. @returns whether the process has ended in time by itself */
   async #stop(process: WorkerProcess): Promise<boolean> {
     const { drain, logger } = this.#options
     if (await process.stop(drain + END_TIMEOUT)) return true

@@ -1,4 +1,7 @@
-/** The workers of a service, as the supervisor sees them: what they share, their processes, signals. */
+/**
+ * The workers of a service, as the supervisor sees them: what they share, their processes, and the signals that
+ * stop them.
+ */
 import type { Logger, ServerTransport } from '@elysia-microservices/transport/kit'
 import { countOf, type Workers } from './option.ts'
 import { stopOnSignals } from './signals.ts'
@@ -8,17 +11,17 @@ import { secondService } from './worker.ts'
 /** The options of a group. */
 export interface WorkerGroupOptions extends Pick<SupervisorOptions, 'drain' | 'logger'> {
   readonly workers: Workers
-  /** The transports of the service, which this process does not start. */
+  /** The transports of the service. The supervisor does not start them; the workers do. */
   readonly servers: readonly ServerTransport[]
-  /** The service in words. */
+  /** The service's name in log lines. */
   readonly title: string
-  /** Stops the service: by a signal, or because no worker can be kept. */
+  /** Stops the service. Called after a signal, or when no worker can be kept running. */
   stop(): Promise<void>
 }
 
 let isTaken = false
 
-/** Processes that run this program and answer together. */
+/** A group of processes that run this program and answer calls together. */
 export class WorkerGroup {
   readonly #servers: readonly ServerTransport[]
   readonly #supervisor: Supervisor
@@ -40,9 +43,9 @@ export class WorkerGroup {
 
   /**
    * Starts the workers; resolves when all of them listen.
-   * @throws {ListenError} the port that they would share is taken or not allowed
-   * @throws {WorkerError} a worker cannot start; then none is left
-   * @throws {OptionError} this process has workers already, or is one of `node:cluster`
+   * @throws {ListenError} the port that the workers would share is taken or not allowed
+   * @throws {WorkerError} a worker cannot start; then no worker is left
+   * @throws {OptionError} this process has workers already, or is itself a worker of `node:cluster`
    */
   static async start(options: WorkerGroupOptions): Promise<WorkerGroup> {
     if (isTaken) throw secondService()
@@ -50,7 +53,8 @@ export class WorkerGroup {
     const { servers, drain, logger, title, stop } = options
     let supervisor: Supervisor | undefined
     let group: WorkerGroup | undefined
-    // From the first worker on: a signal during the start must leave no process behind.
+    // The signals are listened to before the first worker starts: a signal during the start must leave no process
+    // behind.
     let forgetSignals = () => {}
     try {
       const shared: unknown[] = []
@@ -101,12 +105,12 @@ export class WorkerGroup {
     return this.#supervisor.restart()
   }
 
-  /** The signal at which it is going to be stopped. */
+  /** Called with the signal that is going to stop the group, for the log. */
   told(signal: string): void {
     this.#signal ??= signal
   }
 
-  /** Stops all workers; each of them says what it has in flight. */
+  /** Stops all workers. Each worker logs what it has in flight. */
   async stop(): Promise<void> {
     const { title, logger } = this.#said
     const begun = performance.now()
@@ -114,7 +118,7 @@ export class WorkerGroup {
     logger.warn(`${why}${title} stops; workers: ${this.#supervisor.size}`)
     const killed = await this.#supervisor.stop()
     const time = Math.round(performance.now() - begun)
-    const loss = killed === 0 ? '' : `; workers killed, because they did not end in time: ${killed}`
+    const loss = killed === 0 ? '' : `; workers that did not end in time and were killed: ${killed}`
     logger.warn(`${title} has stopped after ${time} ms${loss}`)
     this.#forgetSignals()
     releaseAll(this.#servers)

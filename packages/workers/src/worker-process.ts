@@ -1,9 +1,9 @@
-/** A worker as its supervisor sees it: a process that is started, gets ready, is asked, and ends. */
+/** A worker as its supervisor sees it: a process that is started, becomes ready, answers questions, and ends. */
 import type { ChildProcess } from 'node:child_process'
 import { type TransportStats, WorkerError } from '@elysia-microservices/transport/kit'
 import { type FromWorker, marked, type Question, type ToWorker, unmarked } from './messages.ts'
 
-/** Milliseconds that a worker may take to answer a question; one that takes longer is blocked. */
+/** Milliseconds that a worker may take to answer a question. A worker that takes longer is taken for blocked. */
 const ANSWER_TIMEOUT = 10_000
 
 interface Asker {
@@ -11,15 +11,15 @@ interface Asker {
   reject(error: Error): void
 }
 
-/** One process. */
+/** One worker process. */
 export class WorkerProcess {
   readonly worker: number
   readonly startedAt = performance.now()
-  /** Resolves when it listens; rejects if it cannot. */
+  /** Resolves when the worker listens; rejects if it cannot listen. */
   readonly ready: Promise<void>
-  /** Resolves when the process has ended, and says how in words. */
+  /** Resolves when the process has ended, with its exit code or signal in words. */
   readonly ended: Promise<string>
-  /** Whether it listens. */
+  /** Whether the worker listens. */
   isReady = false
   readonly #process: ChildProcess
   readonly #askers = new Map<number, Asker>()
@@ -31,7 +31,8 @@ export class WorkerProcess {
     this.#process = launched
     this.ended = new Promise((resolve) => {
       launched.once('exit', (code, signal) => resolve(signal === null ? `code ${code}` : signal))
-      // Without a pid the process could not be started, and no `exit` follows. Other errors leave it running.
+      // Without a pid the process could not be started, and no `exit` event follows. After other errors the process
+      // is still running.
       launched.on('error', (error) => launched.pid === undefined && resolve(error.message))
     })
     this.ready = new Promise((resolve, reject) => {
@@ -56,7 +57,7 @@ export class WorkerProcess {
         for (const asker of this.#askers.values()) asker.reject(this.#error('it has ended'))
       })
     })
-    // Nobody has to wait for it, so its rejection must not count as unhandled.
+    // Not every caller waits for `ready`, so its rejection must not count as unhandled.
     this.ready.catch(() => {})
   }
 
@@ -66,7 +67,8 @@ export class WorkerProcess {
 
   /**
    * Asks the worker a question.
-   * @throws {WorkerError} it ends before it answers, takes longer than 10 s, or fails to do what it was asked
+   * @throws {WorkerError} the worker ends before it answers, takes longer than 10 s, or fails to do what the
+   * question asks for
    */
   ask(question: Question): Promise<readonly TransportStats[] | undefined> {
     const id = ++this.#lastId
@@ -85,9 +87,9 @@ export class WorkerProcess {
   }
 
   /**
-   * Lets it end what is in flight; kills it if that takes too long.
-   * @param timeout milliseconds it may take
-   * @returns whether it ended by itself
+   * Stops the worker after its work in flight, and kills the process if that takes too long.
+   * @param timeout milliseconds that the worker may take to end
+   * @returns whether the process has ended by itself
    */
   async stop(timeout: number): Promise<boolean> {
     this.isReady = false
@@ -102,13 +104,13 @@ export class WorkerProcess {
     return !killed
   }
 
-  /** Ends it at once. */
+  /** Kills the process at once. */
   kill(): void {
     this.#process.kill('SIGKILL')
   }
 
   #send(message: ToWorker): void {
-    // A channel that is closed belongs to a process that is ending anyway.
+    // A closed channel means that the process is ending anyway.
     if (this.#process.connected) this.#process.send(marked(message), () => {})
   }
 

@@ -1,4 +1,4 @@
-/** A worker's end of the channel to its supervisor. */
+/** The worker's end of the channel to its supervisor. */
 import { type Logger, OptionError, type TransportStats } from '@elysia-microservices/transport/kit'
 import { type FromWorker, marked, type ToWorker, unmarked } from './messages.ts'
 import { endByItself, UNDER_BUN } from './role.ts'
@@ -6,14 +6,17 @@ import { stopOnSignals } from './signals.ts'
 
 /** Methods of a worker's service that its supervisor calls. */
 export interface Supervised {
-  /** Begins to listen. */
+  /** Makes the service listen. */
   start(): Promise<void>
-  /** Current figures of its transports. */
+  /** Current figures of the service's transports. */
   stats(): readonly TransportStats[]
-  /** Does what the same transport in the supervisor asks. @param index which of the transports */
+  /**
+   * Answers a question of the same transport in the supervisor. @param index the position of the transport in the
+   * service's list
+   */
   answer(index: number, question: unknown): Promise<void>
   readonly logger: Logger
-  /** Stops everything, also the HTTP of the app. */
+  /** Stops the service, and the app's HTTP server if there is an app. */
   stop(): Promise<unknown>
 }
 
@@ -21,8 +24,8 @@ let isFollowing = false
 let isLeaving = false
 
 /**
- * Starts the service, tells the supervisor how that went, and does what the supervisor asks. Stops when the
- * supervisor is gone.
+ * Starts the service, tells the supervisor whether that succeeded, and answers the supervisor's messages. Stops the
+ * service when the supervisor is gone.
  * @throws {OptionError} another service of this process has workers already
  */
 export async function followSupervisor(service: Supervised): Promise<void> {
@@ -56,7 +59,7 @@ export async function followSupervisor(service: Supervised): Promise<void> {
   await tell({ type: 'ready' })
 }
 
-/** The error of a second service with workers in one process. */
+/** The error for a second service with workers in one process. */
 export function secondService(): OptionError {
   return new OptionError(
     'options.workers',
@@ -64,7 +67,7 @@ export function secondService(): OptionError {
   )
 }
 
-/** Stops by the signal that stops any process, so that the program's own listeners of the signal run too. */
+/** Emits SIGTERM in this process, so that the program's own listeners of the signal run too. */
 function leave(): void {
   if (isLeaving) return
   isLeaving = true
@@ -75,7 +78,7 @@ async function leaveWithCluster(): Promise<void> {
   const { default: cluster } = await import('node:cluster')
   const { worker } = cluster
   worker?.once('disconnect', () => {
-    // Otherwise cluster ends the process at once, whatever is in flight.
+    // Without this, cluster ends the process at once, whatever is in flight.
     worker.exitedAfterDisconnect = true
     leave()
   })
@@ -93,7 +96,10 @@ async function answer(
   }
 }
 
-/** Resolves when the message is sent, or cannot be sent. A channel that closes meanwhile may never say which. */
+/**
+ * Resolves when the message has been sent or cannot be sent. `process.send()` may never call back if the channel
+ * closes meanwhile, so `disconnect` resolves the promise too.
+ */
 function tell(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -107,8 +113,9 @@ function tell(message: FromWorker): Promise<void> {
 }
 
 /**
- * Closes the channel. Cluster's way waits for the connections that the supervisor has handed over and this process
- * has not seen: it gives them back. Otherwise they would stay open and never be answered.
+ * Closes the channel. On Node, cluster's own way waits until this process has returned the connections that the
+ * supervisor has handed over and this process has not accepted yet. Without that, they would stay open and never be
+ * answered.
  */
 async function disconnect(): Promise<void> {
   if (!process.connected) return

@@ -1,4 +1,4 @@
-/** The program that serves HTTP. */
+/** The program that serves HTTP and calls the services. */
 import { Elysia } from 'elysia'
 import { connect } from 'elysia-microservices/client'
 import type { Orders } from './orders.ts'

@@ -1,4 +1,4 @@
-/** A program that calls the service. */
+/** A program that calls the service `orders`. */
 import { connect } from 'elysia-microservices/client'
 import type { Orders } from './orders.ts'
 import { newTransport } from './transport.ts'

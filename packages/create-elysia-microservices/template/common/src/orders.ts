@@ -1,4 +1,4 @@
-/** The service: what it answers, and which events it takes. */
+/** The service `orders`: the requests it answers, and the events it handles. */
 import { EventEmitter, on } from 'node:events'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { microservice, RpcError, type Transport } from 'elysia-microservices'
@@ -8,8 +8,8 @@ import type { Stock } from './stock.ts'
 
 /**
  * Makes the service.
- * @param transport what carries its messages; `memory()` in tests
- * @param stock calls the service that has what is ordered; it is closed when this one stops
+ * @param transport carries the service's messages; tests use `memory()`
+ * @param stock the client of the service `stock`; closed when the service `orders` stops
  */
 export function newOrders(transport: Transport, stock: ClientOf<Stock>) {
   const orders = new Map<number, Order>()
@@ -27,7 +27,7 @@ export function newOrders(transport: Transport, stock: ClientOf<Stock>) {
     .message(
       'orders.place',
       async (message) => {
-        // `within`: it has the time that the caller has left, and no more.
+        // With `within` this call ends when the time of the caller's own call is over.
         await stock.request('stock.reserve', message.data, { within: message })
         const order = { id: orders.size + 1, ...message.data, paid: false }
         orders.set(order.id, order)
@@ -59,5 +59,5 @@ export function newOrders(transport: Transport, stock: ClientOf<Stock>) {
     .onStop(() => stock.close())
 }
 
-/** Its type, for those who call it: `connect<Orders>()`. */
+/** The type of the service, for its callers: `connect<Orders>()`. */
 export type Orders = ReturnType<typeof newOrders>

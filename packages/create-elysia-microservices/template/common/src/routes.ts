@@ -1,4 +1,4 @@
-/** HTTP in front of the service: routes that call its patterns. */
+/** HTTP routes that call the patterns of the service `orders`. */
 import { health } from '@elysia-microservices/telemetry'
 import { openapi } from '@elysiajs/openapi'
 import { Elysia } from 'elysia'
@@ -8,7 +8,7 @@ import type { Orders } from './orders.ts'
 import { NewOrder, Order, OrderId } from './schemas.ts'
 
 /**
- * Makes the routes, with their documents at `/openapi`.
+ * Makes the routes, and their OpenAPI documentation at `/openapi`.
  * @param connectOrders makes the client, which is closed when the app stops
  */
 export function newRoutes(connectOrders: () => ClientOf<Orders>) {

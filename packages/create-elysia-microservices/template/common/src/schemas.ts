@@ -1,13 +1,13 @@
-/** The data that travel: the services check them, the gateway shows them. */
+/** The schemas of the data. The services check data with them, and the gateway shows them in its documentation. */
 import { t } from 'elysia'
 
-/** An order of a customer. */
+/** The data of an order that a customer places. */
 export const NewOrder = t.Object({
   item: t.String({ minLength: 1 }),
   quantity: t.Integer({ minimum: 1 })
 })
 
-/** An order that is placed. */
+/** An order that has been placed. */
 export const Order = t.Object({
   id: t.Integer(),
   item: t.String(),
@@ -16,8 +16,8 @@ export const Order = t.Object({
 })
 export type Order = typeof Order.static
 
-/** How many of an item there are. */
+/** How many pieces of an item are left in stock. */
 export const Left = t.Object({ left: t.Integer() })
 
-/** Which order is meant. */
+/** The number of an order. */
 export const OrderId = t.Object({ id: t.Integer() })

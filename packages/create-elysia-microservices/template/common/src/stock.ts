@@ -1,14 +1,14 @@
-/** The service that orders ask for what they need. */
+/** The service `stock`, which the service `orders` calls to reserve items. */
 import { telemetry } from '@elysia-microservices/telemetry'
 import { microservice, type Transport } from 'elysia-microservices'
 import { Left, NewOrder } from './schemas.ts'
 
-/** How many of each item there are at first. */
+/** How many pieces of each item there are at the start. */
 const FULL = 100
 
 /**
  * Makes the service.
- * @param transport what carries its messages; `memory()` in tests
+ * @param transport carries the service's messages; tests use `memory()`
  */
 export function newStock(transport: Transport) {
   const left = new Map<string, number>()
@@ -30,5 +30,5 @@ export function newStock(transport: Transport) {
     })
 }
 
-/** Its type, for those who call it: `connect<Stock>()`. */
+/** The type of the service, for its callers: `connect<Stock>()`. */
 export type Stock = ReturnType<typeof newStock>

@@ -3,7 +3,10 @@ import { kafka } from '@elysia-microservices/kafka'
 
 const { KAFKA_BROKERS = 'localhost:9092' } = process.env
 
-/** For services and for their callers: all of them meet there. */
+/**
+ * Makes the transport of a service or of its callers. All of them use the same cluster, so the name of the service
+ * is not needed.
+ */
 export function newTransport(_service: string) {
   return kafka({ brokers: KAFKA_BROKERS.split(',') })
 }

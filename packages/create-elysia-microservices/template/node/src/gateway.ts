@@ -1,4 +1,4 @@
-/** The program that serves HTTP. */
+/** The program that serves HTTP and calls the services. */
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { connect } from 'elysia-microservices/client'
@@ -8,7 +8,7 @@ import { newTransport } from './transport.ts'
 
 const { PORT = '3000' } = process.env
 
-// Signals are for the last line: the adapter's own way takes a second longer.
+// The last line of this file handles signals: the adapter's own shutdown takes a second longer.
 const server = { port: Number(PORT), gracefulShutdown: false }
 
 const app = new Elysia({ adapter: node() })

@@ -3,7 +3,10 @@ import { rabbitmq } from '@elysia-microservices/rabbitmq'
 
 const { RABBITMQ_URL = 'amqp://orders:orders@localhost' } = process.env
 
-/** For services and for their callers: all of them meet there. */
+/**
+ * Makes the transport of a service or of its callers. All of them use the same server, so the name of the service
+ * is not needed.
+ */
 export function newTransport(_service: string) {
   return rabbitmq({ urls: RABBITMQ_URL })
 }

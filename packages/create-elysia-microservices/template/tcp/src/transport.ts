@@ -9,7 +9,7 @@ const ADDRESSES = {
   stock: { host: STOCK_HOST, port: Number(STOCK_PORT) }
 }
 
-/** For a service, which listens there, and for its callers. */
+/** Makes the transport of a service, which listens at its address, or of its callers, which connect there. */
 export function newTransport(service: keyof typeof ADDRESSES) {
   return tcp(ADDRESSES[service])
 }

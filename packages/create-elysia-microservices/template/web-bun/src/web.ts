@@ -1,4 +1,7 @@
-/** The program with the page: the service and the door to it are parts of one app. */
+/**
+ * The program with the web page. One app has the service `orders`, the page, and the WebSocket by which the page
+ * calls the service.
+ */
 import { Elysia } from 'elysia'
 import { connect } from 'elysia-microservices/client'
 import { page } from './assets.ts'

@@ -1,4 +1,7 @@
-/** The program with the page: the service and the door to it are parts of one app. */
+/**
+ * The program with the web page. One app has the service `orders`, the page, and the WebSocket by which the page
+ * calls the service.
+ */
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { connect } from 'elysia-microservices/client'
@@ -10,7 +13,7 @@ import { newTransport } from './transport.ts'
 
 const { WEB_PORT = '3001' } = process.env
 
-// Signals are for the last line: the adapter's own way takes a second longer.
+// The last line of this file handles signals: the adapter's own shutdown takes a second longer.
 const server = { port: Number(WEB_PORT), gracefulShutdown: false }
 
 const stock = connect<Stock>({ transport: newTransport('stock'), timeout: 5_000 })

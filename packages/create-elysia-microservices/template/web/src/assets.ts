@@ -1,4 +1,4 @@
-/** The page as a plugin: its HTML, and its script, bundled when the program starts. */
+/** The web page as a plugin: its HTML, and its script, which is bundled when the program starts. */
 import { fileURLToPath } from 'node:url'
 import { Elysia } from 'elysia'
 import { build } from 'esbuild'

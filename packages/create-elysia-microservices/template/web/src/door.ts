@@ -1,4 +1,4 @@
-/** The patterns of the service that pages may call: nothing else can be reached from outside. */
+/** The patterns of the service `orders` that web pages may call. Pages can call no other pattern. */
 import { websocket } from '@elysia-microservices/websocket'
 
 export const door = websocket({ expose: ['orders.*'] })

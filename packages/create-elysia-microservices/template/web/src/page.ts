@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The page, in the browser: all orders, as they change, and a form for new ones. */
+/** The script of the web page: shows all orders, updates them as they change, and has a form for new orders. */
 import { connect } from '@elysia-microservices/websocket/client'
 import type { door } from './door.ts'
 import type { Orders } from './orders.ts'
