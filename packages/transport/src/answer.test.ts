@@ -1,11 +1,11 @@
-/** Results of handlers: exactly one answer comes of each, whatever it is. */
+/** Whatever a handler returns, the service sends exactly one answer. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { of } from 'rxjs'
 import { type Answer, answerWith } from './answer.ts'
 import { asPromise } from './stream.ts'
 
-/** Which answers there were, in words: more than one would be seen. */
+/** An `Answer` that records each answer as text, so that a second answer is noticed. */
 function recorded() {
   const seen: string[] = []
   const answer: Answer = {
@@ -21,7 +21,7 @@ const no = (): never => {
   throw new Error('no')
 }
 
-/** A thenable: a target with a `then` of its own. */
+/** Makes a thenable: adds the method `then` to the target. */
 function withThen(then: unknown, target: object = {}): object {
   Reflect.set(target, 'then', then)
   return target
@@ -33,10 +33,10 @@ function revoked(target: object): object {
   return proxy
 }
 
-/** A Proxy with one trap that throws. */
+/** Makes a Proxy with one trap that throws. */
 const trapped = (target: object, trap: keyof ProxyHandler<object>) => new Proxy(target, { [trap]: no })
 
-/** A promise of another class, which begins its work when somebody asks for the result. */
+/** A subclass of Promise which begins its work only when `then` is called, as some database libraries have. */
 class LazyPromise extends Promise<string> {
   static override get [Symbol.species]() {
     return Promise
@@ -46,7 +46,7 @@ class LazyPromise extends Promise<string> {
     super(() => {})
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: lazy promises are made so
+  // biome-ignore lint/suspicious/noThenProperty: a lazy promise begins its work in `then`
   override then<One, Other>(
     fulfilled?: ((value: string) => One | PromiseLike<One>) | null,
     rejected?: ((error: unknown) => Other | PromiseLike<Other>) | null
@@ -182,7 +182,7 @@ describe('a promise of the runtime', () => {
   })
 })
 
-/** A promise cannot be resolved with what is revoked: that is done when it has been. */
+/** A promise of a revoked Proxy. `Promise.resolve` throws for a revoked Proxy, so the Proxy is revoked afterwards. */
 function promiseOfRevoked(): Promise<object> {
   const { proxy, revoke } = Proxy.revocable({}, {})
   const promise = Promise.resolve(proxy)

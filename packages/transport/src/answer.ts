@@ -1,22 +1,22 @@
 /**
- * Turns the result of a handler into exactly one answer. Users' results cannot be trusted: a thenable may settle twice
- * or throw, a getter may throw, a Proxy may be revoked. Any of these fails the one request and nothing else.
+ * Turns the result of a handler into exactly one answer. The result cannot be trusted: a thenable may settle twice or
+ * throw, a getter may throw, a Proxy may be revoked. Such a result fails its own request and nothing else.
  */
 import { isStream, isThenable, whenSettled } from './stream.ts'
 
-/** Where the answer to one request goes. Exactly one of the methods is called, once. */
+/** Receives the answer to one request. Exactly one of the methods is called, once. */
 export interface Answer {
-  /** The handler gave a value. */
+  /** The handler returned a value. */
   value(value: unknown): void
-  /** The handler gave a stream, from which no value has been taken yet. */
+  /** The handler returned a stream, from which no value has been taken yet. */
   stream(stream: object): void
   /** The handler failed. */
   error(error: unknown): void
 }
 
 /**
- * Answers with the result of a handler. Returns false if the result is a promise: then the answer comes in a later
- * turn. Throws only what a method of `answer` throws.
+ * Answers with the result of a handler. Returns false if the result is a promise: then the answer follows in a later
+ * turn of the event loop. Throws only what a method of `answer` throws.
  */
 export function answerWith(result: unknown, answer: Answer): boolean {
   if (typeof result !== 'object' || result === null) {

@@ -1,6 +1,6 @@
 /**
- * One shape for everything that stands around messages, on both ends: counting, faults on purpose, tracing. An around
- * gets the next function and returns the function that is called in its place.
+ * Middleware for messages on both ends, used for metrics, tracing and injected faults. An around gets the next function
+ * and returns the function that is called in its place.
  */
 import { type Answer, answerWith } from './answer.ts'
 import type { Caller, CallOptions, CallReceiver, PassingOptions, StreamCall } from './call.ts'
@@ -23,7 +23,7 @@ export interface AroundMessage {
   readonly pattern: string
   readonly data: unknown
   readonly headers: Headers
-  /** Milliseconds the caller waits; `undefined` if the caller sets no limit. */
+  /** Milliseconds for which the caller waits; `undefined` if the caller sets no limit. */
   readonly timeout: number | undefined
 }
 
@@ -33,19 +33,20 @@ export type ReceivedMessage = IncomingMessage
 export interface SentMessage extends AroundMessage {
   /** The options of the call. */
   readonly options: CallOptions | undefined
-  /** A copy of this message with other headers, to be given to `next`. */
+  /** A copy of this message with other headers, to pass to `next`. */
   withHeaders(headers: Headers): SentMessage
 }
 
 /**
- * Passes a message on and returns its result. On the answering end this is the handler's result (a value, a promise or
- * a stream); for an event, nothing or a promise that settles when the event is handled. On the calling end it is a
- * promise; if `kind` is `stream`, a stream or a promise of one. Watch either with `tap`.
+ * Passes a message on and returns its result. On the answering end the result is that of the handler: a value, a
+ * promise or a stream; for an event, nothing or a promise that settles when the event is handled. On the calling end
+ * the result is a promise; if `kind` is `stream`, a stream or a promise of a stream. `tap` watches any of these
+ * results.
  */
 export type Handle<Message extends AroundMessage> = (message: Message) => unknown
 
 /**
- * Stands around the messages that a service receives, or that a client sends.
+ * Wraps the handling of messages that a service receives, or that a client sends.
  * @example
  * ```ts
  * import { AsyncLocalStorage } from 'node:async_hooks'
@@ -53,58 +54,58 @@ export type Handle<Message extends AroundMessage> = (message: Message) => unknow
  *
  * const tenants = new AsyncLocalStorage<string | undefined>()
  * const withTenant: Around<ReceivedMessage> = (next) => (message) =>
- *   tenants.run(message.headers['tenant'], () => next(message))
+ * tenants.run(message.headers['tenant'], () => next(message))
  * ```
  */
 export interface Around<Message extends AroundMessage> extends Attached {
   (next: Handle<Message>): Handle<Message>
 }
-/** Stands around messages on either end: it uses only the part of a message that both ends have. */
+/** Wraps messages on either end: an `AroundAny` uses only the fields of a message that both ends have. */
 export interface AroundAny extends Attached {
   <Message extends AroundMessage>(next: Handle<Message>): Handle<Message>
 }
 
-/** Optional members of an around, to see more than messages. */
+/** Optional members of an around that needs to know more than messages. */
 interface Attached {
-  /** Is told whose messages it stands around: `use()` and `connect()` call it. */
+  /** Gets the service or the client whose messages the around wraps: `use()` and `connect()` call `attach`. */
   attach?(end: WatchedService | WatchedClient): void
   /** Counts of the messages that this process has received, by handler, for `service.describe({ figures: true })`. */
   figures?(): readonly HandlerFigures[]
   /**
-   * It does not look at the values of answers. Where this is true of all arounds of a client, a gateway passes JSON on
-   * unread.
+   * The around does not look at the values of answers. If no around of a client does, a gateway passes JSON on without
+   * parsing it.
    * Default: false.
    */
   readonly ignoresValues?: boolean
 }
 
-/** Figures of one pattern since the start of the process. */
+/** Figures of the messages with one pattern since the start of the process. */
 export interface HandlerFigures {
   readonly kind: 'message' | 'event'
-  /** The pattern of the handler; `_OTHER` for all patterns beyond the bound. */
+  /** The pattern of the handler; `_OTHER` for all patterns beyond the limit of patterns that are counted. */
   readonly pattern: string
   /** Messages in flight that take longer than one turn of the event loop. */
   readonly inFlight: number
-  /** How many ended with each code; `OK` is success. */
+  /** Number of messages that ended with each code; `OK` is success. */
   readonly outcomes: Readonly<Record<string, number>>
-  /** Durations of all messages but streams. */
+  /** Durations of all messages except streams. */
   readonly durations: DurationBuckets
-  /** How long streams lived that have ended; missing if there was none. */
+  /** Durations of the streams that have ended; missing if no stream has ended. */
   readonly lifetimes?: DurationBuckets
 }
 
-/** Durations in buckets: upper bounds in seconds, and one more count than there are bounds. */
+/** Durations in buckets: `bounds` are upper bounds in seconds, and there is one more count than there are bounds. */
 export interface DurationBuckets {
   readonly bounds: readonly number[]
   readonly counts: readonly number[]
 }
 
-/** Figures of one pattern and one caller since somebody began to ask for them. */
+/** Figures of one pattern and one caller since these figures were requested for the first time. */
 export interface CallerFigures {
   /**
-   * The kind of caller: `client`, whose name is `caller`; `nest`, an end of Nest's or another library's over an engine;
-   * `unnamed`, a client that does not say who it is; `engine`: an event that came over an engine, whose sender is not
-   * known; `others`, beyond the bound.
+   * The kind of caller. `client`: a client whose name is `caller`; `nest`: a program with Nest or another library over
+   * an engine; `unnamed`: a client that sends no name; `engine`: the unknown sender of an event that came over an
+   * engine; `others`: callers beyond the limit of callers that are counted.
    */
   readonly from: 'client' | 'nest' | 'unnamed' | 'engine' | 'others'
   /** Name of the client: untrusted text of at most 100 characters. */
@@ -112,37 +113,37 @@ export interface CallerFigures {
   readonly kind: 'message' | 'event'
   /** The name of the transport. */
   readonly transport: string
-  /** The pattern of the handler; empty for all that nobody handles. */
+  /** The pattern of the handler; empty for all messages without a handler. */
   readonly pattern: string
   /** Messages that have ended. */
   readonly count: number
-  /** Those that failed. */
+  /** Number of those messages that failed. */
   readonly errors: number
-  /** How long all together took, streams until they began. */
+  /** Sum of the durations of all messages; a stream counts until it begins. */
   readonly milliseconds: number
 }
 
 /** A service, as an around sees it. */
 export interface WatchedService {
-  /** Current figures of each of its transports. */
+  /** Current figures of each transport of the service. */
   stats(): readonly TransportStats[]
-  /** Whether it takes messages at the moment. */
+  /** Says whether the service takes messages at the moment. */
   readonly status: ServiceStatus
 }
 
 /**
- * `stopped`: not started, or stopped; `starting`; `listening`: takes messages; `draining`: `stop()` was called, takes no
- * more and lets work in flight end.
+ * `stopped`: not started, or stopped; `starting`; `listening`: takes messages; `draining`: `stop()` was called, so the
+ * service takes no new message and waits for the messages in flight to end.
  */
 export type ServiceStatus = 'stopped' | 'starting' | 'listening' | 'draining'
 
 /** A client, as an around sees it. */
 export interface WatchedClient {
-  /** Tells a listener of connections, retries and ejections. Returns the function that ends it. */
+  /** Tells a listener of connections, retries and ejections. Returns a function that removes the listener. */
   onEvent(listener: ClientListener): () => void
 }
 
-/** Puts arounds on a dispatcher, the first outermost. Without arounds it returns the dispatcher itself. */
+/** Wraps a dispatcher in arounds, the first outermost. Without arounds it returns the dispatcher itself. */
 export function aroundDispatcher(
   dispatcher: Dispatcher,
   arounds: readonly Around<ReceivedMessage>[]
@@ -158,12 +159,12 @@ export function aroundDispatcher(
   }
 }
 
-/** The options of a call whose answer must be read. */
+/** The options for a call whose answer must be decoded, because an around reads its values. */
 function reading(options: PassingOptions | undefined): CallOptions | undefined {
   return options?.leavesUnread === true ? ({ ...options, leavesUnread: false } as CallOptions) : options
 }
 
-/** Puts arounds on a caller, the first outermost. Without arounds it returns the caller itself. */
+/** Wraps a caller in arounds, the first outermost. Without arounds it returns the caller itself. */
 export function aroundCaller(
   caller: Caller,
   arounds: readonly Around<SentMessage>[],
@@ -194,8 +195,8 @@ export function aroundCaller(
 }
 
 /**
- * Puts arounds on what publishes, the first outermost: an event that is published is an event to them, whose result is a
- * promise of what the engine said.
+ * Wraps the publishing of durable events in arounds, the first outermost. The arounds see a published event as an
+ * event; its result is a promise of the engine's confirmation.
  */
 export function aroundPublish(
   durable: DurableCaller,
@@ -208,7 +209,7 @@ export function aroundPublish(
     (await handle(new OutgoingMessage(transport, 'event', pattern, data, options))) as Published
 }
 
-/** Puts arounds on `innermost`, the first outermost, and returns the function to call in its place. */
+/** Wraps `innermost` in arounds, the first outermost, and returns the function to call in its place. */
 export function composeArounds<Message extends AroundMessage>(
   arounds: readonly Around<Message>[],
   innermost: Handle<Message>
@@ -268,7 +269,7 @@ class OutgoingMessage implements SentMessage {
   }
 }
 
-/** The values of a call as a stream. The call is made when a reader begins to take them. */
+/** Makes the values of a call a stream. The call is made when a reader begins to take values. */
 function calledStream(
   caller: Caller,
   pattern: Pattern,
@@ -278,12 +279,15 @@ function calledStream(
   return { [FEED]: (sink) => caller.stream(pattern, data, sink, options) }
 }
 
-/** A stream on its way to the receiver of a call. It may be promised: what is asked of it meanwhile is kept. */
+/**
+ * Connects a stream, or a promise of a stream, to the receiver of a call. It keeps the demand until the promise has
+ * resolved.
+ */
 class TakenStream implements Answer, StreamCall {
   readonly #receiver: CallReceiver
   #source: StreamSource | undefined
   #isCanceled = false
-  /** Values asked for before there was a stream to ask. */
+  /** Demand for values that was requested before the stream was there. */
   #requested = 0
 
   constructor(receiver: CallReceiver) {
@@ -295,14 +299,14 @@ class TakenStream implements Answer, StreamCall {
   }
 
   stream(stream: object): void {
-    // Nobody has begun to take it, so there is nothing to end.
+    // The receiver has cancelled, and nothing has read from this stream yet, so there is nothing to end.
     if (this.#isCanceled) return
     const receiver = this.#receiver
     this.#source = consume(stream, {
       next: (value, size) => receiver.next(value, size) !== false,
       complete: () => receiver.complete(),
       error: (error) => receiver.error(error as Error),
-      // Errors of the teardown that ends a call are ignored: the call is over.
+      // A failed clean-up of the stream is ignored, because the call has already ended.
       teardownFailed() {}
     })
     this.#source.resume()

@@ -1,4 +1,4 @@
-/** Pauses between attempts. Pure: the caller passes the random number. */
+/** Calculates the pauses between attempts. Pure: the caller passes the random number. */
 
 /** Bounds of the growing pauses. */
 export interface BackoffOptions {
@@ -8,7 +8,10 @@ export interface BackoffOptions {
   readonly maxDelay: number
 }
 
-/** By then a pause has reached every sensible `maxDelay`; without a bound, 2 ** 1024 would be Infinity. */
+/**
+ * After so many doublings a pause has reached every sensible `maxDelay`. The limit keeps 2 ** 1024 from becoming
+ * Infinity.
+ */
 const MAX_DOUBLINGS = 30
 
 /** Longest pause after `attempt` failures in a row (from 0); doubles with each failure. */
@@ -17,8 +20,8 @@ export function backoffCeiling({ minDelay, maxDelay }: BackoffOptions, attempt: 
 }
 
 /**
- * A pause with full jitter, anything from 0 to the ceiling, so that clients which lost the same server do not all come
- * back at the same moment.
+ * A pause with full jitter: a random time from 0 to the ceiling, so that clients which lost the same server do not all
+ * reconnect at the same moment.
  * @param random from 0 (inclusive) to 1 (exclusive)
  */
 export function backoffDelay(options: BackoffOptions, attempt: number, random: number): number {

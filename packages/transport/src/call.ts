@@ -1,57 +1,63 @@
-/** Calls as users and transports see them: options, callers, and receivers of answers. The same for every transport. */
+/**
+ * Calls as users and transports see them: options, callers, and receivers of answers. They are the same for every
+ * transport.
+ */
 import type { Headers } from './headers.ts'
 import type { Pattern } from './pattern.ts'
 
 /** Options of a single call. */
 export interface CallOptions {
   /**
-   * Milliseconds until the answer (of a stream: its first value) must have come, or an event must have been sent,
-   * connecting included; 0 for no limit.
+   * Milliseconds for the whole call, connecting included: until the answer has come (of a stream: its first value), or
+   * the event has been sent. 0 for no limit.
    * Default: the client's `timeout`.
    */
   readonly timeout?: number | undefined
   /**
-   * Milliseconds of the timeout for which the call may wait where there is no connection; 0: it fails at once, unless the
-   * first connection is being made. It fails with a `ConnectionError` whose `mayHaveRun` is `false`.
+   * Milliseconds of the timeout for which the call may wait while there is no connection. With 0 the call fails at
+   * once, unless the client's first connection is being made. A call that has waited too long fails with a
+   * `ConnectionError` whose `mayHaveRun` is `false`.
    * Default: the client's `waitForConnection`.
    */
   readonly waitForConnection?: number | undefined
-  /** Gives the call up when it aborts. */
+  /** Cancels the call when the signal aborts. */
   readonly signal?: AbortSignal | null | undefined
-  /** Text that travels with the request; a handler finds it in its `headers`. */
+  /** Text that is sent with the call; a handler finds it in its `headers`. */
   readonly headers?: Headers | undefined
   /**
-   * Says that running it twice does no harm: the call is then made again after a lost connection, even if it may have
-   * run.
+   * Says that running the handler twice does no harm: after a lost connection the call is then retried even if the
+   * handler may have run.
    * Default: false.
    */
   readonly idempotent?: boolean | undefined
-  /** With several endpoints, calls with the same key go to the same endpoint as long as it can take them. */
+  /**
+   * With several endpoints, calls with the same key are sent to the same endpoint as long as that endpoint takes calls.
+   */
   readonly key?: string | undefined
   /**
    * The message in whose handler the call is made. The call gets no more than the message's remaining time and is
-   * given up together with it. Default: the call has its own timeout only.
+   * cancelled together with the message. Default: the call has its own timeout only.
    */
   readonly within?: HandledMessage | undefined
 }
 
-/** Options of a call whose answer is passed on and not looked at, as a gateway to HTTP does. */
+/** Options of a call whose answer is passed on without being read, as a gateway to HTTP does. */
 export interface PassingOptions extends CallOptions {
   /**
-   * Leaves an answer unread that came as JSON: the call resolves with an `UnreadJson` in its place. A transport need not
-   * know it; then the call resolves with the value.
+   * Leaves an answer in JSON undecoded: the call resolves with an `UnreadJson`. A transport that does not support this
+   * option resolves with the decoded value.
    * Default: false.
    */
   readonly leavesUnread?: boolean | undefined
 }
 
-/** The part of a handled message that a call made with `within` takes over. */
+/** The fields of a handled message that a call with the option `within` takes over. */
 export interface HandledMessage {
-  /** Milliseconds left until the message's caller gives up; `undefined` if the caller sets no limit. */
+  /** Milliseconds left until the message's caller stops waiting; `undefined` if the caller sets no limit. */
   readonly remaining: number | undefined
   readonly signal?: AbortSignal
   readonly kind?: 'request' | 'event'
-  /** Those that the client's option `forward` names go along with the call. */
+  /** The call sends those of these headers that the client's option `forward` names. */
   readonly headers?: Headers
 }
 
@@ -64,8 +70,8 @@ export type EmitOptions = Pick<
 /** Options of a call for a stream. */
 export interface StreamOptions extends CallOptions {
   /**
-   * Values that the other side may send before `StreamCall.request` asks for more. Default: the transport asks for
-   * more by itself while the receiver takes them.
+   * Number of values that the other side may send before `StreamCall.request` asks for more. Default: the transport
+   * asks for more by itself while the receiver takes values.
    */
   readonly demand?: number | undefined
 }

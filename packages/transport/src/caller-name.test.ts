@@ -11,7 +11,7 @@ describe('readCallerName', () => {
       fc.property(fc.oneof(fc.anything(), fc.string({ unit: 'binary', maxLength: 300 })), (given) => {
         const name = readCallerName(given)
         assert.ok(name === undefined || (name.length > 0 && name.length <= 100))
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: there must be none
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for control characters
         assert.doesNotMatch(name ?? '', /[\u0000-\u001f]/)
       })
     )

@@ -1,39 +1,50 @@
 /**
- * The name that a caller gives itself, so that a service can tell who calls what. It is sent once for each connection
- * and nobody checks it: a name to be shown, never one to decide by.
+ * The name that a caller gives itself, so that a service can tell who calls what. A caller sends its name once for each
+ * connection. Nobody checks the name: show it, but never use it to decide what a caller may do.
  */
 
-/** Characters of a name that are sent, and read. */
+/** Longest name, in characters, that is sent or read. */
 const MAX_NAME = 100
-/** The name of this process, under a symbol that all copies of this module share: the first service's that has one. */
+/**
+ * The symbol under which the name of this process is stored, the same for all copies of this module. The first service
+ * with a name sets it.
+ */
 const NAME: unique symbol = Symbol.for('elysia-microservices.name')
-/** The name of a process that has no service with a name. The development command sets it. */
+/**
+ * The symbol of the name that is used if no service of the process has a name. The development command sets that name.
+ */
 const FALLBACK: unique symbol = Symbol.for('elysia-microservices.fallback-name')
 
 type Named = { [NAME]?: string; readonly [FALLBACK]?: string }
 
-/** The other end of a message, as far as it says who it is. One object for all messages of a connection. */
+/** The caller of a message, as far as the caller has named itself. All messages of a connection share one object. */
 export interface Source {
-  /** The name that it gives itself; `undefined`: none, or not heard yet. Text of a stranger, 100 characters at most. */
+  /**
+   * The name that the caller gives itself: untrusted text of at most 100 characters. `undefined`: the caller has no
+   * name, or has not sent it yet.
+   */
   readonly name?: string | undefined
 }
 
-/** Gives this process a name, unless it has one. */
+/** Gives this process a name, unless the process has a name already. */
 export function nameProcess(name: string | undefined): void {
   const named = globalThis as Named
   if (name !== undefined) named[NAME] ??= name
 }
 
-/** The name under which this process makes a connection. @param own what the client is called, if it is */
+/**
+ * The name that this process sends on a new connection.
+ * @param own the name of the client, if the user has given it a name
+ */
 export function callerName(own: string | undefined): string | undefined {
   const named = globalThis as Named
   return readCallerName(own ?? named[NAME] ?? named[FALLBACK])
 }
 
-/** A name as it came, if it is one: cut, and without control characters. */
+/** Reads a name that a peer has sent: cuts it and removes control characters. `undefined` if there is no name. */
 export function readCallerName(name: unknown): string | undefined {
   if (typeof name !== 'string') return undefined
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is left out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes control characters
   const plain = name.slice(0, MAX_NAME).replace(/[\u0000-\u001f\u007f-\u009f]/g, '')
   return plain === '' ? undefined : plain
 }

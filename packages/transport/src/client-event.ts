@@ -1,11 +1,11 @@
-/** Events of a client transport: its status, and its reaction to failures. */
+/** Events of a client transport: its status, and how it reacts to failures. */
 
 import type { Headers } from './headers.ts'
 
 /**
  * The status of a client. `disconnected`: not connected, and no call was made yet (or the client does not reconnect);
- * `connecting`: for the first time; `connected`: to at least one endpoint; `reconnecting`: was connected and tries
- * again; `closed`: by `close()`, for good.
+ * `connecting`: makes its first connection; `connected`: to at least one endpoint; `reconnecting`: was connected and
+ * tries to connect again; `closed`: by `close()`, for good.
  */
 export type ClientStatus = 'disconnected' | 'connecting' | 'connected' | 'reconnecting' | 'closed'
 
@@ -18,7 +18,7 @@ export type ClientEvent =
   | { readonly type: 'disconnected'; readonly endpoint: string; readonly error: Error | undefined }
   /** A connection could not be made. */
   | { readonly type: 'connect-failed'; readonly endpoint: string; readonly error: Error | undefined }
-  /** The next connection is tried after `delay` milliseconds; `attempt` counts from 1. */
+  /** The client tries to connect again after `delay` milliseconds; `attempt` counts from 1. */
   | {
       readonly type: 'reconnecting'
       readonly endpoint: string
@@ -27,7 +27,7 @@ export type ClientEvent =
     }
   /** An endpoint that failed too often gets no calls for `delay` milliseconds. */
   | { readonly type: 'ejected'; readonly endpoint: string; readonly delay: number }
-  /** An ejected endpoint has proved itself with single calls and gets calls as before. */
+  /** An ejected endpoint has answered single calls and gets all calls again. */
   | { readonly type: 'restored'; readonly endpoint: string }
   /** A call that failed with `error` is retried after `delay` milliseconds; `attempt` counts from 1. */
   | {
@@ -37,13 +37,15 @@ export type ClientEvent =
       readonly attempt: number
       readonly delay: number
       readonly error: Error
-      /** The headers of the call, the very object it was made with; `undefined` if it has none. */
+      /**
+       * The headers of the call: the same object that was passed to the call; `undefined` if the call has no headers.
+       */
       readonly headers: Headers | undefined
     }
   /** The list of endpoints has changed. */
   | { readonly type: 'endpoints'; readonly endpoints: readonly string[] }
-  /** Looking up the endpoints failed; the known ones stay in use. */
+  /** The lookup of endpoints failed; the known endpoints stay in use. */
   | { readonly type: 'resolve-failed'; readonly error: Error }
 
-/** Receives the events of a client. What it throws is logged. */
+/** Receives the events of a client. An error that the listener throws is logged. */
 export type ClientListener = (event: ClientEvent) => void

@@ -1,4 +1,4 @@
-/** The log of a client's failures is short: one line for each change. */
+/** The log of a client's failures is short: it has one line for each change. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { ClientEvent } from './client-event.ts'

@@ -1,33 +1,33 @@
 /**
- * Logs failures of a client: only changes, only those that no caller is told, and few lines however often connections
- * are lost.
+ * Logs failures of a client: only changes, only failures that no caller is told of, and few lines even if connections
+ * are lost very often.
  */
 import type { ClientEvent } from './client-event.ts'
 import { RejectedError } from './errors/index.ts'
 import type { Logger } from './logger.ts'
 import { type QuietLog, quietLog, shown } from './quiet-log.ts'
 
-/** Most lines of one kind in 10 s. */
+/** Most lines of one kind in 10 seconds. */
 const MOST = 5
 
-/** Makes lines of a client's events. */
+/** Writes log lines for the events of a client. */
 export class ClientLog {
   readonly #log: QuietLog
-  /** Endpoints in trouble, each with whether a line said so. */
+  /** Endpoints in trouble. The value says whether a log line has reported the trouble. */
   readonly #troubled = new Map<string, boolean>()
-  /** There was a connection once. Until then callers are told what goes wrong. */
+  /** The client was connected once. Before that, callers get the errors, so no line is logged. */
   #wasConnected = false
   #isCut = false
 
   readonly #isSingle: boolean
 
-  /** @param isSingle there is one connection at a time: no call goes elsewhere */
+  /** @param isSingle the client has one connection at a time, so no call uses another server */
   constructor(logger: Logger, isSingle = false) {
     this.#log = quietLog(logger)
     this.#isSingle = isSingle
   }
 
-  /** Takes an event. Never throws. */
+  /** Logs an event if it is worth a line. Never throws. */
   take(event: ClientEvent): void {
     switch (event.type) {
       case 'status':
@@ -36,7 +36,7 @@ export class ClientLog {
       case 'connected':
         return this.#connected(event.endpoint)
       case 'disconnected':
-        // Without an error, its server has said that it stops: only what follows is worth a line.
+        // Without an error, the server has announced that it stops: only later failures are worth a line.
         if (event.error !== undefined)
           this.#trouble(event.endpoint, `The connection to ${event.endpoint} is lost`, event.error)
         return
@@ -50,11 +50,12 @@ export class ClientLog {
       case 'restored':
         return this.#warn('restored', `${event.endpoint} gets calls again`)
       case 'retry':
-        // A server that stops, or wants a new connection, refuses what it has not begun: once is no trouble.
+        // A server that stops, or wants a new connection, refuses requests that it has not begun: one retry is not
+        // worth a line.
         if (event.error instanceof RejectedError && event.attempt === 1) return
         return this.#warn('retry', `Retrying '${shown(event.pattern)}': ${reasonOf(event.error)}`, 1)
       case 'endpoints':
-        // Those that are gone for good would be remembered for ever.
+        // Endpoints that have left the list are removed, because they would be kept for ever.
         for (const endpoint of this.#troubled.keys())
           if (!event.endpoints.includes(endpoint)) this.#troubled.delete(endpoint)
         return
@@ -97,7 +98,7 @@ export class ClientLog {
   }
 }
 
-/** Users' functions may reject with anything. */
+/** The text of an error. A user's function may reject with any value. */
 function reasonOf(error: unknown): string {
   try {
     return shown(String((error as Error).message))

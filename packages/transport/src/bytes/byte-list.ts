@@ -1,6 +1,6 @@
 /**
- * Bytes that are kept until they are needed. Small pieces share a buffer: a buffer of its own costs each piece some
- * 150 bytes, so a peer that sends single bytes would use a hundred times the memory that a limit in bytes allows.
+ * Stores bytes until they are needed. Small pieces share a buffer: a separate buffer costs some 150 bytes for each
+ * piece, so a peer that sends single bytes would use a hundred times the memory that a limit in bytes allows.
  */
 
 /** Largest shared buffer, in bytes. A piece of half this size or more gets a buffer of its own. */
@@ -9,7 +9,7 @@ const SHARED_SIZE = 8 * 1024
 /** A list of bytes, in order. `add` copies the bytes. */
 export class ByteList {
   #chunks: Uint8Array[] = []
-  /** The buffer that small pieces are added to; not yet among the chunks. */
+  /** The buffer to which small pieces are added; not yet one of the chunks. */
   #shared: Uint8Array | undefined
   #filled = 0
   #length = 0

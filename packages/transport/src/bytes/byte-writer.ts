@@ -1,17 +1,17 @@
 /**
- * A growing buffer into which frames are written one after the other, in network byte order. It is reused in each
- * turn: after `reset`, bytes that `written` returned are overwritten.
+ * A growing buffer into which frames are written one after the other, in network byte order. The buffer is reused in
+ * each turn of the event loop: after `reset`, new bytes overwrite those that `written` returned.
  */
 
 import { text as utf8 } from './text.ts'
 
 const INITIAL_SIZE = 4 * 1024
-/** A buffer that has grown beyond this size for one large message is not kept. */
+/** A buffer that has grown beyond this size for a large message is dropped at the next `reset`. */
 const KEPT_SIZE = 256 * 1024
 /** Number of buffers kept for all writers together, so that an idle connection holds none. */
 const MAX_SPARE = 32
 
-/** Up to this length bytes are copied one by one. */
+/** Bytes up to this length are copied in a loop. */
 const SHORT = 24
 
 const spare: Uint8Array[] = []
@@ -35,7 +35,7 @@ export class ByteWriter {
     return new Uint8Array(this.buffer.subarray(start, this.length))
   }
 
-  /** Starts over. */
+  /** Empties the writer. */
   reset(): void {
     this.length = 0
     const buffer = this.buffer
@@ -49,27 +49,27 @@ export class ByteWriter {
     this.length = position
   }
 
-  /** One byte. */
+  /** Writes one byte. */
   uint8(value: number): void {
     this.#reserve(1)
     this.buffer[this.length++] = value
   }
 
-  /** Two bytes. */
+  /** Writes two bytes. */
   uint16(value: number): void {
     this.#reserve(2)
     this.buffer[this.length++] = value >>> 8
     this.buffer[this.length++] = value
   }
 
-  /** Three bytes. */
+  /** Writes three bytes. */
   uint24(value: number): void {
     this.#reserve(3)
     this.setUint24(this.length, value)
     this.length += 3
   }
 
-  /** Four bytes. */
+  /** Writes four bytes. */
   uint32(value: number): void {
     this.#reserve(4)
     const buffer = this.buffer
@@ -85,7 +85,7 @@ export class ByteWriter {
     this.uint32(value >>> 0)
   }
 
-  /** Overwrites three bytes written before, such as a length that was not known then. */
+  /** Overwrites three bytes written earlier, such as a length that was not known at that time. */
   setUint24(position: number, value: number): void {
     const buffer = this.buffer
     buffer[position] = value >>> 16
@@ -93,14 +93,14 @@ export class ByteWriter {
     buffer[position + 2] = value
   }
 
-  /** Text as UTF-8. */
+  /** Writes text as UTF-8. */
   utf8(text: string): void {
     // A UTF-16 unit takes at most three bytes.
     this.#reserve(text.length * 3)
     this.length += utf8.write(this.buffer, text, this.length)
   }
 
-  /** Bytes as they are: they are copied. */
+  /** Copies bytes into the buffer. */
   bytes(bytes: Uint8Array): void {
     const { length } = bytes
     this.#reserve(length)
@@ -113,7 +113,7 @@ export class ByteWriter {
     this.length = at + length
   }
 
-  /** Text as UTF-8, or bytes. */
+  /** Writes text as UTF-8, or bytes. */
   data(data: string | Uint8Array): void {
     if (typeof data === 'string') this.utf8(data)
     else this.bytes(data)

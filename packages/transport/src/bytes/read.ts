@@ -30,7 +30,7 @@ export function readUint63(buffer: Uint8Array, at: number): number {
   return readUint31(buffer, at) * 2 ** 32 + readUint32(buffer, at + 4)
 }
 
-/** Puts pieces together into bytes of their own. */
+/** Joins the pieces in a new array. */
 export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
   let at = 0
@@ -41,7 +41,7 @@ export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuff
   return whole
 }
 
-/** Copies the bytes between two positions into a plain `Uint8Array`, which outlives the buffer. */
+/** Copies the bytes between two positions into a new `Uint8Array`, which stays valid when the buffer is reused. */
 export function copyBytes(buffer: Uint8Array, start: number, end: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(buffer.subarray(start, end))
 }

@@ -1,6 +1,6 @@
 /**
- * Feeds a channel from a stream of the caller: the first value goes with the request, the others as the other side
- * grants demand. Values that an Observable emits beyond the demand are held as bytes, up to a limit.
+ * Feeds a channel from a stream of the caller: the first value is sent with the request, the others as the other side
+ * grants demand. An Observable may emit values beyond the demand: these are held as bytes, up to a limit.
  */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { Encoded } from '../codec/codec.ts'
@@ -9,27 +9,30 @@ import { HeldValues } from '../held-values.ts'
 import { consume, type StreamSink, type StreamSource } from '../stream.ts'
 import type { ChannelInput } from './pending-call.ts'
 
-/** Sends the values of a channel. An error that a method throws fails the channel. */
+/** Sends the values of a channel. If a method throws, the channel fails with that error. */
 export interface ChannelOutput {
   /** Most bytes of values that may wait for demand. */
   readonly maxHeldSize: number
-  /** Whether a value may be sent now. If not, `resume` of the feed is called later. */
+  /** Returns whether a value may be sent now. If it returns false, it calls `resume` of the feed later. */
   hasRoomFor(feed: { resume(): void }): boolean
-  /** Sends the request with the first value. @param isOnly no other value follows */
+  /**
+   * Sends the request with the first value.
+   * @param isOnly no other value follows
+   */
   open(value: unknown, isOnly: boolean): void
   /** Sends a further value. */
   next(value: unknown): void
-  /** Encodes a value that has to wait. */
+  /** Encodes a value that has to wait for demand. */
   encode(value: unknown): Encoded
-  /** Writes an encoded value as `sendHeld` is to be given it. */
+  /** Writes an encoded value into `out` in the form that `sendHeld` needs. */
   writeHeld(encoded: Encoded, out: ByteWriter): void
-  /** Sends values that had to wait, as `writeHeld` wrote them. */
+  /** Sends the held values that `writeHeld` has written. */
   sendHeld(bytes: Uint8Array): void
   /** Sends the end of the channel. */
   complete(): void
-  /** The source has failed, or is too far ahead of the demand. */
+  /** Fails the channel: its source has failed, or has emitted too many values beyond the demand. */
   fail(error: Error): void
-  /** Logs that the clean-up of the cancelled source failed. */
+  /** Logs that the clean-up of the cancelled source has failed. */
   teardownFailed(error: unknown): void
 }
 
@@ -69,12 +72,12 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     return this.#maySend
   }
 
-  /** Called when there is room again: sends more. */
+  /** Sends more values. Called when there is room again. */
   resume(): void {
     this.requestN(0)
   }
 
-  /** The source has no more values: what waits is sent first. */
+  /** The source has no more values. The held values are sent before the end of the channel. */
   complete(): void {
     if (this.#isStopped) return
     this.#isComplete = true
@@ -88,7 +91,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     }
   }
 
-  /** The source has failed, and with it the channel. */
+  /** The source has failed, so the channel fails. */
   error(error: unknown): void {
     if (this.#isStopped) return
     this.stop()
@@ -109,7 +112,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     if (!this.#isStopped && this.#maySend) this.#source?.resume()
   }
 
-  /** The other side takes no more, or the call is over: the source is cancelled. */
+  /** Cancels the source: the other side takes no more values, or the call has ended. */
   stop(): void {
     if (this.#isStopped) return
     this.#isStopped = true
@@ -147,7 +150,10 @@ export class ChannelFeed implements ChannelInput, StreamSink {
   }
 }
 
-/** The error of a source, made of whatever it failed with: any value, even one that throws when it is read. */
+/**
+ * Makes an Error of the value with which a source failed. A source may fail with any value, even with one that throws
+ * when it is converted to text.
+ */
 function asError(error: unknown): Error {
   try {
     return error instanceof Error ? error : new Error(String(error))

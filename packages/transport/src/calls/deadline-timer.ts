@@ -1,4 +1,4 @@
-/** One timer for all deadlines of a connection. It is set for the earliest one. */
+/** One timer for all deadlines of a connection: the timer is set for the earliest deadline. */
 import { LONGEST_TIME } from '../options.ts'
 import type { Timer, TimerOwner } from './timer.ts'
 
@@ -11,9 +11,10 @@ export class DeadlineTimer implements Timer {
   #at = Number.POSITIVE_INFINITY
 
   /**
-   * @param settle is called before the owner is woken, to handle an answer or sign of life that has come but was not read yet
-   * @param longest milliseconds after which the owner is woken, even if nothing is due; it asks again if something will
-   * be. Default: as long as a timer can be
+   * @param settle is called before the owner is woken, to handle an answer or sign of life that has arrived but was not
+   * read yet
+   * @param longest milliseconds after which the owner is woken even if no deadline is due; the owner then sets the
+   * timer again if a deadline is left. Default: the longest time that a timer can have
    */
   constructor(owner: TimerOwner, settle?: () => void, longest = LONGEST_TIME) {
     this.owner = owner
@@ -29,18 +30,18 @@ export class DeadlineTimer implements Timer {
     if (time >= this.#at) return
     clearTimeout(this.#timer)
     this.#at = time
-    // Rounded up, because a timer that fires early would find nothing due.
+    // Rounded up, because a timer that fires early finds no deadline that is due.
     const delay = Math.max(0, Math.ceil(time - this.now()))
     this.#timer = setTimeout(fire, Math.min(delay, this.#longest), this)
   }
 
   stop(): void {
     clearTimeout(this.#timer)
-    // Earlier than any deadline, so that `wakeAt` sets no timer any more.
+    // This time is earlier than any deadline, so `wakeAt` sets no timer after `stop`.
     this.#at = Number.NEGATIVE_INFINITY
   }
 
-  /** Called by the timer. */
+  /** Wakes the owner. Called by the timer. */
   fire(): void {
     this.#at = Number.POSITIVE_INFINITY
     this.#settle?.()
@@ -50,7 +51,7 @@ export class DeadlineTimer implements Timer {
   }
 }
 
-// The timer gets its owner as an argument, so that connections need no closure each.
+// The timer passes its owner as an argument, so that each connection needs no closure of its own.
 function fire(timer: DeadlineTimer): void {
   timer.fire()
 }

@@ -5,7 +5,7 @@ import { INPUT_WINDOW, InputStream } from './input-stream.ts'
 
 const MEBIBYTE = 1024 * 1024
 
-/** An input, and what was asked of its sender. */
+/** Makes an input stream and a list of the demand that it has granted to its sender. */
 function open() {
   const asked: number[] = []
   const input = new InputStream(
@@ -88,7 +88,7 @@ describe('the input of a channel', () => {
         let sent = 0
         let read = 0
         for (const size of all) {
-          // The first comes with the request.
+          // The first value comes with the request.
           for (; read < sent && sent > granted(); read++) await input.next()
           assert.ok(sent <= granted(), `${sent} of ${granted()}`)
           assert.equal(input.push(sent++, size), true)

@@ -1,37 +1,46 @@
 /**
  * The values that the other side sends in a channel, as an async iterable with demand: the sender may send only as many
- * values as were asked for, and is asked for more as they are read.
+ * values as the reader has requested, and gets new demand as the reader takes values.
  */
 import { ValueQueue } from '../value-queue.ts'
 
-/** Most values asked for ahead of the reader. */
+/** Most values requested ahead of the reader. */
 export const INPUT_WINDOW = 64
-/** Bytes asked for ahead of the reader, as far as the sizes of values can be foretold; one value is, whatever its size. */
+/**
+ * Bytes requested ahead of the reader, estimated by the sizes of earlier values. One value is always requested,
+ * whatever its size.
+ */
 const WINDOW_BYTES = 1024 * 1024
 
-/** Values asked for ahead of the reader at first: their sizes say how many more may come. */
+/** Values requested ahead of the reader at first: their sizes tell how many more can be requested. */
 const FIRST = 4
-/** Most bytes that may wait, and one value: senders do not know yet that they are too many when values suddenly grow. */
+/**
+ * Most bytes that may wait; one value may exceed them. If values suddenly grow, a sender has already been granted too
+ * many of them, so this limit is larger than WINDOW_BYTES.
+ */
 const MOST_BYTES = 16 * WINDOW_BYTES
 
-/** Why a value is not taken, in words for the sender. */
+/** The reason for which a value is refused, as a message for the sender. */
 export const INPUT_REFUSED =
   'The caller has sent far more values than it was granted, or 16 MiB that the handler has not read'
 
-/** The values of a channel for one reader. The first comes with the request, and its size says how many more may come. */
+/**
+ * The values of a channel for one reader. The first value comes with the request; its size tells how many more can be
+ * requested.
+ */
 export class InputStream extends ValueQueue<unknown> {
   readonly #requestN: (n: number) => void
   #hasEnded = false
-  /** Values that have come. */
+  /** Number of values that have arrived. */
   #arrived = 0
-  /** Values that were asked for. */
+  /** Number of values that were requested. */
   #granted = 0
-  /** The size that the next value is expected to have, in bytes: that of the largest recent one. */
+  /** The expected size of the next value in bytes: the size of the largest recent value. */
   #likelySize = 1
 
   /**
    * @param requestN asks the sender for more values
-   * @param left the reader has left before the end
+   * @param left is called when the reader stops before the end
    */
   constructor(requestN: (n: number) => void, left: () => void) {
     super({ resume() {}, cancel: left })
@@ -39,13 +48,13 @@ export class InputStream extends ValueQueue<unknown> {
   }
 
   /**
-   * Adds a value. Returns false if the sender has sent far more than was asked for, or than can wait; then the value is
-   * not taken (`INPUT_REFUSED`).
-   * @param bytes its size. Default: not known
+   * Adds a value. Returns false if the sender has sent many more values than were requested, or more bytes than may
+   * wait; then the value is not added (`INPUT_REFUSED`).
+   * @param bytes size of the value. Default: not known
    */
   override push(value: unknown, bytes = 0): boolean {
     if (this.#hasEnded) return true
-    // As many again for senders that count demand in another way.
+    // Accepts another window of values, because some senders count demand in another way.
     if (this.#arrived >= Math.max(this.#granted, INPUT_WINDOW) + this.#window) return false
     if (this.bytes >= MOST_BYTES) return false
     this.#arrived++
@@ -55,7 +64,7 @@ export class InputStream extends ValueQueue<unknown> {
     return true
   }
 
-  /** Asks for the first values, where none came with the request. */
+  /** Requests the first values, if no value came with the request. */
   ask(): void {
     this.#replenish()
   }
@@ -65,7 +74,10 @@ export class InputStream extends ValueQueue<unknown> {
     super.end(failure)
   }
 
-  /** Ends reading because the answer has ended. Returns true if the sender must still be told. */
+  /**
+   * Stops reading because the handler's answer has ended. Returns true if the sender does not know yet and must be told
+   * to stop.
+   */
   close(): boolean {
     if (this.#hasEnded) return false
     this.clear()
@@ -73,14 +85,14 @@ export class InputStream extends ValueQueue<unknown> {
     return true
   }
 
-  /** The next value, when there is one; reading it grants the sender new demand. */
+  /** The next value, when there is one. Reading a value grants new demand to the sender. */
   override next(): Promise<IteratorResult<unknown, undefined>> {
     const result = super.next()
     this.#replenish()
     return result
   }
 
-  /** Values that may be ahead of the reader. */
+  /** Number of values that may be requested ahead of the reader. */
   get #window(): number {
     const most = Math.min(INPUT_WINDOW, FIRST * Math.max(1, this.#arrived))
     return Math.min(most, Math.max(1, Math.floor(WINDOW_BYTES / this.#likelySize)))

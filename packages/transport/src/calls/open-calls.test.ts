@@ -1,4 +1,4 @@
-/** The life of calls, over a sender that writes down what it is told. */
+/** Tests of the life of calls, with a sender that records what it is told to send. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -22,10 +22,10 @@ import { DEFAULT_RETRY, RetryPolicy } from './retry-policy.ts'
 const lost = (mayHaveRun: boolean) => new ConnectionError('lost', mayHaveRun)
 const closed = (mayHaveRun: boolean) => new ConnectionError('closed', mayHaveRun)
 
-/** The outcome of a call, in order: values, 'complete', errors. */
+/** Records the outcome of a call, in order: values, 'complete', errors. */
 class Outcome implements CallReceiver {
   readonly seen: unknown[] = []
-  /** How often it has settled. */
+  /** Number of times that the call has settled. */
   settled = 0
 
   next(value: unknown): void {
@@ -43,10 +43,10 @@ class Outcome implements CallReceiver {
     this.seen.push(error)
   }
 
-  /** For a request or an event. */
+  /** Records the end of a request or an event. */
   readonly resolve = (value: unknown): void => {
     if (value instanceof Promise) {
-      // `failed` of the call has seen the error that it rejects with.
+      // The promise rejects with an error that `failed` of the call has already recorded.
       value.catch(() => {})
     } else this.complete()
   }
@@ -61,14 +61,14 @@ class WatchedRequest extends PendingRequest {
   }
 }
 
-/** Sends over a connection that is there or not, and writes down what it sends. */
+/** A sender that records what it sends, and whose connection a test makes and cuts. */
 class Sender implements CallSender {
   calls!: OpenCalls
   isConnected = true
   readonly log: string[] = []
-  /** The calls that it has sent. */
+  /** The calls that this sender has sent. */
   readonly kept = new Set<PendingCall>()
-  /** Is asked before a call is sent. */
+  /** Called before a call is sent; a test makes it throw. */
   refuse: (call: PendingCall) => void = () => {}
 
   send(call: PendingCall): void {
@@ -192,7 +192,7 @@ describe('open calls', () => {
     calls.value(call, 5, 1)
     assert.deepEqual([outcome.settled, calls.inFlight, calls.get(call.sequence)], [1, 0, undefined])
     assert.equal(sender.kept.size, 0)
-    // Late words change nothing.
+    // Answers that arrive after the end of the call change nothing.
     calls.value(call, 6, 1)
     calls.complete(call)
     calls.fail(call, new RpcError('late'))
@@ -234,7 +234,7 @@ describe('open calls', () => {
     sender.isConnected = true
     let room = 2
     sender.refuse = ({ name }) => {
-      // A call that is sent may end one that waits behind it.
+      // A call that is sent may end another call that waits behind it.
       if (name === 'request 1') calls.cancel(ended.call)
     }
     calls.release(() => room-- > 0)
@@ -433,7 +433,7 @@ describe('calls that failed', () => {
     assert.deepEqual(sender.log.slice(2), ['request 2 is sent'])
     assert.notEqual(twice.call.sequence, first)
     assert.equal(calls.get(first), undefined)
-    // Refused this time; but the first attempt may have run.
+    // The second attempt was refused, but the first attempt may have run.
     calls.fail(twice.call, new RejectedError('busy'))
     timer.advance(50)
     assert.equal(sender.log.length, 4)
@@ -521,13 +521,13 @@ describe('calls, whatever happens', () => {
           readonly abort: AbortController | undefined
           isLeft: boolean
         }[] = []
-        /** Calls whose attempt was sent, and those of which one was. */
+        /** `sent`: calls whose current attempt was sent. `mayHaveRun`: calls of which an earlier attempt was sent. */
         const [sent, mayHaveRun] = [new Set<PendingCall>(), new Set<PendingCall>()]
         let listeners = 0
         const { send } = sender
         sender.send = (call) => {
           send.call(sender, call)
-          // An event leaves later.
+          // An event stays open until it has left the process.
           if (sender.isConnected && call.kind === 'event') calls.keep(call)
           if (sender.isConnected) sent.add(call)
         }
@@ -575,7 +575,7 @@ describe('calls, whatever happens', () => {
               one.isLeft ||= one.outcome.settled === 0
               call.holder?.cancel(call)
             } else {
-              // The other side speaks only of calls that it has.
+              // The other side answers only calls that it knows.
               if (call.isSettled || calls.isWaiting(call) || call.kind === 'event') continue
               if (step.do === 'value') calls.value(call, 1, 1)
               else if (step.do === 'complete') calls.complete(call)
@@ -598,7 +598,7 @@ describe('calls, whatever happens', () => {
         }
         calls.close(closed, isTold)
         for (const { call, outcome, isLeft } of made) {
-          // A request is settled by its value.
+          // A request settles with its value.
           const satisfied = outcome.settled
           assert.equal(satisfied, isLeft ? 0 : 1, `${call.name} has settled ${satisfied} times`)
           const last = outcome.seen.at(-1)

@@ -1,7 +1,7 @@
 /**
- * The life of calls on the side that makes them: a call starts, waits for a connection, is sent, and ends exactly once,
- * whatever ends it: its answer, its deadline, its signal, its reader, a lost connection, `close()`. A transport sends
- * and reads; when and how a call ends is decided here, and nowhere else.
+ * The life of calls on the side that makes them: a call starts, waits for a connection, is sent, and ends exactly once:
+ * by its answer, its deadline, its signal, its reader, a lost connection or `close()`. A transport sends and reads.
+ * Only this file decides when and how a call ends.
  */
 import { noteCall, OverloadedError, unsendable } from '../errors/index.ts'
 import type { Notices } from '../notices.ts'
@@ -14,19 +14,23 @@ import type { Timer, TimerOwner } from './timer.ts'
 /** Sends and cancels the calls of a transport. Only `send` may throw. */
 export interface CallSender {
   /**
-   * Sends a call, new or made again, or lets it wait (`OpenCalls.wait`). Numbers it with `OpenCalls.add`, and sets its
-   * `mayHaveRun` as soon as it may have left this process. What it throws fails the call.
+   * Sends a new or retried call, or lets the call wait (`OpenCalls.wait`). It gives the call a number with
+   * `OpenCalls.add`, and sets `mayHaveRun` as soon as the call may have left this process. If `send` throws, the call
+   * fails with that error.
    */
   send(call: PendingCall): void
-  /** Tells the other side that a call is given up. Is asked of each that does not wait, even if it was not sent yet. */
+  /**
+   * Tells the other side that a call is cancelled. Called for each call that does not wait, even if the call was not
+   * sent yet.
+   */
   cancel(call: PendingCall): void
   /** Lets the other side send `n` more values. Default: the protocol has no demand. */
   demand?(call: PendingCall, n: number): void
-  /** A call has ended, or this attempt at it: what the sender keeps for it can go. */
+  /** A call or its current attempt has ended: the sender can drop what it stores for the call. */
   over?(call: PendingCall): void
 }
 
-/** The parts from which `OpenCalls` is made. */
+/** The parameters of `OpenCalls`. */
 export interface OpenCallsInit {
   readonly sender: CallSender
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
@@ -34,49 +38,51 @@ export interface OpenCallsInit {
   /** Milliseconds for which a call without its own option may wait for a connection. Default: until its deadline. */
   readonly waitForConnection?: number | undefined
   /**
-   * A timer whose owner calls `wake` of these calls, or a function that makes a timer for them. Default: a timer of
-   * their own.
+   * A timer whose owner calls `wake` of these calls, or a function that makes a timer for them. Default: a new timer.
    */
   readonly timer?: Timer | ((owner: TimerOwner) => Timer)
-  /** Numbers the calls. Default: from 1 on. */
+  /** Gives numbers to the calls. Default: from 1 on. */
   readonly table?: StreamTable<PendingCall>
-  /** The server that calls are sent to at the moment, for errors. Default: not known. */
+  /** The server to which calls are sent at the moment, for error messages. Default: not known. */
   endpoint?(): string | undefined
   /** Decides which failed calls are retried. Default: no call is. */
   readonly retries?: RetryPolicy | undefined
-  /** Is told about retries. Default: nobody. */
+  /** Receives the events of retries. Default: nobody does. */
   readonly notices?: Pick<Notices, 'tell'> | undefined
-  /** Is asked before a call fails. Default: `retry`. */
+  /** Called before a call fails; returns true if it has taken the call over. Default: `retry`. */
   readonly recover?: Recover | undefined
   /**
    * The error of a call whose time ends while it waits. Default: a `TimeoutError`, or a `ConnectionError` at the end of
    * `waitForConnection`.
    */
   unreached?(call: PendingCall): Error
-  /** The thing that calls wait for, as the error names it when too many wait. Default: 'a connection'. */
+  /** The name of what calls wait for, in the error when too many calls wait. Default: 'a connection'. */
   readonly waitsFor?: string
-  /** There is a connection, so that `waitForConnection` of a call does not limit its wait. Default: false. */
+  /** There is a connection, so `waitForConnection` of a call does not limit how long the call waits. Default: false. */
   readonly isConnected?: boolean
-  /** No call is open any more. */
+  /** Called when no call is open any more. */
   idle?(): void
 }
 
-/** Where a call failed, for `OpenCalls.retry`. */
+/** Where an attempt of a call failed, for `OpenCalls.retry`. */
 export interface FailedAttempt {
-  /** Default: not known. */
+  /** The endpoint that failed. Default: not known. */
   readonly endpoint?: { readonly name: string } | undefined
   /** Another endpoint can take the call at once. Default: false. */
   readonly isElsewhere?: boolean
-  /** Calls made so far, of which the budget allows a share to be retried. Default: the numbers given by the table. */
+  /**
+   * Number of calls made so far: the budget allows a share of them to be retried. Default: the number of calls that the
+   * table has numbered.
+   */
   readonly started?: number
 }
 
-/** Leaves `send`. Nobody sees it: the call has its end. */
+/** Thrown to leave `send` when the call has already ended. No user sees this error. */
 const ENDED = new Error('The call has ended')
 
 /**
- * Milliseconds after which a timer of our own looks whether calls are open at all. A client that nobody closes would
- * otherwise keep its process alive until the deadline of a call that was answered long ago.
+ * Milliseconds after which our own timer checks whether calls are open. Without this check, a client that is never
+ * closed would keep its process alive until the deadline of a call that was answered long ago.
  */
 const LOOK = 1_000
 
@@ -88,13 +94,16 @@ export class OpenCalls implements CallHolder, TimerOwner {
   readonly #init: OpenCallsInit
   readonly #sender: CallSender
   readonly #timer: Timer
-  /** Calls with a number, mostly sent ones. */
+  /** The calls that have a number. Most of them were sent. */
   readonly #table: StreamTable<PendingCall>
-  /** Calls to be sent later, in order, with the time; `Infinity`: at `release`. `undefined` until there is one. */
+  /**
+   * The calls that wait to be sent, in order, each with the time to send it; `Infinity`: at `release`. `undefined`
+   * until a call waits.
+   */
   #waiting: Map<PendingCall, number> | undefined
-  /** Calls without a number that do not wait to be sent. `undefined` until there is one. */
+  /** The calls that have no number and do not wait to be sent. `undefined` until there is such a call. */
   #kept: Set<PendingCall> | undefined
-  /** Makes the error of a call that is started too late. */
+  /** Makes the error for calls that start after `close`. */
   #closed: ((mayHaveRun: boolean) => Error) | undefined
 
   constructor(init: OpenCallsInit) {
@@ -105,7 +114,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
     this.#table = init.table ?? new StreamTable()
   }
 
-  /** Calls that have not ended. */
+  /** Number of calls that have not ended. */
   get inFlight(): number {
     return this.#table.size + (this.#waiting?.size ?? 0) + (this.#kept?.size ?? 0)
   }
@@ -119,11 +128,11 @@ export class OpenCalls implements CallHolder, TimerOwner {
     return this.#closed !== undefined
   }
 
-  // ── the beginning of a call ──────────────────────────────────────────────────────────────────────────
+  // ── start of a call ──────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Begins a call, or a further attempt at it. Never throws: it fails the call instead.
-   * @param until a time in the clock of the deadlines, at which it is sent. Default: at once
+   * Starts a call, or a further attempt of a call. Never throws: it fails the call instead.
+   * @param until the time, in the clock of the deadlines, at which the call is sent. Default: at once
    */
   start(call: PendingCall, until?: number): void {
     call.holder = this
@@ -140,8 +149,8 @@ export class OpenCalls implements CallHolder, TimerOwner {
   }
 
   /**
-   * Gives a call a number, by which `get` finds it until it ends. If it had a number, that is free; if it was kept or
-   * waited, it is not any more.
+   * Gives a call a new number, by which `get` finds the call until it ends. The call's old number becomes free, and the
+   * call is no longer kept or waiting.
    */
   add(call: PendingCall): void {
     this.#check(call)
@@ -151,7 +160,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
     this.#table.add(call)
   }
 
-  /** Takes back the number that was given last: the call was not sent, and the next one gets its number. */
+  /** Takes back the number that was given last, because its call was not sent; the next call gets that number. */
   takeBack(call: PendingCall): void {
     this.#table.takeBack(call)
     call.sequence = 0
@@ -163,8 +172,8 @@ export class OpenCalls implements CallHolder, TimerOwner {
   }
 
   /**
-   * Keeps a call without a number: an event until it has left (`taken`), a channel until its first value. Its number, if
-   * it has one, is free.
+   * Keeps a call without a number: an event until it has left (`taken`), a channel until its first value. If the call
+   * has a number, that number becomes free.
    */
   keep(call: PendingCall): void {
     this.#check(call)
@@ -173,22 +182,26 @@ export class OpenCalls implements CallHolder, TimerOwner {
     this.#kept.add(call)
   }
 
-  /** Completes the events that are kept: they have left. */
+  /** Completes the kept events, because they have left the process. */
   taken(): void {
     if (this.#kept === undefined || this.#kept.size === 0) return
     for (const call of [...this.#kept]) if (call.kind === 'event') this.complete(call)
   }
 
-  /** There is a connection: what was written before that has left. */
+  /**
+   * Marks the calls with a number as `mayHaveRun`: the connection is there now, so the requests written before have
+   * left the process.
+   */
   haveLeft(): void {
     for (const call of this.#all()) if (call.sequence !== 0 && !this.isWaiting(call)) call.mayHaveRun = true
   }
 
   /**
-   * Lets a call wait; then it is given to `send` again.
-   * @param until a time in the clock of the deadlines. Default: it waits for `release`
-   * @param isFirst the first connection is being made, which ends by itself: `waitForConnection` does not count
-   * @throws {OverloadedError} too many wait already
+   * Lets a call wait; later the call is passed to `send` again.
+   * @param until a time in the clock of the deadlines. Default: the call waits for `release`
+   * @param isFirst the client's first connection is being made, which succeeds or fails by itself: `waitForConnection`
+   * does not limit the wait
+   * @throws {OverloadedError} too many calls already wait
    */
   wait(call: PendingCall, until = Number.POSITIVE_INFINITY, isFirst = false): void {
     this.#check(call)
@@ -205,7 +218,9 @@ export class OpenCalls implements CallHolder, TimerOwner {
     else call.waitForConnection(this.#timer, this.#init.waitForConnection)
   }
 
-  /** @throws {Error} a getter of its data has ended the call, or closed the connection, while it was encoded */
+  /**
+   * @throws {Error} while the call's data was encoded, a getter of the data has ended the call or closed the connection
+   */
   #check(call: PendingCall): void {
     if (this.#closed !== undefined) throw this.#closed(call.mayHaveRun)
     if (call.isSettled) throw ENDED
@@ -220,7 +235,10 @@ export class OpenCalls implements CallHolder, TimerOwner {
     return this.#waiting?.has(call) === true
   }
 
-  /** Sends the calls that wait for it, in order. @param may is asked before each; false ends it */
+  /**
+   * Sends the calls that wait for `release`, in order.
+   * @param may called before each call; if it returns false, the rest keep waiting
+   */
   release(may: () => boolean = always): void {
     for (const call of this.#unreleased()) {
       if (!may()) return
@@ -235,7 +253,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
   }
 
   #sendWaiting(call: PendingCall): void {
-    // Sending the call before it may have ended this one.
+    // Sending an earlier call may have ended this one.
     if (this.#waiting?.delete(call) !== true) return
     try {
       this.#sender.send(call)
@@ -244,9 +262,9 @@ export class OpenCalls implements CallHolder, TimerOwner {
     }
   }
 
-  // ── its answer ───────────────────────────────────────────────────────────────────────────────────────
+  // ── answer of a call ─────────────────────────────────────────────────────────────────────────────────
 
-  /** Gives a value to the caller; grants demand, or ends the call if it needs no more. */
+  /** Passes a value to the caller. Then it grants more demand, or ends the call if the call needs no more values. */
   value(call: PendingCall, value: unknown, size: number): void {
     if (call.isSettled) return
     try {
@@ -258,49 +276,50 @@ export class OpenCalls implements CallHolder, TimerOwner {
     }
   }
 
-  /** The answer has ended. */
+  /** Completes a call whose answer has ended. */
   complete(call: PendingCall): void {
     // The receiver may have given up the call while it took the last value.
     if (this.end(call)) call.complete()
   }
 
-  /** The other side has ended the call with an error, or it could not be sent. */
+  /** Fails a call: the other side has ended the call with an error, or the call could not be sent. */
   fail(call: PendingCall, error: Error): void {
     if (this.end(call)) this.#failed(call, error)
   }
 
-  /** Gives up a call: fails it, and tells the other side. */
+  /** Cancels a call: fails it with an error, and tells the other side. */
   giveUp(call: PendingCall, error: Error): void {
     if (this.#end(call, true)) this.#failed(call, error)
   }
 
-  /** Gives up a call without settling it: its reader wants no more. */
+  /** Cancels a call without settling it, because its reader wants no more values. */
   cancel(call: PendingCall): void {
     this.#end(call, true)
   }
 
   demand(call: PendingCall, n: number): void {
-    // Demand granted before a call is sent becomes part of the request.
+    // Demand granted before the call is sent becomes part of its request.
     if (!call.isSettled && !this.isWaiting(call)) this.#sender.demand?.(call, n)
   }
 
-  // ── the connection, and the time ─────────────────────────────────────────────────────────────────────
+  // ── connection and time ──────────────────────────────────────────────────────────────────────────────
 
-  /** The connection is lost, and there may be another: fails the calls that do not wait, or retries them. */
+  /** The connection is lost, and another connection may follow: fails or retries the calls that do not wait. */
   lost(error: (mayHaveRun: boolean) => Error): void {
     for (const call of this.#all())
       if (!call.isSettled && !this.isWaiting(call)) this.fail(call, error(call.mayHaveRun))
   }
 
-  /** There will be no connection for now: fails the calls that wait for `release`. */
+  /** No connection can be made for now: fails the calls that wait for `release`. */
   failWaiting(error: (mayHaveRun: boolean) => Error): void {
     for (const call of this.#unreleased()) this.fail(call, error(call.mayHaveRun))
   }
 
   /**
-   * Fails all calls, and from now on each one that is started.
+   * Fails all open calls, and every call that starts later.
    * @param error makes the error of a call
-   * @param isTold the other side is told that its calls are given up. Default: false, it cannot be reached
+   * @param isTold tells the other side that its calls are cancelled. Default: false, because the other side cannot be
+   * reached
    */
   close(error: (mayHaveRun: boolean) => Error, isTold = false): void {
     this.#closed ??= error
@@ -308,13 +327,13 @@ export class OpenCalls implements CallHolder, TimerOwner {
     for (const call of this.#all()) if (this.#end(call, isTold)) this.#failed(call, error(call.mayHaveRun))
   }
 
-  /** Gives up the calls whose time has passed, and sends those whose pause is over. */
+  /** Cancels the calls whose deadline has passed, and sends the calls whose pause before a retry is over. */
   wake(now: number): void {
     let next = Number.POSITIVE_INFINITY
     for (const call of this.#all()) {
       if (call.isSettled) continue
       const until = this.#waiting?.get(call)
-      // The time of those that wait for a connection may be shorter.
+      // A call that waits for a connection may stop waiting before its deadline.
       const patience = until === Number.POSITIVE_INFINITY ? call.waitsUntil : until
       if (call.deadline <= now) this.giveUp(call, this.#lateError(call, until !== undefined))
       else if (patience !== until && call.waitsUntil <= now) this.#endWait(call)
@@ -327,7 +346,10 @@ export class OpenCalls implements CallHolder, TimerOwner {
     if (next < Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
   }
 
-  /** A call has waited long enough for a connection, and is not retried: to fail soon is what it asks for. */
+  /**
+   * Fails a call that has waited long enough for a connection. The call is not retried, because `waitForConnection`
+   * asks for an early failure.
+   */
   #endWait(call: PendingCall): void {
     const { unreached, waitForConnection, endpoint } = this.#init
     const error = unreached?.(call) ?? call.unconnected(waitForConnection)
@@ -338,16 +360,19 @@ export class OpenCalls implements CallHolder, TimerOwner {
     return (isWaiting ? this.#init.unreached?.(call) : undefined) ?? call.timedOut()
   }
 
-  /** All calls that have not ended, by number, then those that wait, in order. */
+  /**
+   * All calls that have not ended: first those with a number, in order of their numbers, then those that wait, in
+   * order.
+   */
   #all(): Set<PendingCall> {
     return new Set([...this.#table.all(), ...(this.#kept ?? []), ...(this.#waiting?.keys() ?? [])])
   }
 
-  // ── the end of a call ────────────────────────────────────────────────────────────────────────────────
+  // ── end of a call ────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Retries a call that has failed, if that does no harm and the budget allows it. Default of `recover`.
-   * @returns false: it fails
+   * Retries a failed call if a retry does no harm and the budget allows it. This is the default of `recover`.
+   * @returns false if the call must fail
    */
   retry(
     call: PendingCall,
@@ -374,7 +399,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
       error,
       headers: options?.headers
     })
-    // The listener that was told may have closed the client meanwhile, or filled it with calls.
+    // The listener that got the event may have closed the client, or started many calls.
     this.start(call, delay === 0 ? undefined : now + delay)
     return true
   }
@@ -385,12 +410,18 @@ export class OpenCalls implements CallHolder, TimerOwner {
     call.fail(noteCall(error, () => ({ endpoint: this.#init.endpoint?.() })))
   }
 
-  /** The call has succeeded, and its caller knows. @returns false: it had already ended */
+  /**
+   * Ends a call that has succeeded and whose caller has the result.
+   * @returns false if the call had already ended
+   */
   end(call: PendingCall): boolean {
     return this.#end(call, false)
   }
 
-  /** The one place where a call ends. @returns false: it had already ended */
+  /**
+   * The one place where a call ends.
+   * @returns false if the call had already ended
+   */
   #end(call: PendingCall, isTold: boolean): boolean {
     if (call.isSettled) return false
     call.isSettled = true

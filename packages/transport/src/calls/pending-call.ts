@@ -1,6 +1,6 @@
 /**
- * Calls from their start to their end, the same for all transports: a request settles with the first value, a stream
- * passes all values on. Demand and channels are for transports that have them.
+ * Calls from their start to their end, the same for all transports: a request settles with its first value, a stream
+ * passes on all values. Demand and channels are used only by transports that have them.
  */
 import type { CallOptions, CallReceiver, PassingOptions, StreamCall } from '../call.ts'
 import { CanceledError, ConnectionError, noteCall, OptionError, TimeoutError } from '../errors/index.ts'
@@ -13,42 +13,45 @@ import { failedFor } from './waiting-lines.ts'
 /** The answer that a call expects: one value, many, or none. */
 export type CallKind = 'request' | 'stream' | 'event'
 
-/** Holds a call at the moment: the requester of a connection, or the calls waiting for a connection. */
+/** Holds a call at the moment: the requester of a connection, or the list of calls that wait for a connection. */
 export interface CallHolder {
-  /** Gives up the call without settling it. */
+  /** Cancels the call without settling it. */
   cancel(call: PendingCall): void
-  /** Lets the other side send `n` more values; with 0, those already asked for. */
+  /** Lets the other side send `n` more values; with 0, the values that were already requested. */
   demand(call: PendingCall, n: number): void
-  /** Gives up the call and fails it with the error. */
+  /** Cancels the call and fails it with the error. */
   giveUp(call: PendingCall, error: Error): void
 }
 
 /**
- * Is asked before a call fails. Returns true if it took the call over: the call goes on with another requester and must
- * not be failed.
+ * Called before a call fails. Returns true if the function has taken the call over: the call then continues with
+ * another requester and must not be failed.
  */
 export type Recover = (call: PendingCall, error: Error) => boolean
 
 /** A call that waits for its answer. */
 export abstract class PendingCall implements TableEntry {
-  /** Its number among the calls of its holder; 0 while it has none, because it waits. */
+  /** The number of the call among the calls of its holder; 0 while the call waits and so has no number. */
   sequence = 0
-  /** Set by engines when the request is sent: what of its reply address nobody can guess. */
+  /** The unguessable part of the call's reply address. Engines set it when they send the request. */
   secret = ''
-  /** Set by engines: the number of the message in which several requests left together; 0: it left alone. */
+  /**
+   * The number of the message in which several requests were sent together; 0 if the request was sent alone. Engines
+   * set it.
+   */
   batch = 0
-  /** The transport's own data about the destination. */
+  /** Data of the transport about the destination of the call. */
   attachment: object | undefined
   readonly pattern: Pattern
   readonly kind: CallKind
-  /** The data; kept until the call ends, because it may have to be sent again. */
+  /** The data of the call, stored until the call ends because it may have to be sent again. */
   readonly data: unknown
   readonly options: PassingOptions | undefined
-  /** Values asked for with the request; -1 for a call without demand. */
+  /** Number of values that the request itself asks for; -1 for a call without demand. */
   readonly initialDemand: number
-  /** Bytes that the other side may send between two demands; `Infinity`: as many as are asked for. */
+  /** Bytes that the other side may send between two grants of demand; `Infinity`: all values that were requested. */
   readonly window: number
-  /** The receiver has enough for now. */
+  /** The receiver takes no more values for now. */
   isPaused = false
   holder: CallHolder | undefined
   /** Number of retries so far. */
@@ -57,25 +60,25 @@ export abstract class PendingCall implements TableEntry {
   failedAt: { readonly name: string } | undefined
   /** The call had to wait for a connection or for a retry, so part of its time is over. */
   isDelayed = false
-  /** This attempt may have left this process, or an earlier one may have run. */
+  /** The current attempt may have left this process, or an earlier attempt may have run. */
   mayHaveRun = false
-  /** An earlier attempt may have run, whatever becomes of this one. */
+  /** An earlier attempt may have run, whatever happens to the current attempt. */
   mayHaveRunBefore = false
-  /** A value has come, so the request must not be sent again: its receiver would get values twice. */
+  /** A value has arrived, so the request must not be sent again: the receiver would get values twice. */
   isAnswered = false
   /** Demand granted before the request was sent. */
   extraDemand = 0
   /** The call has ended. */
   isSettled = false
-  /** The other side has ended the call and need not be told that it is given up. */
+  /** The other side has ended the call, so it need not be told when the call is cancelled. */
   isOver = false
-  /** Time at which the call is given up, in the clock of the requester; `Infinity` for never. */
+  /** Time at which the call is cancelled, in the clock of the requester; `Infinity` for never. */
   deadline = Number.POSITIVE_INFINITY
-  /** Milliseconds the caller allowed. */
+  /** Milliseconds that the caller allows for the call. */
   timeout = 0
-  /** Time at which the wait for a connection ends, if it waits for one; `Infinity`: with the deadline. */
+  /** Time at which the call stops waiting for a connection; `Infinity`: at its deadline. */
   waitsUntil = Number.POSITIVE_INFINITY
-  /** The feed of a channel; `undefined` for other calls. */
+  /** The feed that sends the values of a channel; `undefined` for other calls. */
   input: ChannelInput | undefined
   /** Removes the call's listener from its `AbortSignal`. */
   cleanUp: (() => void) | undefined
@@ -102,8 +105,8 @@ export abstract class PendingCall implements TableEntry {
   }
 
   /**
-   * Checks the options, sets the deadline and listens to the signal. Called before the call is sent or has to wait, by
-   * each holder that takes it.
+   * Checks the options, sets the deadline and listens to the signal. Each new holder calls `prepare` before it sends
+   * the call or lets the call wait.
    * @param timeout milliseconds for a call without its own timeout; 0 for no limit
    * @throws {OptionError} an option is wrong
    * @throws {CanceledError} the signal has already aborted
@@ -121,7 +124,7 @@ export abstract class PendingCall implements TableEntry {
     this.cleanUp = () => signal.removeEventListener('abort', abort)
   }
 
-  /** The error of a call whose time is over. */
+  /** Makes the error of a call whose deadline has passed. */
   timedOut(): TimeoutError {
     const late =
       this.kind === 'event' ? `The event '${this.name}' has not left within ${this.timeout} ms` : undefined
@@ -132,7 +135,10 @@ export abstract class PendingCall implements TableEntry {
     return new CanceledError(this.name, signal.reason, this.mayHaveRun)
   }
 
-  /** Sets the deadline if the call has none, and asks the timer to wake at it. @param timeout 0 for no limit */
+  /**
+   * Sets the deadline of a call that has none, and asks the timer to wake at the deadline.
+   * @param timeout 0 for no limit
+   */
   limit(timer: Timer, timeout: number): void {
     if (this.deadline === Number.POSITIVE_INFINITY) {
       if (timeout === 0) return
@@ -143,7 +149,7 @@ export abstract class PendingCall implements TableEntry {
   }
 
   /**
-   * The call begins to wait for a connection: asks the timer to wake when it no longer does.
+   * The call begins to wait for a connection: asks the timer to wake at the end of the wait.
    * @param most milliseconds for a call without its own `waitForConnection`; `undefined`: until its deadline
    */
   waitForConnection(timer: Timer, most: number | undefined): void {
@@ -153,8 +159,8 @@ export abstract class PendingCall implements TableEntry {
   }
 
   /**
-   * The error of a call that has waited too long for a connection.
-   * @param reason why there is none
+   * Makes the error of a call that has waited too long for a connection.
+   * @param reason why there is no connection
    * @param where such as ` to NATS at localhost:4222`
    */
   unconnected(most: number | undefined, reason?: Error, where = ''): ConnectionError {
@@ -166,7 +172,10 @@ export abstract class PendingCall implements TableEntry {
     return new ConnectionError(`No connection${where}${waited}${why}`, this.mayHaveRun, reason)
   }
 
-  /** Takes a value. Returns true if the call needs no more. @param size its approximate bytes on the wire */
+  /**
+   * Takes a value. Returns true if the call needs no more values.
+   * @param size approximate bytes of the value on the wire
+   */
   abstract next(value: unknown, size: number): boolean
   /** The answer has ended without an error. */
   abstract complete(): void
@@ -174,13 +183,13 @@ export abstract class PendingCall implements TableEntry {
   fail(error: Error): void {
     this.failed(noteCall(error, () => ({ pattern: this.name, mayHaveRun: this.mayHaveRunBefore })))
   }
-  /** Gives the error to the caller. */
+  /** Passes the error to the caller. */
   protected abstract failed(error: Error): void
-  /** Demand to grant to the other side after a value; 0 for none yet. */
+  /** The demand to grant to the other side after a value; 0 if no demand is due yet. */
   replenish(): number {
     return 0
   }
-  /** The call is over, whatever the outcome. */
+  /** Frees what the call holds, whatever its outcome was. */
   release(): void {
     this.input?.stop()
     if (this.cleanUp === undefined) return
@@ -189,7 +198,7 @@ export abstract class PendingCall implements TableEntry {
     try {
       cleanUp()
     } catch {
-      // A signal of the user's own making: the call has ended all the same.
+      // `removeEventListener` of a user's own signal may throw. The call has ended all the same.
     }
   }
 }
@@ -198,7 +207,7 @@ export abstract class PendingCall implements TableEntry {
 export class PendingRequest extends PendingCall {
   readonly #resolve: (value: unknown) => void
 
-  /** @param resolve of the promise that the caller has; also takes a promise that rejects */
+  /** @param resolve resolves the promise that the caller has; the value may be a promise that rejects */
   constructor(
     pattern: Pattern,
     kind: 'request' | 'event',
@@ -224,33 +233,36 @@ export class PendingRequest extends PendingCall {
   }
 }
 
-/** The most that RSocket can ask for at once; it means no limit. */
+/** The largest demand that RSocket can express; RSocket reads it as "no limit". */
 const MAX_DEMAND = 2 ** 31 - 1
-/** First and largest window, in values. A window grows while the reader keeps up and its bytes allow it. */
+/**
+ * First and largest window, in values. A window grows while the reader keeps up and the values fit in the bytes of the
+ * window.
+ */
 const FIRST_WINDOW = 256
 const LARGEST_WINDOW = 16 * 1024
-/** Most bytes in a window, if nobody says how many. */
+/** Most bytes in a window, if the user has set no other limit. */
 export const WINDOW_BYTES = 1024 * 1024
 
-/** A call that wants all values; also a channel, which sends values too. */
+/** A call that takes all values of the answer; also a channel, which sends values too. */
 export class PendingStream extends PendingCall implements StreamCall {
   readonly #receiver: CallReceiver
-  /** The receiver asks for values itself (option `demand`). */
+  /** The receiver itself asks for values (option `demand`). */
   readonly #asksItself: boolean
   #window = FIRST_WINDOW
-  /** Values asked for that have not come yet. */
+  /** Number of values that were requested and have not arrived. */
   #expected = FIRST_WINDOW
-  /** Bytes that have come since the last demand. */
+  /** Bytes that have arrived since demand was last granted. */
   #taken = 0
-  /** It was paused since the last demand: then the window does not grow. */
+  /** The receiver paused the stream since demand was last granted, so the window does not grow. */
   #wasPaused = false
-  /** Moving average of the sizes of values, in bytes: what a window of values will be. */
+  /** Moving average of the sizes of values, in bytes; used to estimate the bytes of a window. */
   #meanSize = 0
 
   /**
-   * @param demand values asked for at first; `undefined`: demand is granted while the receiver takes values
-   * @param window bytes asked for ahead of the receiver, if demand is granted by itself
-   * @throws {OptionError} `demand` is no number of values
+   * @param demand number of values requested at first; `undefined`: demand is granted while the receiver takes values
+   * @param window bytes requested ahead of the receiver, if `demand` is `undefined`
+   * @throws {OptionError} `demand` is not a number of values
    */
   constructor(
     pattern: Pattern,
@@ -268,7 +280,7 @@ export class PendingStream extends PendingCall implements StreamCall {
   }
 
   next(value: unknown, size: number): boolean {
-    // The timeout is for the first value only: a stream may pause between values as long as it likes.
+    // The timeout limits the wait for the first value only: a stream may pause between values as long as it likes.
     this.deadline = Number.POSITIVE_INFINITY
     this.isAnswered = true
     this.#expected--
@@ -298,13 +310,13 @@ export class PendingStream extends PendingCall implements StreamCall {
     }
     this.#wasPaused = false
     this.#taken = 0
-    // At least one: the other side may wait to hear that its bytes were taken.
+    // At least one value, because the other side may wait for the news that its bytes were read.
     const more = Math.max(1, this.#window - this.#expected)
     this.#expected += more
     return more
   }
 
-  // ── calls from the reader of the stream, whichever holder has the call ────────────────────────────────────────
+  // ── called by the reader of the stream ───────────────────────────────────────────────────────────────
 
   cancel(): void {
     this.holder?.cancel(this)
@@ -354,16 +366,16 @@ function checkHeaders(headers: Headers): void {
   }
 }
 
-/** The feed of a channel, as its call sees it. */
+/** The feed of a channel, as the call of the channel uses it. */
 export interface ChannelInput {
-  /** All values are sent, or the other side takes no more. */
+  /** All values were sent, or the other side takes no more values. */
   readonly stopped: boolean
   /** Starts to take values from the stream of the caller. */
   start(source: object): void
-  /** The other side takes `n` more values. */
+  /** Lets the feed send `n` more values. */
   requestN(n: number): void
-  /** There is room again: sends more. */
+  /** There is room again: sends more values. */
   resume(): void
-  /** The call is over: no more is taken, and the source is cancelled. */
+  /** The call has ended: takes no more values and cancels the source. */
   stop(): void
 }

@@ -7,16 +7,16 @@ import { inheritedOptions } from './within.ts'
 
 const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
 
-/** A caller that makes `PendingCall`s and hands them to `start`. */
+/** A caller that makes `PendingCall`s and passes them to `start`. */
 export class PendingCaller implements Caller {
   readonly #start: (call: PendingCall) => void
   readonly #timeout: number
   readonly #window: number
 
   /**
-   * @param start sends a call. It never throws: it fails the call instead
+   * @param start sends a call; it never throws, but fails the call instead
    * @param timeout milliseconds for a call without its own timeout; 0 for no limit
-   * @param window bytes of a stream that are asked for ahead of its reader
+   * @param window bytes of a stream that are requested ahead of its reader
    */
   constructor(start: (call: PendingCall) => void, timeout: number, window = WINDOW_BYTES) {
     this.#start = start
@@ -51,7 +51,7 @@ export class PendingCaller implements Caller {
     })
   }
 
-  /** @throws {TimeoutError} the time of the message that the call is made for is over */
+  /** @throws {TimeoutError} no time is left for the message in whose handler the call is made */
   #own<Options extends CallOptions>(pattern: Pattern, options: Options | undefined): Options | undefined {
     try {
       return options?.within ? inheritedOptions(pattern, options, this.#timeout) : options

@@ -1,6 +1,6 @@
 /**
- * Limits retries to a share of the calls, so that they never multiply the load of servers in trouble. A token bucket,
- * filled by calls and by time. Pure: the clock comes from outside.
+ * Limits retries to a share of the calls, so that retries never multiply the load of servers in trouble. The limit is a
+ * token bucket, filled by calls and by time. Pure: the caller passes the time.
  */
 
 /** Rates that fill the token bucket. */
@@ -11,11 +11,11 @@ export interface RetryBudgetOptions {
   readonly perSecond: number
 }
 
-/** The budget saves tokens of at most so many seconds, and of at most so many calls. */
+/** The bucket holds the tokens of at most so many seconds, and of at most so many calls. */
 const KEPT_SECONDS = 10
 const KEPT_CALLS = 1_000
 
-/** Gives out retries. */
+/** Decides whether a retry is allowed. */
 export class RetryBudget {
   readonly #options: RetryBudgetOptions
   readonly #capacity: number
@@ -35,14 +35,14 @@ export class RetryBudget {
     this.#calls = calls
   }
 
-  /** The most tokens there can be. */
+  /** Most tokens that the bucket holds. */
   get capacity(): number {
     return this.#capacity
   }
 
   /**
-   * Takes a token; false if there is none.
-   * @param calls number of calls made so far, counted elsewhere, so that a call costs nothing here
+   * Takes a token; returns false if there is none.
+   * @param calls number of calls made so far; the caller counts them, so that a call costs nothing here
    */
   take(now: number, calls: number): boolean {
     const { ratio, perSecond } = this.#options

@@ -82,7 +82,7 @@ describe('calls that failed', () => {
     const pauses = Array.from({ length: 12 }, () => policy.pause(call(), UNSENT, false, 0, 0))
     assert.deepEqual(pauses, [...Array(10).fill(50), undefined, undefined])
     assert.equal(exhausted, 2)
-    // A call that is not retried anyway takes nothing from it.
+    // A call that is not retried for another reason takes no token from the budget.
     assert.equal(policy.pause(call({ retries: 2 }), UNSENT, false, 0, 0), undefined)
     assert.equal(exhausted, 2)
     assert.equal(policy.pause(call(), UNSENT, false, 1_000, 0), 50)

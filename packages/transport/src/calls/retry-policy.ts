@@ -1,4 +1,4 @@
-/** Decides which failed calls are retried, and when. Pure: clock and randomness come from outside. */
+/** Decides which failed calls are retried, and when. Pure: the caller passes the time and the random numbers. */
 import { type BackoffOptions, backoffDelay } from '../backoff.ts'
 import { ConnectionError, OverloadedError, RejectedError } from '../errors/index.ts'
 import type { PendingCall } from './pending-call.ts'
@@ -11,7 +11,7 @@ export interface CheckedRetry extends BackoffOptions {
   readonly budget: RetryBudgetOptions
 }
 
-/** Retries of a client whose user has not set them. */
+/** The retry options of a client if the user sets none. */
 export const DEFAULT_RETRY: CheckedRetry = {
   attempts: 3,
   minDelay: 50,
@@ -22,7 +22,7 @@ export const DEFAULT_RETRY: CheckedRetry = {
 /** The fields of a failed call that decide whether it is retried. */
 export type FailedCall = Pick<PendingCall, 'retries' | 'deadline' | 'isAnswered' | 'input' | 'options'>
 
-/** Decides about failed calls. */
+/** Decides whether a failed call is retried. */
 export class RetryPolicy {
   readonly #options: CheckedRetry
   readonly #budget: RetryBudget
@@ -31,7 +31,7 @@ export class RetryPolicy {
 
   /**
    * @param random gives numbers from 0 (inclusive) to 1 (exclusive)
-   * @param exhausted a call fails that would have been retried, had the budget not been used up
+   * @param exhausted is called when a call fails only because the retry budget is used up
    */
   constructor(
     options: CheckedRetry,
@@ -46,7 +46,7 @@ export class RetryPolicy {
   }
 
   /**
-   * Milliseconds until the call is retried; `undefined` if it fails.
+   * Milliseconds until the call is retried; `undefined` if the call must fail.
    * @param elsewhere another endpoint can take the call
    * @param calls number of calls that the whole client has made so far
    */
@@ -61,7 +61,7 @@ export class RetryPolicy {
   }
 }
 
-/** Whether the call has certainly not run, or may run twice because it is marked `idempotent`. */
+/** Returns whether a retry does no harm: the call has certainly not run, or its user has marked it `idempotent`. */
 function isSafe(call: FailedCall, error: Error): boolean {
   // The input of a channel cannot be read again, and values given to the receiver cannot be taken back.
   if (call.isAnswered || call.input !== undefined) return false

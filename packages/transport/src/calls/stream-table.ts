@@ -1,24 +1,24 @@
 /**
- * The requests in flight on one connection, by number. Hot path: one array access finds an entry, whose slot is its
- * number modulo the size of the array. An entry that is still there when another needs its slot (a long stream) moves
- * to a Map. One Map for all entries would be simpler, but as entries come and go V8 keeps old tables of the Map alive:
- * with 100 handlers in flight these held requests that were long answered, and collecting them took half of the
- * server's time.
+ * The requests in flight on one connection, by number. This is a hot path: one array access finds an entry, whose slot
+ * is its number modulo the size of the array. If a new entry needs the slot of an older one (a long stream), the older
+ * entry moves to a Map. One Map for all entries would be simpler, but V8 keeps old tables of a Map alive while entries
+ * are added and removed: with 100 handlers in flight these tables held requests that were answered long ago, and the
+ * garbage collector took half of the server's time.
  */
 
 /** An entry of the table. */
 export interface TableEntry {
-  /** Its number. */
+  /** The number by which the table finds the entry. */
   sequence: number
 }
 
 const INITIAL_SIZE = 8
-/** The slots of all unused tables: most connections are idle and need no array of their own. */
+/** The slots that all empty tables share: most connections are idle and need no array of their own. */
 const NO_SLOTS: undefined[] = [undefined]
 
-/** Finds entries by numbers that its users choose. */
+/** Finds entries by numbers that the user of the table chooses. */
 export class SlotTable<Entry extends TableEntry> {
-  /** Entries whose slot another entry needed; made for the first of them. */
+  /** Entries whose slot a newer entry needed. The Map is made for the first of them. */
   #old: Map<number, Entry> | undefined
   #slots: (Entry | undefined)[] = NO_SLOTS
   #mask = 0
@@ -29,7 +29,7 @@ export class SlotTable<Entry extends TableEntry> {
     return this.#size
   }
 
-  /** Adds an entry. No other entry may have its number. */
+  /** Adds an entry. No other entry may have the same number. */
   put(entry: Entry): void {
     if ((this.#size + 1) * 2 > this.#slots.length)
       this.#resize(Math.max(INITIAL_SIZE, this.#slots.length * 2))
@@ -50,7 +50,7 @@ export class SlotTable<Entry extends TableEntry> {
     return this.#old?.get(sequence)
   }
 
-  /** Removes an entry. Returns false if it was not there. */
+  /** Removes an entry. Returns false if the table did not have the entry. */
   delete(entry: Entry): boolean {
     const slot = entry.sequence & this.#mask
     if (this.#slots[slot] === entry) this.#slots[slot] = undefined
@@ -82,8 +82,8 @@ export class StreamTable<Entry extends TableEntry> extends SlotTable<Entry> {
   #last: number
 
   /**
-   * @param max the largest number; after it numbering starts again at 1 and skips numbers in use; default: 2^30
-   * @param last the last number in use before this table; default: none
+   * @param max the largest number; after it, numbering starts again at 1 and skips numbers in use; default: 2^30
+   * @param last the last number that was used before this table; default: none
    */
   constructor(max = 2 ** 30, last = 0) {
     super()
@@ -91,12 +91,14 @@ export class StreamTable<Entry extends TableEntry> extends SlotTable<Entry> {
     this.#last = last
   }
 
-  /** The last number given out. Until numbering starts again, this is also the number of entries ever added. */
+  /**
+   * The last number given to an entry. Until numbering starts again, this number also counts all entries ever added.
+   */
   get last(): number {
     return this.#last
   }
 
-  /** Numbers an entry and adds it. */
+  /** Gives an entry the next number and adds it. */
   add(entry: Entry): void {
     do {
       this.#last = this.#last === this.#max ? 1 : this.#last + 1

@@ -3,11 +3,14 @@ import type { CallReceiver, StreamCall } from '../call.ts'
 import { PayloadTooLargeError } from '../errors/index.ts'
 import { ValueQueue } from '../value-queue.ts'
 
-/** Values that may wait for a slow reader. So many come only on Nest's wire, which cannot slow a server. */
+/**
+ * Most values that may wait for a slow reader. Only Nest's wire reaches this limit, because it cannot slow down a
+ * server.
+ */
 const MAX_UNREAD = 100_000
 
 /**
- * Starts the call when the first value is asked for, and gives it up when the loop is left.
+ * Makes the call when its first value is requested, and cancels the call when the loop is left.
  * @throws {PayloadTooLargeError} the reader of a stream on Nest's wire is more than 100,000 values behind
  */
 export class StreamValues<Value> extends ValueQueue<Value> {
@@ -17,7 +20,7 @@ export class StreamValues<Value> extends ValueQueue<Value> {
 
   /** @param start makes the call */
   constructor(start: (receiver: CallReceiver) => StreamCall) {
-    // There is no call before the first `next`, nor if the call ended while it was made.
+    // The call is `undefined` before the first `next`, and also if the call ended while it was started.
     super({ resume: () => this.#call?.resume(), cancel: () => this.#call?.cancel() })
     this.#start = start
   }
@@ -48,7 +51,7 @@ export class StreamValues<Value> extends ValueQueue<Value> {
       this.size + 1,
       'unread values'
     )
-    // Unlike a call whose data is too large, this one has run.
+    // A `PayloadTooLargeError` usually means that the call was not sent. This call has run.
     this.end({ error: Object.assign(error, { mayHaveRun: true }) })
     return false
   }

@@ -1,16 +1,19 @@
 /** The object that a timer wakes. */
 export interface TimerOwner {
-  /** The time that was asked for has come; all later ones must be asked for again. */
+  /**
+   * A time that was passed to `wakeAt` has come. The timer forgets all later times: the owner must pass them to
+   * `wakeAt` again.
+   */
   wake(now: number): void
 }
 
 /** The clock and the one timer of a connection. */
 export interface Timer {
-  /** Is woken. A new owner of the connection takes its timer over. */
+  /** The object to wake. When a connection gets a new owner, that owner takes over the timer. */
   owner: TimerOwner
   /** Milliseconds of a clock that never goes back. */
   now(): number
-  /** Asks to be woken at that time, unless an earlier time is already set. */
+  /** Asks the timer to wake its owner at that time, unless an earlier time is already set. */
   wakeAt(time: number): void
   /** Stops the timer for good. */
   stop(): void

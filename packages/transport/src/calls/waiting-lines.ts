@@ -1,16 +1,20 @@
 /**
- * The stack of a call's error names the lines that wait for the call, not those of this library that read the answer.
- * V8 finds them by the promises that hang together, once they do: so only a call that fails pays for it. Bun's engine
- * finds them only if `request()` is an async function, which took a tenth of its calls per second.
+ * Makes the stack of a call's error name the lines that wait for the call, not the lines of this library that read the
+ * answer. V8 finds these lines by the chain of promises, and only when asked, so only a failed call has this cost.
+ * JavaScriptCore, the engine of Bun, finds them only if `request()` is an async function, which reduced the calls per
+ * second by a tenth.
  */
 import { MicroserviceError } from '../errors/index.ts'
 
-/** V8 and JavaScriptCore have it, and the language does not. */
+/** V8 and JavaScriptCore have `captureStackTrace`, but it is not part of the language. */
 const { captureStackTrace } = Error as { captureStackTrace?(target: object, above: unknown): void }
 
-/** @returns a promise that rejects with the error; the promise of the call is to be resolved with it in the same turn */
+/**
+ * Returns a promise that rejects with the error. The caller resolves the promise of the call with it in the same turn
+ * of the event loop.
+ */
 export async function failedFor(error: Error): Promise<never> {
-  // The promise of the call follows this one in a microtask that runs between these two.
+  // The promise of the call starts to follow this promise in a microtask that runs between these two lines.
   await undefined
   await undefined
   nameWaitingLines(error, failedFor)
@@ -18,8 +22,8 @@ export async function failedFor(error: Error): Promise<never> {
 }
 
 /**
- * Replaces the lines of one of our errors by those that wait for `above`, which must be an async function that is running.
- * Where the runtime knows none, the error stays as it is. Never throws.
+ * Replaces the stack lines of an error of this library by the lines that wait for `above`, an async function that is
+ * running. If the runtime does not know these lines, the error stays unchanged. Never throws.
  */
 function nameWaitingLines(error: unknown, above: (...all: never[]) => Promise<unknown>): void {
   try {
@@ -29,6 +33,6 @@ function nameWaitingLines(error: unknown, above: (...all: never[]) => Promise<un
     const [lines] = /(?:\n +at async .*)+/.exec(String(here.stack)) ?? []
     if (lines !== undefined) error.stack = `${error.name}: ${error.message}${lines}`
   } catch {
-    // A runtime without such stacks, a prepareStackTrace of the user's that throws, an error that cannot be changed.
+    // Reasons to fail: a runtime without async stacks, a `prepareStackTrace` of the user that throws, a frozen error.
   }
 }

@@ -1,12 +1,12 @@
-/** The options of a call made with `within`: it gets no more than the remaining time of the handled message. */
+/** Options of a call made with `within`: the call gets no more than the remaining time of the handled message. */
 import type { CallOptions } from '../call.ts'
 import { TimeoutError } from '../errors/index.ts'
 import { type Pattern, routeOf } from '../pattern.ts'
 
 /**
- * Replaces `within` by the timeout and signal that the call takes over from it.
+ * Replaces the option `within` by the timeout and the signal of the handled message.
  * @param timeout milliseconds for a call without its own timeout; 0 for no limit
- * @throws {TimeoutError} the time of the message is over
+ * @throws {TimeoutError} the message has no time left
  */
 export function inheritedOptions<Options extends CallOptions>(
   pattern: Pattern,
@@ -25,7 +25,7 @@ export function inheritedOptions<Options extends CallOptions>(
   const signals = [options.signal, outer].filter((signal) => signal !== undefined && signal !== null)
   return {
     ...options,
-    // Set only if the message has a limit, because a set timeout is told to the other side.
+    // Set only if the message has a limit, because a timeout that is set is also sent to the other side.
     ...(remaining === undefined ? {} : { timeout: own === 0 ? remaining : Math.min(own, remaining) }),
     ...(signals.length === 0 ? {} : { signal: signals.length === 1 ? signals[0] : AbortSignal.any(signals) })
   } as Options

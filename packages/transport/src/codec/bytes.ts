@@ -1,9 +1,12 @@
-/** Raw bytes: a `Uint8Array` in is a `Uint8Array` out. */
+/** A codec for raw bytes: a `Uint8Array` is sent and received unchanged. */
 import { copyBytes } from '../bytes/read.ts'
 import { OptionError } from '../errors/index.ts'
 import type { Codec, Encoded } from './codec.ts'
 
-/** `application/octet-stream`. Decodes into a copy, which outlives the chunk it came in. */
+/**
+ * The codec of `application/octet-stream`. It decodes into a copy, which stays valid when the chunk with the bytes is
+ * reused.
+ */
 export const bytesCodec: Codec = {
   mimeType: 'application/octet-stream',
 

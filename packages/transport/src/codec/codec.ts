@@ -1,15 +1,15 @@
 /** The interface of codecs, which turn values into bytes and back. */
-/** A value as text that is to be UTF-8, or as bytes, which may be overwritten when the next value is encoded. */
+/** An encoded value: text that will be sent as UTF-8, or bytes that the next call of `encode` may overwrite. */
 export type Encoded = string | Uint8Array
 
 /** Encodes and decodes the data of messages. */
 export interface Codec {
-  /** The MIME type that names it on the wire. */
+  /** The MIME type that names the codec on the wire. */
   readonly mimeType: string
   /**
-   * Encodes a value; `undefined` becomes no bytes. It may run code of the value, such as `toJSON`, which may send
-   * messages of its own: so it is called before anything of the message is written.
-   * @throws {OptionError} it cannot carry the value; then it is as if it had not been asked
+   * Encodes a value; `undefined` becomes no bytes. The codec may run code of the value, such as `toJSON`, and that code
+   * may send messages. So `encode` is called before any part of the message is written.
+   * @throws {OptionError} the codec cannot carry the value; the codec can still be used
    */
   encode(value: unknown): Encoded
   /**
@@ -19,5 +19,5 @@ export interface Codec {
   decode(buffer: Uint8Array, start: number, end: number): unknown
 }
 
-/** Gives a codec, when a connection needs it for the first time. */
+/** Makes a codec, when a connection needs the codec for the first time. */
 export type CodecFactory = () => Codec

@@ -16,7 +16,7 @@ const open = (name: string) => openCodec(mimeTypeOfCodec(name)) as Codec
 function encode(codec: Codec, value: unknown): Buffer {
   const out = new ByteWriter()
   out.data(codec.encode(value))
-  // Never at the start of its memory, as in a chunk from a socket.
+  // The bytes are never at the start of their buffer, as in a chunk from a socket.
   return Buffer.concat([Buffer.from('before'), out.written, Buffer.from('after')])
 }
 
@@ -24,13 +24,16 @@ function decode(codec: Codec, bytes: Buffer): unknown {
   return codec.decode(bytes, 'before'.length, bytes.length - 'after'.length)
 }
 
-/** The value that the other end of a connection gets. */
+/**
+ * Returns a function that encodes a value with one codec and decodes it with another, as the two ends of a connection
+ * do.
+ */
 function pair(name: string): (value: unknown) => unknown {
   const [near, far] = [open(name), open(name)]
   return (value) => decode(far, encode(near, value))
 }
 
-/** Values that JSON has a form for; no -0, which it writes as 0. */
+/** Values that JSON can carry, without -0, which JSON writes as 0. */
 const jsonValues = fc
   .jsonValue({ maxDepth: 4 })
   .map((value) => JSON.parse(JSON.stringify(value)) as unknown)
@@ -232,7 +235,7 @@ describe('codecs', () => {
   })
 
   describe('json writes and reads texts as JSON itself does', () => {
-    // Text with much in it that is escaped, or must not stand in JSON as it is.
+    // Text with many characters that JSON escapes or does not allow.
     const units = fc.constantFrom(
       '"',
       '\\',
@@ -334,7 +337,10 @@ describe('codecs', () => {
   })
 })
 
-/** Values that no codec promises to keep: -0, prototypes, invalid dates, holes, keys that are objects, subclasses. */
+/**
+ * Returns whether a value has parts that no codec promises to keep: -0, prototypes, invalid dates, holes, keys that are
+ * objects, subclasses.
+ */
 function hasOddities(value: unknown): boolean {
   if (Object.is(value, -0) || typeof value === 'symbol') return true
   if (typeof value !== 'object' || value === null) return false
@@ -357,7 +363,7 @@ function hasOddities(value: unknown): boolean {
   return Object.values(value).some(hasOddities)
 }
 
-/** Bytes may come as a Buffer, which is a Uint8Array. */
+/** Turns a Buffer into a Uint8Array, because bytes may be decoded as either. */
 function normalized(value: unknown): unknown {
   if (Buffer.isBuffer(value)) return new Uint8Array(value)
   if (value instanceof Map) return new Map([...value].map(([key, member]) => [key, normalized(member)]))
@@ -378,7 +384,7 @@ describe('a getter that sends while its object is packed', () => {
       const value = {
         before: 1,
         get member() {
-          // The first look is before anything is packed.
+          // The first read of the getter happens before the codec packs anything.
           if (++reads > 1) {
             try {
               codec.encode({ inner: true })

@@ -1,4 +1,7 @@
-/** The codecs of a connection, found by MIME type. JSON and bytes are always there; others are there once they are registered. */
+/**
+ * The codecs of a connection, found by MIME type. JSON and bytes are always registered; other codecs must be registered
+ * before use.
+ */
 import { bytesCodec } from './bytes.ts'
 import type { Codec, CodecFactory } from './codec.ts'
 import { jsonCodec } from './json.ts'
@@ -6,7 +9,7 @@ import { jsonCodec } from './json.ts'
 const FACTORIES = new Map<string, CodecFactory>()
 const SHORT_NAMES = new Map<string, string>()
 
-/** Codecs that have an entry of their own, because they weigh more than JSON. */
+/** Codecs with their own import path, because they add much more code than JSON. */
 const BY_IMPORT: Readonly<Record<string, string>> = {
   msgpack: '@elysia-microservices/transport/msgpack'
 }
@@ -14,7 +17,7 @@ const BY_IMPORT: Readonly<Record<string, string>> = {
 registerCodec('json', jsonCodec.mimeType, () => jsonCodec)
 registerCodec('bytes', bytesCodec.mimeType, () => bytesCodec)
 
-/** Makes a codec known by its short name and its MIME type. */
+/** Registers a codec under its short name and its MIME type. */
 export function registerCodec(name: string, mimeType: string, open: CodecFactory): void {
   SHORT_NAMES.set(name, mimeType)
   FACTORIES.set(mimeType, open)
@@ -31,8 +34,8 @@ export function knownMimeTypes(): string[] {
 }
 
 /**
- * The codecs that an option may name, in words.
- * @param name the codec that was asked for
+ * The codecs that an option may name, as text for an error message.
+ * @param name the codec that the user has asked for
  */
 export function codecsInWords(name: unknown): string {
   const entry = typeof name === 'string' && !SHORT_NAMES.has(name) ? BY_IMPORT[name] : undefined
@@ -50,7 +53,7 @@ export function openCodec(mimeType: string): Codec | undefined {
   return FACTORIES.get(mimeType)?.()
 }
 
-/** The MIME type of a codec's short name. Any other name is returned as it is: a MIME type. */
+/** The MIME type of a codec's short name. Any other name is returned unchanged, because it is a MIME type. */
 export function mimeTypeOfCodec(name: string): string {
   return SHORT_NAMES.get(name) ?? name
 }

@@ -1,16 +1,18 @@
-/** A bound on how deeply data from outside is nested, checked where bytes become values. */
+/** Limits how deeply data from outside is nested. The limit is checked where bytes become values. */
 import { ProtocolError } from '../errors/index.ts'
 
 /**
- * Levels of arrays, objects and Maps that data may have. Nobody means more. JavaScriptCore needs a second to find out
- * that `JSON.stringify` cannot write a value of 100,000 levels, which are 200 KB, and nothing else runs meanwhile.
+ * Most levels of arrays, objects and Maps that data may have. No real data has more. JavaScriptCore needs a second to
+ * find out that `JSON.stringify` cannot write a value of 100,000 levels, which takes only 200 KB, and this second
+ * blocks everything else.
  */
 export const MAX_DEPTH = 1_000
 
 /**
  * Refuses a value from outside that is nested too deeply.
- * @param size bytes or characters it was read from: each level takes one at least, so that most values need no look
- * @throws {ProtocolError} it is
+ * @param size number of bytes or characters from which the value was read: each level takes at least one, so most
+ * values need no check
+ * @throws {ProtocolError} the value is nested too deeply
  */
 export function checkDepth(value: unknown, size: number): void {
   if (size > MAX_DEPTH && isTooDeep(value))

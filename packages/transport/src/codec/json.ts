@@ -10,9 +10,9 @@ interface JsonCodec extends Codec {
 }
 
 /**
- * `application/json`. As with `JSON.stringify`, an object with `toJSON` chooses its own form, and a property that is
- * `undefined` is left out. A value that `JSON.stringify` would silently turn into `{}` or `null` is an error that says
- * where the value is.
+ * The codec of `application/json`. As with `JSON.stringify`, an object with `toJSON` chooses its own form, and a
+ * property that is `undefined` is left out. If `JSON.stringify` would silently turn a value into `{}` or `null`, the
+ * codec throws an error that says where the value is.
  */
 export const jsonCodec: JsonCodec = {
   mimeType: 'application/json',
@@ -32,7 +32,7 @@ export const jsonCodec: JsonCodec = {
     } catch (cause) {
       throw new ProtocolError('Data of type application/json is not JSON', cause)
     }
-    // Each level is opened and closed: a short text cannot be too deep.
+    // Each level has an opening and a closing bracket, so a short text cannot be too deep.
     const deepest = (end - start) / 2
     if (deepest > MAX_DEPTH) checkDepth(value, deepest)
     return value
@@ -52,15 +52,15 @@ function stringify(value: unknown): string {
 
 /**
  * Finds the text of a value that JSON cannot carry: a Map, a Set or a promise becomes `{}`, a typed array an object
- * with the key 0, NaN becomes `null`. Searching the text costs a few percent of writing it. Checking every value costs
+ * with the key 0, NaN becomes `null`. To search the text costs a few percent of writing it. To check every value costs
  * several times more, so only values with such a text are checked. One expression takes half the time of three searches
  * under Bun.
  */
 const MAY_HAVE_LOST = /\{\}|null|\{"0":/
 
 /**
- * Whether JSON may lose something of a value. A quick check that may say yes by mistake, but never no. It runs for
- * every object with a null in it; the check that names the place takes ten times as long.
+ * Returns whether JSON may lose part of a value. This quick check may say yes by mistake, but never no. It runs for
+ * every object with a null in it; the exact check, which names the place, takes ten times as long.
  */
 function maySilentlyLose(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value)
@@ -80,7 +80,7 @@ function maySilentlyLose(value: unknown): boolean {
   return false
 }
 
-/** @throws {OptionError} JSON loses something of the value */
+/** @throws {OptionError} JSON loses part of the value */
 function checkWhole(value: unknown): void {
   if (findUncarriable(value, rules) !== undefined) throw cannotCarry('JSON', value, rules)
 }
@@ -109,14 +109,14 @@ const rules: Rules = {
 }
 
 function judgeObject(value: object): Verdict {
-  // A Buffer has `toJSON` too, whose form Nest's users know.
+  // A Buffer has `toJSON` too. Users of Nest know the form that it gives.
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return CARRIED
   if (Array.isArray(value)) return NESTED
   const isOpaque =
     ArrayBuffer.isView(value) ||
     value instanceof Map ||
     value instanceof Set ||
-    // Objects with state but without enumerable properties: ArrayBuffer, Promise, RegExp, Error, WeakMap.
+    // These objects have state but no enumerable properties: ArrayBuffer, Promise, RegExp, Error, WeakMap.
     (Object.keys(value).length === 0 && Object.prototype.toString.call(value) !== '[object Object]')
   return isOpaque ? { wrong: `is ${describeClass(value)}` } : NESTED
 }

@@ -1,10 +1,10 @@
 /**
- * Extensions of MessagePack for values that it cannot tell apart (docs/protocol.md): a Map would become an object, a
- * Set a list, and a small bigint a number.
+ * Extensions of MessagePack for types that it does not have (docs/protocol.md): without them a Map would become an
+ * object, a Set a list, and a small bigint a number.
  *
- * The content of an extension is packed separately, so that a peer that does not know the type can skip it. It is also
- * read separately, after the value around it, because msgpackr cannot be called again in the middle of a value without
- * copying its whole input.
+ * The content of an extension is packed separately, so that a peer that does not know the type can skip it. The content
+ * is also read separately, after the value around it, because msgpackr cannot be called again while it reads a value
+ * without copying its whole input.
  */
 import { addExtension, type Packr } from 'msgpackr/pack'
 import { asBuffer } from '../../bytes/text.ts'
@@ -15,10 +15,10 @@ const SET = 0x53
 const BIGINT = 0x49
 /** Most digits of a bigint in an extension; larger bigints are integers of MessagePack. */
 const MAX_DIGITS = 20
-/** Most extensions inside one another. */
+/** Most extensions nested in one another. */
 const MAX_DEPTH = 100
 
-/** Stands in for such a value while it is packed. */
+/** Replaces a Map, a Set or a bigint while the value is packed. */
 class Extension {
   readonly content: unknown
   constructor(content: unknown) {
@@ -29,7 +29,7 @@ class MapExtension extends Extension {}
 class SetExtension extends Extension {}
 class BigIntExtension extends Extension {}
 
-/** Stands in for such a value until its content is read. */
+/** Replaces a Map, a Set or a bigint until its content is read. */
 class Unread {
   readonly bytes: Uint8Array
   readonly build: (content: unknown) => unknown
@@ -40,7 +40,10 @@ class Unread {
 }
 let unread = 0
 
-/** Registers our extensions with msgpackr. @param packr packs their contents */
+/**
+ * Registers our extensions with msgpackr.
+ * @param packr packs the contents of the extensions
+ */
 export function registerExtensions(packr: Packr): void {
   const register = (Class: typeof Extension, type: number, build: (content: unknown) => unknown) =>
     addExtension({
@@ -68,7 +71,7 @@ function entryOf(item: unknown): [unknown, unknown] {
 }
 
 function bigintOf(content: unknown): bigint {
-  // Limited, because reading very many digits takes very long.
+  // Limited, because the conversion of a very long text of digits takes very long.
   if (typeof content === 'string' && content.length <= MAX_DIGITS && /^-?\d+$/.test(content))
     return BigInt(content)
   throw new ProtocolError('The content of a bigint is not its digits')
@@ -103,7 +106,7 @@ function resolve(value: unknown, readBytes: (bytes: Uint8Array) => unknown, dept
   return value
 }
 
-/** Replaces a value that plain MessagePack has no form for by an extension; gives any other value back. */
+/** Replaces a value that plain MessagePack has no form for by an extension; returns any other value unchanged. */
 export function withExtension(value: object | bigint): unknown {
   if (typeof value === 'bigint')
     return Number.isSafeInteger(Number(value)) ? new BigIntExtension(String(value)) : value

@@ -8,40 +8,40 @@ import { isOpaque, isWellFormed, LONE_SURROGATE, prepared, type Replace } from '
 
 /** Options of msgpackr for packing and unpacking. */
 export const COMMON = {
-  // Carry typed arrays, and bigints of any size.
+  // Typed arrays, and bigints of any size, can be packed.
   moreTypes: true,
-  // Copy bytes, which must outlive the chunk they came in.
+  // Bytes are copied, because they must stay valid when the received chunk is reused.
   copyBuffers: true,
-  // No references: with them a peer could make a small message unfold into a huge one.
+  // References are not allowed: with references a peer could make a small message that unfolds into a huge value.
   structuredClone: false,
   writeFunction(): never {
     throw new TypeError('a function cannot be packed')
   }
 } as const
 
-/** The native part of msgpackr, as far as it is used. */
+/** The part of msgpackr's native module that this file uses. */
 interface Native {
   readonly default: { readonly extractStrings: unknown }
 }
 
-/** Computed, so that no bundler looks for it. */
+/** Joined at run time, so that no bundler looks for the module. */
 const NATIVE = ['msgpackr', 'extract'].join('-')
 let accelerated = false
 
 /**
- * Loads msgpackr's native part if the user has installed it: under Bun it reads objects twice as fast, for 9 MB of
- * memory. It is no dependency, since it has an install script, which package managers refuse to run. It is loaded when
- * MessagePack is first used, and works a moment later.
+ * Loads msgpackr's native module if the user has installed it: under Bun it reads objects twice as fast, for 9 MB of
+ * memory. The module is no dependency, because it has an install script, which package managers refuse to run. It is
+ * loaded when MessagePack is first used, and takes effect a moment later.
  */
 export function accelerate(): void {
   if (accelerated) return
   accelerated = true
   const { setExtractor } = unpacking as { readonly setExtractor?: (extractStrings: unknown) => void }
-  // If it cannot be loaded, msgpackr works without it.
+  // If the native module cannot be loaded, msgpackr works without it.
   import(NATIVE).then((native: Native) => setExtractor?.(native.default.extractStrings)).catch(() => {})
 }
 
-/** msgpackr's REUSE_BUFFER_MODE and RESET_BUFFER_MODE: packed bytes stay in its own buffer until the next call. */
+/** msgpackr's REUSE_BUFFER_MODE and RESET_BUFFER_MODE: packed bytes stay in msgpackr's buffer until the next call. */
 const IN_PLACE = 512 | 1024
 
 interface PackedInPlace extends Uint8Array {
@@ -49,13 +49,13 @@ interface PackedInPlace extends Uint8Array {
   end: number
 }
 
-/** A value is being packed: all packers of msgpackr write into the same buffer. */
+/** True while a value is packed: all packers of msgpackr write into the same buffer. */
 let isPacking = false
 
 /**
- * Packs a value. The bytes are overwritten by the next call.
+ * Packs a value. The next call overwrites the bytes.
  * @param replace see `prepared`
- * @throws {OptionError} naming what cannot be packed
+ * @throws {OptionError} names the part that cannot be packed
  */
 export function pack(packr: Packr, type: string, value: unknown, replace: Replace): Uint8Array {
   if (isPacking)
@@ -63,7 +63,7 @@ export function pack(packr: Packr, type: string, value: unknown, replace: Replac
   try {
     const whole = prepared(value, replace)
     isPacking = true
-    // A cycle overflows the stack.
+    // A cyclic value overflows the stack, which throws.
     const packed = packr.pack(whole, IN_PLACE) as Uint8Array as PackedInPlace
     return packed.subarray(packed.start, packed.end)
   } catch (cause) {
@@ -73,7 +73,7 @@ export function pack(packr: Packr, type: string, value: unknown, replace: Replac
   }
 }
 
-/** The range of bytes to unpack; one object for all calls, because msgpackr only reads it. */
+/** The range of bytes to unpack. All calls share this object, because msgpackr only reads it. */
 const range = { start: 0, end: 0 }
 
 /** @throws {ProtocolError} the bytes are not exactly one value */
@@ -99,8 +99,8 @@ export function unpack(
 }
 
 /**
- * Refuses what msgpackr reads and neither of our ends writes: a regular expression of a peer's choice could keep a
- * handler busy for ever.
+ * Refuses types that msgpackr reads but our encoder never writes: with a regular expression of its choice, a peer could
+ * keep a handler busy for ever.
  */
 function refuseClasses(value: unknown, type: string): void {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return

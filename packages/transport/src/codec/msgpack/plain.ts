@@ -1,4 +1,4 @@
-/** MessagePack as every peer has it. */
+/** Standard MessagePack, which every peer understands. */
 import { Packr } from 'msgpackr/pack'
 import { Unpackr } from 'msgpackr/unpack'
 import type { Codec, Encoded } from '../codec.ts'
@@ -11,7 +11,7 @@ const OPTIONS = {
   useRecords: false,
   mapsAsObjects: true,
   variableMapSize: true,
-  // 'auto' (missing in msgpackr's types) reads a number if it is exact, else a bigint.
+  // 'auto' (missing in msgpackr's types) gives a number if the number is exact, else a bigint.
   int64AsType: 'auto' as 'number'
 } as const
 
@@ -20,8 +20,8 @@ const unpackr = new Unpackr(OPTIONS)
 registerExtensions(packr)
 
 /**
- * `application/x-msgpack`: objects travel as maps, bytes as bin, dates as timestamps. A 64-bit integer is read as a
- * number if that is exact, else as a bigint; bytes are read as a `Buffer`.
+ * The codec of `application/x-msgpack`: objects are sent as maps, bytes as bin, dates as timestamps. A 64-bit integer
+ * is read as a number if the number is exact, else as a bigint. Bytes are read as a `Buffer`.
  */
 export const msgpackCodec: Codec = {
   mimeType: MIME_TYPE,

@@ -1,6 +1,6 @@
 /**
- * Prepares a value for MessagePack, so that it carries the same as JSON where JSON can:
- * boxed values are unboxed, members that are functions are left out, and what would arrive as something else is refused.
+ * Prepares a value for MessagePack, so that MessagePack carries the same as JSON where JSON can: boxed values are
+ * unboxed, members that are functions are left out, and a value that would arrive as another type is refused.
  */
 const OPAQUE = new Set(
   ['Promise', 'WeakMap', 'WeakSet', 'WeakRef', 'Generator', 'AsyncGenerator', 'Error', 'RegExp'].map(
@@ -8,26 +8,29 @@ const OPAQUE = new Set(
   )
 )
 
-/** Whether an object has hidden state that does not travel, such as a promise; of an error it is meant to stay. */
+/**
+ * Returns whether an object, such as a promise, has hidden state that cannot be sent. Of an error the hidden state must
+ * not be sent.
+ */
 export function isOpaque(value: object): boolean {
   return OPAQUE.has(Object.prototype.toString.call(value))
 }
 
-/** Why a text with a lone surrogate cannot be packed: the end of a sentence about the text. */
+/** The reason for which a text with a lone surrogate cannot be packed: the end of a sentence about the text. */
 export const LONE_SURROGATE = 'has a lone surrogate, which has no UTF-8'
 
-/** Whether a text can be UTF-8. Engines know it of most texts without a look. */
+/** Returns whether a text can be UTF-8. For most texts the JavaScript engine knows the answer without reading them. */
 export function isWellFormed(text: string): boolean {
-  // Every runtime supported has it; the types are of an older standard.
+  // Every supported runtime has `isWellFormed`; the TypeScript types are of an older standard.
   return (text as string & { isWellFormed(): boolean }).isWellFormed()
 }
 
-/** Replaces values that a codec has a form of its own for; gives any other value back. */
+/** Replaces a value for which a codec has its own form; returns any other value unchanged. */
 export type Replace = (value: object | bigint) => unknown
 
 /**
- * The value as it is to be packed; a copy only where something is replaced.
- * @throws {TypeError} it holds what has no form in MessagePack
+ * Prepares a value to be packed. Copies only where something is replaced.
+ * @throws {TypeError} a part of the value has no form in MessagePack
  */
 export function prepared(value: unknown, replace: Replace): unknown {
   if (typeof value === 'bigint') return replace(value)
@@ -35,7 +38,7 @@ export function prepared(value: unknown, replace: Replace): unknown {
   if (typeof value === 'string' && !isWellFormed(value)) throw new TypeError(LONE_SURROGATE)
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return preparedList(value, replace)
-  // The usual case is found without any other question.
+  // A plain object is the usual case, so it is checked first.
   if (value.constructor === Object) return preparedObject(value as Record<string, unknown>, replace)
   if (value instanceof Map) {
     const entries = [...value].map(
@@ -94,7 +97,7 @@ function changed(
   return target
 }
 
-/** Texts, numbers and the like are packed as they are. */
+/** Texts, numbers and other simple values are packed unchanged. */
 function isWhole(value: unknown): boolean {
   switch (typeof value) {
     case 'string':
