@@ -70,10 +70,15 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
       stdio: ['ignore', 'pipe', 'inherit']
     })
     await new Promise<void>((resolve, reject) => {
+      const late = setTimeout(() => {
+        reject(new Error(`Of the shop only ${[...processes.keys()].join(', ') || 'nothing'} is ready`))
+      }, PATIENCE)
       createInterface(shop.stdout!).on('line', (line) => {
         const [, name, pid] = /^dev +\| (\w+) is ready after .* \(process (\d+)/.exec(line) ?? []
         if (name !== undefined) processes.set(name, Number(pid))
-        if (line.endsWith('| All services are ready')) resolve()
+        if (!line.endsWith('| All services are ready')) return
+        clearTimeout(late)
+        resolve()
       })
       shop.once('exit', (code) => reject(new Error(`The shop has ended with ${code}`)))
     })
