@@ -1,11 +1,13 @@
-/** Kafka as the dialogue needs it. */
+/** Kafka as an engine: the functions and rules that the shared code of all engines needs. */
 import type { Engine } from '@elysia-microservices/transport/engine'
 import { KafkaConnection } from './connection/kafka-connection.ts'
 import type { CheckedOptions } from './options/options.ts'
 import { whyNoHeader } from './words/headers.ts'
 import { ADDRESSING } from './words/names.ts'
 
-/** Kafka for one client or service. @param title what its connections are called, unless the user has given a client id */
+/**
+ * Kafka for one client or one service. @param title the name of its connections, unless the option `clientId` is set
+ */
 export function kafkaEngine(options: CheckedOptions, title: string): Engine<KafkaConnection> {
   return {
     ...ADDRESSING,

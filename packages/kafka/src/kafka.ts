@@ -1,4 +1,4 @@
-/** `kafka()`: the transport as a value that services and clients are given. */
+/** `kafka()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/transport/engine'
 import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
 import { KafkaClientStore } from './durable/client-store.ts'
@@ -6,7 +6,7 @@ import { KafkaServerStore } from './durable/server-store.ts'
 import { kafkaEngine } from './engine.ts'
 import { type KafkaOptions, kafkaOptions } from './options/options.ts'
 
-/** A Kafka cluster, for any number of services and clients; each has connections of its own. */
+/** A Kafka cluster, for any number of services and clients; each of them has its own connections. */
 export interface KafkaTransport extends Transport {
   readonly name: 'kafka'
 }
@@ -22,8 +22,8 @@ const TRAITS: Traits = {
 }
 
 /**
- * Kafka 4: durable events by key, retries and dead letters; Nest's wire, and between our own ends demand, cancellation,
- * deadlines and channels.
+ * Kafka 4: requests, and durable events with keys, retries and dead letters. It exchanges messages with NestJS;
+ * between services and clients of this library it also has demand, cancellation, deadlines and channels.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts

@@ -1,22 +1,25 @@
-/** The brokers of a Kafka cluster: which there are, connections to them, and the look for them when they are lost. */
+/**
+ * The brokers of a Kafka cluster: the list of brokers, the connections to them, and the search for brokers after all
+ * connections were lost.
+ */
 import { backoffDelay, ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import { type API, type Connection, metadataV12 } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 import { type Broker, Connections } from './connections.ts'
 import { isUnauthenticated, isUnreached } from './errors.ts'
 
-/** Milliseconds between attempts. */
+/** Milliseconds between attempts to reach a broker. */
 const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
-/** Milliseconds until it is asked again who leads what a broker led that is gone. */
+/** Milliseconds after the loss of a broker until the cluster is asked which brokers lead its partitions now. */
 const SHORTLY = 100
 
-/** Is told what becomes of the brokers. */
+/** Is called when all brokers are lost, and when a broker can be reached again. */
 export interface BrokersListener {
   lost(): void
   restored(): void
 }
 
-/** The brokers behind one end. */
+/** The brokers that one client or service is connected to. */
 export abstract class Brokers {
   readonly options: CheckedOptions
   readonly #listener: BrokersListener
@@ -32,7 +35,7 @@ export abstract class Brokers {
     this.#connections = new Connections(options, clientId, () => this.#lost())
   }
 
-  /** Asks again about all that is known of the cluster. */
+  /** Asks again for everything that is known about the cluster. */
   protected abstract refreshAll(): Promise<void>
 
   /**
@@ -60,7 +63,7 @@ export abstract class Brokers {
     return this.#isClosed
   }
 
-  /** Asks one of the brokers that are named in the options, or that are known, which there are. */
+  /** Asks for the list of brokers: first the brokers named in the options, then the brokers already known. */
   async #find(): Promise<void> {
     let failure: unknown
     for (const [index, broker] of [...this.options.brokers, ...this.#brokers.values()].entries()) {
@@ -76,13 +79,19 @@ export abstract class Brokers {
     throw failure
   }
 
-  /** One that has just started may know none: then those stay that are known. */
+  /**
+   * Replaces the list of known brokers. A broker that has just started may answer with an empty list: then the known
+   * brokers stay.
+   */
   protected know(brokers: readonly (Broker & { readonly nodeId: number })[]): void {
     if (brokers.length > 0) this.#brokers.clear()
     for (const { nodeId, host, port } of brokers) this.#brokers.set(nodeId, { host, port })
   }
 
-  /** @param purpose what waits for an answer keeps others of its connection waiting: fetching has connections of its own */
+  /**
+   * @param purpose names a connection of its own for each kind of request. A fetch waits for records and would delay
+   * all other answers on its connection
+   */
   async connection(node: number, purpose: string): Promise<Connection> {
     if (!this.#isConnected) throw new ConnectionError(`Kafka at ${this.options.where} is lost`, false)
     const broker = this.#brokers.get(node)
@@ -93,17 +102,20 @@ export abstract class Brokers {
       throw new ConnectionError(`Kafka's broker ${node} cannot be reached`, false, error)
     }
     this.#lookAgain()
-    throw new ConnectionError(`Kafka's broker ${node} is not there`, false)
+    throw new ConnectionError(`Kafka's broker ${node} is not known in the cluster`, false)
   }
 
-  /** A broker is gone: others lead its partitions, or will soon. */
+  /**
+   * Refreshes what is known about the cluster after a broker is lost: other brokers lead its partitions, or will
+   * soon.
+   */
   #lookAgain(): void {
     if (this.#isLookingAgain) return
     this.#isLookingAgain = true
     void soon(SHORTLY)
       .then(() => this.refreshAll())
       .catch((error) => {
-        // None is there.
+        // No broker answers.
         if (isUnreached(error)) this.#lost()
       })
       .then(() => {
@@ -111,7 +123,7 @@ export abstract class Brokers {
       })
   }
 
-  /** Asks a broker. */
+  /** Sends a request to one broker. */
   async ask<Args extends unknown[], Answer>(
     node: number,
     purpose: string,
@@ -121,7 +133,7 @@ export abstract class Brokers {
     return this.#connections.ask(await this.connection(node, purpose), api, ...args)
   }
 
-  /** Asks whichever broker can be reached. */
+  /** Sends a request to any broker that can be reached. */
   async askAny<Args extends unknown[], Answer>(api: API<Args, Answer>, ...args: Args): Promise<Answer> {
     const [first = -1, ...others] = this.nodes
     let connecting = this.connection(first, 'main')
@@ -129,7 +141,7 @@ export abstract class Brokers {
     return this.#connections.ask(await connecting, api, ...args)
   }
 
-  /** Ends a connection on which something waits that is not wanted any more. */
+  /** Closes a connection on which a request waits whose answer is no longer wanted. */
   async drop(node: number, purpose: string): Promise<void> {
     await this.#connections.drop(`${purpose} ${node}`)
   }
@@ -158,7 +170,7 @@ export abstract class Brokers {
     }
   }
 
-  /** The brokers that are known. */
+  /** The ids of the known brokers. */
   get nodes(): readonly number[] {
     return [...this.#brokers.keys()]
   }

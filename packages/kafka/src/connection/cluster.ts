@@ -1,4 +1,7 @@
-/** The topics of a Kafka cluster as one end knows them: which there are, and who leads which partition. */
+/**
+ * The topics of a Kafka cluster as one client or service knows them: which topics exist, and which broker leads each
+ * partition.
+ */
 import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
 import { deleteTopicsV6, metadataV12 } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
@@ -7,37 +10,37 @@ import { Brokers, type BrokersListener, soon } from './brokers.ts'
 import { createTopicsApi } from './corrected-apis.ts'
 import { Code, codesIn, isUnreached, responseOf } from './errors.ts'
 
-/** Milliseconds after which it is asked again who leads the partitions, and how many there are. */
+/** Milliseconds between refreshes of the known topics: their leaders, and their number of partitions. */
 const STALE_AFTER = 30_000
-/** Milliseconds between looks at something that is being made, or is moving to another broker. */
+/** Milliseconds between checks whether a topic has been created, or a partition has moved to another broker. */
 const SOON = 25
-/** Milliseconds between looks at what brokers are deciding. */
+/** Milliseconds between checks whether the brokers have elected a leader. */
 const SHORTLY = 100
-/** Milliseconds for brokers that have just started to take part. */
+/** Milliseconds within which brokers that have just started can hold partitions. */
 const STARTED_WITHIN = 5_000
-/** Milliseconds for a topic to have leaders. */
+/** Milliseconds within which all partitions of a new topic must have a leader. */
 const MADE_WITHIN = 20_000
 
-/** A topic, as the brokers tell it. */
+/** A topic as the brokers describe it. */
 export interface Topic {
   readonly name: string
   readonly id: string
-  /** The broker that leads each partition; -1: none at the moment. */
+  /** The broker that leads each partition; -1: the partition has no leader at the moment. */
   readonly leaders: readonly number[]
 }
 
-/** A topic that is to be there. */
+/** A topic that is created if it is missing. */
 export interface WantedTopic {
   readonly name: string
-  /** Default: as the options say. */
+  /** Default: the option `partitions`. */
   readonly partitions?: number
   readonly configs?: Readonly<Record<string, string>>
 }
 
-/** The brokers behind one end, and their topics. */
+/** The brokers that one client or service is connected to, and their topics. */
 export class Cluster extends Brokers {
   readonly #topics = new Map<string, Topic>()
-  /** Topics by the id that brokers name them by. */
+  /** Topics by id: in some answers, brokers name a topic by its id only. */
   readonly #byId = new Map<string, Topic>()
   readonly #stale: ReturnType<typeof setInterval>
   #lookups = new Map<string, Promise<void>>()
@@ -60,7 +63,7 @@ export class Cluster extends Brokers {
     return cluster
   }
 
-  /** A known topic. */
+  /** A topic whose description is known already. */
   topic(name: string): Topic | undefined {
     return this.#topics.get(name)
   }
@@ -75,7 +78,9 @@ export class Cluster extends Brokers {
     return topics.flatMap(({ name }) => name ?? [])
   }
 
-  /** Looks a topic up, unless it is known. @returns `undefined`: there is none */
+  /**
+   * Returns a topic, and asks the brokers for it unless it is known. @returns `undefined`: the topic does not exist
+   */
   async lookUp(name: string): Promise<Topic | undefined> {
     const known = this.#topics.get(name)
     if (known !== undefined) return known
@@ -88,7 +93,10 @@ export class Cluster extends Brokers {
     return this.#topics.get(name)
   }
 
-  /** Calls a function when partitions of a topic have another leader. @returns ends that */
+  /**
+   * Registers a function that is called when a partition of a topic has a new leader. @returns removes the function
+   * again
+   */
   onMoved(moved: (topic: string) => void): () => void {
     this.#moved.add(moved)
     return () => this.#moved.delete(moved)
@@ -98,7 +106,10 @@ export class Cluster extends Brokers {
     return this.refresh([...this.#topics.keys()])
   }
 
-  /** Asks again about topics. @throws {ConnectionError} the broker does not let this user see one */
+  /**
+   * Asks the brokers again for the description of topics. @throws {ConnectionError} the broker does not let this user
+   * see one of the topics
+   */
   async refresh(names: readonly string[]): Promise<void> {
     if (names.length === 0) return
     const { topics, brokers } = await responseOf(this.askAny(metadataV12.api, [...names], false, false))
@@ -121,8 +132,8 @@ export class Cluster extends Brokers {
   }
 
   /**
-   * Makes topics that are missing. Resolves when each partition has a leader.
-   * @throws {ListenError} one is missing, and cannot be made
+   * Creates the topics that are missing. Resolves when each partition of each topic has a leader.
+   * @throws {ListenError} a topic is missing and cannot be created
    */
   async ensure(wanted: readonly WantedTopic[]): Promise<readonly Topic[]> {
     const names = wanted.map(({ name }) => name)
@@ -142,7 +153,7 @@ export class Cluster extends Brokers {
     return names.map((name) => this.#topics.get(name) as Topic)
   }
 
-  /** Deletes topics, as far as that is allowed. */
+  /** Deletes topics. Topics that this user may not delete stay. */
   async remove(names: readonly string[]): Promise<void> {
     const topics = names.map((name) => ({ name, topicId: null }))
     if (topics.length > 0) await this.askAny(deleteTopicsV6.api, topics, MADE_WITHIN)
@@ -159,7 +170,7 @@ export class Cluster extends Brokers {
     }))
     const make = () => this.askAny(createTopicsApi, topics, MADE_WITHIN, false)
     let made = await make()
-    // Brokers that have just started take part a moment later.
+    // Brokers that have just started can only hold partitions a moment later.
     const until = performance.now() + STARTED_WITHIN
     while (made.some(({ errorCode }) => errorCode === Code.invalidReplicas) && performance.now() < until) {
       await soon(SHORTLY)
@@ -170,14 +181,14 @@ export class Cluster extends Brokers {
       const why = errorMessage ?? `error ${errorCode}`
       throw new ListenError(
         `Kafka at ${this.options.where}: the topic '${name}' is missing`,
-        new Error(`it cannot be made (${why}); make it, or give this user the right to Create`)
+        new Error(`it cannot be created (${why}); create the topic, or give this user the right to Create`)
       )
     }
   }
 
   /**
-   * The leader of a partition; waits while one is being chosen.
-   * @returns -1 if there is no such partition, or still no leader
+   * Returns the leader of a partition. While a leader is being elected, waits for the election to end.
+   * @returns -1 if the partition does not exist, or still has no leader
    */
   async leaderOf(name: string, partition: number): Promise<number> {
     await this.lookUp(name)
@@ -191,8 +202,9 @@ export class Cluster extends Brokers {
   }
 
   /**
-   * Does something with a broker, again while partitions or groups are moving to another.
-   * @param stale topics whose leaders are asked for again
+   * Runs a task that asks a broker, and repeats the task while partitions or coordinators are moving to another
+   * broker.
+   * @param stale topics whose leaders are asked for again before the task is repeated
    */
   async persist<Result>(stale: readonly string[], task: () => Promise<Result>): Promise<Result> {
     const until = performance.now() + MADE_WITHIN
@@ -214,7 +226,10 @@ export class Cluster extends Brokers {
   }
 }
 
-/** Errors that pass by themselves: a leader, or a group's coordinator, is being chosen, or has just been. */
+/**
+ * Errors that pass by themselves: a partition's leader or a group's coordinator is being elected, or has just been
+ * elected.
+ */
 const MOVING: ReadonlySet<number> = new Set([
   Code.unknownTopic,
   Code.leaderNotAvailable,

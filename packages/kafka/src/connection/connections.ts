@@ -2,7 +2,7 @@
 import { type API, Connection, type SASLOptions } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 
-/** Milliseconds for an answer. */
+/** Milliseconds within which a broker must answer a request. */
 const ANSWERED_WITHIN = 30_000
 
 export interface Broker {
@@ -10,24 +10,24 @@ export interface Broker {
   readonly port: number
 }
 
-/** The connections of one end. */
+/** The connections to brokers that one client or service has. */
 export class Connections {
   readonly #options: CheckedOptions
   readonly #clientId: string
   readonly #lost: () => void
-  /** By what they are for, and their broker. */
+  /** Connections by their key: the purpose and the broker of the connection. */
   readonly #all = new Map<string, Promise<Connection>>()
-  /** How many questions wait for their answer, by connection. */
+  /** How many requests wait for their answer on each connection. */
   readonly #asked = new Map<Connection, number>()
 
-  /** @param lost is called when one has ended by itself that something was asked over */
+  /** @param lost is called when a connection on which a request was waiting has ended by itself */
   constructor(options: CheckedOptions, clientId: string, lost: () => void) {
     this.#options = options
     this.#clientId = clientId
     this.#lost = lost
   }
 
-  /** Gives the connection that is there, or makes it. */
+  /** Returns the connection that exists under a key, or opens a new one. */
   connect(key: string, { host, port }: Broker): Promise<Connection> {
     const known = this.#all.get(key)
     if (known !== undefined) return known
@@ -38,7 +38,7 @@ export class Connections {
       ...(tls && { tls, tlsServerName: servername ?? host }),
       ...(sasl && { sasl: sasl as SASLOptions })
     })
-    // The driver tells of each failure by the answer, too.
+    // Nothing to do: the driver reports each failure as the failure of a request, too.
     connection.on('error', () => {})
     const connected = Promise.resolve(connection.connect(host, port)).then(
       () => connection,
@@ -48,17 +48,17 @@ export class Connections {
       }
     )
     connection.once('close', () => {
-      // One that was replaced, or is closed on purpose, is nobody's loss.
+      // A connection that was replaced, or closed on purpose, is not lost.
       if (this.#all.get(key) !== connected) return
       this.#all.delete(key)
-      // Brokers end connections on which nothing was asked for 10 minutes: the next question makes another.
+      // Brokers close connections that were idle for 10 minutes: the next request opens a new connection.
       if (this.#asked.has(connection)) this.#lost()
     })
     this.#all.set(key, connected)
     return connected
   }
 
-  /** Asks over a connection. */
+  /** Sends a request over a connection. */
   async ask<Args extends unknown[], Answer>(
     connection: Connection,
     api: API<Args, Answer>,
@@ -74,14 +74,14 @@ export class Connections {
     }
   }
 
-  /** Ends one. */
+  /** Closes one connection. */
   async drop(key: string): Promise<void> {
     const connection = this.#all.get(key)
     this.#all.delete(key)
     await (await connection)?.close()
   }
 
-  /** Ends all. Resolves when they have ended, whatever they say. */
+  /** Closes all connections. Resolves when all have ended, with an error or without. */
   async dropAll(): Promise<void> {
     await Promise.allSettled([...this.#all.keys()].map((key) => this.drop(key)))
   }

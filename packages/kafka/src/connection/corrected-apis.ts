@@ -1,7 +1,10 @@
-/** Questions of Kafka's protocol whose answers the driver (1.35.0) reads wrongly, with readers that read them as they are. */
+/**
+ * Requests of Kafka's protocol whose answers the driver (1.35.0) reads wrongly, with functions that read the answers
+ * correctly.
+ */
 import { consumerGroupDescribeV0, createAPI, createTopicsV7, type Reader } from '@platformatic/kafka'
 
-/** The outcome for a topic that was to be made. */
+/** Whether a topic was created; an error code other than 0 says why not. */
 export interface MadeTopic {
   readonly name: string
   readonly errorCode: number
@@ -9,15 +12,15 @@ export interface MadeTopic {
 }
 
 /**
- * Makes topics (CreateTopics, version 7). A user without the right to see their settings gets an answer with a field
- * behind each, which the driver does not expect.
+ * Creates topics (CreateTopics, version 7). A user without the right to see a topic's settings gets an answer with an
+ * additional field for each topic, which the driver does not expect.
  */
 export const createTopicsApi = createAPI<Parameters<typeof createTopicsV7.createRequest>, MadeTopic[]>(
   createTopicsV7.api.key,
   createTopicsV7.api.version,
   createTopicsV7.createRequest,
   (_correlation, _api, _version, reader) => {
-    // Throttling.
+    // The throttle time is not used.
     reader.readInt32()
     return reader.readArray(readMadeTopic, true, false)
   }
@@ -28,7 +31,7 @@ function readMadeTopic(topic: Reader): MadeTopic {
   topic.readUUID()
   const errorCode = topic.readInt16()
   const errorMessage = topic.readNullableString()
-  // Partitions, copies, settings.
+  // The counts of partitions and replicas, and the settings, are not used.
   topic.readInt32()
   topic.readInt16()
   topic.readArray((setting) => {
@@ -45,7 +48,10 @@ function readMadeTopic(topic: Reader): MadeTopic {
   return { name, errorCode, errorMessage: errorMessage ?? null }
 }
 
-/** The ids of a group's members (ConsumerGroupDescribe, version 0), whose topics the driver takes for one text. */
+/**
+ * The ids of a group's members (ConsumerGroupDescribe, version 0). The driver reads the list of a member's topics as
+ * one text.
+ */
 export const describeGroupApi = createAPI<[groups: string[], includeAuthorizedOperations: boolean], string[]>(
   consumerGroupDescribeV0.api.key,
   consumerGroupDescribeV0.api.version,
@@ -55,10 +61,10 @@ export const describeGroupApi = createAPI<[groups: string[], includeAuthorizedOp
 
 function readMembers(reader: Reader): string[] {
   const members: string[] = []
-  // Throttling.
+  // The throttle time is not used.
   reader.readInt32()
   reader.readArray((group) => {
-    // Error, its message, id, state, epochs, assignor.
+    // Not used: error code, error message, group id, state, group epoch, assignment epoch, assignor.
     group.readInt16()
     group.readNullableString()
     group.readString()
@@ -68,7 +74,7 @@ function readMembers(reader: Reader): string[] {
     group.readString()
     group.readArray((member) => {
       members.push(member.readString())
-      // Instance, rack, epoch, client, host, topics, their pattern.
+      // Not used: instance, rack, epoch, client id, client host, subscribed topics, their pattern.
       member.readNullableString()
       member.readNullableString()
       member.readInt32()
@@ -79,7 +85,7 @@ function readMembers(reader: Reader): string[] {
       skipAssignment(member)
       skipAssignment(member)
     })
-    // Operations that are allowed.
+    // The allowed operations are not used.
     group.readInt32()
   })
   return members

@@ -1,23 +1,29 @@
-/** Kafka does not tell who reads: a caller that closes says so to all services, which know here what it had asked. */
+/**
+ * Kafka does not say who reads a topic. So a caller that closes publishes a message to all services, and each service
+ * finds here which answers it was sending to that caller.
+ */
 
-/** Answers that are remembered with their callers; the one that was begun longest ago is forgotten first. */
+/**
+ * Answers that are remembered together with their callers; beyond this number, the answer that was begun first is
+ * forgotten.
+ */
 const MOST_ANSWERS = 4_096
-/** Callers that are remembered as gone. */
+/** Callers that are remembered as closed. */
 const MOST_GONE = 1_024
 
-/** Callers that may go, and those that have. */
+/** The callers that wait for answers, and the callers that have closed. */
 export class Departures {
   readonly #tell: (reply: string) => void
-  /** Where the service hears of an answer, by the address of its caller. */
+  /** The control address of each answer, by the address of its caller. */
   readonly #answers = new Map<string, string>()
   readonly #gone = new Set<string>()
 
-  /** @param tell is given where the service hears of an answer whose caller has gone */
+  /** @param tell is called with the control address of an answer whose caller has closed */
   constructor(tell: (reply: string) => void) {
     this.#tell = tell
   }
 
-  /** Something is said to a caller. @returns false: it has gone */
+  /** Remembers an answer that is sent to a caller. @returns false: the caller has closed */
   expect(address: string, reply: string): boolean {
     if (this.#gone.size > 0 && this.#gone.has(inboxIn(address))) return false
     this.#answers.delete(address)
@@ -26,7 +32,7 @@ export class Departures {
     return true
   }
 
-  /** A caller has gone. @param inbox with the dot behind it */
+  /** Handles the message that a caller has closed. @param inbox the inbox of the caller, with the dot at its end */
   gone(inbox: string): void {
     this.#gone.add(inbox)
     if (this.#gone.size > MOST_GONE) this.#gone.delete(firstOf(this.#gone.keys()))

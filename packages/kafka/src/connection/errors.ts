@@ -1,7 +1,7 @@
 /** Reads the driver's errors as codes of Kafka's protocol. */
 import { ConnectionError } from '@elysia-microservices/transport/kit'
 
-/** Error codes of the protocol that we act by. */
+/** Error codes of Kafka's protocol to which this package reacts. */
 export const Code = {
   offsetOutOfRange: 1,
   unknownTopic: 3,
@@ -35,7 +35,7 @@ interface DriversError {
   readonly response?: unknown
 }
 
-/** The codes that brokers have answered with. */
+/** The error codes in a failure of the driver, and in the failures nested in it. */
 export function codesIn(error: unknown): number[] {
   if (typeof error !== 'object' || error === null) return []
   const { apiCode, errors = [], cause } = error as DriversError
@@ -43,7 +43,7 @@ export function codesIn(error: unknown): number[] {
   return [...own, ...[...errors, cause].flatMap(codesIn)]
 }
 
-/** The answer of a broker, also if it says an error of a part of it. */
+/** Returns a broker's answer, also if the answer has an error for one of its topics or partitions. */
 export async function responseOf<Answer>(asked: Promise<Answer>): Promise<Answer> {
   try {
     return await asked
@@ -54,12 +54,12 @@ export async function responseOf<Answer>(asked: Promise<Answer>): Promise<Answer
   }
 }
 
-/** Whether a broker has not been asked, because there is no connection to it. */
+/** Whether a request was never sent, because there is no connection to the broker. */
 export function isUnreached(error: unknown): boolean {
   return error instanceof ConnectionError && !error.mayHaveRun
 }
 
-/** Whether a broker does not accept the credentials. */
+/** Whether a failure says that the broker does not accept the credentials. */
 export function isUnauthenticated(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { code, errors = [], cause } = error as DriversError

@@ -1,11 +1,11 @@
-/** A consumer group as its coordinator knows it: its positions. */
+/** A consumer group as its coordinator knows it: the positions that the group has committed. */
 import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
 import { findCoordinatorV6, offsetCommitV9, offsetFetchV9 } from '@platformatic/kafka'
 import { grouped } from '../words/grouped.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
 
-/** A position that is committed, with what else is known of what is behind it. */
+/** A committed position, with the metadata that is stored beside the position. */
 export interface Committed {
   readonly topic: string
   readonly partition: number
@@ -13,20 +13,23 @@ export interface Committed {
   readonly metadata: string
 }
 
-/** One of a topic. */
+/** One partition of a topic. */
 export interface Partition {
   readonly topic: string
   readonly partition: number
 }
 
-/** Gives the positions to begin with, for partitions of a topic that a group does not know; `isNew`: it knows none of it. */
+/**
+ * Returns the positions at which a group begins in partitions without a committed position. `isNew`: the group has no
+ * position in any partition of the topic.
+ */
 type Begin = (
   topic: string,
   partitions: readonly number[],
   isNew: boolean
 ) => Promise<ReadonlyMap<number, bigint>>
 
-/** A consumer group: finds its coordinator, and asks it. */
+/** A consumer group: finds its coordinator, and sends requests to the coordinator. */
 export class Group {
   readonly name: string
   readonly cluster: Cluster
@@ -44,7 +47,7 @@ export class Group {
     return this.#coordinator
   }
 
-  /** Asks the coordinator, again while it is another. */
+  /** Sends a request to the coordinator. The request is repeated while the group moves to another coordinator. */
   ask<Result>(task: (node: number) => Promise<Result>): Promise<Result> {
     return this.cluster.persist([], async () => {
       try {
@@ -56,7 +59,7 @@ export class Group {
     })
   }
 
-  /** Positions of a group in partitions; those that it does not know are left out. */
+  /** The committed positions of a group; partitions without a committed position are left out. */
   async committed(
     partitions: readonly Partition[],
     memberId: string | null = null,
@@ -80,7 +83,7 @@ export class Group {
     return known
   }
 
-  /** Commits positions. @param memberId default: of nobody, which is allowed while the group has no members */
+  /** Commits positions. @param memberId default: no member, which brokers allow while the group has no members */
   async commit(
     positions: readonly Committed[],
     memberId = '',
@@ -102,9 +105,9 @@ export class Group {
   }
 
   /**
-   * Makes a group begin: positions that it does not know are committed, so that what comes from now on is its own also
-   * while no member is there.
-   * @param begin the positions to begin with, for partitions of a topic that the group does not know; `isNew`: it knows none
+   * Commits a first position in each partition in which the group has none. From then on the group gets all new
+   * events, also those that arrive while the group has no members.
+   * @param begin returns the first positions; `isNew`: the group has no position in any partition of the topic
    */
   async begin(topics: readonly string[], begin: Begin): Promise<void> {
     try {
@@ -114,11 +117,11 @@ export class Group {
     }
   }
 
-  /** The error if the brokers do not let this user take part. */
+  /** The error for a user who may not join the group, or for another failure of joining. */
   refusal(cause: unknown): ListenError {
     const { message } = cause as Error
     const why = codesIn(cause).includes(Code.groupAuthorization)
-      ? new Error('this user may not; give it the right to Read it, and to Describe it')
+      ? new Error('this user may not join the group; give the user the rights Read and Describe on the group')
       : new Error(message)
     return new ListenError(`Kafka as a member of the group '${this.name}'`, why)
   }
@@ -139,14 +142,14 @@ export class Group {
     try {
       await this.commit(begun.flat())
     } catch (error) {
-      // It has members, which begin it themselves.
+      // The group has members, and the members commit the first positions themselves.
       if (!codesIn(error).some((code) => code === Code.unknownMember || code === Code.staleMember))
         throw error
     }
   }
 }
 
-/** The partitions of each topic. */
+/** The numbers of the partitions, by topic. */
 export function byTopic(partitions: readonly Partition[]): Map<string, number[]> {
   const topics = grouped(partitions, ({ topic }) => topic)
   return new Map([...topics].map(([topic, of]) => [topic, of.map(({ partition }) => partition)]))

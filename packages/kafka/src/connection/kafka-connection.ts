@@ -1,4 +1,7 @@
-/** One end at a Kafka cluster: what goes out and what comes, over our topics and Nest's. */
+/**
+ * The connection of one client or service to a Kafka cluster: sends and receives messages, on the topics of this
+ * library and on the topics that NestJS uses.
+ */
 import {
   type Carried,
   type CarriedHeaders,
@@ -35,16 +38,19 @@ import { Producer, type Told } from './producer.ts'
 import { EARLIEST, positionOf, Reader } from './reader.ts'
 import { type TakenRecord, Takers } from './takers.ts'
 
-/** Bytes from which a message travels in parts. */
+/** Bytes of a message; a larger message is sent in parts. */
 const MAX_PAYLOAD = 900 * 1024
-/** Milliseconds that answers are kept: nobody reads them later, and streams fill disks. */
+/**
+ * Milliseconds that Kafka keeps answers. No caller reads an answer later, and the answers of streams would fill the
+ * disks.
+ */
 const ANSWERS_STAY = 60_000
-/** In the place of an address that is no inbox: nothing is published there. */
+/** Stands for a reply address that is not an inbox; nothing is published to this address. */
 const NOWHERE = '?'
 
 type Receive = (message: Carried) => void
 
-/** A connection that has been made. */
+/** A connection that has been established. */
 export class KafkaConnection implements Carrier {
   readonly everyone = EVERYONE
   readonly maxPayload = MAX_PAYLOAD
@@ -55,16 +61,16 @@ export class KafkaConnection implements Carrier {
   readonly #producer: Producer
   readonly #held: HeldMessages
   readonly #room: Room
-  /** Reads our partition of the inboxes' topic, and the topic that every service reads. */
+  /** Reads two topics: our partition of the inbox topic, and the topic that every service reads. */
   readonly #reader: Reader
-  /** By the secret of the inbox, or by topic. */
+  /** The listeners, by the secret of their inbox or by their topic. */
   readonly #hearing: Hearing
   readonly #takers: Takers
   readonly #inboxes: string
   readonly #partition: number
   #received: (subject: Subject, message: Carried) => void = () => {}
   #setUp: Promise<unknown> = Promise.resolve()
-  /** Our inbox, with the dot behind it, once somebody listens there. */
+  /** Our inbox, with the dot at its end. `undefined` until somebody listens at the inbox. */
   #inbox: string | undefined
   readonly #departures = new Departures((reply) => this.#nobody(reply))
 
@@ -171,7 +177,10 @@ export class KafkaConnection implements Carrier {
     else if (!isMissing && (codesIn(error).length > 0 || isUnreached(error))) this.#listener.failed(error)
   }
 
-  /** Tells one of our own addresses that nobody has got what it has asked: there is no topic, so no service. */
+  /**
+   * Tells the sender of a request, at its own reply address, that there is no topic for the request, and so no
+   * service.
+   */
   #nobody(reply: string): void {
     this.#hearing.nobody(secretOf(placeOf(reply).token), reply)
   }
@@ -191,7 +200,7 @@ export class KafkaConnection implements Carrier {
     this.#setUp = Promise.all([this.#setUp, listening])
   }
 
-  /** Hears nothing more at an inbox. */
+  /** Stops listening at an inbox. */
   unhear(inbox: string): void {
     this.#hearing.remove(secretOf(placeOf(inbox).token))
   }
@@ -204,7 +213,7 @@ export class KafkaConnection implements Carrier {
     try {
       await this.#takers.take(subjects, groupOfService)
     } catch (error) {
-      // Subscriptions that are lost with the brokers are set up again when there are some.
+      // Subscriptions that are lost together with the brokers are restored as soon as a broker can be reached.
       if (error instanceof ListenError || this.isConnected) throw error
     }
   }
@@ -213,11 +222,11 @@ export class KafkaConnection implements Carrier {
     return this.#takers.leave()
   }
 
-  /** A message for a service has come. */
+  /** Handles a message for a service. */
   #receive(subject: Subject, { record, isLate }: TakenRecord): void {
     const { address } = subject
     const expires = isLate ? Number(record.header(HEADER.expires)) : 0
-    // Its caller has given it up before any process was there to take it.
+    // The request expired at its caller before a process of the service could read the request.
     if (expires > 0 && record.timestamp + expires < Date.now()) return
     const token = record.header(HEADER.correlation)
     const reply = this.#replyOf(address, record, token)
@@ -239,7 +248,10 @@ export class KafkaConnection implements Carrier {
     return replyAddress(topic, { topic: wanted, partition, token }, this.#options.replyTopics)
   }
 
-  /** Something has come on our partition of the inboxes' topic, perhaps for another; or to every service. */
+  /**
+   * Handles a record of our partition of the inbox topic, or of the topic that every service reads. The record may be
+   * for another inbox of the partition.
+   */
   #hear(topic: string, record: Fetched): void {
     if (topic === EVERYONE) {
       const gone = record.header(HEADER.gone)
@@ -257,7 +269,7 @@ export class KafkaConnection implements Carrier {
       const reply = known(record.header(HEADER.reply))
       return this.#hearing.hear(secret, { address, words: record.value ?? '', reply, headers: undefined })
     }
-    // A service of Nest's has answered.
+    // The record is the answer of a NestJS service.
     const token = record.header(HEADER.correlation)
     const secret = token === undefined ? '' : secretOf(token)
     if (!this.#hearing.has(secret)) return
@@ -286,7 +298,7 @@ export class KafkaConnection implements Carrier {
   async close(): Promise<void> {
     if (this.cluster.isClosed) return
     if (this.isConnected && this.#inbox !== undefined && !this.#hearing.has(EVERYONE)) {
-      // Nobody hears otherwise that this caller waits no more.
+      // Without this message no service would know that the caller no longer waits.
       this.#send(EVERYONE, departureOf(this.#inbox))
     }
     if (this.isConnected) await this.flush().catch(() => {})
@@ -296,13 +308,13 @@ export class KafkaConnection implements Carrier {
     await stopped
   }
 
-  /** The brokers are lost. */
+  /** All brokers are lost. */
   lost(): void {
     this.#producer.lost()
     this.#listener.lost()
   }
 
-  /** There are brokers again. */
+  /** A broker can be reached again. */
   restored(): void {
     this.#reader.restored()
     this.#takers.restored()
@@ -312,12 +324,15 @@ export class KafkaConnection implements Carrier {
   }
 }
 
-/** An inbox is known by what stands in front of the dot. */
+/** The secret of an inbox stands before the dot. */
 function secretOf(token: string): string {
   return token.slice(0, token.indexOf('.'))
 }
 
-/** Otherwise a stranger could have us publish to topics of others: such a message is dropped, and counted. */
+/**
+ * Returns the reply address if it is an inbox. A request with any other reply address is dropped and counted:
+ * otherwise a stranger could make this service publish to any topic.
+ */
 function known(reply: string | undefined): string {
   if (reply === undefined) return ''
   return isInbox(reply) ? reply : NOWHERE

@@ -8,7 +8,10 @@ import { Member } from './member.ts'
 const refused = (apiCode: number) => Object.assign(new Error(`code ${apiCode}`), { apiCode })
 const position: Committed = { topic: 'a', partition: 0, next: 5n, metadata: '' }
 
-/** A group whose coordinator gives its one partition to each member that joins, and says `fence` once. */
+/**
+ * A group whose coordinator gives its only partition to each member that joins, and answers one commit with the error
+ * `fencedMember` if `fence` is set.
+ */
 class FakeGroup {
   readonly name = 'g'
   readonly cluster = {
@@ -17,7 +20,7 @@ class FakeGroup {
     topicById: () => ({ name: 'a' }),
     ask: async (...[, , , , , epoch]: unknown[]) => this.#beat(epoch as number)
   } as unknown as Cluster
-  /** The age of the member by each commit. */
+  /** The member epoch of each commit. */
   readonly commits: number[] = []
   fence = false
   #joined = 0
@@ -30,7 +33,7 @@ class FakeGroup {
     return [{ ...position, next: 0n }]
   }
 
-  /** Refuses the first age as out of date, as a coordinator does that has just changed. */
+  /** Refuses the first member epoch as out of date, as a coordinator does right after the epoch has changed. */
   async commit(_positions: readonly Committed[], _id: string, epoch: () => number): Promise<void> {
     this.commits.push(epoch())
     if (this.#joined === 1) {
@@ -52,7 +55,7 @@ class FakeGroup {
 }
 
 describe('a member of a group', () => {
-  it('that was taken for gone, and joins again, commits nothing of what it had before', async () => {
+  it('that was removed from the group, and joins again, commits no position from before', async () => {
     const group = new FakeGroup()
     const lost: unknown[] = []
     const listener = {
@@ -62,7 +65,7 @@ describe('a member of a group', () => {
       failed: (error: unknown) => assert.fail(String(error))
     }
     const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map())
-    // The member's own timers keep no process alive, and no connection does here.
+    // The timers of a member do not keep the process alive, and this test has no connection that would.
     const awake = setInterval(() => {}, 1_000)
     try {
       await member.join()

@@ -1,6 +1,7 @@
 /**
- * One member of a consumer group, by the protocol of KIP-848: the coordinator says which partitions are ours, and a
- * partition goes to another member when we say that we have let it go. So it is ours until what runs of it has ended.
+ * One member of a consumer group, by the protocol of KIP-848. The coordinator says which partitions belong to this
+ * member. A partition goes to another member only after this member has released the partition, so no other member
+ * gets the partition while its events still run here.
  */
 import { randomUUID } from 'node:crypto'
 import { ConnectionError } from '@elysia-microservices/transport/kit'
@@ -9,24 +10,30 @@ import { soon } from './brokers.ts'
 import { Code, codesIn } from './errors.ts'
 import { byTopic, type Committed, type Group, type Partition } from './group.ts'
 
-/** Milliseconds between heartbeats at most: by them a member hears of others. Brokers may want them sooner. */
+/**
+ * Milliseconds between heartbeats at most: the answers to heartbeats tell which partitions belong to this member.
+ * Brokers may want heartbeats sooner.
+ */
 const BEAT = 1_000
-/** Milliseconds that a member may take to let a partition go, before the others have it all the same. */
+/**
+ * Milliseconds within which a member must release a partition; afterwards the coordinator gives the partition to
+ * another member anyway.
+ */
 const LET_GO_WITHIN = 300_000
-/** Milliseconds until a coordinator that cannot be asked is asked again. */
+/** Milliseconds until a heartbeat that has failed is repeated. */
 const AGAIN_AFTER = 250
-/** Times that a position is written again, where the member has become another's age meanwhile. */
+/** Times that a commit is repeated when the coordinator has raised the member's epoch in between. */
 const MOST_COMMITS = 20
 
-/** Is told what belongs to a member. */
+/** Is called when partitions are assigned to a member, or taken from it. */
 export interface MemberListener {
-  /** Partitions are ours, from these positions on. */
+  /** Partitions are assigned to this member, from these positions on. */
   assigned(partitions: readonly Committed[]): void
-  /** Partitions go to others when this resolves. */
+  /** Partitions are to go to other members. They are released when the promise resolves. */
   revoked(partitions: readonly Partition[]): Promise<void>
-  /** Partitions are others' already. */
+  /** Partitions belong to other members already. */
   lost(partitions: readonly Partition[]): void
-  /** The coordinator does not answer, or not with what is wanted. */
+  /** The coordinator does not answer, or answers with an error. */
   failed(error: unknown): void
 }
 
@@ -38,14 +45,14 @@ export class Member {
   readonly group: Group
   readonly #topics: readonly string[]
   readonly #listener: MemberListener
-  /** Where a partition begins that the group does not know. */
+  /** Returns the first position in partitions in which the group has committed none. */
   readonly #begin: (topic: string, partitions: readonly number[]) => Promise<ReadonlyMap<number, bigint>>
   #epoch = 0
-  /** The partitions that are ours by our own account: the coordinator gives none of them to others. */
+  /** The partitions that this member has not released: the coordinator gives none of them to other members. */
   #owned = new Map<string, Partition>()
-  /** The partitions that are being let go. */
+  /** The partitions that are being released. */
   readonly #leaving = new Set<string>()
-  /** The partitions that we may have, by the coordinator's last word. */
+  /** The partitions that the coordinator has assigned to this member in its last answer. */
   #target: Target | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #beating: Promise<void> | undefined
@@ -67,7 +74,7 @@ export class Member {
 
   /**
    * Joins the group.
-   * @throws {ListenError} the brokers do not allow it
+   * @throws {ListenError} the brokers do not let this user join the group
    */
   async join(): Promise<void> {
     try {
@@ -81,8 +88,9 @@ export class Member {
 
   /**
    * Commits positions.
-   * @throws the member has lost a partition since the call, even if it owns it again. Brokers only check that it is a
-   * member, so once it has joined again they would accept positions of a partition that is another's
+   * @throws the member has lost one of the partitions since the call, even if it owns the partition again. Brokers
+   * only check that the sender is a member: after the member has joined again, they would accept positions in a
+   * partition that now belongs to another member
    */
   async commit(positions: readonly Committed[]): Promise<void> {
     const owned = positions.map((position) => this.#owned.get(keyOf(position)))
@@ -96,7 +104,8 @@ export class Member {
       try {
         return await this.group.commit(positions, this.id, epoch)
       } catch (error) {
-        // The age that we commit with is told by the next heartbeat, which may be a second away.
+        // The epoch that a commit must name comes with the answer to the next heartbeat, which may be a second away:
+        // the heartbeat is sent now.
         if (attempt > MOST_COMMITS || !codesIn(error).includes(Code.staleMember)) throw error
         this.beat()
         await soon(SHORTLY)
@@ -104,13 +113,13 @@ export class Member {
     }
   }
 
-  /** Asks at once what has changed. @param known is called when it is known */
+  /** Sends a heartbeat at once, to hear what has changed. @param known is called after the answer */
   beat(known?: () => void): void {
     if (known !== undefined) this.#wanting.push(known)
     this.#next(0)
   }
 
-  /** Leaves the group: others have its partitions at once. */
+  /** Leaves the group: the coordinator gives this member's partitions to others at once. */
   async leave(): Promise<void> {
     this.#isOver = true
     clearTimeout(this.#timer)
@@ -147,7 +156,7 @@ export class Member {
     if (this.#isOver || !this.group.cluster.isConnected) return
     const codes = codesIn(error)
     if (codes.includes(Code.fencedMember) || codes.includes(Code.unknownMember)) {
-      // The group has gone on without us: it had not heard of us for too long, or was deleted.
+      // The coordinator has removed this member: it had received no heartbeat for too long, or the group was deleted.
       this.#epoch = 0
       const lost = [...this.#owned.values()]
       this.#owned = new Map()
@@ -210,7 +219,7 @@ export class Member {
     if (this.#isOver) return
     for (const partition of added) this.#owned.set(keyOf(partition), partition)
     this.#listener.assigned(assigned)
-    // The coordinator hears by it that we have them.
+    // The next heartbeat tells the coordinator that this member owns the partitions now.
     this.#isAgainWanted = true
   }
 
@@ -238,14 +247,14 @@ export class Member {
   }
 }
 
-/** Milliseconds until the age of a member is known that has just changed. */
+/** Milliseconds within which an answer to a heartbeat tells the member its new epoch. */
 const SHORTLY = 50
 
 function keyOf({ topic, partition }: Partition): string {
   return `${topic} ${partition}`
 }
 
-/** As the coordinator would say it of a member that has not joined again. */
+/** The error that a coordinator would answer with if the member had not joined again. */
 function notOurs(): Error {
   return Object.assign(new Error('The partition has gone to another member'), { apiCode: Code.fencedMember })
 }

@@ -1,6 +1,7 @@
 /**
- * Records on their way to the brokers: those of one turn leave together, and while they are under way those that come are
- * collected. One request for each record would cost ten times as much.
+ * Sends records to the brokers. The records of one turn of the event loop leave in one request, and records that come
+ * while the request is under way are collected for the next. One request for each record would cost ten times as
+ * much.
  */
 import { ConnectionError } from '@elysia-microservices/transport/kit'
 import { COST_OF_RECORD } from '../words/batch.ts'
@@ -11,42 +12,48 @@ import type { Cluster } from './cluster.ts'
 import { Code, codesIn, isUnreached } from './errors.ts'
 import { produceApi } from './record-apis.ts'
 
-/** Bytes of records that leave together: brokers refuse more than 1,048,588 of one partition. */
+/** Bytes of records in one request: brokers refuse more than 1,048,588 for one partition. */
 const MOST_TOGETHER = 960 * 1024
-/** Milliseconds until records for a broker that cannot be reached are tried again. */
+/** Milliseconds until records are sent again for which no broker could be reached. */
 const AGAIN_AFTER = 100
-/** Milliseconds for the brokers to have a record. */
+/** Milliseconds within which the brokers must have stored a record. */
 const ACKNOWLEDGED_WITHIN = 20_000
 
-/** The failure of a record. */
+/** Why a record was not stored. */
 export interface Told {
-  /** The topic is not there. */
+  /** The topic does not exist. */
   readonly isMissing: boolean
   readonly error: Error
 }
 
-/** A record on its way out. */
+/** A record to be sent. */
 export interface OutgoingRecord extends Outgoing {
   partition: number | undefined
-  /** When it is given up, if the first attempt has failed. */
+  /**
+   * The time at which sending is given up, in milliseconds of `performance.now()`; set when the first attempt has
+   * failed.
+   */
   until?: number
   readonly told?: ((told: Told) => void) | undefined
 }
 
-/** Records for the partitions that one broker leads, in order. */
+/** Records for the partitions that one broker leads, in the order in which they are sent. */
 interface Lane {
   readonly leader: number
   waiting: OutgoingRecord[]
   isUnderWay: boolean
 }
 
-/** Sends records that nobody needs to be stored for long: each once, or not at all. */
+/** Sends records that need not be stored for long. The brokers store each record once at most. */
 export class Producer {
   readonly #cluster: Cluster
   readonly #lanes = new Map<number, Lane>()
-  /** Records whose topics, or the leaders of their partitions, are being looked up, in order. */
+  /**
+   * Records that wait until the brokers have told the topic, or the leader of the partition; by topic or partition,
+   * in order.
+   */
   readonly #unknown = new Map<string, OutgoingRecord[]>()
-  /** The partition for the next record without one, by topic. */
+  /** The partition that the last record without a partition of its own was given, by topic. */
   readonly #turns = new Map<string, number>()
   #given = 0
   #settled = 0
@@ -62,7 +69,7 @@ export class Producer {
     if (mustWait || !this.#place(record)) this.#hold(record, false)
   }
 
-  /** Has a record wait until it is known who leads its partition. @param isAgain what is known is not so any more */
+  /** Keeps a record until the leader of its partition is known. @param isAgain the known leader is out of date */
   #hold(record: OutgoingRecord, isAgain: boolean): void {
     const place = placeOf(record)
     const waiting = this.#unknown.get(place)
@@ -71,13 +78,16 @@ export class Producer {
     void this.#lookUp(record, isAgain)
   }
 
-  /** @returns false: it is not known who leads its partition */
+  /**
+   * Chooses a partition and queues the record for the leader of the partition. @returns false: the leader is not
+   * known
+   */
   #place(record: OutgoingRecord): boolean {
     const leaders = this.#cluster.topic(record.topic)?.leaders
     if (leaders === undefined) return false
     if (record.partition === undefined) {
       let turn = this.#turns.get(record.topic) ?? -1
-      // A partition that has no leader at the moment is passed over, unless none has one.
+      // Skips partitions that have no leader at the moment, unless no partition has a leader.
       for (let left = leaders.length; left > 0; left--) {
         turn = (turn + 1) % leaders.length
         if ((leaders[turn] ?? -1) >= 0) break
@@ -159,7 +169,8 @@ export class Producer {
   }
 
   /**
-   * Records that were refused because of another one are sent again: brokers only say which partition an error is of.
+   * Sends records again that were refused because of another record of their request: brokers only say which
+   * partition an error belongs to.
    */
   async #failed(lane: Lane, records: readonly OutgoingRecord[], error: Error): Promise<void> {
     const codes = codesIn(error)
@@ -168,7 +179,7 @@ export class Producer {
     if (codes.length === 0 || !this.#cluster.isConnected)
       return this.#fail(records, { isMissing: false, error: lost(error) })
     if (records.length === 1 && !isMoving) return this.#fail(records, { isMissing: false, error })
-    // Each partition takes all of its records, or none.
+    // A broker stores all records of a partition, or none of them.
     const refused = refusedIn(error)
     const again: OutgoingRecord[] = []
     let settled = 0
@@ -191,7 +202,10 @@ export class Producer {
     }
   }
 
-  /** Sends records to who leads their partitions now, in front of what waits for the same partitions. */
+  /**
+   * Sends records again, to the brokers that lead their partitions now. Waiting records for the same partitions
+   * follow behind them, so that the order stays.
+   */
   #again(lane: Lane, records: readonly OutgoingRecord[], error: Error): void {
     const places = new Set(records.map(placeOf))
     const behind = lane.waiting.filter((record) => places.has(placeOf(record)))
@@ -215,13 +229,16 @@ export class Producer {
       this.#flushing.shift()?.resolve()
   }
 
-  /** Resolves when the brokers have what was sent, as far as they take it. @throws {ConnectionError} they are lost before */
+  /**
+   * Resolves when the brokers have answered for all records that were sent before this call. @throws
+   * {ConnectionError} the brokers are lost before they have answered
+   */
   flush(): Promise<void> {
     if (this.#given === this.#settled) return Promise.resolve()
     return new Promise((resolve, reject) => this.#flushing.push({ until: this.#given, resolve, reject }))
   }
 
-  /** The brokers are lost, with what is under way. */
+  /** Fails all waiting records, because the brokers are lost. */
   lost(): void {
     for (const { reject } of this.#flushing.splice(0)) reject(lost())
     const waiting = [...this.#unknown.values(), ...[...this.#lanes.values()].map((lane) => lane.waiting)]
@@ -231,7 +248,7 @@ export class Producer {
   }
 }
 
-/** Where a record waits: in a partition, if that is chosen. */
+/** The key under which a record waits: its partition if one is chosen, otherwise its topic. */
 function placeOf({ topic, partition }: Pick<OutgoingRecord, 'topic' | 'partition'>): string {
   return partition === undefined ? topic : `${topic} ${partition}`
 }
@@ -240,7 +257,7 @@ function lost(cause?: Error): ConnectionError {
   return new ConnectionError('The connection to the Kafka brokers was lost', true, cause)
 }
 
-/** The partitions that a broker has refused records for. */
+/** The partitions for which a broker has refused the records. */
 export function refusedIn(error: unknown): Map<string, { readonly code: number; readonly offset: bigint }> {
   const { response } = Object(error) as {
     readonly response?: {

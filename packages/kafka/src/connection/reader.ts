@@ -1,4 +1,4 @@
-/** Fetches the records of partitions from the brokers that lead them, as long as there is room for them. */
+/** Fetches records from the brokers that lead their partitions, as long as there is room for the records. */
 import { type fetchV17, listOffsetsV9 } from '@platformatic/kafka'
 import { readBatches } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
@@ -8,36 +8,36 @@ import type { Cluster } from './cluster.ts'
 import { Code, responseOf } from './errors.ts'
 import { type FetchedBytes, fetchApi } from './record-apis.ts'
 
-/** Milliseconds for which a broker waits for records that have not come. */
+/** Milliseconds that a broker waits for new records before it answers a fetch request with none. */
 const PATIENCE = 5_000
-/** Bytes of one fetch, in all and of a partition. */
+/** Bytes of the answer to one fetch request, for all partitions and for one partition. */
 const MOST_BYTES = 4 * 1024 * 1024
 const MOST_OF_ONE = 1024 * 1024
-/** Milliseconds until a broker that cannot be asked is asked again. */
+/** Milliseconds until a fetch request that has failed is repeated. */
 const AGAIN_AFTER = 100
 
-/** Times that stand for positions, as brokers know them. */
+/** Kafka's timestamps that stand for the end and the beginning of a partition. */
 export const LATEST = -1n
 export const EARLIEST = -2n
 
-/** The records that were fetched of one partition. */
+/** The records of one partition in the answer to a fetch request. */
 export interface FetchedPartition {
   readonly topic: string
   readonly partition: number
   readonly records: readonly Fetched[]
-  /** Where the next record would be. */
+  /** The position behind the last record of the answer. */
   readonly next: bigint
-  /** Where the partition ends. */
+  /** The position behind the last record of the partition. */
   readonly end: bigint
 }
 
-/** Takes what comes. */
+/** Receives the records. */
 export interface ReaderListener {
-  /** Records have come. What it returns is awaited before more are given. */
+  /** Takes records. The reader gives no further records until the returned promise has settled. */
   receive(partitions: readonly FetchedPartition[]): void | Promise<void>
   /**
-   * The record to be read next is not there any more.
-   * @returns where to go on
+   * Is called when Kafka has deleted the record to be read next.
+   * @returns the position from which to go on
    */
   gone(topic: string, partition: number): Promise<bigint>
   failed(error: unknown): void
@@ -46,26 +46,26 @@ export interface ReaderListener {
 interface Position {
   readonly topic: string
   readonly partition: number
-  /** The topic by the id that brokers gave it: a recreated one has another. */
+  /** The id that the brokers gave the topic: a topic that was deleted and created again has another id. */
   id: string | undefined
   next: bigint
 }
 
-/** Reads partitions, over connections of its own. */
+/** Reads partitions, over connections that are used for nothing else. */
 export class Reader {
   readonly #cluster: Cluster
   readonly #purpose: string
   readonly #listener: ReaderListener
   readonly #positions = new Map<string, Position>()
-  /** Brokers that are being asked. */
+  /** Brokers to which a fetch request is under way. */
   readonly #asked = new Set<number>()
   readonly #hearNoMore: () => void
-  /** Changes with the partitions that are read. */
+  /** Counts the changes to the set of partitions that are read. */
   #version = 0
   #receiving: Promise<void> = Promise.resolve()
   #isStopped = false
 
-  /** @param purpose names its connections: no other may have it */
+  /** @param purpose the key of the reader's connections; no other reader may use the same key */
   constructor(cluster: Cluster, purpose: string, listener: ReaderListener) {
     this.#cluster = cluster
     this.#purpose = purpose
@@ -75,7 +75,7 @@ export class Reader {
     })
   }
 
-  /** Reads a partition from a position on. */
+  /** Reads a partition from a given position on. */
   add(topic: string, partition: number, next: bigint): void {
     this.#positions.set(`${topic} ${partition}`, {
       topic,
@@ -86,28 +86,28 @@ export class Reader {
     this.#changed()
   }
 
-  /** Reads a partition from its end on. */
+  /** Reads only the records that a partition gets from now on. */
   async addLatest(topic: string, partition: number): Promise<void> {
     this.add(topic, partition, await positionOf(this.#cluster, topic, partition, LATEST))
   }
 
-  /** Reads from an earlier position on, if the partition is still read. */
+  /** Goes back to an earlier position, if the partition is still read. */
   back(topic: string, partition: number, next: bigint): void {
     const position = this.#positions.get(`${topic} ${partition}`)
     if (position !== undefined) position.next = next
   }
 
-  /** Resolves when what has come so far has been taken. */
+  /** Resolves when the listener has taken all records that were fetched so far. */
   received(): Promise<void> {
     return this.#receiving
   }
 
-  /** Reads a partition no more. */
+  /** Stops reading a partition. */
   remove(topic: string, partition: number): void {
     if (this.#positions.delete(`${topic} ${partition}`)) this.#changed()
   }
 
-  /** Reads nothing any more. Resolves when what had come has been taken. */
+  /** Stops reading. Resolves when the listener has taken all records that were fetched. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#hearNoMore()
@@ -116,7 +116,7 @@ export class Reader {
     await this.#receiving
   }
 
-  /** There are brokers again. */
+  /** A broker can be reached again. */
   restored(): void {
     this.#changed()
   }
@@ -124,7 +124,7 @@ export class Reader {
   #changed(): void {
     this.#version++
     for (const node of this.#asked) void this.#cluster.drop(node, this.#purpose).catch(() => {})
-    // Several partitions change in one turn.
+    // In a microtask, because several partitions may change in one turn of the event loop.
     queueMicrotask(() => {
       if (this.#isStopped) return
       for (const node of this.#byLeader().keys()) void this.#read(node)
@@ -138,7 +138,7 @@ export class Reader {
     )
   }
 
-  /** Asks one broker, again and again. */
+  /** Sends fetch requests to one broker, one after the other. */
   async #read(node: number): Promise<void> {
     if (this.#asked.has(node)) return
     this.#asked.add(node)
@@ -158,13 +158,16 @@ export class Reader {
     this.#asked.delete(node)
   }
 
-  /** @throws {ConnectionError} the brokers cannot be asked */
+  /** Asks for the leaders of partitions that have none. @throws {ConnectionError} no broker can be asked */
   async #findLeaders(positions: readonly Position[]): Promise<void> {
     await soon(AGAIN_AFTER)
     await this.#cluster.refresh([...new Set(positions.map(({ topic }) => topic))])
   }
 
-  /** Whether a topic was deleted and made again: what was to be read next there is another's number. */
+  /**
+   * Whether a topic was deleted and created again. The old position means nothing in the new topic, so the listener
+   * is asked for a new position.
+   */
   async #isNew(positions: readonly Position[]): Promise<boolean> {
     let isNew = false
     for (const position of positions) {
@@ -188,14 +191,15 @@ export class Reader {
       )
     } catch (error) {
       if (version === this.#version) throw error
-      // It waited for partitions that are not, or not the only ones that are, wanted any more.
+      // The request was interrupted because the set of partitions that are read has changed.
       return
     }
     const fetched = await this.#take(answer, positions)
     if (fetched.length === 0) return
-    // Answers of brokers are taken one after the other: the listener may have to wait for room.
+    // The answers of different brokers are taken one after the other: the listener may have to wait for room.
     const receiving = this.#receiving.then(() => {
-      // Others may have partitions by now, and we again, from another position on.
+      // While the answer waited, the partition may have gone to another member, and may even have come back with
+      // another position.
       const read = fetched.filter(({ of }) => this.#isRead(of)).map(({ partition }) => partition)
       return this.#listener.receive(read)
     })
@@ -242,7 +246,7 @@ export class Reader {
 
 type Wanted = Parameters<typeof fetchApi.async>[7][number]
 
-/** The part of a fetch request for one partition. */
+/** The part of a fetch request that concerns one partition. */
 export function wantedFrom(partition: number, next: bigint): Wanted['partitions'][number] {
   return {
     partition,
@@ -261,7 +265,7 @@ export function fetchArguments(
   return [patience, 1, MOST_BYTES, 0, 0, -1, wanted, [], '']
 }
 
-/** A position in one partition; see `positionsOf`. */
+/** The position in one partition; see `positionsOf`. */
 export async function positionOf(
   cluster: Cluster,
   topic: string,
@@ -271,7 +275,10 @@ export async function positionOf(
   return (await positionsOf(cluster, topic, [partition], timestamp)).get(partition) ?? 0n
 }
 
-/** Positions in the partitions of a topic. @param timestamp of the first record wanted, or what stands for a position */
+/**
+ * Looks up positions in the partitions of a topic. @param timestamp the time of the first record that is wanted, or
+ * `LATEST` or `EARLIEST`
+ */
 export async function positionsOf(
   cluster: Cluster,
   topic: string,

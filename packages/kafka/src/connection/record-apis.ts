@@ -1,20 +1,23 @@
-/** The questions of Kafka's protocol that carry records: here they are read and written without an object for each part. */
+/**
+ * The requests of Kafka's protocol that carry records. They are read and written here, because the driver makes an
+ * object for each part of each record.
+ */
 import { createAPI, fetchV17, produceV11, type Reader, ResponseError, Writer } from '@platformatic/kafka'
 import { type Numbering, writeBatch } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
 
-/** Records for one partition: stored together, or not at all. */
+/** Records for one partition: Kafka stores all of them, or none. */
 export interface Batch {
   readonly topic: string
   readonly partition: number
-  /** As `writeRecord` gives them. */
+  /** As `writeRecord` returns them. */
   readonly records: readonly Buffer[]
   /** Milliseconds since 1970. */
   readonly timestamp: number
   readonly by?: Numbering | undefined
 }
 
-/** Stores batches, of a partition one at most (Produce, version 11). */
+/** Stores batches (Produce, version 11), at most one for each partition. */
 export const produceApi = createAPI<
   [acks: number, timeout: number, batches: readonly Batch[]],
   produceV11.ProduceResponse
@@ -43,7 +46,7 @@ export interface FetchedBytes {
   readonly partition: number
   readonly errorCode: number
   readonly end: bigint
-  /** Batches. */
+  /** The batches of records, not decoded yet. */
   readonly bytes: Buffer
 }
 
@@ -53,12 +56,12 @@ export const fetchApi = createAPI<Parameters<typeof fetchV17.createRequest>, Fet
   fetchV17.api.version,
   fetchV17.createRequest,
   (_correlation, key, version, reader) => {
-    // Throttling.
+    // The throttle time is not used.
     reader.readInt32()
     const errors: [string, [number, null]][] = []
     const errorCode = reader.readInt16()
     if (errorCode !== 0) errors.push(['', [errorCode, null]])
-    // The session.
+    // The id of the fetch session is not used.
     reader.readInt32()
     const fetched: FetchedBytes[] = []
     reader.readArray((topic) => {
@@ -79,14 +82,14 @@ function readPartition(reader: Reader, topicId: string): FetchedBytes {
   const partition = reader.readInt32()
   const errorCode = reader.readInt16()
   const end = reader.readInt64()
-  // Skips the last stable offset and the beginning of the log.
+  // The last stable offset and the first offset of the partition are not used.
   reader.readInt64()
   reader.readInt64()
   reader.readArray((transaction) => {
     transaction.readInt64()
     transaction.readInt64()
   })
-  // The copy to be read next.
+  // The replica that Kafka prefers for the next fetch request is not used.
   reader.readInt32()
   const size = Math.max(0, reader.readUnsignedVarInt() - 1)
   const bytes = reader.buffer.slice(reader.position, reader.position + size)

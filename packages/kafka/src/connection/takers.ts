@@ -1,7 +1,7 @@
 /**
- * Takes messages for a service: requests and events on the topics of its patterns, which it shares with its other
- * processes in a consumer group, or gets all. A message counts as taken before its handler begins: a process that is
- * killed loses its running messages, and none runs twice.
+ * Receives the requests and events of a service, on the topics of its patterns. The processes of the service share a
+ * topic as a consumer group, or each process receives every message. The position is committed before the handler
+ * begins: when a process is killed, its running messages are lost, and no message runs twice.
  */
 import type { Subject } from '@elysia-microservices/transport/engine'
 import { grouped } from '../words/grouped.ts'
@@ -13,10 +13,10 @@ import { Group, type Partition } from './group.ts'
 import { Member } from './member.ts'
 import { EARLIEST, type FetchedPartition, LATEST, positionOf, positionsOf, Reader } from './reader.ts'
 
-/** A message for a service. */
+/** A record with a message for a service. */
 export interface TakenRecord {
   readonly record: Fetched
-  /** It has waited for a process of the service. */
+  /** The record was stored before this process began to read the partition. */
   readonly isLate: boolean
 }
 
@@ -25,7 +25,7 @@ export interface TakersListener {
   failed(error: unknown): void
 }
 
-/** Takes for one service. */
+/** Receives the messages of one service. */
 export class Takers {
   readonly #cluster: Cluster
   readonly #listener: TakersListener
@@ -37,8 +37,8 @@ export class Takers {
   }
 
   /**
-   * Takes what comes for subjects; makes topics that are missing.
-   * @throws {ListenError} the brokers do not allow it
+   * Begins to receive the messages for subjects. Topics that are missing are created.
+   * @throws {ListenError} the brokers do not allow it to this user
    */
   async take(subjects: readonly Subject[], groupOf: (queue: string) => string): Promise<void> {
     if (subjects.length === 0) return
@@ -51,7 +51,7 @@ export class Takers {
     }
   }
 
-  /** Takes nothing new. Resolves when what had come has been given. */
+  /** Stops receiving. Resolves when all messages that were fetched have been given to the service. */
   async leave(): Promise<void> {
     const takers = this.#takers
     this.#takers = []
@@ -64,14 +64,14 @@ export class Takers {
   }
 }
 
-/** Takes for the subjects of one queue. */
+/** Receives the messages of all subjects that share one queue. */
 class Taker {
   readonly #cluster: Cluster
   readonly #listener: TakersListener
   readonly #subjects = new Map<string, Subject>()
   readonly #reader: Reader
   readonly #member: Member | undefined
-  /** Partitions of which all has been taken that was there before us. */
+  /** Partitions of which all records have been read that were there when this process began. */
   readonly #caughtUp = new Set<string>()
 
   constructor(
@@ -102,7 +102,8 @@ class Taker {
           lost: (partitions) => void this.#revoked(partitions),
           failed: (error) => listener.failed(error)
         },
-        // The group is there, so this partition is newer.
+        // The group has begun already, so a partition without a position is newer than the group: nothing in it was
+        // read.
         (topic, partitions) => positionsOf(cluster, topic, partitions, EARLIEST)
       )
   }
@@ -156,7 +157,10 @@ class Taker {
     }
   }
 
-  /** @returns false: another member has it by now */
+  /**
+   * Commits the positions behind records. @returns false: another member owns the partitions by now, or the commit
+   * has failed
+   */
   async #taken(member: Member, fetched: readonly FetchedPartition[]): Promise<boolean> {
     try {
       await member.commit(
@@ -167,7 +171,8 @@ class Taker {
       const isOthers = codesIn(error).some(
         (code) => code === Code.unknownMember || code === Code.fencedMember
       )
-      // With the brokers it is lost: what is not known as taken comes again.
+      // Unless another member owns the partitions, the same records are fetched again: they are not committed. With
+      // the brokers lost, there is nothing to report.
       if (!isOthers && this.#cluster.isConnected) this.#listener.failed(error)
       for (const { topic, partition, records } of fetched) {
         const first = records[0]?.offset

@@ -21,7 +21,7 @@ import { EventStore } from './event-store.ts'
 import { pauseGroup } from './groups.ts'
 import { cloudEvent, type StoredRecord } from './stored.ts'
 
-/** Over whatever connection the client has. */
+/** Publishes and manages stored events, over the current connection of the client. */
 export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRecord> {
   constructor(init: ClientStoreInit<KafkaConnection>) {
     super(init, {
@@ -30,15 +30,17 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
         try {
           await cluster.ensure([{ name: pattern }])
         } catch (error) {
-          // Missing rights do not come back by themselves.
+          // A missing right does not come back by itself, so the client must not retry.
           const isOurs = error instanceof ListenError || error instanceof ConnectionError
           if (isOurs && error.retryable === false) throw new NotStoredError(error.message, false, error)
           throw new NotStoredError(`The topic of the event '${pattern}' cannot be looked up now`, true, error)
         }
       },
-      // Kafka knows no ids: what is sent again is stored once by its number, however late.
+      // Kafka keeps no ids of events. An event that is sent again has the same number, and by this number Kafka
+      // stores it once, however late it comes.
       duplicateWindow: Number.POSITIVE_INFINITY,
-      // One batch is under way at a time, and its round is what costs: 2,048 take a seventh less of the processor than 512.
+      // Only one batch is under way at a time, and each round trip costs: with 2,048 events at a time the processor
+      // does a seventh less work than with 512.
       window: 2_048
     })
   }

@@ -1,4 +1,7 @@
-/** One durable handler of a service in one process: its partitions, its events, what becomes of those that fail. */
+/**
+ * One durable handler of a service in one process: the partitions assigned to it, their events, and the retries and
+ * dead letters of failed events.
+ */
 import type { Consumer } from '@elysia-microservices/transport/engine'
 import {
   type Dispatcher,
@@ -34,9 +37,9 @@ import { beginningsOf, checkStart } from './start.ts'
 import { KafkaEvent, messageOf } from './stored.ts'
 import { WaitingEvents } from './waiting.ts'
 
-/** Milliseconds between looks at how much there is to do. */
+/** Milliseconds between checks of how many events are stored and not handled. */
 const LOOK = 5_000
-/** Milliseconds until an event that cannot be put aside runs again here. */
+/** Milliseconds until an event whose copy for a retry cannot be stored runs again in this process. */
 const AGAIN_HERE = 1_000
 
 export interface ConsumerOptions {
@@ -44,12 +47,12 @@ export interface ConsumerOptions {
   readonly route: DurableRoute
   readonly pattern: string
   readonly group: string
-  /** Whether the group is paused, by the last word about it. */
+  /** Whether the group is paused, by the last record about it. */
   readonly isPaused: () => boolean
   readonly logger: Logger
 }
 
-/** Takes the events of one group for one pattern. */
+/** Receives the events of one group for one pattern. */
 export class KafkaConsumer implements Consumer<KafkaConnection> {
   readonly group: string
   readonly #options: ConsumerOptions
@@ -57,11 +60,14 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   readonly #partitions: Partitions
   readonly #waiting = new WaitingEvents(() => this.#feed())
   #isFeeding = false
-  /** Let readers go on. */
+  /** Called when there is room again: they let the readers go on. */
   #resume: (() => void)[] = []
-  /** Events that the worker has let go, and that are being put aside: until they are, they are not done. */
+  /**
+   * Events whose attempt has ended and whose copy, for a retry or as a dead letter, is being stored. They are done
+   * when the copy is stored.
+   */
   readonly #beingPut = new Map<KafkaEvent, Promise<void>>()
-  /** Partitions that go to others once nothing of them runs here. */
+  /** Partitions that go to another process as soon as none of their events runs here. */
   #leaving: { readonly sources: ReadonlySet<Source>; readonly free: () => void }[] = []
   readonly #look: ReturnType<typeof setInterval>
   #connection: KafkaConnection | undefined
@@ -71,7 +77,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   #unavailable: string | undefined
   #isStopped = false
 
-  /** @throws {OptionError} its start is no position of Kafka's */
+  /** @throws {OptionError} the option `start` names an invalid position */
   constructor(options: ConsumerOptions) {
     const { route, pattern, group, logger, dispatcher } = options
     this.#options = options
@@ -151,12 +157,13 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
         lost: (partitions) => {
           this.#forget(partitions)
           this.#options.logger.warn(
-            `The group '${group}' has gone on without this process with '${shown(pattern)}': events that run here run elsewhere, too`
+            `Kafka has removed this process from the group '${group}' for '${shown(pattern)}': events that run here also run in another process`
           )
         },
         failed: (error) => this.#failed(error)
       },
-      // The group is there, so this partition is newer than it; so is a topic of events on their way again.
+      // The group has begun already, so a partition without a position is newer than the group, and nothing in it was
+      // read.
       (topic, partitions) => positionsOf(cluster, topic, partitions, EARLIEST)
     )
     await this.#member.join()
@@ -175,7 +182,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     const { pattern, group, logger } = this.#options
     const what = `The durable event '${shown(pattern)}' of the group '${group}'`
     if (codesIn(error).some((code) => code === Code.topicAuthorization || code === Code.groupAuthorization))
-      this.#unavailable = `${what} is not received: Kafka does not let this user read it`
+      this.#unavailable = `${what} is not received: Kafka does not let this user read the topic or join the group`
     quietLog(logger).error(`durable ${pattern}`, `${what} cannot be received at the moment`, error)
   }
 
@@ -193,7 +200,10 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     if (!this.#isStopped) this.#worker.open()
   }
 
-  /** Partitions are to go to others: what has not begun does, and what runs is waited for. */
+  /**
+   * Partitions go to other processes: their waiting events are dropped here, and their running handlers are waited
+   * for.
+   */
   async #revoked(partitions: readonly Partition[]): Promise<void> {
     const sources = this.#partitions.of(partitions)
     for (const { topic, partition } of partitions) this.#readerOf(topic)?.remove(topic, partition)
@@ -216,7 +226,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     })
   }
 
-  /** Partitions are others' already. */
+  /** Removes partitions that belong to other processes already. */
   #forget(partitions: readonly Partition[]): void {
     const sources = this.#partitions.of(partitions)
     this.#partitions.remove(sources)
@@ -224,28 +234,28 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#drop(sources)
   }
 
-  /** Drops what has not begun of some partitions. */
+  /** Drops the events of some partitions that have not begun. */
   #drop(sources: ReadonlySet<Source>): void {
     this.#waiting.drop(sources)
-    // In the order of their coming.
+    // `release` returned the events in the order of their arrival, so the order stays.
     for (const event of this.#worker.release()) if (!sources.has(event.source)) this.#worker.add(event)
     this.#feed()
   }
 
   /**
-   * The events to be read next are not kept any more.
-   * @returns where to go on
+   * Is called when Kafka has deleted the events to be read next.
+   * @returns the position from which to go on
    */
   async #gone(topic: string, partition: number): Promise<bigint> {
     const cluster = this.#cluster
     const next = await positionOf(cluster, topic, partition, EARLIEST)
-    // The positions that were known belong to other events.
+    // The known position and the done events belong to a part of the topic that no longer exists.
     this.#forget([{ topic, partition }])
     this.#partitions.add({ topic, partition, next, metadata: '' })
     this.#readerOf(topic)?.add(topic, partition, next)
     const { pattern, group, logger } = this.#options
     logger.error(
-      `Events of '${shown(pattern)}' that the group '${group}' had not handled are not kept any more, or their topic was deleted and made again; it goes on at ${next} of partition ${partition}`
+      `Events of '${shown(pattern)}' that the group '${group}' had not handled were deleted by Kafka, or their topic was deleted and created again; the group goes on at position ${next} of partition ${partition}`
     )
     return next
   }
@@ -273,7 +283,10 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       await new Promise<void>((resolve) => this.#resume.push(resolve))
   }
 
-  /** Gives the worker what it has room for. An event that ends at once makes room within, which is seen here. */
+  /**
+   * Gives the worker as many events as it has room for. An event that ends at once makes room and calls this method
+   * again: the running loop already sees the new room.
+   */
   #feed(): void {
     if (this.#isFeeding) return
     this.#isFeeding = true
@@ -300,7 +313,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#partitions.commitSoon()
   }
 
-  /** A copy waits in another topic, for this group alone; then the event itself is done. */
+  /** Stores a copy in the topic of retries, for this group alone. Then the event itself counts as done. */
   async #retry(event: KafkaEvent, delay: number): Promise<void> {
     const { group, pattern, logger } = this.#options
     try {
@@ -310,7 +323,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       if (this.#isStopped || !event.source.isOurs) return
       quietLog(logger).warn(
         'retry',
-        `A durable event '${shown(pattern)}' cannot be put aside; it waits here`,
+        `A durable event '${shown(pattern)}' cannot be stored for a retry; this process retries the event itself`,
         error
       )
       event.attempt++
@@ -327,7 +340,10 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     return (this.#connection as KafkaConnection).cluster
   }
 
-  /** Hears how much there is to do, where nothing is read because there is no room. */
+  /**
+   * Asks for the ends of the partitions: while nothing is read for lack of room, no answer to a fetch request tells
+   * them.
+   */
   async #lookNow(): Promise<void> {
     if (this.#connection?.isConnected !== true) return
     const { cluster } = this.#connection
@@ -345,7 +361,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   // ── its end ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The group was paused, or resumed. @returns the ids of its members here */
+  /** Applies that the group was paused or resumed. @returns the id of this process's member of the group, or none */
   paused(): string[] {
     // Events that have not begun go back to the front of the queue.
     if (this.#options.isPaused()) this.#waiting.putBack(this.#worker.release())
@@ -353,7 +369,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     return this.#member === undefined ? [] : [this.#member.id]
   }
 
-  /** Others may have our partitions by the time that there are brokers again. */
+  /** Stops the worker, because the brokers are lost: when they are back, other processes may own the partitions. */
   lost(): void {
     this.#worker.close()
   }

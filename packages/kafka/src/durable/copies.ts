@@ -1,24 +1,27 @@
-/** Records that must be stored before something else counts as done: copies of events, dead letters, words about groups. */
+/**
+ * Stores records that must be stored before something else counts as done: copies of events, dead letters, pauses of
+ * groups.
+ */
 import { NotStoredError } from '@elysia-microservices/transport/kit'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { produceApi } from '../connection/record-apis.ts'
 import { writeRecord } from '../words/record.ts'
 
-/** Milliseconds for all replicas to have it. */
+/** Milliseconds within which all replicas must have stored the record. */
 const STORED_WITHIN = 10_000
 
-/** The content of a copy. */
+/** The content of a record. */
 export interface Copy {
   readonly partition: number
   readonly key: Buffer | undefined
-  /** `undefined`: the record says that there is nothing of this key any more. */
+  /** `undefined`: the record deletes the earlier records with the same key. */
   readonly value: Buffer | undefined
   readonly headers?: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Resolves when a topic, which is made if it is missing, has it.
- * @throws {NotStoredError} it has not
+ * Stores a record in a topic, which is created if it is missing. Resolves when the record is stored.
+ * @throws {NotStoredError} the record is not stored
  */
 export async function put(cluster: Cluster, topic: WantedTopic, copy: Copy): Promise<void> {
   const { name } = topic

@@ -1,6 +1,7 @@
 /**
- * The dead letters of a group: records of the topics `<pattern>.dlt`, each with a key of its own. One that is deleted, or
- * sent again, is followed by a record of its key without a value, and Kafka forgets both when it next looks.
+ * The dead letters of a group: records of the topics `<pattern>.dlt`, each with a key of its own. To delete a dead
+ * letter, or after it was sent again, a record with its key and without a value is written: Kafka then deletes both
+ * at its next compaction.
  */
 import { newSecret } from '@elysia-microservices/transport/engine'
 import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
@@ -16,12 +17,12 @@ import { put } from './copies.ts'
 import { Source } from './partition.ts'
 import { deadLetterOf, headersOfCopy, KafkaEvent } from './stored.ts'
 
-/** The topic of the dead letters of a pattern. */
+/** The topic for the dead letters of a pattern. */
 export function topicForDead(pattern: string): WantedTopic {
   return { name: deadOf(pattern), partitions: 1, configs: { 'cleanup.policy': 'compact' } }
 }
 
-/** The key of a new dead letter. */
+/** A key for a new dead letter. */
 export function keyOfDead(): Buffer {
   return Buffer.from(newSecret() + newSecret())
 }
@@ -32,7 +33,7 @@ interface Found {
   readonly fetched: Fetched
 }
 
-/** Of one group. */
+/** The dead letters of one group. */
 export class KafkaDeadLetters implements DeadLetters {
   readonly #group: string
   readonly #connect: () => Promise<Cluster>
@@ -100,8 +101,8 @@ export class KafkaDeadLetters implements DeadLetters {
   }
 
   /**
-   * The dead letters of the group in one topic that are still there.
-   * @param from the first to be read; default: all
+   * Reads the dead letters of the group that a topic has and that are not deleted.
+   * @param from the position of the first record to read; default: the first record of the topic
    */
   async #read(cluster: Cluster, topic: string, from?: bigint): Promise<Found[]> {
     const found = new Map<string, Found>()
@@ -122,7 +123,7 @@ export class KafkaDeadLetters implements DeadLetters {
   }
 }
 
-/** All records of the first partition of a topic that are there now. */
+/** All records that the first partition of a topic has at the moment of the call. */
 async function* readAll(cluster: Cluster, topic: string, from?: bigint): AsyncGenerator<Fetched> {
   const first = await positionOf(cluster, topic, 0, EARLIEST)
   const end = await positionOf(cluster, topic, 0, LATEST)
@@ -141,7 +142,7 @@ async function* readAll(cluster: Cluster, topic: string, from?: bigint): AsyncGe
       })
       read = readBatches(answer?.bytes ?? Buffer.alloc(0), Number(next))
     } catch (error) {
-      // Kafka has forgotten them meanwhile.
+      // Kafka has deleted the records in between.
       if (codesIn(error).includes(Code.offsetOutOfRange)) return
       throw error
     }

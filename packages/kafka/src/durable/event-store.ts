@@ -1,6 +1,6 @@
 /**
- * Publishes events as an idempotent producer: a batch that is sent again, because the brokers were lost, is stored once,
- * since it has the same numbers.
+ * Publishes events as an idempotent producer: when a batch is sent again after the brokers were lost, the batch has
+ * the same sequence numbers, so Kafka stores it once.
  */
 import type { Publisher, Store } from '@elysia-microservices/transport/engine'
 import { EventRefusedError, NotStoredError } from '@elysia-microservices/transport/kit'
@@ -12,9 +12,9 @@ import { refusedIn } from '../connection/producer.ts'
 import { produceApi } from '../connection/record-apis.ts'
 import { positionOf, type StoredRecord } from './stored.ts'
 
-/** Bytes of events that leave together for one partition. */
+/** Bytes of events for one partition in one request. */
 const MOST_TOGETHER = 960 * 1024
-/** Milliseconds for all replicas to have an event. */
+/** Milliseconds within which all replicas must have stored an event. */
 const STORED_WITHIN = 10_000
 
 interface Numbered {
@@ -22,44 +22,47 @@ interface Numbered {
   readonly number: number
 }
 
-/** Events for one partition: stored together, or not at all. */
+/** Events for one partition: Kafka stores all of them, or none. */
 interface Batch {
   readonly topic: string
-  /** A topic that is deleted and made again has another, and knows nothing of what was sent before. */
+  /**
+   * The id of the topic. A topic that was deleted and created again has another id, and has no records of earlier
+   * batches.
+   */
   readonly topicId: string
   readonly partition: number
   /** Milliseconds since 1970. */
   readonly timestamp: number
-  /** Their numbers among all events that this producer has sent to the partition. */
+  /** The sequence number of the first event, among all events that this producer has sent to the partition. */
   readonly sequence: number
-  /** The producer that gave the numbers. */
+  /** The producer that gave the sequence numbers. */
   readonly producer: number
   readonly events: Numbered[]
   size: number
 }
 
-/** The producer that has numbered the events. */
+/** The producer id that the brokers gave, which belongs to the sequence numbers. */
 interface ProducerId {
   readonly producerId: bigint
   readonly producerEpoch: number
 }
 
-/** The topics behind one connection. */
+/** Appends events to topics, over one connection. */
 export class EventStore implements Store<StoredRecord> {
   readonly maxPayload: number
   readonly #connection: KafkaConnection
   readonly #publisher: Publisher<StoredRecord>
-  /** The next number, by topic and partition. */
+  /** The next sequence number, by topic and partition. */
   #sequences = new Map<string, number>()
   #id: ProducerId | undefined
-  /** Counts producers: one that the brokers do not know any more is replaced. */
+  /** Counts the producers: when the brokers no longer know a producer, a new one replaces it. */
   #producer = 0
   #isForgotten = false
-  /** By topic and partition, in order. */
+  /** Batches that wait or are under way, by topic and partition, in order. */
   readonly #waiting = new Map<string, Batch[]>()
-  /** Brokers that events are under way to. */
+  /** Brokers to which a request with events is under way. */
   readonly #busy = new Set<number>()
-  /** The turn of partitions for events without a key, by topic. */
+  /** Chooses the partition of events without a key, by topic; counts up with each request. */
   readonly #turns = new Map<string, number>()
   #collected: Numbered[] = []
 
@@ -93,7 +96,7 @@ export class EventStore implements Store<StoredRecord> {
         this.#add(open, one, topic)
         continue
       }
-      // It is sent again as it was, with all that was in it, unless it is on its way already.
+      // The same batch is sent again, with all its events, unless it is waiting already.
       const queue = this.#queue(known)
       if (!queue.includes(known)) queue.push(known)
     }
@@ -140,7 +143,10 @@ export class EventStore implements Store<StoredRecord> {
     this.#sequences.set(key, ((this.#sequences.get(key) ?? 0) + 1) % 2 ** 31)
   }
 
-  /** Events of one turn stay together: each partition more is one more that has to be written. */
+  /**
+   * All events without a key that are published in one turn of the event loop go to one partition: Kafka writes one
+   * batch instead of several.
+   */
   #turnOf(topic: string, count: number): number {
     const turn = this.#turns.get(topic) ?? 0
     if (this.#turns.size > 1_024) this.#turns.clear()
@@ -148,7 +154,7 @@ export class EventStore implements Store<StoredRecord> {
     return turn % count
   }
 
-  /** Sends what waits to brokers that have answered. */
+  /** Sends the first waiting batch of each partition to its leader, unless a request to that broker is under way. */
   #run(): void {
     if (!this.isConnected) return
     if (this.#isForgotten && this.#busy.size === 0) this.#renew()
@@ -203,7 +209,7 @@ export class EventStore implements Store<StoredRecord> {
     if (batch === undefined) return
     this.#leave(batch)
     for (const [index, { number }] of batch.events.entries()) {
-      // It was there already, and where is not said.
+      // Kafka had stored the batch before, and does not say at which position.
       const position =
         baseOffset < 0n
           ? undefined
@@ -213,7 +219,7 @@ export class EventStore implements Store<StoredRecord> {
   }
 
   async #failed(batches: readonly Batch[], error: unknown): Promise<void> {
-    // With its connection it is lost; the publisher gives it again.
+    // The connection was lost: the publisher appends the events again.
     if (!this.isConnected) return
     const refused = refusedIn(error)
     for (const batch of batches) {
@@ -240,12 +246,15 @@ export class EventStore implements Store<StoredRecord> {
 
   #refuse(batch: Batch, error: NotStoredError | EventRefusedError, isForNow: boolean): void {
     this.#leave(batch)
-    // Those behind it would have numbers that the brokers do not expect.
+    // The batches behind a refused batch have sequence numbers that the brokers do not expect.
     if (!isForNow) this.#isForgotten = true
     for (const { number } of batch.events) this.#publisher.refused(number, error, isForNow)
   }
 
-  /** The brokers do not expect the numbers that come next: the waiting events get new ones. */
+  /**
+   * Replaces the producer, because the brokers no longer accept its sequence numbers: the waiting events get new
+   * ones.
+   */
   #renew(): void {
     const waiting = [...this.#waiting.values()].flat()
     this.#isForgotten = false
@@ -257,7 +266,7 @@ export class EventStore implements Store<StoredRecord> {
   }
 }
 
-/** The brokers do not know the producer any more, or have not all that it has numbered. */
+/** Errors which say that the brokers no longer know the producer, or miss a batch before this one. */
 const FORGOTTEN: ReadonlySet<number> = new Set([
   Code.outOfOrderSequence,
   Code.invalidProducerEpoch,

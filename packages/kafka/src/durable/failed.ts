@@ -1,4 +1,4 @@
-/** Where events go that have failed: to a topic from which they come again, or to the dead letters. */
+/** Moves failed events: to a topic from which they are retried, or to the dead letters. */
 import type { Cluster } from '../connection/cluster.ts'
 import { Code, codesIn } from '../connection/errors.ts'
 import { HEADER } from '../words/headers.ts'
@@ -8,9 +8,9 @@ import { keyOfDead, topicForDead } from './dead-letters.ts'
 import { headersOfCopy, type KafkaEvent } from './stored.ts'
 
 /**
- * Has an event wait in another topic, for one group alone.
- * @param delay milliseconds until it runs again
- * @throws {NotStoredError} it is not stored there
+ * Stores a copy of an event in a topic of retries, for one group alone.
+ * @param delay milliseconds until the next attempt
+ * @throws {NotStoredError} the copy is not stored
  */
 export function putAside(cluster: Cluster, group: string, event: KafkaEvent, delay: number): Promise<void> {
   return copy(cluster, { name: retryOf(event.pattern, event.attempt) }, event, {
@@ -21,8 +21,8 @@ export function putAside(cluster: Cluster, group: string, event: KafkaEvent, del
 }
 
 /**
- * Makes an event a dead letter.
- * @throws {NotStoredError} it is not stored
+ * Stores an event as a dead letter.
+ * @throws {NotStoredError} the dead letter is not stored
  */
 export async function bury(
   cluster: Cluster,
@@ -39,7 +39,7 @@ export async function bury(
   try {
     await copy(cluster, topic, event, said, keyOfDead())
   } catch (error) {
-    // With what is said of it, it is larger than the brokers take.
+    // The headers of a dead letter make the event larger than the brokers accept.
     if (!codesIn(error).includes(Code.messageTooLarge)) throw error
     await copy(cluster, topic, event, { ...said, [HEADER.leftOut]: 'data' }, keyOfDead(), Buffer.alloc(0))
   }

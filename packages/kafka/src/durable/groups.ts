@@ -1,5 +1,6 @@
 /**
- * Keeps which groups are paused: the last word about each is in a topic that all processes with durable handlers read.
+ * Keeps which groups are paused: a topic has one record for each paused group, and all processes with durable
+ * handlers read the topic.
  */
 import { ConnectionError, OptionError } from '@elysia-microservices/transport/kit'
 import { listGroupsV5 } from '@platformatic/kafka'
@@ -12,14 +13,19 @@ import { HEADER } from '../words/headers.ts'
 import { GROUPS, isInbox } from '../words/names.ts'
 import { put } from './copies.ts'
 
-/** Milliseconds for the members of a group to say that they know it is paused. */
+/** Milliseconds within which all members of a group must confirm that the group is paused or resumed. */
 const MEMBERS_KNOW = 5_000
 const PAUSED = 'paused'
 
-/** Its records are about groups; the last of each is kept. */
+/**
+ * The topic of paused groups. Its records have the group as their key, and Kafka keeps the last record of each key.
+ */
 const TOPIC: WantedTopic = { name: GROUPS, partitions: 1, configs: { 'cleanup.policy': 'compact' } }
 
-/** The name at Kafka of the group for one pattern: Kafka keeps positions, and shares partitions, for all of a group. */
+/**
+ * The name of the Kafka group for one pattern. Each pattern needs a group of its own, because in Kafka all members of
+ * a group share its partitions and positions.
+ */
 export function groupAt(group: string, pattern: string): string {
   return `${group}.${pattern}`
 }
@@ -32,7 +38,10 @@ export class PausedGroups {
   readonly #reader: Reader
   #known = 0n
 
-  /** @param changed is told of a group that was paused or resumed; gives the ids of its members here */
+  /**
+   * @param changed is called with a group that was paused or resumed, and returns the ids of the group's members in
+   * this process
+   */
   constructor(
     connection: KafkaConnection,
     changed: (group: string) => readonly string[],
@@ -57,7 +66,7 @@ export class PausedGroups {
     })
   }
 
-  /** Resolves when all is known that has been said so far. */
+  /** Resolves when all records that the topic has now are read. */
   async start(): Promise<void> {
     await this.#connection.cluster.ensure([TOPIC])
     const [from, to] = [await this.#position(EARLIEST), await this.#position(LATEST)]
@@ -90,9 +99,9 @@ export class PausedGroups {
 }
 
 /**
- * Pauses or resumes a group. Resolves when all its members know it.
+ * Pauses or resumes a group. Resolves when all members of the group have confirmed.
  * @throws {OptionError} there is no such group
- * @throws {ConnectionError} not all members have said that they know it
+ * @throws {ConnectionError} some members have not confirmed in time
  */
 export async function pauseGroup(
   connection: KafkaConnection,
@@ -104,7 +113,7 @@ export async function pauseGroup(
   if (members === undefined)
     throw new OptionError(
       'group',
-      `There is no group '${group}' on this Kafka cluster: it begins with its first service`
+      `There is no group '${group}' on this Kafka cluster: a group begins when its first service starts`
     )
   const inbox = connection.newInbox()
   let late: ReturnType<typeof setTimeout> | undefined
@@ -131,7 +140,7 @@ export async function pauseGroup(
   }
 }
 
-/** The members of a group, for all its patterns; `undefined`: there is no such group. */
+/** The ids of a group's members, for all patterns of the group; `undefined`: the group does not exist. */
 async function membersOf(cluster: Cluster, name: string): Promise<Set<string> | undefined> {
   const members = new Set<string>()
   let isThere = false

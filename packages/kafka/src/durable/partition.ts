@@ -1,20 +1,23 @@
-/** The partitions that one durable handler has in one process, and how far each is done. */
+/** The partitions that are assigned to one durable handler in one process, and the events of each that are done. */
 import type { Committed, Partition } from '../connection/group.ts'
 import { Tracker } from './tracker.ts'
 
-/** Milliseconds until what is done is committed: a process that is killed has it run again elsewhere. */
+/**
+ * Milliseconds until done events are committed. When the process is killed before, another process runs these events
+ * again.
+ */
 const COMMIT_AFTER = 50
 
-/** A partition that events have come from. */
+/** A partition from which events have come. */
 export class Source {
   readonly topic: string
   readonly partition: number
-  /** The topic of the pattern: another one, if events here are on their way again. */
+  /** The topic of the pattern. It differs from `topic` if this is a partition of a topic of retries. */
   readonly pattern: string
   readonly tracker: Tracker
-  /** Where it ends, as far as is known. */
+  /** The position behind the last record of the partition, as far as it is known. */
   limit = 0
-  /** False once another process has it, or its topic was recreated. */
+  /** False once another process owns the partition, or its topic was created again. */
   isOurs = true
 
   constructor(pattern: string, { topic, partition, next, metadata }: Committed) {
@@ -25,22 +28,22 @@ export class Source {
   }
 }
 
-/** The settings of a handler's partitions, and the calls they make. */
+/** The settings of a handler's partitions, and the functions that they call. */
 export interface PartitionsOptions {
   readonly pattern: string
-  /** Whether positions can be committed at the moment. */
+  /** Whether the brokers can be asked at the moment. */
   canCommit(): boolean
   commit(positions: readonly Committed[]): Promise<void>
-  /** Positions could not be committed; they are again. */
+  /** Is called when a commit has failed; the positions are committed again later. */
   failed(error: unknown): void
 }
 
-/** All that are ours. */
+/** All partitions that are assigned to this process. */
 export class Partitions {
   readonly #options: PartitionsOptions
   readonly #sources = new Map<string, Source>()
   #soon: ReturnType<typeof setTimeout> | undefined
-  /** One commit after the other: an older one that is repeated must not come behind a newer. */
+  /** Commits run one after the other: an old commit that is repeated must not arrive after a newer one. */
   #committing: Promise<void> = Promise.resolve()
   #isStopped = false
 
@@ -56,18 +59,18 @@ export class Partitions {
     return this.#sources.get(`${topic} ${partition}`)
   }
 
-  /** A partition is ours. */
+  /** Adds a partition that was assigned to this process. */
   add(committed: Committed): void {
     const { topic, partition } = committed
     this.#sources.set(`${topic} ${partition}`, new Source(this.#options.pattern, committed))
   }
 
-  /** The sources of some partitions that are ours. */
+  /** The assigned partitions among some partitions. */
   of(partitions: readonly Partition[]): Set<Source> {
     return new Set(partitions.flatMap(({ topic, partition }) => this.get(topic, partition) ?? []))
   }
 
-  /** Partitions are not ours any more. */
+  /** Removes partitions that are no longer assigned to this process. */
   remove(sources: Iterable<Source>): void {
     for (const source of sources) {
       source.isOurs = false
@@ -76,14 +79,14 @@ export class Partitions {
     }
   }
 
-  /** Events that are not done, as far as is known; `undefined`: nothing is ours. */
+  /** Stored events that are not done, as far as is known; `undefined`: no partition is assigned to this process. */
   get lag(): number | undefined {
     let lag: number | undefined
     for (const { tracker, limit } of this) lag = (lag ?? 0) + tracker.open + Math.max(0, limit - tracker.end)
     return lag
   }
 
-  /** Commits what is done, in a moment. */
+  /** Commits the done events in a moment. */
   commitSoon(): void {
     if (this.#isStopped) return
     this.#soon ??= setTimeout(() => {
@@ -91,13 +94,13 @@ export class Partitions {
         .catch((error) => this.#options.failed(error))
         .finally(() => {
           this.#soon = undefined
-          // When there are brokers again, somebody says so.
+          // Without brokers there is no next attempt here: a commit follows when the brokers are back.
           if (this.#options.canCommit() && [...this].some(({ tracker }) => tracker.isDirty)) this.commitSoon()
         })
     }, COMMIT_AFTER)
   }
 
-  /** Commits what is done. @throws it could not be committed; it is again the next time */
+  /** Commits the done events. @throws the commit has failed; the next commit includes the same positions */
   commit(): Promise<void> {
     const committed = this.#committing.then(() => this.#commit())
     this.#committing = committed.catch(() => {})
@@ -119,7 +122,7 @@ export class Partitions {
     }
   }
 
-  /** Commits nothing more by itself. */
+  /** Stops the commits that `commitSoon` has planned. */
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#soon)

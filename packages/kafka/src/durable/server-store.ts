@@ -1,11 +1,11 @@
-/** The durable handlers of a service, as Kafka has them. */
+/** The durable handlers of a service over Kafka. */
 import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/transport/engine'
 import { quietLog, type ServerContext } from '@elysia-microservices/transport/kit'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { KafkaConsumer } from './consumer.ts'
 import { PausedGroups } from './groups.ts'
 
-/** Makes consumers. */
+/** Creates the consumers of the handlers. */
 export class KafkaServerStore implements ServerStore<KafkaConnection> {
   readonly #context: ServerContext
   readonly #consumers: KafkaConsumer[] = []
@@ -28,7 +28,7 @@ export class KafkaServerStore implements ServerStore<KafkaConnection> {
     const changed = (group: string) =>
       this.#consumers.filter((consumer) => consumer.group === group).flatMap((consumer) => consumer.paused())
     this.#paused = new PausedGroups(connection, changed, (error) =>
-      quietLog(logger).error('paused', 'Kafka does not tell which groups are paused', error)
+      quietLog(logger).error('paused', 'The topic with the paused groups cannot be read from Kafka', error)
     )
     await this.#paused.start()
     this.#connection = connection

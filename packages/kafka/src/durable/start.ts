@@ -1,4 +1,6 @@
-/** Where a new group begins in the partitions of a topic: `start` of a durable handler. */
+/**
+ * The position at which a new group begins in each partition of a topic, by the option `start` of a durable handler.
+ */
 import { type DurableRoute, OptionError, shown } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
 import { EARLIEST, LATEST, positionsOf } from '../connection/reader.ts'
@@ -6,16 +8,16 @@ import { readPosition } from './stored.ts'
 
 type Start = DurableRoute['durable']['start']
 
-/** @throws {OptionError} it is no position of Kafka's */
+/** @throws {OptionError} the option `start` names an invalid position */
 export function checkStart(pattern: string, start: Start): void {
   if (typeof start !== 'object' || !('after' in start) || readPosition(start.after) !== undefined) return
   throw new OptionError(
     'options.durable.start',
-    `The durable event '${pattern}' wants to begin behind '${shown(String(start.after))}', which is no position of Kafka's; give one that publish() has given`
+    `The durable event '${pattern}' starts after '${shown(String(start.after))}', which is not a position in Kafka; give a position that publish() has returned`
   )
 }
 
-/** The positions, by partition. */
+/** The first position in each partition, by the number of the partition. */
 export async function beginningsOf(
   cluster: Cluster,
   topic: string,
@@ -29,7 +31,7 @@ export async function beginningsOf(
   const after = 'after' in start ? readPosition(start.after) : undefined
   const since = 'since' in start ? start.since.getTime() : (after?.timestamp ?? 0)
   const positions = await at(BigInt(Math.max(0, since)))
-  // Nothing is as new as that.
+  // The partition has no event that is as new as the time: the group begins at the end of the partition.
   for (const [partition, next] of positions)
     if (next < 0n) positions.set(partition, latest.get(partition) ?? 0n)
   if (after !== undefined && positions.has(after.partition))

@@ -1,4 +1,7 @@
-/** An event as a record: what is published, what has come, what its handler is told, and what is kept of it. */
+/**
+ * A durable event as a record of Kafka: the record to publish, the record received, the message for the handler, and
+ * the copies of a failed event.
+ */
 import {
   type EventHead,
   jsonOf,
@@ -18,7 +21,7 @@ import type { Fetched } from '../words/record.ts'
 import { readValue } from '../words/values.ts'
 import type { Source } from './partition.ts'
 
-/** Where an event was published, and when. */
+/** The position of an event, and the time at which it was published. */
 export interface Position {
   readonly partition: number
   readonly offset: number
@@ -30,24 +33,27 @@ export function positionOf({ partition, offset, timestamp }: Position): string {
   return `${partition}-${offset}-${timestamp}`
 }
 
-/** Reads a position; `undefined`: it is none. */
+/** Reads a position from text; `undefined`: the text is not a position. */
 export function readPosition(text: string | undefined): Position | undefined {
   const [, partition, offset, timestamp] = /^(\d{1,5})-(\d{1,15})-(\d{1,15})$/.exec(text ?? '') ?? []
   if (partition === undefined) return undefined
   return { partition: Number(partition), offset: Number(offset), timestamp: Number(timestamp) }
 }
 
-/** An event that is to be stored. */
+/** An event to be stored. */
 export interface StoredRecord extends OutgoingEvent {
-  /** Says with others which partition it goes to. */
+  /** Events with the same key go to the same partition. */
   readonly key: string | undefined
-  /** As `writeRecord` gives it. */
+  /** The record, as `writeRecord` returns it. */
   readonly bytes: Buffer
-  /** The batch that it was sent with: if its fate is unknown, the same batch is sent again. */
+  /**
+   * The batch that the event was sent with: if nobody knows whether Kafka has stored the batch, the same batch is
+   * sent again.
+   */
   batch?: unknown
 }
 
-/** The attributes of CloudEvents, as its binding for Kafka has them. */
+/** The attributes of a CloudEvent, as headers of Kafka (CloudEvents' binding for Kafka). */
 export function cloudEvent(
   { id }: EventHead,
   topic: string,
@@ -62,14 +68,14 @@ export function cloudEvent(
   }
 }
 
-/** An event that is here. */
+/** An event that was received and is not done. */
 export class KafkaEvent implements HeldEvent {
   readonly source: Source
   readonly fetched: Fetched
   readonly offset: number
   attempt: number
   #key: string | undefined
-  /** When it is to run; 0: at once. Milliseconds since 1970. */
+  /** The time at which the event may run, in milliseconds since 1970; 0: at once. */
   readonly due: number
   constructor(source: Source, fetched: Fetched) {
     this.source = source
@@ -79,7 +85,7 @@ export class KafkaEvent implements HeldEvent {
     this.due = this.isFree ? countIn(fetched.header(HEADER.due)) : 0
   }
 
-  /** A retried or redriven event is in no order. */
+  /** Whether the event is retried or redriven: such an event may run out of order. */
   get isFree(): boolean {
     return this.source.topic !== this.source.pattern
   }
@@ -97,7 +103,7 @@ export class KafkaEvent implements HeldEvent {
     return this.#key
   }
 
-  /** Where it was published. */
+  /** The position at which the event was first published. */
   get place(): Position {
     const { offset, source, fetched } = this
     const first = this.isFree ? readPosition(fetched.header(HEADER.position)) : undefined
@@ -113,7 +119,7 @@ export class KafkaEvent implements HeldEvent {
     return dateOf(this.place.timestamp).getTime()
   }
 
-  /** Its caller's headers. */
+  /** The headers of the caller. */
   get headers(): Headers | undefined {
     return this.fetched.callers
   }
@@ -121,8 +127,8 @@ export class KafkaEvent implements HeldEvent {
 
 /**
  * The message for the handlers of an event.
- * @param via which handlers it is for
- * @throws {SyntaxError} its value is not what it says
+ * @param via which handlers the message is for: `group` or `event`
+ * @throws {SyntaxError} the value cannot be read as its type
  */
 export function messageOf(event: KafkaEvent, group: string, via: string): IncomingMessage {
   const { pattern, fetched } = event
@@ -142,7 +148,7 @@ function dataOf(fetched: Fetched): unknown {
   return json === undefined ? undefined : jsonOf(json)
 }
 
-/** The headers of a copy of an event. */
+/** The headers of a copy of an event, for a retry or a dead letter. */
 export function headersOfCopy(
   event: KafkaEvent,
   more: Readonly<Record<string, string>>
@@ -150,7 +156,7 @@ export function headersOfCopy(
   return { ...event.fetched.headers, [HEADER.id]: event.id, [HEADER.position]: event.position, ...more }
 }
 
-/** A dead letter, as users see it. @param topic of its pattern */
+/** A dead letter as users see it. @param topic the topic of its pattern */
 export function deadLetterOf(topic: string, position: string, group: string, fetched: Fetched): DeadLetter {
   const { headers } = fetched
   let data: unknown

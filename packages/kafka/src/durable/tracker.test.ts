@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Tracker } from './tracker.ts'
 
 describe('positions of a partition', () => {
-  it('commit the lowest event that is not done, and know what is done behind it', () => {
+  it('commit the lowest event that is not done, and know which later events are done', () => {
     const tracker = new Tracker(10)
     for (const offset of [10, 11, 12, 13]) assert.ok(tracker.came(offset))
     tracker.done(11)
@@ -17,7 +17,7 @@ describe('positions of a partition', () => {
     )
   })
 
-  it('take no more room for 100,000 events that are done behind one that is not', () => {
+  it('need no more memory when 100,000 events are done behind an event that is not', () => {
     const tracker = new Tracker(0)
     for (let offset = 0; offset <= 100_000; offset++) {
       tracker.came(offset)
@@ -30,7 +30,7 @@ describe('positions of a partition', () => {
     assert.ok(next.came(100_001))
   })
 
-  it('write no more than Kafka takes beside a position; what does not fit runs again', () => {
+  it('write no more metadata than Kafka accepts beside a position; done events that do not fit run again', () => {
     const tracker = new Tracker(0)
     for (let offset = 0; offset < 20_000; offset++) {
       tracker.came(offset)
@@ -43,7 +43,7 @@ describe('positions of a partition', () => {
     for (let offset = 0; offset < 20_000; offset += 2) assert.ok(again.includes(offset), String(offset))
   })
 
-  it('count what is malformed beside a position as nothing', () => {
+  it('ignore malformed metadata beside a position', () => {
     const noise = fc.oneof(
       fc.string({ maxLength: 30 }),
       fc.string({ maxLength: 30 }).map((text) => `1 ${text}`),
@@ -52,14 +52,14 @@ describe('positions of a partition', () => {
     fc.assert(
       fc.property(noise, (beside) => {
         const tracker = new Tracker(5, beside)
-        // The lowest itself is never done, whatever stands beside it.
+        // The event at the lowest position is never done, whatever the metadata says.
         assert.ok(tracker.came(5))
       })
     )
   })
 
-  it('lose no event and run none twice, however events end and partitions go from one to the next', () => {
-    // Offsets need not follow each other; each number is what happens next.
+  it('lose no event and run none twice, in whatever order events end and partitions move to another member', () => {
+    // Offsets need not be consecutive. Each number of the story decides what happens next.
     const story = fc.array(fc.nat(999), { maxLength: 200, size: 'max' })
     const gaps = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 60, maxLength: 60, size: 'max' })
     fc.assert(
@@ -82,7 +82,7 @@ describe('positions of a partition', () => {
           else assert.ok(done.has(offset), `${offset} was passed over`)
         }
         const goOver = () => {
-          // An offset that is not done is open, or has not come.
+          // An offset that is not done is open, or has not arrived.
           for (const offset of offsets.slice(0, index)) assert.ok(done.has(offset) || open.includes(offset))
           assert.ok(open.every((offset) => offset >= tracker.lowest))
           tracker = new Tracker(tracker.lowest, tracker.beside)

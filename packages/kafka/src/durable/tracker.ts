@@ -1,26 +1,26 @@
 /**
- * Tracks the events of a partition that are done: events end in any order, and Kafka keeps one position. So the lowest
- * event that is not done is committed, and beside it which events behind it are done, so that those do not run again
- * elsewhere.
+ * Tracks which events of a partition are done. Events end in any order, but Kafka keeps one position for a partition.
+ * So the offset of the lowest event that is not done is committed, and the metadata of the commit lists which later
+ * events are done: another member does not run these again.
  */
 
-/** Characters of what stands beside a position; brokers take 4,096. */
+/** Characters of the metadata of a commit; brokers accept 4,096. */
 const MOST_WRITTEN = 3_000
 const VERSION = '1'
 
-/** Positions of one partition. They are whole numbers below 2 ** 53. */
+/** The events of one partition. Their offsets are whole numbers below 2 ** 53. */
 export class Tracker {
-  /** Events that have come and are not done, in order. */
+  /** The offsets of events that have arrived and are not done, in order. */
   readonly #open = new Set<number>()
-  /** Behind what has come. */
+  /** The offset behind the last event that has arrived. */
   #end: number
-  /** Below it, only what is in `#undone`, in order, is to run: another member has done the rest. */
+  /** Below this offset, only the events in `#undone` are to run, in order: another member has done the others. */
   readonly #doneUntil: number
   readonly #undone: ReadonlySet<number>
-  /** It has changed since it was last written. */
+  /** Whether anything has changed since the last commit. */
   isDirty = false
 
-  /** @param next the position that is committed @param beside what stands beside it; what is malformed counts as nothing */
+  /** @param next the committed position @param beside the metadata of the commit; malformed metadata is ignored */
   constructor(next: number, beside = '') {
     this.#end = next
     const { span, undone } = readBeside(beside)
@@ -28,34 +28,39 @@ export class Tracker {
     this.#undone = new Set(undone.map((distance) => next + distance))
   }
 
-  /** Events that are not done, of those that have come. */
+  /** The number of events that have arrived and are not done. */
   get open(): number {
     return this.#open.size
   }
 
-  /** Behind what has come. */
+  /** The offset behind the last event that has arrived. */
   get end(): number {
     return this.#end
   }
 
-  /** The lowest event that is not done: what is committed. */
+  /** The position to commit: the lowest event that is not done. */
   get lowest(): number {
     for (const offset of this.#notDone()) return offset
     return this.#known
   }
 
-  /** Behind what is known: what has come, and what another member has said of what comes again. */
+  /**
+   * The offset up to which it is known which events are done: from the events that have arrived here, and from what
+   * another member has committed.
+   */
   get #known(): number {
     return Math.max(this.#end, this.#doneUntil)
   }
 
-  /** The events that are known as not done, in order. */
+  /** The offsets of events that are known not to be done, in order. */
   *#notDone(): Generator<number> {
     yield* this.#open
     if (this.#end < this.#doneUntil) for (const offset of this.#undone) if (offset >= this.#end) yield offset
   }
 
-  /** An event has come, behind all others. @returns false: it is done already */
+  /**
+   * Notes that an event has arrived, with a higher offset than all before. @returns false: the event is done already
+   */
   came(offset: number): boolean {
     this.#end = offset + 1
     if (offset < this.#doneUntil && !this.#undone.has(offset)) {
@@ -66,21 +71,21 @@ export class Tracker {
     return true
   }
 
-  /** Nothing comes before this position any more: there may be none between the events of a partition. */
+  /** Notes that no event below this position arrives any more. The offsets of a partition may have gaps. */
   passed(next: number): void {
     if (next <= this.#end) return
     this.#end = next
     this.isDirty = true
   }
 
-  /** An event is done. */
+  /** Notes that an event is done. */
   done(offset: number): void {
     if (this.#open.delete(offset)) this.isDirty = true
   }
 
   /**
-   * The metadata beside the lowest position: the distance from it up to which events are known, and those before that
-   * which are not done.
+   * The metadata of the commit: how far behind the lowest position it is known which events are done, and the
+   * distances to the events in between that are not done.
    */
   get beside(): string {
     const { lowest } = this
@@ -101,7 +106,7 @@ function written(span: number, undone: string): string {
   return `${VERSION} ${span.toString(36)}${undone}`
 }
 
-/** Reads it. */
+/** Reads the metadata of a commit. */
 function readBeside(beside: string): { readonly span: number; readonly undone: readonly number[] } {
   const nothing = { span: 0, undone: [] }
   if (!/^1 [\da-z]{1,10}(,[\da-z]{1,10})*$/.test(beside)) return nothing
@@ -110,7 +115,7 @@ function readBeside(beside: string): { readonly span: number; readonly undone: r
     .split(',')
     .map((digits) => Number.parseInt(digits, 36))
   let at = 0
-  // The lowest itself is not done.
+  // The event at the lowest position itself is not done.
   const undone = [0, ...distances.map((distance) => (at += distance))]
   return Number.isSafeInteger(span) && Number.isSafeInteger(at) && at <= span ? { span, undone } : nothing
 }

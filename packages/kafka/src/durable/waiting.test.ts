@@ -21,7 +21,7 @@ function taken(waiting: WaitingEvents): KafkaEvent[] {
 }
 
 describe('events that wait', () => {
-  it('are taken in their order, however many are taken between others that come, and what is put back first', () => {
+  it('are taken in the order of arrival, and events that were put back come first', () => {
     const steps = fc.array(fc.oneof(fc.constant('back' as const), fc.integer({ min: -9, max: 9 })), {
       maxLength: 60,
       size: 'max'
@@ -57,7 +57,7 @@ describe('events that wait', () => {
     )
   })
 
-  it('go with their partition, and those on their way again come first', () => {
+  it('are dropped with their partition, and retried events come first', () => {
     const [one, other, again] = [at('a', 0), at('a', 1), at('a.retry-1', 0)]
     const [first, second] = [eventsOf(one, 3), eventsOf(other, 3)]
     const [free] = eventsOf(again, 1) as [KafkaEvent]
@@ -68,7 +68,7 @@ describe('events that wait', () => {
     assert.deepEqual(taken(waiting), [free, ...second])
   })
 
-  it('come when it is time, unless their partition has gone', async () => {
+  it('come when they are due, unless their partition was dropped', async () => {
     const [stays, goes] = [at('a.retry-1', 0), at('a.retry-1', 1)]
     const [one] = eventsOf(stays, 1) as [KafkaEvent]
     const [other] = eventsOf(goes, 1) as [KafkaEvent]
@@ -86,7 +86,7 @@ describe('events that wait', () => {
 })
 
 describe('positions', () => {
-  it('are committed one after the other; one that is refused is committed again', async () => {
+  it('are committed one after the other, and a refused commit is repeated', async () => {
     const commits: { readonly next: bigint; end(error?: Error): void }[] = []
     const partitions = new Partitions({
       pattern: 'a',

@@ -1,27 +1,27 @@
-/** Events of one durable handler that have come, and for which its worker has had no room. */
+/** Events of one durable handler that have arrived, and for which its worker had no room yet. */
 import { LONGEST_TIME, systemClock } from '@elysia-microservices/transport/kit'
 import type { Source } from './partition.ts'
 import type { KafkaEvent } from './stored.ts'
 
-/** Events on their way again that wait here for their time; beyond that no more are read. */
+/** Retried events that may wait here until they are due; beyond this number no more events are read. */
 const MOST_WAITING = 1_000
 
-/** In the order in which they are to begin: those on their way again first. */
+/** The waiting events, in the order in which they are to begin: retried events first. */
 export class WaitingEvents {
-  /** How many of `#fresh` have gone: shifting each would move all others. */
+  /** How many of the first events of `#fresh` were taken. Removing each one from the array would move all others. */
   #taken = 0
   #fresh: KafkaEvent[] = []
   #again: KafkaEvent[] = []
-  /** Events whose time has not come, with what ends the waiting. */
+  /** Events that are not due yet, with a function that cancels the timer of each. */
   readonly #early = new Map<KafkaEvent, () => void>()
   readonly #due: () => void
 
-  /** @param due is called when the time of an event has come */
+  /** @param due is called when an event becomes due */
   constructor(due: () => void) {
     this.#due = due
   }
 
-  /** Whether no more are to be read. */
+  /** Whether no more events are to be read. */
   get isFull(): boolean {
     return this.#fresh.length > this.#taken || this.#early.size + this.#again.length > MOST_WAITING
   }
@@ -30,7 +30,7 @@ export class WaitingEvents {
     this.#fresh.push(event)
   }
 
-  /** Takes an event that is to run again. @param delay milliseconds until then */
+  /** Adds an event that is to run again. @param delay milliseconds until then */
   addLater(event: KafkaEvent, delay: number): void {
     if (delay <= 0) return void this.#again.push(event)
     const due = () => {
@@ -41,7 +41,7 @@ export class WaitingEvents {
     this.#early.set(event, systemClock.after(Math.min(delay, LONGEST_TIME), due))
   }
 
-  /** Takes events back, in front of all others. */
+  /** Puts events back in front of all others. */
   putBack(events: readonly KafkaEvent[]): void {
     this.#again = [...events.filter(({ isFree }) => isFree), ...this.#again]
     this.#fresh = [...events.filter(({ isFree }) => !isFree), ...this.#fresh.slice(this.#taken)]
@@ -54,14 +54,14 @@ export class WaitingEvents {
     const event = this.#fresh[this.#taken]
     if (event === undefined) return undefined
     this.#taken++
-    // Not at each event: it copies those that are left.
+    // The array is shortened only when half of it was taken, because shortening copies the rest.
     if (this.#taken < this.#fresh.length / 2) return event
     this.#fresh = this.#fresh.slice(this.#taken)
     this.#taken = 0
     return event
   }
 
-  /** Drops events of some partitions. */
+  /** Drops the events of some partitions. */
   drop(sources: ReadonlySet<Source>): void {
     const stays = ({ source }: KafkaEvent) => !sources.has(source)
     this.#fresh = this.#fresh.slice(this.#taken).filter(stays)
@@ -74,7 +74,7 @@ export class WaitingEvents {
     }
   }
 
-  /** Cancels the timers of all events whose time has not come. */
+  /** Cancels the timers of all events that are not due yet. */
   stop(): void {
     for (const end of this.#early.values()) end()
     this.#early.clear()

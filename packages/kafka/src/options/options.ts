@@ -12,63 +12,72 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { isTopicName } from '../words/names.ts'
 
-/** Credentials of a user. */
+/** The credentials of a user. */
 export interface KafkaSasl {
   readonly mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512' | 'OAUTHBEARER'
-  /** The user; not with `OAUTHBEARER`. */
+  /** The name of the user; not with `OAUTHBEARER`. */
   readonly username?: string | undefined
   /** The user's password; not with `OAUTHBEARER`. */
   readonly password?: string | undefined
-  /** Gives the token of `OAUTHBEARER`, for each connection. */
+  /** Returns the token of `OAUTHBEARER`; called for each connection. */
   readonly token?: (() => string | Promise<string>) | undefined
 }
 
 /** Options of `kafka()`. */
 export interface KafkaOptions {
-  /** Brokers that are asked for all others: `host:port`, or `kafka://host:port`. Default: `['localhost:9092']`. */
+  /**
+   * Addresses of brokers, which are asked for the addresses of all other brokers: `host:port`, or
+   * `kafka://host:port`. Default: `['localhost:9092']`.
+   */
   readonly brokers?: readonly string[] | undefined
-  /** Certificates and keys, as Node's `tls.connect` has them; `true`: TLS with the system's. Default: no TLS. */
+  /**
+   * Certificates and keys, as for Node's `tls.connect`; `true`: TLS with the certificate authorities of the system.
+   * Default: no TLS.
+   */
   readonly tls?:
     | true
     | (Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx'> & {
         readonly servername?: string
       })
     | undefined
-  /** Credentials. Default: none. */
+  /** The credentials. Default: none. */
   readonly sasl?: KafkaSasl | undefined
-  /** The name of the connections for Kafka's tools and quotas. Default: the service's name, or `client`. */
+  /** The name of the connections in Kafka's tools and quotas. Default: the service's name, or `client`. */
   readonly clientId?: string | undefined
   /**
-   * The group of a service: its processes share requests and events. In Kafka it is `<group>-server`, as with Nest.
-   * Default: the service's name.
+   * The group of a service: the processes of a group share requests and events. The name of the group in Kafka is
+   * `<group>-server`, as with NestJS. Default: the service's name.
    */
   readonly group?: string | undefined
-  /** The receivers of an event: `one` process of the group, or `all` processes. Default: `one`. */
+  /** Which processes receive an event: `one` process of the group, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
-  /** Partitions of topics that are made: at most so many processes of a group have work. Default: 4. */
+  /**
+   * The number of partitions of a new topic: at most this many processes of a group receive messages of the topic.
+   * Default: 4.
+   */
   readonly partitions?: number | undefined
-  /** Copies of topics that are made. Default: as the brokers are set up. */
+  /** The number of replicas of a new topic. Default: the setting of the brokers. */
   readonly replicas?: number | undefined
   /**
-   * The end of the name of the topic for answers, where users have rights of their own: `_elysia.inbox.<name>`. Both who
-   * calls and who serves read one. Default: `_elysia.inbox`, for all.
+   * The end of the name of the topic for answers, `_elysia.inbox.<name>`, if users have rights to different topics.
+   * Both clients and services read such a topic. Default: `_elysia.inbox`, for all.
    */
   readonly inbox?: string | undefined
-  /** Topics on which callers of Nest's may want their answers, beside `<topic>.reply`. Default: none. */
+  /** Topics on which NestJS clients may ask for their answers, besides `<topic>.reply`. Default: none. */
   readonly replyTopics?: readonly string[] | undefined
   /**
-   * Whether the addresses that brokers give are used. `false`: only the first of `brokers`, which then is the only broker,
-   * behind a tunnel or a forwarded port. Default: true.
+   * Whether to connect to the addresses that the brokers announce. `false`: connect only to the first address of
+   * `brokers`, as needed behind a tunnel or a forwarded port; this broker is then the only one. Default: true.
    */
   readonly advertised?: boolean | undefined
-  /** Milliseconds for connecting. Default: 10,000. */
+  /** Milliseconds within which a connection must be established. Default: 10,000. */
   readonly timeout?: number | undefined
 }
 
 const A_NAME = mustBe('a text of 1 to 200 characters', isName)
 const MECHANISMS = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']
 
-/** The table of credentials. Which fields belong to which mechanism is checked beside it. */
+/** The table of credentials. Which fields belong to which mechanism is checked by a function of its own, below. */
 export const KAFKA_SASL = {
   mechanism: {
     check: mustBe(`one of ${MECHANISMS.join(', ')}`, (value) => MECHANISMS.includes(value as string)),
@@ -79,7 +88,7 @@ export const KAFKA_SASL = {
   token: {}
 } as const satisfies OptionTable<KafkaSasl>
 
-/** All options. */
+/** The table of all options. */
 export const KAFKA_OPTIONS = {
   brokers: {
     byDefault: ['localhost:9092'],
@@ -98,15 +107,15 @@ export const KAFKA_OPTIONS = {
   timeout: TIMEOUT
 } as const satisfies OptionTable<KafkaOptions>
 
-/** The checked options. */
+/** The checked options, with their defaults. */
 export interface CheckedOptions
   extends Omit<FromTable<KafkaOptions, typeof KAFKA_OPTIONS>, 'brokers' | 'tls' | 'replicas'> {
   readonly brokers: readonly { readonly host: string; readonly port: number }[]
   readonly tls: SecureContextOptions | undefined
   readonly servername: string | undefined
-  /** -1: as the brokers are set up. */
+  /** -1: the setting of the brokers. */
   readonly replicas: number
-  /** The brokers, for errors. */
+  /** The addresses of the brokers, for error messages. */
   readonly where: string
 }
 

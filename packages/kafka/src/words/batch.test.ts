@@ -22,7 +22,7 @@ const bytesOf = (words: string | Uint8Array | undefined) =>
   words === undefined ? null : Buffer.from(words as string)
 
 describe('batches of records', () => {
-  it('are read by the driver as they were written', () => {
+  it('that this package writes are read correctly by the driver', () => {
     const numbering = { producerId: 12n, producerEpoch: 3, sequence: 7 }
     fc.assert(
       fc.property(records, fc.nat(4_000_000_000_000), (all, timestamp) => {
@@ -50,7 +50,7 @@ describe('batches of records', () => {
     )
   })
 
-  it('have the sum that the driver counts', () => {
+  it('have the checksum that the driver calculates', () => {
     const message = { topic: 'a', partition: 0, value: Buffer.from('value'), key: Buffer.from('key') }
     const drivers = createRecordsBatch([{ ...message, timestamp: 5n }], {
       producerId: 1n,
@@ -64,7 +64,7 @@ describe('batches of records', () => {
     assert.deepEqual(ours, drivers.buffer)
   })
 
-  it('are read as the driver writes them, compressed or not, from any record on', () => {
+  it('that the driver writes are read correctly, compressed or not, from any record on', () => {
     const compression = fc.constantFrom('none', 'gzip', 'snappy', 'lz4')
     fc.assert(
       fc.property(records, compression, fc.nat(250), (all, how, from) => {
@@ -99,7 +99,7 @@ describe('batches of records', () => {
     )
   })
 
-  it('are read one after the other, and the last may be cut', () => {
+  it('are read one after the other, and the last one may be cut off', () => {
     const one = writeBatch([writeRecord('a', '1'), writeRecord('b', '2')], 0)
     const two = writeBatch([writeRecord('c', '3')], 0)
     two.writeBigInt64BE(2n, 0)
@@ -111,16 +111,16 @@ describe('batches of records', () => {
     }
   })
 
-  it('of other formats, or compressed as nobody knows, are errors', () => {
+  it('in other formats, or with an unknown compression, are errors', () => {
     const bytes = writeBatch([writeRecord('a', '1')], 0)
     const old = Buffer.from(bytes)
     old[16] = 1
-    assert.throws(() => readBatches(old, 0), /in format 1, and only format 2/)
+    assert.throws(() => readBatches(old, 0), /in format 1; only format 2/)
     bytes.writeInt16BE(7, 21)
-    assert.throws(() => readBatches(bytes, 0), /compressed in a way \(\d\) that cannot be read here/)
+    assert.throws(() => readBatches(bytes, 0), /with compression \d, which this runtime cannot read/)
   })
 
-  it('with any bytes in them end, with an error or without', () => {
+  it('with random bytes in them are read to their end or refused, and reading never hangs', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400, size: 'max' }), fc.nat(50), (noise, count) => {
         const bytes = Buffer.concat([writeBatch([], 0), noise])
@@ -140,7 +140,7 @@ describe('batches of records', () => {
     )
   })
 
-  it('have numbers as long as it says', () => {
+  it('have integers of the length that varintSize() returns', () => {
     const bytes = Buffer.alloc(10)
     for (const value of [0, 1, 63, 64, 8_191, 8_192, 2 ** 30, 2 ** 31, 2 ** 40])
       assert.equal(putVarint(bytes, value, 0), varintSize(value))

@@ -1,31 +1,37 @@
-/** Records together, as Kafka stores them and sends them: batches of its format 2. */
+/** Reads and writes batches of records: the form in which Kafka stores and sends records, in its format 2. */
 import { compressionsAlgorithmsByBitmask, crc32c } from '@platformatic/kafka'
 import { Cursor, Fetched, putVarint, varintSize } from './record.ts'
 
-/** Bytes in front of the records, and of what is in front of the bytes that a batch counts. */
+/** Bytes of a batch in front of its records, and bytes in front of the part whose length the batch states. */
 const HEAD = 61
 const BEFORE_LENGTH = 12
 const FORMAT = 2
-/** Bits of its attributes: how it is compressed; it has only marks of transactions. */
+/** Bits of a batch's attributes: the compression, and whether the batch only has markers of transactions. */
 const COMPRESSION = 0x07
 const CONTROL = 0x20
-/** Bytes of records that are kept together: one event that takes long does not keep all that came with it in memory. */
+/**
+ * Bytes of records that share one buffer. An event that takes long keeps its buffer in memory, so the buffer must not
+ * hold everything that was fetched together.
+ */
 const KEPT_TOGETHER = 32 * 1024
 
-/** Bytes that a record takes in a batch beside its own, at most. */
+/** Bytes, at most, that a record needs in a batch besides its own. */
 export const COST_OF_RECORD = 16
 
-/** The producer that has numbered the records of a batch, and the first number. */
+/** The producer that has numbered the records of a batch, and the first sequence number. */
 export interface Numbering {
   readonly producerId: bigint
   readonly producerEpoch: number
-  /** The number of the first. */
+  /** The sequence number of the first record. */
   readonly sequence: number
 }
 
 const NOBODY: Numbering = { producerId: -1n, producerEpoch: -1, sequence: -1 }
 
-/** @param records as `writeRecord` gives them @param timestamp of all of them, in milliseconds since 1970 */
+/**
+ * Writes a batch. @param records as `writeRecord` returns them @param timestamp of all records, in milliseconds since
+ * 1970
+ */
 export function writeBatch(records: readonly Buffer[], timestamp: number, by: Numbering = NOBODY): Buffer {
   let size = HEAD
   for (const [index, record] of records.entries()) {
@@ -48,7 +54,7 @@ export function writeBatch(records: readonly Buffer[], timestamp: number, by: Nu
   let at = HEAD
   for (const [index, record] of records.entries()) {
     at = putVarint(bytes, 2 + varintSize(index) + record.length, at)
-    // Attributes; how much later than the first it was made.
+    // The attributes of the record, and its time relative to the first record: both are 0.
     bytes[at++] = 0
     bytes[at++] = 0
     at = putVarint(bytes, index, at)
@@ -59,17 +65,18 @@ export function writeBatch(records: readonly Buffer[], timestamp: number, by: Nu
   return bytes
 }
 
-/** The records that were read of a partition. */
+/** The records that were read from a partition. */
 export interface ReadRecords {
   readonly records: Fetched[]
-  /** Where the next record would be. */
+  /** The position behind the last batch. */
   readonly next: number
 }
 
 /**
- * Reads batches. Brokers send whole ones, which may begin before what was asked for; the last may be cut.
- * @param from the first record that is wanted
- * @throws {Error} they are malformed, of another format, or compressed in a way that this runtime does not know
+ * Reads batches. Brokers send whole batches, so the first batch may begin before the wanted record; the last batch
+ * may be cut off.
+ * @param from the offset of the first wanted record
+ * @throws {Error} a batch is malformed, has another format, or has a compression that this runtime does not know
  */
 export function readBatches(bytes: Buffer, from: number): ReadRecords {
   const records: Fetched[] = []
@@ -78,7 +85,7 @@ export function readBatches(bytes: Buffer, from: number): ReadRecords {
     const behind = at + BEFORE_LENGTH + bytes.readInt32BE(at + 8)
     if (behind > bytes.length || behind < at + HEAD) break
     if (bytes[at + 16] !== FORMAT)
-      throw new Error(`Kafka has records in format ${bytes[at + 16]}, and only format ${FORMAT} can be read`)
+      throw new Error(`Kafka sent records in format ${bytes[at + 16]}; only format ${FORMAT} can be read`)
     const first = Number(bytes.readBigInt64BE(at))
     const attributes = bytes.readInt16BE(at + 21)
     next = first + bytes.readInt32BE(at + 23) + 1
@@ -89,7 +96,7 @@ export function readBatches(bytes: Buffer, from: number): ReadRecords {
       const plain = (attributes & COMPRESSION) === 0 ? body : inflate?.decompressSync(body)
       if (plain === undefined)
         throw new Error(
-          `Kafka has records that are compressed in a way (${attributes & COMPRESSION}) that cannot be read here`
+          `Kafka sent records with compression ${attributes & COMPRESSION}, which this runtime cannot read`
         )
       readBatch(plain, bytes.readInt32BE(at + 57), { first, timestamp, from }, records)
     }
@@ -118,8 +125,10 @@ function readBatch(
       const length = kept.varint()
       const end = kept.at + length
       if (length < 0 || end > kept.bytes.length)
-        throw new Error(`Kafka has a malformed record: ${length} bytes of ${kept.bytes.length - kept.at}`)
-      // Its attributes, which say nothing.
+        throw new Error(
+          `Kafka sent a malformed record: it states ${length} bytes, and ${kept.bytes.length - kept.at} are left`
+        )
+      // Skips the attributes of the record, which Kafka does not use.
       kept.at++
       const time = timestamp + kept.varint()
       const offset = first + kept.varint()

@@ -1,4 +1,4 @@
-/** Things by what they have in common, in the order of their coming. */
+/** Groups items by a key, in the order in which they come. */
 export function grouped<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>()
   for (const item of items) {

@@ -1,33 +1,35 @@
-/** Headers of records: the callers', and what stands beside them for Nest's ends and for ours. */
+/** Headers of records: the headers of the caller, and those that NestJS and this library add. */
 
-/** Our headers and Nest's; callers may not give what begins so. */
+/** The headers that this library or NestJS adds; callers may not give headers with the same prefixes. */
 export const HEADER = {
-  /** Nest's: of a request, where its answer is wanted. */
+  /** Of NestJS, in a request: the id of the request, and where its answer is wanted. */
   correlation: 'kafka_correlationId',
   replyTopic: 'kafka_replyTopic',
   replyPartition: 'kafka_replyPartition',
-  /** Nest's: of an answer, its error, and that it is the last. */
+  /** Of NestJS, in an answer: the error, and whether this is the last value. */
   error: 'kafka_nest-err',
   disposed: 'kafka_nest-is-disposed',
-  /** The type of the value. */
+  /** How the value is to be read: see `ValueType`. */
   type: 'elysia-type',
-  /** The value is words of the dialogue, and no data. */
+  /** The value is a message of this library's protocol, not plain data. */
   words: 'elysia-words',
-  /** Where the answer to words is wanted. */
+  /** The address to which the receiver answers. */
   reply: 'elysia-reply',
-  /** The inbox of a caller that waits no more. */
+  /** The inbox of a caller that has closed. */
   gone: 'elysia-gone',
-  /** Milliseconds for which a request counts. */
+  /** Milliseconds after which a request that was not read has expired. */
   expires: 'elysia-expires',
-  /** Of a durable event that has failed: whose it is, attempts that have, when it is due, and where it was published. */
+  /**
+   * Of a failed durable event: its group, the number of failed attempts, when it is due, and where it was published.
+   */
   group: 'elysia-group',
   attempts: 'elysia-attempts',
   due: 'elysia-due',
   position: 'elysia-position',
-  /** Of a dead letter. */
+  /** Of a dead letter: why the event failed, and which parts were left out because the record was too large. */
   reason: 'elysia-reason',
   leftOut: 'elysia-left-out',
-  /** CloudEvents: of a durable event. */
+  /** CloudEvents' attributes, of a durable event. */
   id: 'ce_id',
   source: 'ce_source',
   eventType: 'ce_type',
@@ -39,7 +41,7 @@ const RESERVED = /^(kafka_|elysia-|ce_)/
 
 const RESERVED_BYTES = ['kafka_', 'elysia-', 'ce_'].map((start) => Buffer.from(start))
 
-/** Whether the name of a header is one of ours, or of Nest's. */
+/** Whether a header has one of the prefixes of this library or of NestJS. */
 export function isReserved(bytes: Buffer, at: number): boolean {
   for (const start of RESERVED_BYTES) {
     let same = 0
@@ -51,12 +53,12 @@ export function isReserved(bytes: Buffer, at: number): boolean {
 
 export type HeaderName = (typeof HEADER)[keyof typeof HEADER]
 
-/** Our names as they are written. */
+/** The names of this library's headers as bytes. */
 export const OWN_NAMES: ReadonlyMap<string, Buffer> = new Map(
   Object.values(HEADER).map((name) => [name, Buffer.from(name)])
 )
 
-/** Why Kafka cannot carry a header; `undefined`: it can. */
+/** Why Kafka cannot carry a header; `undefined`: Kafka can. */
 export function whyNoHeader(name: string, value: unknown): string | undefined {
   if (RESERVED.test(name)) return "begins with 'kafka_', 'elysia-' or 'ce_', as the transport's own do"
   for (const text of [name, [value].flat().join(', ')]) {

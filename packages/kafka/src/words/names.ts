@@ -1,26 +1,30 @@
 /**
- * Names at Kafka: topics and groups. Nest's topics are the patterns themselves, and `<pattern>.reply`; ours begin with
- * `_elysia.`, and what becomes of a durable event has the end `.retry-<n>` or `.dlt`.
+ * Names in Kafka: topics and groups. NestJS uses the patterns themselves as topics, and `<pattern>.reply` for
+ * answers. The topics of this library begin with `_elysia.`; the topics of failed durable events end in `.retry-<n>`
+ * or `.dlt`.
  */
 import { SEGMENTS } from '@elysia-microservices/transport/kit'
 
-/** The prefix of all our topics. */
+/** The prefix of all topics of this library, apart from those of patterns. */
 const OURS = '_elysia.'
-/** Where callers ask all our services about a call of which they have heard nothing. */
+/** The topic that all services read. A caller that has heard nothing of a call asks here about the call. */
 export const EVERYONE = `${OURS}everyone`
-/** The topic that says which groups are paused. */
+/** The topic with the paused groups. */
 export const GROUPS = `${OURS}groups`
 const INBOX = `${OURS}inbox`
-/** In front of where somebody who is not one of our ends waits for an answer. No message can name such an address. */
+/**
+ * The prefix of an address at which a NestJS client waits for an answer. No message can name an address with this
+ * prefix.
+ */
 const ANSWER = '>'
-/** Kafka's own limit. */
+/** The longest name of a topic that Kafka allows. */
 const LONGEST = 249
-/** Room for `.retry-8`, and what else is put behind a pattern. */
+/** The longest pattern: leaves room for `.retry-8` and other endings. */
 const LONGEST_PATTERN = LONGEST - 16
 
 // ── topics ─────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Whether Kafka has topics of that name. */
+/** Whether Kafka allows this name for a topic. */
 export function isTopicName(name: unknown): name is string {
   return (
     typeof name === 'string' &&
@@ -31,20 +35,20 @@ export function isTopicName(name: unknown): name is string {
   )
 }
 
-/** The topic on which answers to requests on another come, among Nest's ends. */
+/** The topic on which NestJS clients wait for the answers to requests on a topic. */
 export function answersOf(topic: string): string {
   return `${topic}.reply`
 }
 
-/** Failed attempts of which each has a topic of its own; further ones share the last. */
+/** Failed attempts that each have a topic of their own; all further attempts share the last topic. */
 const MOST_RETRIES = 8
 
-/** Where events pause that have failed so often. */
+/** The topic in which an event waits that has failed this often. */
 export function retryOf(topic: string, attempt: number): string {
   return `${topic}.retry-${Math.min(attempt, MOST_RETRIES)}`
 }
 
-/** All of them, for so many attempts. */
+/** All topics of retries of a pattern with this many attempts. */
 export function retriesOf(topic: string, attempts: number): string[] {
   const count = Math.max(1, Math.min(attempts - 1, MOST_RETRIES))
   return Array.from({ length: count }, (_, index) => retryOf(topic, index + 1))
@@ -52,7 +56,7 @@ export function retriesOf(topic: string, attempts: number): string[] {
 
 const DEAD = '.dlt'
 
-/** Where the dead letters of a topic are kept. */
+/** The topic with the dead letters of a pattern. */
 export function deadOf(topic: string): string {
   return topic + DEAD
 }
@@ -65,46 +69,46 @@ export function topicOfDead(topic: string): string {
   return topic.slice(0, -DEAD.length)
 }
 
-/** Topics of one process, by which it describes itself: they go with it. */
+/** The topics by which one process describes itself. They are deleted when the process stops. */
 const OF_PROCESS = /^elysia-microservices\.describe\.[^.]+\.[^.]+$/
 
 export function isOfProcess(topic: string): boolean {
   return OF_PROCESS.test(topic)
 }
 
-/** The group of a service, as Nest names it. */
+/** The Kafka group of a service, named as NestJS does. */
 export function groupOfService(name: string): string {
   return `${name}-server`
 }
 
 // ── inboxes ────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A place in a topic: one of its partitions. */
+/** An inbox in a partition: where its messages are written, and how they are told apart. */
 export interface Place {
   readonly topic: string
   readonly partition: number
-  /** Tells messages there from those of others. */
+  /** Identifies the messages of this inbox among all messages of the partition. */
   readonly token: string
 }
 
-/** The topic of inboxes. @param name of its own, for rights */
+/** The topic with the inboxes. @param name the option `inbox`, for users with rights to different topics */
 export function inboxTopic(name: string | undefined): string {
   return name === undefined ? INBOX : `${INBOX}.${name}`
 }
 
-/** A new inbox, with the dot behind it. @param secret what nobody can guess */
+/** The address of a new inbox, with a dot at its end. @param secret a text that nobody can guess */
 export function inboxOf(topic: string, partition: number, secret: string): string {
   return `${topic}/${partition}/${secret}.`
 }
 
 const ADDRESS = /^_elysia\.inbox(?:\.[\w-]{1,64})?\/\d{1,5}\/[a-z2-7]{24}\.[!-~]+$/
 
-/** Whether an address is that of one of our inboxes. */
+/** Whether an address belongs to an inbox of this library. */
 export function isInbox(address: string): boolean {
   return ADDRESS.test(address)
 }
 
-/** Where the messages for an address go. */
+/** The topic, partition and token that an address names. */
 export function placeOf(address: string): Place {
   const first = address.indexOf('/')
   const second = address.indexOf('/', first + 1)
@@ -121,15 +125,15 @@ export function addressAt({ topic, partition, token }: Place): string {
 
 // ── answers to others ──────────────────────────────────────────────────────────────────────────────────
 
-/** Where a caller of Nest's waits; `undefined`: the address is none of theirs. */
+/** Where a NestJS client waits for an answer; `undefined`: the address does not belong to a NestJS client. */
 export function readAnswer(address: string): Place | undefined {
   return address.startsWith(ANSWER) ? placeOf(address.slice(1)) : undefined
 }
 
 /**
- * The reply address that a request names. What is neither an inbox nor a place of others' answers is given as it is, and
- * is no inbox: otherwise a stranger could have a service publish wherever the service may.
- * @param topic where the request came @param own topics on which others may want their answers
+ * Returns the reply address that a request names. An address that is neither an inbox nor an allowed topic of answers
+ * is returned in a form that nothing is published to: otherwise a stranger could make a service publish to any topic.
+ * @param topic the topic of the request @param own the option `replyTopics`
  */
 export function replyAddress(topic: string, place: Place, own: readonly string[]): string {
   const address = addressAt(place)
@@ -154,7 +158,7 @@ function whyNot(route: string): string | undefined {
   return undefined
 }
 
-/** The rules for addresses in Kafka: names of topics. */
+/** The rules for patterns in Kafka, which become names of topics. */
 export const ADDRESSING = {
   title: 'Kafka',
   wildcards: { ...SEGMENTS, instead: 'write each topic out' },

@@ -1,16 +1,16 @@
-/** One record: what stands in it behind its number, and what is read of one that has come. */
+/** One record: writes the part behind its sequence number, and reads a record that was received. */
 import type { Words } from '@elysia-microservices/transport/engine'
 import type { Headers } from '@elysia-microservices/transport/kit'
 import { type HeaderName, isReserved, OWN_NAMES } from './headers.ts'
 
-/** Bytes that a varint takes, for a number that is not negative. */
+/** Bytes of a varint, for a number that is not negative. */
 export function varintSize(value: number): number {
   let size = 1
   for (let rest = value * 2; rest > 127; rest = Math.floor(rest / 128)) size++
   return size
 }
 
-/** Writes a varint, as Kafka has them, zigzag. @returns where it ends */
+/** Writes a varint in Kafka's form (zigzag). @returns the position behind the varint */
 export function putVarint(bytes: Uint8Array, value: number, at: number): number {
   let rest = value < 0 ? -2 * value - 1 : 2 * value
   let end = at
@@ -19,7 +19,7 @@ export function putVarint(bytes: Uint8Array, value: number, at: number): number 
   return end
 }
 
-/** Bytes of records, from the first to the last. */
+/** Reads the bytes of records from the first to the last. */
 export class Cursor {
   readonly bytes: Buffer
   at: number
@@ -29,7 +29,7 @@ export class Cursor {
     this.at = at
   }
 
-  /** Reads a varint; ends also where the bytes do. */
+  /** Reads a varint; ends at the end of the bytes at the latest. */
   varint(): number {
     const first = this.bytes[this.at++] ?? 0
     if (first < 128) return first & 1 ? -((first + 1) >> 1) : first >> 1
@@ -42,7 +42,9 @@ export class Cursor {
     return value % 2 === 1 ? -(value + 1) / 2 : value / 2
   }
 
-  /** Passes bytes over that have their length in front. @returns how many; -1: there are none, and it says so */
+  /**
+   * Skips bytes that have their length in front. @returns how many bytes; -1: the length says that there is no value
+   */
   pass(): number {
     const length = this.varint()
     if (length > 0) this.at += length
@@ -52,10 +54,10 @@ export class Cursor {
 
 // ── out ────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Records are written here one behind the other, and stay here until they are sent. */
+/** A buffer in which records are written one behind the other; they stay in it until they are sent. */
 const USUAL = 64 * 1024
 let slab = Buffer.allocUnsafe(USUAL)
-/** Where the record begins that is being written, and where it ends so far. */
+/** The beginning of the record that is being written, and the end of what is written so far. */
 let start = 0
 let end = 0
 
@@ -82,7 +84,7 @@ function put(words: Words | undefined): void {
     return
   }
   makeRoom(5 + 3 * words.length)
-  // Its length takes one byte, mostly.
+  // Writes the text behind one byte for its length: for most texts one byte is enough.
   const size = words.length < 64 ? slab.write(words, end + 1) : 64
   if (size < 64) {
     slab[end] = 2 * size
@@ -94,8 +96,9 @@ function put(words: Words | undefined): void {
 }
 
 /**
- * A record without its number: key, value, headers.
- * @param own the transport's headers @param given those of the caller, with all values of a name in one
+ * Writes a record without its sequence number: key, value, headers.
+ * @param own the headers of this library or of NestJS @param given the headers of the caller; several values of one
+ * name become one, with commas
  */
 export function writeRecord(
   key: Words | undefined,
@@ -126,10 +129,10 @@ export function writeRecord(
 
 // ── in ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** A record that has come. It is read when somebody asks. */
+/** A record that was received. Its parts are read only when they are asked for. */
 export class Fetched {
   readonly offset: number
-  /** Milliseconds since 1970, as its producer says. */
+  /** Milliseconds since 1970, as the producer of the record states. */
   readonly timestamp: number
   readonly #bytes: Buffer
   readonly #key: number
@@ -137,7 +140,7 @@ export class Fetched {
   readonly #headers: number
   readonly #end: number
 
-  /** @param cursor is where its key begins @param end of its bytes */
+  /** @param cursor stands at the key of the record @param end the position behind the record */
   constructor(offset: number, timestamp: number, cursor: Cursor, end: number) {
     this.offset = offset
     this.timestamp = timestamp
@@ -150,7 +153,7 @@ export class Fetched {
     this.#headers = cursor.at
   }
 
-  /** `undefined`: it has none. */
+  /** `undefined`: the record has no key. */
   get key(): Buffer | undefined {
     return this.#part(this.#key)
   }
@@ -181,7 +184,10 @@ export class Fetched {
     return length < 0 ? undefined : this.#bytes.subarray(cursor.at, cursor.at + length)
   }
 
-  /** One of our headers, or of Nest's; `undefined`: it has none of this name. Of several the last counts. */
+  /**
+   * A header of this library or of NestJS; `undefined`: the record has no such header. If there are several of one
+   * name, the last counts.
+   */
   header(name: HeaderName): string | undefined {
     const wanted = OWN_NAMES.get(name) as Buffer
     let found: string | undefined
@@ -192,7 +198,7 @@ export class Fetched {
     return found
   }
 
-  /** The headers that are the caller's; `undefined`: there are none. */
+  /** The headers of the caller; `undefined`: there are none. */
   get callers(): Headers | undefined {
     let read: Record<string, string> | undefined
     this.#each((cursor, from, to) => {
@@ -210,7 +216,7 @@ export class Fetched {
     return read
   }
 
-  /** @param visit gets where a name is, and reads the value behind it */
+  /** @param visit is called with the position of each name, and may read the value behind it */
   #each(visit: (cursor: Cursor, from: number, to: number) => void): void {
     const cursor = new Cursor(this.#bytes, this.#headers)
     for (let left = cursor.varint(); left > 0 && cursor.at < this.#end; left--) {
@@ -225,7 +231,7 @@ function textAt(cursor: Cursor): string {
   return length <= 0 ? '' : cursor.bytes.toString('utf8', cursor.at - length, cursor.at)
 }
 
-/** A stranger may call a header `__proto__`. */
+/** Sets a property even if a stranger has named a header `__proto__`. */
 function setOwn(headers: Record<string, string>, name: string, value: string): void {
   if (name === '__proto__')
     Object.defineProperty(headers, name, { value, enumerable: true, configurable: true, writable: true })

@@ -1,20 +1,21 @@
 /**
- * Values of records. Nest's ends put the data alone into a value, and read what is no object or list as a text: `5` is
- * `'5'` for them, and nothing is null. Between our own ends a header says what it is.
+ * The values of records. NestJS writes the data alone into a value, and reads everything that is not an object or a
+ * list as text: `5` becomes `'5'`, and there is no null. Between services and clients of this library, a header says
+ * how the value is to be read.
  */
 import { jsonOf } from '@elysia-microservices/transport/engine'
 
-/** The type of a value, between our own ends. */
+/** How a value is to be read, between services and clients of this library. */
 export type ValueType = 'json' | 'text' | 'null' | undefined
 
-/** A value on its way out. */
+/** A value to be sent. */
 export interface Written {
-  /** `undefined`: the record has none. */
+  /** `undefined`: the record has no value. */
   readonly value: string | undefined
   readonly type: ValueType
 }
 
-/** The value for data as JSON, as Nest's ends want it. @param json `undefined`: there are none */
+/** The value for data, as NestJS expects it. @param json the data as JSON; `undefined`: there are no data */
 export function writeValue(json: string | undefined): Written {
   if (json === undefined) return { value: undefined, type: undefined }
   if (json === 'null') return { value: undefined, type: 'null' }
@@ -22,7 +23,7 @@ export function writeValue(json: string | undefined): Written {
   return { value: json, type: 'json' }
 }
 
-/** Data as JSON, from the text of a value; `undefined`: there are none. */
+/** Returns the data as JSON, from the text of a value; `undefined`: there are no data. */
 export function readValue(text: string | undefined, type: string | undefined): string | undefined {
   if (text === undefined) return type === 'null' ? 'null' : undefined
   if (type === 'json') return text
@@ -31,7 +32,7 @@ export function readValue(text: string | undefined, type: string | undefined): s
       jsonOf(text)
       return text
     } catch {
-      // A text that looks like JSON, as for Nest.
+      // The text looks like JSON and is not: it is a text, as for NestJS.
     }
   }
   return JSON.stringify(text)
@@ -41,11 +42,11 @@ const DATA = ',"data":'
 const ID = ',"id":"'
 
 /**
- * The data of a packet, as JSON.
- * @param topic its pattern, which stands in front @param isRequest it ends with an id
+ * Returns the data of a packet, as JSON.
+ * @param topic the pattern at the beginning of the packet @param isRequest whether the packet ends with an id
  */
 export function dataOf(packet: string, topic: string, isRequest: boolean): string | undefined {
-  // `{"pattern":"<topic>"`; names of topics have no letters that JSON writes otherwise.
+  // The packet begins with `{"pattern":"<topic>"`. Names of topics have no characters that JSON escapes.
   const start = topic.length + 13
   if (!packet.startsWith(DATA, start)) return undefined
   return packet.slice(start + DATA.length, isRequest ? packet.lastIndexOf(ID) : -1)
@@ -55,15 +56,16 @@ export function dataOf(packet: string, topic: string, isRequest: boolean): strin
 const NUMBER = /\.1[rs](\d+)-/
 
 /**
- * The packet of a message, as other engines carry it.
- * @param token of its reply address; our callers know by it the number of the call. `undefined`: it is an event
+ * Returns the packet of a message, in the form that other engines carry.
+ * @param token the token of the reply address, from which the number of the call is read. `undefined`: the message is
+ * an event
  */
 export function packetOf(topic: string, json: string | undefined, token: string | undefined): string {
   const head = `{"pattern":"${topic}"${json === undefined ? '' : DATA + json}`
   return token === undefined ? `${head}}` : `${head}${ID}${NUMBER.exec(token)?.[1] ?? '0'}"}`
 }
 
-/** The answer to a Nest client. */
+/** The answer to a NestJS client. */
 export interface NestAnswer {
   readonly value: string | undefined
   readonly key: string | undefined
@@ -72,7 +74,7 @@ export interface NestAnswer {
   readonly isDisposed: boolean
 }
 
-/** An answer for Nest's callers; a result that has `key` or `value` is a whole message, as in Nest. */
+/** Converts an answer for NestJS clients. As in NestJS, a result with `key` or `value` becomes a whole record. */
 export function nestAnswerOf(packet: string): NestAnswer {
   const { response, err, isDisposed } = jsonOf(packet) as {
     readonly response?: unknown
@@ -102,7 +104,7 @@ function textFor(value: unknown): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** An answer of Nest's, as the packet that other engines carry. */
+/** Converts an answer of a NestJS service to the packet that other engines carry. */
 export function packetOfNest(
   text: string | undefined,
   err: string | undefined,

@@ -24,12 +24,12 @@ const text = fc.string({ unit: 'binary', maxLength: 40 })
 const name = fc.stringMatching(/^[a-z][\w.-]{0,20}$/).filter((one) => !/\.(reply|dlt|retry-\d+)$/.test(one))
 
 describe('patterns', () => {
-  it('are names of topics', () => {
+  it('are the names of topics', () => {
     for (const pattern of ['orders.placed', 'a', '5', 'A_b-c.d', 'x'.repeat(233)])
       assert.equal(addressOfHandler(ADDRESSING, pattern), pattern)
   })
 
-  it('are refused before anything is sent, with what is wrong', () => {
+  it('that Kafka cannot have are refused before anything is sent, with the reason', () => {
     const wrong = ['', '.', '..', 'a b', '{"a":1}', 'a.*', '>', 'ü', 'a/b', 'x'.repeat(234), undefined]
     const ours = ['_elysia.x', '__consumer_offsets', 'a.reply', 'a.dlt', 'a.retry-1']
     for (const pattern of [...wrong, ...ours])
@@ -43,7 +43,7 @@ describe('patterns', () => {
       )
   })
 
-  it('have topics of their own for events that failed, which Kafka can have', () => {
+  it('have topics of their own for failed events, with names that Kafka allows', () => {
     assert.deepEqual(retriesOf('a', 1), ['a.retry-1'])
     assert.deepEqual(retriesOf('a', 4), ['a.retry-1', 'a.retry-2', 'a.retry-3'])
     assert.equal(retryOf('a', 100), 'a.retry-8')
@@ -54,7 +54,7 @@ describe('patterns', () => {
 describe('addresses', () => {
   const secret = 'abcdefghijklmnopqrstuvwx'
 
-  it('say where an inbox is, and nothing else is one', () => {
+  it('name the place of an inbox, and other texts are no address of an inbox', () => {
     const inbox = inboxOf('_elysia.inbox', 3, secret)
     const address = `${inbox}1r17-abcdefghijkl-`
     assert.ok(isInbox(address))
@@ -68,7 +68,7 @@ describe('addresses', () => {
       assert.ok(!isInbox(other), other)
   })
 
-  it('of callers of Nest are where those of a topic wait, and nowhere else', () => {
+  it('of NestJS clients are accepted only on the topic of answers', () => {
     const place = { topic: 'a.reply', partition: 1, token: 'any id / at all' }
     assert.deepEqual(readAnswer(replyAddress('a', place, [])), place)
     assert.deepEqual(readAnswer(replyAddress('b', place, ['a.reply'])), place)
@@ -83,7 +83,7 @@ describe('addresses', () => {
 })
 
 describe('values', () => {
-  it('come back as they were between our own ends', () => {
+  it('come back unchanged between services and clients of this library', () => {
     const json = fc.json({ maxDepth: 3 }).map((one) => JSON.stringify(JSON.parse(one)))
     fc.assert(
       fc.property(fc.option(json, { nil: undefined }), (data) => {
@@ -93,7 +93,7 @@ describe('values', () => {
     )
   })
 
-  it('are read as Nest reads them where nobody says what they are', () => {
+  it('are read as NestJS reads them if no header gives their type', () => {
     for (const [value, data] of [
       ['5', '"5"'],
       ['text', '"text"'],
@@ -106,7 +106,7 @@ describe('values', () => {
       assert.equal(readValue(value, undefined), data)
   })
 
-  it('are what stands in a packet, and become one again', () => {
+  it('are read from a packet, and become the same packet again', () => {
     const json = fc.json({ maxDepth: 2 }).map((one) => JSON.stringify(JSON.parse(one)))
     fc.assert(
       fc.property(name, fc.option(json, { nil: undefined }), fc.nat(), (topic, data, number) => {
@@ -123,7 +123,7 @@ describe('values', () => {
     )
   })
 
-  it("are answers as Nest's callers want them, a whole message among them", () => {
+  it('become answers as NestJS clients expect them, including a whole record', () => {
     const of = (packet: unknown) => nestAnswerOf(JSON.stringify(packet))
     assert.deepEqual(of({ response: 5, isDisposed: true, id: '1' }), {
       value: '5',
@@ -144,7 +144,7 @@ describe('values', () => {
     assert.equal(of({ isDisposed: true }).value, undefined)
   })
 
-  it("are read from answers of Nest's, whatever stands in them", () => {
+  it('are read from the answers of NestJS services, whatever they contain', () => {
     fc.assert(
       fc.property(
         fc.option(text, { nil: undefined }),
@@ -163,7 +163,7 @@ describe('values', () => {
 })
 
 describe('headers', () => {
-  it('of callers come back, and ours are not among them', () => {
+  it('of callers come back, without the headers of this library', () => {
     const given = fc.dictionary(
       text.filter((one) => !/^(kafka_|elysia-|ce_)/.test(one)),
       text,
@@ -181,7 +181,7 @@ describe('headers', () => {
     )
   })
 
-  it('that Kafka cannot carry, or that are ours, are refused', () => {
+  it('that Kafka cannot carry, or that belong to this library, are refused', () => {
     for (const headers of [
       { kafka_replyTopic: 'x' },
       { 'elysia-type': 'x' },
