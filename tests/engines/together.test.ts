@@ -12,7 +12,8 @@ import { microservice, type Transport } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 import { tcp } from 'elysia-microservices/tcp'
-import { until } from '../support/within.ts'
+import { Log } from '../support/log.ts'
+import { PATIENCE, until } from '../support/within.ts'
 import type { RunningEngine } from './engines.ts'
 import { overEngines } from './needs.ts'
 
@@ -75,6 +76,32 @@ overEngines('services beside others', [], ({ name: engineName, title, hasServer,
       for (const service of [shop, audit]) await service.stop()
       assert.deepEqual(seen, ['orders.total'])
     })
+
+    // What is lost of a message in parts is missed after 20 s, and has the request sent again: both would be logged.
+    for (const [what, isBesideAudit] of [
+      ['is sent requests larger than a message of the engine', false],
+      ['is sent them beside one that takes every event', true]
+    ] as const)
+      caseOf(what, isBesideAudit ? ['anyPattern'] : [], async () => {
+        const log = new Log()
+        const { logger } = log
+        const transport = engine.transport()
+        const store = microservice({ name: 'store', transport, logger }).message(
+          'store.size',
+          ({ data }) => data.length,
+          { data: t.String() }
+        )
+        const every = transport.traits.levels ? '#' : '>'
+        const audit = microservice({ name: 'audit', transport, logger }).event(every, () => {})
+        const services = isBesideAudit ? [audit, store] : [store]
+        for (const service of services) await service.listen()
+        const client = connect<typeof store>({ transport, logger, timeout: PATIENCE })
+        for (const size of [3_000_000, 17_000_000])
+          assert.equal(await client.request('store.size', 'x'.repeat(size)), size)
+        assert.deepEqual(log.lines, [])
+        await client.close()
+        for (const service of services) await service.stop()
+      })
 
     caseOf('forwards headers of its message to what it calls within it', ['headers'], async () => {
       const stock = microservice({ name: 'stock', transport: engine.transport() })

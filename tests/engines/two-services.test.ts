@@ -4,7 +4,7 @@ import { afterEach, describe } from 'node:test'
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { Log } from '../support/log.ts'
-import { pause, until } from '../support/within.ts'
+import { PATIENCE, pause, until } from '../support/within.ts'
 import { overEngines } from './needs.ts'
 
 const NAMES = ['one', 'two'] as const
@@ -32,6 +32,7 @@ overEngines('two services of one pattern', [], (engine, caseOf) => {
             return name
           })
           .message('large', () => name.repeat(1_000_000))
+          .message('length', ({ data }) => String(data).length)
           .message('count', async function* ({ signal }) {
             open.add(name)
             try {
@@ -59,6 +60,13 @@ overEngines('two services of one pattern', [], (engine, caseOf) => {
           assert.ok(NAMES.includes(answer as 'one'))
       for (let n = 0; n < 5; n++)
         assert.match((await client.request('large')) as string, /^(?:(?:one){1000000}|(?:two){1000000})$/)
+      assert.deepEqual(log.lines, [])
+    })
+
+    caseOf('sends a request larger than a message of the engine to one of them', [], async () => {
+      const { client, log } = await start()
+      for (const size of [3_000_000, 17_000_000])
+        assert.equal(await client.request('length', 'x'.repeat(size), { timeout: PATIENCE }), size)
       assert.deepEqual(log.lines, [])
     })
 

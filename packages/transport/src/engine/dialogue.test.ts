@@ -364,6 +364,31 @@ describe('what is larger than a message', () => {
     )
   })
 
+  it('goes to one of two services, and neither to one that takes every event', async () => {
+    const both = ends({ maxPayload: 9_000 })
+    const handled: string[] = []
+    const answering = (name: string) => ({
+      length: ({ data }: { data: unknown }) => {
+        handled.push(name)
+        return String(data).length
+      }
+    })
+    const audit = await both.serve({ 'on >': () => assert.fail('it is no event') }, 'audit')
+    const one = await both.serve(answering('one'), 'one')
+    const two = await both.serve(answering('two'), 'two')
+    const client = both.client()
+    assert.equal(await client.request('length', 'x'.repeat(100_000)), 100_000)
+    // The other has the first part, and is told that no more comes.
+    const waiting = () => [audit, one, two].some((service) => service.stats().parts.current > 0)
+    const said = (words: string) => both.hub.published.filter((message) => message.words === words).length
+    for (let tries = 0; said('~-') === 0 || waiting(); tries++) {
+      assert.ok(tries < 2_000, 'parts wait for their rest')
+      await later(1)
+    }
+    assert.equal(handled.length, 1)
+    assert.equal(said('+n'), 1)
+  })
+
   it('and than all messages is refused', async () => {
     const both = ends({ maxPayload: 1024 * 1024 })
     await both.serve({ huge: ({ data }) => 'x'.repeat(data as number) })

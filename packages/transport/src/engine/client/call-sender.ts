@@ -8,7 +8,7 @@ import type { ClientContext } from '../../transport.ts'
 import { errorToText } from '../../wire-error.ts'
 import { addressOfCall } from '../address.ts'
 import type { Engine } from '../carrier.ts'
-import type { PartedCarrier } from '../parts/parts.ts'
+import { MARGIN, type PartedCarrier } from '../parts/parts.ts'
 import { newSecret } from '../secret.ts'
 import {
   ALL_WINDOWS,
@@ -33,8 +33,6 @@ import { RequestsOfTurn } from './requests-of-turn.ts'
 const GRACE = 5_000
 const AGAIN_AFTER = 100
 const MAX_HELD_SIZE = 128 * 1024 * 1024
-/** Bytes left for headers and addresses in an event that is as large as the server allows. */
-const EVENT_MARGIN = 1024
 
 /** Sends calls over one connection. */
 export class CallSender {
@@ -84,9 +82,9 @@ export class CallSender {
     const { address, headers } = outgoing
     const packet = packetOf(call, outgoing)
     const { maxPayload } = this.#carrier
-    if (packet.length * 3 > maxPayload - EVENT_MARGIN) {
+    if (packet.length * 3 > maxPayload - MARGIN) {
       const { length } = bytesOf(packet)
-      if (length > maxPayload - EVENT_MARGIN) {
+      if (length > maxPayload - MARGIN) {
         const what = `the largest message of the ${this.#engine.title} server`
         throw new PayloadTooLargeError(what, maxPayload, length, 'bytes of an event')
       }
@@ -124,7 +122,7 @@ export class CallSender {
     const packet = packetOf(call, outgoing)
     const window = this.#windowOf(call)
     const replyTo = this.#replyTo(call, window)
-    if (call.kind === 'stream' || packet.length * 3 > this.#carrier.maxPayload) {
+    if (call.kind === 'stream' || packet.length * 3 > this.#carrier.maxPayload - MARGIN) {
       this.converse(call, replyTo, window)
       this.#carrier.publish(address, packet, replyTo, headers, timeLeft(call))
     } else this.#requests.send(call, address, packet, replyTo, headers, timeLeft(call))
@@ -207,7 +205,8 @@ export class CallSender {
   ask(call: PendingCall, now: number): void {
     if (call.kind === 'event' || this.#calls.isWaiting(call)) return
     const conversation = this.conversations.get(call)
-    if (conversation !== undefined && this.#carrier.isSending(conversation.replyTo)) return
+    if (conversation !== undefined && this.#carrier.isSending(conversation.replyTo))
+      return void this.#silent.delete(call)
     const silent = this.#silent.get(call)
     if (silent === undefined) return void this.#silent.set(call, { since: now, isAbsent: false })
     if (silent.isAbsent && now - silent.since > LOST_AFTER) return this.#calls.fail(call, serviceGone())

@@ -8,8 +8,9 @@ import {
 } from '../../errors/index.ts'
 import type { Gauge } from '../../transport.ts'
 import type { Carried, Carrier } from '../carrier.ts'
+import { newSecret } from '../secret.ts'
 import { LOST_AFTER, MAX_MESSAGE } from '../words.ts'
-import { joined, type Part, readPart, receivedWord } from './part.ts'
+import { isNoMore, joined, type Part, readPart, receivedWord } from './part.ts'
 
 /** Bytes of messages in parts that a connection holds until they are whole, in all, and of requests of one caller. */
 const MAX_PARTS = 256 * 1024 * 1024
@@ -26,6 +27,9 @@ const PATIENCE = 2_000
 const LEAST_PACE = 64 * 1024
 /** Milliseconds between two looks for such requests that find too little. */
 const CLEARING = 100
+
+/** A connection, as far as messages in parts need it. */
+type PartsCarrier = Pick<Carrier, 'isConnected' | 'publish' | 'newInbox' | 'listen' | 'flush'>
 
 /** A message of which not all has come. */
 interface Assembly {
@@ -51,7 +55,11 @@ interface Assembly {
 
 /** The incomplete messages of one connection. */
 export class Assemblies {
-  readonly #carrier: Pick<Carrier, 'isConnected' | 'publish'>
+  readonly #carrier: PartsCarrier
+  /** Where further parts of requests come; empty until there is one. */
+  #inbox = ''
+  /** Resolves when the engine delivers there: it may take a while, and parts that come before would be lost. */
+  #isOpen: Promise<void> | undefined
   /** By where their parts come and, of what comes to our own inbox, by their id: two services may answer one call. */
   readonly #assemblies = new Map<string, Assembly>()
   readonly #held = new Map<string, number>()
@@ -61,7 +69,7 @@ export class Assemblies {
   #whole: (() => void) | undefined
 
   /** @param carrier tells the senders of requests how far they have come */
-  constructor(carrier: Pick<Carrier, 'isConnected' | 'publish'>) {
+  constructor(carrier: PartsCarrier) {
     this.#carrier = carrier
   }
 
@@ -83,34 +91,58 @@ export class Assemblies {
     this.#whole?.()
   }
 
-  /** A further part of a request has come. */
-  more(message: Carried): void {
-    const assembly = this.#assemblies.get(message.address)
+  /** The first part of a request has come to a service. */
+  begin(message: Carried, deliver: (message: Carried) => void): void {
     const part = readPart(message.words)
-    if (assembly !== undefined && part !== undefined) this.#add(assembly, message, part)
+    if (part === undefined) return message.ended?.()
+    if (this.#inbox === '') this.#open()
+    const address = this.#inbox + newSecret()
+    this.#begin(message, part, { address, place: address, isRequest: true, deliver })
   }
 
-  /** A part has come: the first of a message, or, in an inbox, any. @param address where the next ones come */
-  take(message: Carried, address: string, deliver: (message: Carried) => void): void {
+  #open(): void {
+    this.#inbox = this.#carrier.newInbox()
+    this.#carrier.listen(this.#inbox, (message) => this.#more(message))
+    // If the server is lost meanwhile, we listen again before anything is published.
+    this.#isOpen = this.#carrier.flush().catch(() => {})
+  }
+
+  /** A further part of a request has come, or the word that none will. */
+  #more(message: Carried): void {
+    const assembly = this.#assemblies.get(message.address)
+    if (assembly === undefined) return
+    if (isNoMore(message.words)) return this.#drop(assembly)
+    const part = readPart(message.words)
+    if (part !== undefined) this.#add(assembly, message, part)
+  }
+
+  /** A part of a message has come to one of our own inboxes: the first or any other. */
+  add(message: Carried, deliver: (message: Carried) => void): void {
     const part = readPart(message.words)
     if (part === undefined) return
-    const isRequest = address !== message.address
-    const place = isRequest ? address : `${address} ${part.id}`
+    const { address } = message
+    const place = `${address} ${part.id}`
     const known = this.#assemblies.get(place)
-    if (known !== undefined) return this.#add(known, message, part)
+    if (known !== undefined) this.#add(known, message, part)
+    else this.#begin(message, part, { address, place, isRequest: false, deliver })
+  }
+
+  #begin(
+    message: Carried,
+    part: Part,
+    kind: Pick<Assembly, 'address' | 'place' | 'isRequest' | 'deliver'>
+  ): void {
+    const { place, isRequest, deliver } = kind
     const first = plain(message)
     if (part.index !== 0) return deliver({ ...first, refusal: lost() })
     if (part.size > MAX_MESSAGE) return deliver({ ...first, refusal: tooLarge(part.size) })
     const now = performance.now()
     const assembly: Assembly = {
+      ...kind,
       first,
       id: part.id,
       size: part.size,
       owner: isRequest ? ownerOf(message.reply) : '',
-      deliver,
-      address,
-      place,
-      isRequest,
       chunks: [],
       received: 0,
       cost: 0,
@@ -140,7 +172,7 @@ export class Assemblies {
     // A copy: it lies in what the socket gave.
     chunks.push(new Uint8Array(bytes))
     if (assembly.received === assembly.size) return this.#end(assembly, undefined, message)
-    if (assembly.isRequest) this.#acknowledge(assembly)
+    if (assembly.isRequest) void this.#acknowledge(assembly)
   }
 
   /** Counts what a message costs. @returns false: that is too much, and its message has ended */
@@ -174,7 +206,8 @@ export class Assemblies {
   }
 
   /** Is called for each part of a request: its sender goes on as they come. */
-  #acknowledge({ first, received, address }: Assembly): void {
+  async #acknowledge({ first, received, address }: Assembly): Promise<void> {
+    await this.#isOpen
     this.#carrier.publish(first.reply, receivedWord(received), address)
   }
 
@@ -186,16 +219,27 @@ export class Assemblies {
 
   /** Ends an assembly: it is whole, or will not be. @param last its last part */
   #end(assembly: Assembly, refusal: Error | undefined, last = assembly.first): void {
-    const { first, place, isRequest, owner, chunks, cost, deliver } = assembly
+    const { first, isRequest, chunks, deliver } = assembly
+    this.#remove(assembly)
+    // The number of a message stands in the reply address of its last part.
+    const message = { ...first, reply: isRequest ? first.reply : last.reply }
+    deliver(refusal === undefined ? { ...message, words: joined(chunks) } : { ...message, refusal })
+    if (this.#assemblies.size === 0) this.#whole?.()
+  }
+
+  /** Its caller sends the rest elsewhere, or not at all, and waits for nothing from here. */
+  #drop(assembly: Assembly): void {
+    this.#remove(assembly)
+    assembly.first.ended?.()
+    if (this.#assemblies.size === 0) this.#whole?.()
+  }
+
+  #remove({ place, owner, cost }: Assembly): void {
     this.#assemblies.delete(place)
     this.#heldSize -= cost
     const ofOwner = (this.#held.get(owner) ?? 0) - cost
     if (ofOwner > 0) this.#held.set(owner, ofOwner)
     else this.#held.delete(owner)
-    // The number of a message stands in the reply address of its last part.
-    const message = { ...first, reply: isRequest ? first.reply : last.reply }
-    deliver(refusal === undefined ? { ...message, words: joined(chunks) } : { ...message, refusal })
-    if (this.#assemblies.size === 0) this.#whole?.()
   }
 
   #checkSilence(): void {
@@ -208,8 +252,8 @@ export class Assemblies {
 }
 
 /** Everything of a message but its words. Its fields may be getters of a class. */
-function plain({ address, reply, headers }: Carried): Carried {
-  return { address, reply, headers, words: '' }
+function plain({ address, reply, headers, ended }: Carried): Carried {
+  return { address, reply, headers, words: '', ...(ended !== undefined && { ended }) }
 }
 
 /** Bytes of headers, about. */

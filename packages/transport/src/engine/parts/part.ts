@@ -1,6 +1,6 @@
 /**
- * A part of a message that is too large for an engine: `~<id> <index> <bytes of all>` and a line feed, and bytes; and the
- * word that so many bytes have come: `~+20480`.
+ * A part of a message that is too large for an engine: `~<id> <index> <bytes of all>` and a line feed, and bytes; the word
+ * that so many bytes have come: `~+20480`; and that no more are sent: `~-`.
  */
 import { text as utf8 } from '../../bytes/text.ts'
 import type { Words } from '../carrier.ts'
@@ -11,6 +11,8 @@ import { bytesOf, letterAt, numberIn, textOf } from '../words.ts'
 const PART = '~'
 /** Follows `PART` in the word that tells how many bytes have come. */
 const RECEIVED = '+'
+/** Tells a process which has the first part of a request that the others do not come: another has them, or the call is over. */
+export const NO_MORE = '~-'
 /** The head of a part is shorter than this, in bytes. */
 export const HEAD = 64
 
@@ -45,6 +47,11 @@ export function isOfParts(words: Words): boolean {
 /** How many bytes have come, if words say that; -1: not a number; `undefined`: they say something else. */
 export function readReceived(words: Words): number | undefined {
   return letterAt(words, 1) === RECEIVED ? numberIn(textOf(words), 2) : undefined
+}
+
+/** Whether words are `NO_MORE`. */
+export function isNoMore(words: Words): boolean {
+  return words.length === NO_MORE.length && textOf(words) === NO_MORE
 }
 
 /** Says that so many bytes have come. */

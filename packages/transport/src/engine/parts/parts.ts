@@ -1,7 +1,7 @@
 /**
- * `inParts`: a carrier around a carrier, for engines with a small largest message. What is larger travels in parts. To an inbox all parts follow one another. To a service, which shares
- * its address with other processes, the first part goes alone; the process that gets it says where the others go, and how
- * much it has taken.
+ * `inParts`: a carrier around a carrier, for engines with a small largest message. What is larger travels in parts. To an
+ * inbox all parts follow one another. To a service, which shares its address with other processes, the first part goes
+ * alone; the process that gets it says where the others go, and how much it has taken.
  */
 import { PayloadTooLargeError } from '../../errors/index.ts'
 import type { Gauge } from '../../transport.ts'
@@ -10,12 +10,13 @@ import { newSecret } from '../secret.ts'
 import type { Subject } from '../server/subjects.ts'
 import { bytesOf, LOST_AFTER, MAX_MESSAGE, MAX_REPLY } from '../words.ts'
 import { Assemblies } from './assemblies.ts'
-import { HEAD, isOfParts, partOf, readReceived } from './part.ts'
+import { HEAD, isOfParts, NO_MORE, partOf, readReceived } from './part.ts'
 
 /** Bytes left for headers and addresses in a message that is as large as the server allows. */
-const MARGIN = 1_024
+export const MARGIN = 1_024
 /** Bytes of a request that are on their way without having been acknowledged. */
 const WINDOW = 4 * 1024 * 1024
+const NOTHING = new Uint8Array(0)
 
 /** A carrier of messages of any size up to `MAX_MESSAGE`, and of answers to addresses of at most `MAX_REPLY` characters. */
 export interface PartedCarrier extends Carrier {
@@ -33,6 +34,12 @@ export interface PartedCarrier extends Carrier {
     refused?: (error: Error) => void,
     wants?: (address: string) => boolean
   ): void
+  /** As of a carrier. @param answers whether this service answers a request of which the first part has come */
+  take(
+    subjects: readonly Subject[],
+    receive: (subject: Subject, message: Carried) => void,
+    answers?: (subject: Subject, message: Carried) => boolean
+  ): Promise<void>
 }
 
 /** A carrier that cuts what is too large for another. */
@@ -40,14 +47,17 @@ export function inParts(carrier: Carrier): PartedCarrier {
   return new Parts(carrier)
 }
 
-/** A request of which not all is sent. */
+/** A request in parts, until its call is over. */
 interface Outgoing {
   readonly id: string
-  readonly bytes: Uint8Array
+  /** Empty once all are sent. */
+  bytes: Uint8Array
   readonly partSize: number
   index: number
   sent: number
   heardAt: number
+  /** Where all parts but the first go: the address of whichever process was first to give one. */
+  to: string | undefined
 }
 
 class Parts implements PartedCarrier {
@@ -56,7 +66,6 @@ class Parts implements PartedCarrier {
   /** By the reply address of the request. */
   readonly #outgoing = new Map<string, Outgoing>()
   readonly #incoming: Assemblies
-  #inbox: string | undefined
 
   constructor(carrier: Carrier) {
     this.#carrier = carrier
@@ -126,7 +135,8 @@ class Parts implements PartedCarrier {
       partSize: room - HEAD,
       index: 0,
       sent: 0,
-      heardAt: performance.now()
+      heardAt: performance.now(),
+      to: undefined
     }
     if (reply === undefined || this.isInbox(address))
       while (outgoing.sent < bytes.length) this.#sendPart(outgoing, address, reply, headers)
@@ -148,18 +158,22 @@ class Parts implements PartedCarrier {
         if (!isOfParts(message.words)) return receive(message)
         const received = readReceived(message.words)
         if (received !== undefined) this.#sendMore(message, received)
-        else if (wants?.(message.address) === true) this.#incoming.take(message, message.address, receive)
+        else if (wants?.(message.address) === true) this.#incoming.add(message, receive)
       },
       refused
     )
   }
 
-  take(subjects: readonly Subject[], receive: (subject: Subject, message: Carried) => void): Promise<void> {
+  take(
+    subjects: readonly Subject[],
+    receive: (subject: Subject, message: Carried) => void,
+    answers: (subject: Subject, message: Carried) => boolean = () => true
+  ): Promise<void> {
     return this.#carrier.take(subjects, (subject, message) => {
-      if (!isOfParts(message.words)) return receive(subject, message)
-      if (message.reply === '' || !this.isInbox(message.reply)) return
-      this.#inbox ??= this.#openInbox()
-      this.#incoming.take(message, this.#inbox + newSecret(), (whole) => receive(subject, whole))
+      // The first part of a request for another service is taken as it is: the others must not come here.
+      if (!isOfParts(message.words) || !answers(subject, message)) return receive(subject, message)
+      if (message.reply === '' || !this.isInbox(message.reply)) return message.ended?.()
+      this.#incoming.begin(message, (whole) => receive(subject, whole))
     })
   }
 
@@ -177,7 +191,8 @@ class Parts implements PartedCarrier {
 
   isSending(reply: string): boolean {
     const outgoing = this.#outgoing.get(reply)
-    return outgoing !== undefined && performance.now() - outgoing.heardAt < LOST_AFTER
+    if (outgoing === undefined || outgoing.sent >= outgoing.bytes.length) return false
+    return performance.now() - outgoing.heardAt < LOST_AFTER
   }
 
   forget(reply: string): void {
@@ -199,17 +214,15 @@ class Parts implements PartedCarrier {
   /** A service has so many bytes of a request, and says where the others go. */
   #sendMore({ address: reply, reply: address }: Carried, received: number): void {
     const outgoing = this.#outgoing.get(reply)
-    if (outgoing === undefined || received > outgoing.sent || received < 0 || !this.isInbox(address)) return
+    if (!this.isInbox(address)) return
+    if (outgoing === undefined) return this.#carrier.publish(address, NO_MORE)
+    outgoing.to ??= address
+    // A second service of this pattern.
+    if (outgoing.to !== address) return this.#carrier.publish(address, NO_MORE)
+    if (received > outgoing.sent || received < 0) return
     outgoing.heardAt = performance.now()
     while (outgoing.sent < outgoing.bytes.length && outgoing.sent - received < WINDOW)
       this.#sendPart(outgoing, address, undefined)
-    if (outgoing.sent === outgoing.bytes.length) this.#outgoing.delete(reply)
-  }
-
-  /** Where further parts of requests come. */
-  #openInbox(): string {
-    const inbox = this.#carrier.newInbox()
-    this.#carrier.listen(inbox, (message) => this.#incoming.more(message))
-    return inbox
+    if (outgoing.sent === outgoing.bytes.length) outgoing.bytes = NOTHING
   }
 }

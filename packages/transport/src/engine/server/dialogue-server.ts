@@ -13,7 +13,7 @@ import { Callers } from './callers.ts'
 import { Control } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
 import { Responder } from './responder.ts'
-import { Subjects } from './subjects.ts'
+import { addressOfMessage, Subjects } from './subjects.ts'
 
 /** Most lines in 10 seconds about permissions that the engine refuses: a service that listens may lack several. */
 const MOST_REFUSALS = 10
@@ -152,7 +152,12 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
       () => {}
     )
     try {
-      await carrier.take(subjects.all, (subject, message) => responder.receive(listening, subject, message))
+      await carrier.take(
+        subjects.all,
+        (subject, message) => responder.receive(listening, subject, message),
+        (subject, message) =>
+          subjects.of(subject, addressOfMessage(subject, message), 'message') !== undefined
+      )
       engine.listening?.(connection, subjects.all)
       await this.#durable?.start(connection)
       return listening

@@ -17,7 +17,7 @@ import { envelopeOf, incoming, type Origin } from './incoming.ts'
 import { NestAnswer, sendOnlyPacket } from './nest-answer.ts'
 import type { OpenConnection } from './open-connection.ts'
 import { lastWords, OwnAnswer } from './own-answer.ts'
-import type { Subject } from './subjects.ts'
+import { addressOfMessage, type Subject } from './subjects.ts'
 
 const NOT_JSON = 'The body of the request is not JSON'
 /** Values of a channel's input that may come before the size of the first is known. */
@@ -52,8 +52,7 @@ export class Responder {
 
   #receiveOne(connection: OpenConnection, received: Subject, message: Carried): void {
     const { reply: replyTo } = message
-    // Reading an address may mean decoding it.
-    const address = received.isExact ? received.address : message.address
+    const address = addressOfMessage(received, message)
     const own = replyTo === '' ? undefined : readReply(replyTo)
     // The sender of an event may want to know whether anybody listens, and no more.
     const isEvent = replyTo === '' || own?.kind === 'event'
@@ -154,12 +153,14 @@ export class Responder {
     { words, headers, refusal, ended }: Carried
   ): void {
     const logger = this.#logger
-    if (refusal !== undefined)
+    if (refusal !== undefined) {
+      ended?.()
       return quietLog(logger).error(
         'event parts',
         `An event on '${shown(address)}' is dropped, because parts of it are missing`,
         refusal
       )
+    }
     let body: unknown
     try {
       body = words.length === 0 ? undefined : jsonOf(textOf(words))

@@ -5,6 +5,7 @@
  */
 import type { Route } from '../../dispatcher.ts'
 import { SEGMENTS, type Wildcards } from '../../wildcards.ts'
+import type { Carried } from '../carrier.ts'
 
 /** One subscription of a service, with its figures. */
 export class Subject {
@@ -41,6 +42,12 @@ export class Subject {
     this.time += performance.now() - startedAt
     if (hasFailed) this.errors++
   }
+}
+
+/** Where a message that has come for a subject was published to. */
+export function addressOfMessage({ isExact, address }: Subject, message: Carried): string {
+  // Reading the address of a message may mean decoding it.
+  return isExact ? address : message.address
 }
 
 /** Chosen subjects that are remembered; bounded, because callers choose addresses. */
