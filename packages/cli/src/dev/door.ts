@@ -14,6 +14,8 @@ export interface Told {
   readonly port?: number
   /** what that port is for, if it serves nobody: `health`; */
   readonly purpose?: string
+  /** a port that it cannot listen on, because something else does: it waits for an answer before it ends; */
+  readonly taken?: number
   /** or a service of it that listens. */
   readonly announcement?: Announcement
 }
@@ -36,7 +38,9 @@ export class Door {
       this.#sockets.add(socket)
       const splitter = new LineSplitter((line) => {
         const told = read(line)
-        if (told !== undefined) heard(told)
+        if (told === undefined) return
+        heard(told)
+        if (told.taken !== undefined) socket.write('heard\n')
       })
       socket.on('data', (chunk) => splitter.add(chunk as Uint8Array))
       // A process that is killed is gone, and that is all.

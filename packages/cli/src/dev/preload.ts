@@ -3,6 +3,7 @@
  * listens on, which services listen, and, if there is a page, what they do: spans of messages. It imports nothing of other
  * packages, so that it costs no time.
  */
+import { EventEmitter, errorMonitor } from 'node:events'
 import net from 'node:net'
 import { newTracer } from './tracer.ts'
 
@@ -31,8 +32,15 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
       // It keeps no process alive; and if `dev` is gone, nobody needs to know.
       socket.unref()
       socket.on('error', () => {})
+      socket.on('data', () => socket?.unref())
     }
     socket.write(`${JSON.stringify({ name, ...told })}\n`)
+  }
+  /** Elysia's adapter for Node drops the error, and its program ends as if all were well: not before `dev` has heard why. */
+  const tellTaken = ({ code, port: taken }: NodeJS.ErrnoException & Listening) => {
+    if (code !== 'EADDRINUSE' || taken === undefined) return
+    tell({ taken })
+    socket?.ref()
   }
   const tellPort = (port: number | undefined, purpose?: string) => {
     if (port !== undefined) tell({ port, purpose })
@@ -41,6 +49,8 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
   const { listen } = net.Server.prototype
   net.Server.prototype.listen = function (this: net.Server, ...args: unknown[]) {
     this.once('listening', () => tellPort((Object(this.address()) as Listening).port))
+    // Not a listener of `error`, with which an error that nobody handles would be dropped.
+    EventEmitter.prototype.once.call(this, errorMonitor, tellTaken)
     return Reflect.apply(listen, this, args)
   } as typeof listen
   const { Bun: bun, Deno: deno } = globalThis as {

@@ -2,11 +2,15 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 
-/** Folders with programs: those that packages of a project bring, and then those on the PATH. */
+/** Where Debian puts servers, and where the PATH of a user who is not root does not lead. */
+const SERVERS = '/usr/sbin'
+
+/** Folders with programs: those that packages of a project bring, those on the PATH, and Debian's of servers. */
 export function programFolders(root: string): string[] {
   return [
     ...foldersAbove(root).map((folder) => join(folder, 'node_modules', '.bin')),
-    ...(process.env['PATH'] ?? '').split(delimiter)
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    SERVERS
   ].filter((folder) => folder !== '' && existsSync(folder))
 }
 

@@ -32,6 +32,8 @@ export interface ServiceInit {
 const LOOK = 100
 /** Milliseconds between a port and its readiness: a service listens on several addresses, and then says so itself. */
 const SETTLED = 50
+/** Milliseconds in which a service whose port is taken may end of it, which is said then. */
+const TAKEN_PATIENCE = 1_000
 /** The messages of runtimes and libraries about a port that is taken; the number is not everywhere. */
 const TAKEN = /EADDRINUSE|address already in use|port \d+ in use/i
 const PORT = /(?::|port )(\d{2,5})\b/i
@@ -62,6 +64,8 @@ export class RunningService {
   #thrown: { readonly text: string; readonly at: number; place?: string } | undefined
   #patience: ReturnType<typeof setTimeout> | undefined
   #listens: ReturnType<typeof setTimeout> | undefined
+  /** Is set where it has told of a port that is taken; runs out if it goes on without it. */
+  #lacksPort: ReturnType<typeof setTimeout> | undefined
   #isStopping = false
 
   constructor(init: ServiceInit) {
@@ -81,6 +85,7 @@ export class RunningService {
         started: () => this.#started(),
         isReady: () => this.#isReady,
         cause: () => this.#cause ?? this.#lastError(),
+        hasFailed: () => this.#lacksPort !== undefined && !this.#isReady,
         get isFull() {
           return lines.isFull
         },
@@ -108,7 +113,8 @@ export class RunningService {
   }
 
   /** One of its processes has told that it listens. */
-  told({ port, purpose, announcement }: Told): void {
+  told({ port, purpose, taken, announcement }: Told): void {
+    if (taken !== undefined) return this.#lacks(taken)
     const addresses = announcement?.transports.map(({ address }) => address?.port) ?? []
     for (const each of [port, ...addresses])
       if (each !== undefined && each > 0) this.ports.set(each, purpose ?? this.ports.get(each))
@@ -136,6 +142,7 @@ export class RunningService {
     this.#watch?.stop()
     clearTimeout(this.#patience)
     clearTimeout(this.#listens)
+    clearTimeout(this.#lacksPort)
     this.#settle()
   }
 
@@ -147,6 +154,8 @@ export class RunningService {
     this.#watch?.refresh()
     this.#begun = performance.now()
     clearTimeout(this.#listens)
+    clearTimeout(this.#lacksPort)
+    this.#lacksPort = undefined
     clearTimeout(this.#patience)
     this.#patience = setTimeout(() => this.#late(), this.#init.patience)
   }
@@ -180,9 +189,10 @@ export class RunningService {
     const { name, ready } = this.plan
     const seconds = this.#init.patience / 1_000
     const why =
-      ready === undefined
+      this.#cause ??
+      (ready === undefined
         ? 'it listens on no port; if it never does, say ready: false in microservices.config.ts'
-        : `${ready} does not answer`
+        : `${ready} does not answer`)
     this.#init.lines.say(`${name} is not ready after ${seconds} s: ${why}`)
   }
 
@@ -215,6 +225,17 @@ export class RunningService {
     if (this.#thrown === undefined || performance.now() - this.#thrown.at >= LAST) return undefined
     const { text, place } = this.#thrown
     return place === undefined ? text : `${text} (${place})`
+  }
+
+  /** It has told of a port that is taken, and may go on: Elysia's adapter for Node drops that error. */
+  #lacks(port: number): void {
+    this.#taken(String(port))
+    const cause = this.#cause
+    clearTimeout(this.#lacksPort)
+    this.#lacksPort = setTimeout(() => {
+      if (this.#supervisor.pid !== undefined)
+        this.#init.lines.say(`${this.plan.name} runs, but ${cause}; an edit restarts it`)
+    }, TAKEN_PATIENCE)
   }
 
   /** A port is taken. Of an error with several lines only one may have its number. */

@@ -22,6 +22,8 @@ export interface Supervised {
   isReady(): boolean
   /** Why it has crashed, and what to do, if its lines tell. */
   cause(): string | undefined
+  /** Whether it has failed even if it ends with code 0. Missing: it has not. */
+  hasFailed?(): boolean
   readonly isFull: boolean
   onRoom(listener: () => void): void
 }
@@ -142,7 +144,7 @@ export class Supervisor {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve
     })
-    if (ended.code === 0) {
+    if (ended.code === 0 && this.#program.hasFailed?.() !== true) {
       this.#program.say(`${name} has ended with code 0; it is started again when one of its files is edited`)
       await woken
     } else {
@@ -172,8 +174,8 @@ export class Supervisor {
     if (error !== undefined) return `${name} cannot be started: ${error.message}`
     const how = signal === null ? `code ${code}` : signal
     const when = `after ${(ran / 1_000).toFixed(1)} s`
-    return this.#program.isReady()
-      ? `${name} has crashed with ${how} ${when}`
-      : `${name} has crashed with ${how} ${when}, before it was ready`
+    const what = code === 0 ? 'ended' : 'crashed'
+    const early = this.#program.isReady() ? '' : ', before it was ready'
+    return `${name} has ${what} with ${how} ${when}${early}`
   }
 }

@@ -25,15 +25,18 @@ export interface Engine {
   probe(host: string, port: number): Promise<Probed>
   /** The program, or the folder of its programs; `undefined`: it is not on this machine. */
   find(root: string, folders: readonly string[]): string | undefined
-  /**
-   * Fetches the program, so that `find` finds it. Missing: nobody can.
-   * @returns `false`: this machine has nothing to fetch it with
-   * @throws {Error} it could not be fetched
-   */
-  fetch?(fetching: Fetching): Promise<boolean>
+  /** Ways to fetch the program, so that `find` finds it: each is tried until one can. */
+  readonly fetch?: readonly Fetch[]
   /** Its program and arguments. */
   start(init: EngineStart): Promise<Start>
 }
+
+/**
+ * Fetches a program.
+ * @returns `false`: this machine has nothing to fetch it with
+ * @throws {Error} it could not be fetched
+ */
+export type Fetch = (fetching: Fetching) => Promise<boolean>
 
 /** Where a program is fetched to. */
 export interface Fetching {

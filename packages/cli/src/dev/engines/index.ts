@@ -135,19 +135,20 @@ async function fetched(
   folders: readonly string[],
   { say, signal }: Omit<Fetching, 'folder'>
 ): Promise<string> {
-  const { name, title, variable, install } = engine
-  let reason = ''
-  try {
-    await engine.fetch?.({
-      folder: programsFolder(root),
-      say: (text) => say(`${title} is not on this machine: ${text}`),
-      signal
-    })
-  } catch (error) {
-    reason = ` (it could not be fetched: ${(error as Error).message})`
+  const { name, title, variable, install, fetch = [] } = engine
+  const fetching: Fetching = {
+    folder: programsFolder(root),
+    say: (text) => say(`${title} is not on this machine: ${text}`),
+    signal
   }
-  const found = engine.find(root, folders)
-  if (found !== undefined) return found
+  const reasons: string[] = []
+  for (const each of fetch) {
+    if (signal.aborted) break
+    await each(fetching).catch((error: Error) => reasons.push(error.message))
+    const found = engine.find(root, folders)
+    if (found !== undefined) return found
+  }
+  const reason = reasons.length === 0 ? '' : ` (it could not be fetched: ${reasons.join('; ')})`
   throw new OptionError(
     `engines.${name}`,
     `${title} is needed, and is not on this machine${reason}: ${install}; or set ${variable} to one that runs elsewhere`

