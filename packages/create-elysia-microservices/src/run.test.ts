@@ -182,7 +182,7 @@ describe('create-elysia-microservices', () => {
         /--transport must be tcp, nats, redis, rabbitmq, mqtt or kafka, but is "carrots"/
       ],
       [['shop', '--engine', 'tcp'], /--engine must be nats, redis, rabbitmq, mqtt or kafka, but is "tcp"/],
-      [['shop', '--engine', 'nats', '--transport', 'tcp'], /--transport and --engine say the same/],
+      [['shop', '--engine', 'nats', '--transport', 'tcp'], /--transport and --engine have the same meaning/],
       [['shop', 'two'], /Only one folder can be created: leave out two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],
       [['...', '--yes'], /"..." gives no name for a package/],
