@@ -7,7 +7,7 @@ export type Role = 'alone' | 'supervisor' | 'worker'
 export interface WorkerPlace {
   /** The number of the worker, from 1. Its replacement has the same number. */
   readonly worker: number
-  /** What the service's transports share among the workers, such as a port: one value for each transport. */
+  /** One value for each transport of the service: the resource that the workers share, such as a port. */
   readonly shared: readonly unknown[]
 }
 

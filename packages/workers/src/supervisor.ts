@@ -14,7 +14,7 @@ const END_TIMEOUT = 5_000
 /** The options of a supervisor. */
 export interface SupervisorOptions {
   readonly count: number
-  /** What the service's transports share among the workers, such as a port: one value for each transport. */
+  /** One value for each transport of the service: the resource that the workers share, such as a port. */
   readonly shared: readonly unknown[]
   /** Milliseconds that work in flight may take when a worker stops. */
   readonly drain: number

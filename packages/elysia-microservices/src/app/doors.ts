@@ -1,19 +1,19 @@
 /**
- * Servers that are reached by the port of an app, such as the one for browsers, and the services that answer there:
- * each service of an app gets each of its doors, whichever of the two the app used first.
+ * Connects the doors of an Elysia app with its services. A door is a server on the app's own port, such as
+ * `websocket()`. Each service of an app answers at each door of the same app, whichever of them the app used first.
  */
 import type { ServerContext, ServerTransport } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 
-/** An entrance on the port of an app that leads to its services, such as `websocket()`. */
+/** An entrance on the port of an app that leads to the app's services, such as `websocket()`. */
 export interface Door {
-  /** Makes the server by which a service answers there. */
+  /** Makes the server by which a service answers at this door. */
   newServer(context: ServerContext): ServerTransport
 }
 
-/** A service, as a door finds it. */
+/** A service, as a door sees it. */
 export interface Behind {
-  /** Is called once for each door and each start of an app. */
+  /** Called once for each door at each start of an app. */
   answerAt(door: Door): void
 }
 
@@ -24,14 +24,14 @@ interface Found {
 
 const all = new WeakMap<AnyElysia, Found>()
 
-/** An app with this door listens. */
+/** Called when an app that uses this door begins to listen. */
 export function openDoor(app: AnyElysia, door: Door): void {
   const { doors, services } = foundIn(app)
   doors.add(door)
   for (const service of services) service.answerAt(door)
 }
 
-/** An app with this service listens. */
+/** Called when an app that uses this service begins to listen. */
 export function answerAtDoors(app: AnyElysia, service: Behind): void {
   const { doors, services } = foundIn(app)
   services.add(service)

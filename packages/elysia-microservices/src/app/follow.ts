@@ -1,26 +1,27 @@
 /**
- * Tells when the app begins to listen that something was used in, whatever the way: in the app, an app used in it,
- * `group`, `guard`, a plugin that is loaded later. Elysia runs start hooks of the first two only.
+ * Tells a plugin when the app that it belongs to begins to listen and stops. A plugin can be used in the app
+ * itself, in an app used there, in `group` or `guard`, or in a plugin that is loaded later. Elysia runs start hooks
+ * only in the first two cases.
  */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { isApp, isListening, isOnNode, onTakenIn, outermost } from './outermost.ts'
 import { stopOnNode } from './stopping.ts'
 
-/** Is told when an app starts and stops. */
+/** Told when an app starts and stops. */
 export interface Follower {
-  /** This app, which does not listen yet, is or may be the one that will. */
+  /** Called with an app that does not listen yet, and that may be the one that will. */
   found?(app: AnyElysia): void
-  /** The app listens. May be called again for the same app. */
+  /** The app listens. This may be called several times for the same app. */
   started(app: AnyElysia): void
   /** The app has stopped, or the process has nothing more to do. */
   stopped(app: AnyElysia): void
 }
 
 /**
- * Follows the app that an app belongs to, now or later.
+ * Follows the app that listens for a given app, now or later.
  * @param what the follower in words, for the error
- * @throws {OptionError} nothing says which app that is
+ * @throws {OptionError} the app that listens cannot be found
  */
 export function follow(app: AnyElysia, follower: Follower, what: string): void {
   const seen = new WeakSet<AnyElysia>()
@@ -44,6 +45,6 @@ export function follow(app: AnyElysia, follower: Follower, what: string): void {
   if (followOutermost(app)) return
   throw new OptionError(
     'app',
-    `${what} is used in a plugin that is loaded later, inside guard(…, callback): Elysia does not tell it which app it belongs to. Use it in the app that listens`
+    `${what} is used in a plugin that is loaded later, inside guard(…, callback): Elysia does not say which app such a plugin belongs to. Use ${what} in the app that listens`
   )
 }

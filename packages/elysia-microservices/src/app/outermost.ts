@@ -1,34 +1,38 @@
 /**
- * Finds the app that listens for another one. Elysia makes instances of its own for `group` and `guard`, and an app
- * that is used in another one never listens itself. From all of these a way leads to the server: each instance has a
- * `getServer` that asks the next one outside.
+ * Finds the app that listens for a given app. Elysia makes separate instances for `group` and `guard`, and an app
+ * that is used in another app never listens itself. Each instance has a `getServer` that asks the instance in which
+ * it is used, and so on up to the app that listens.
  */
 import type { AnyElysia } from 'elysia'
 
 /**
- * The methods of an app that are used here: `getServer` is private to its class, and without it an app is taken for the
- * outermost itself.
+ * The methods of an app that are used here. `getServer` is private in Elysia's class; an app without `getServer` is
+ * taken for the outermost app.
  */
 interface Linked {
   getServer: () => unknown
   getParent?: () => AnyElysia | null
 }
 
-/** Elysia's adapter for Node; with it, `app.server` is never set. */
+/** The name of Elysia's adapter for Node. With this adapter `app.server` is never set. */
 const NODE_ADAPTER = '@elysiajs/node'
 
-/** Whether a start hook was handed an app: Elysia's adapter for Node hands over itself, which has a `stop` too. */
+/**
+ * Whether the argument of a start hook is an app. Elysia's adapter for Node passes itself instead, which has a
+ * method `stop` too.
+ */
 export function isApp(host: unknown): host is AnyElysia {
   return typeof host === 'object' && host !== null && 'decorator' in host && 'store' in host
 }
 
-/** The app at the end of that way, as far as it goes now; `undefined` where Elysia has lost it. */
+/** The outermost app that an app is used in so far; `undefined` if Elysia does not say. */
 export function outermost(app: AnyElysia): AnyElysia | undefined {
   const prototype = prototypeOf(app)
   if (prototype === undefined) return app
   const { getServer } = prototype
   let last: AnyElysia | undefined
-  // The last one answers by the method of the class, which sees itself as `this`; nothing else tells who it is.
+  // Only the outermost app calls the method of the class, with itself as `this`. Nothing else says which app is the
+  // outermost.
   prototype.getServer = function (this: Linked) {
     last = this as never
     return getServer.call(this)
@@ -39,7 +43,7 @@ export function outermost(app: AnyElysia): AnyElysia | undefined {
     prototype.getServer = getServer
   }
   if (last !== undefined) return last
-  // The next one outside may be of another copy of Elysia, with a class of its own.
+  // The parent may come from another copy of Elysia, whose class is another one.
   const parent = linked(app).getParent?.() ?? undefined
   return parent === undefined ? undefined : outermost(parent)
 }
@@ -47,7 +51,7 @@ export function outermost(app: AnyElysia): AnyElysia | undefined {
 /** Whether an app listens already. */
 export function isListening(app: AnyElysia): boolean {
   if (app.server) return true
-  // On Node, listening is the first to ask for `fetch`, which is a field of the app from then on.
+  // On Node the app has a field `fetch` of its own once it listens: nothing else reads `fetch` before.
   return isOnNode(app) && Object.hasOwn(app, 'fetch')
 }
 
@@ -56,10 +60,10 @@ export function isOnNode(app: AnyElysia): boolean {
   return app['~adapter'].name === NODE_ADAPTER
 }
 
-/** Listeners of `onTakenIn`, by app. */
+/** The listeners of `onTakenIn`, by app. */
 const waiting = new WeakMap<AnyElysia, Set<() => void>>()
 
-/** Calls the listener each time when another app takes an app in. */
+/** Calls the listener each time another app uses the given app. */
 export function onTakenIn(app: AnyElysia, listener: () => void): void {
   const known = waiting.get(app)
   if (known !== undefined) return void known.add(listener)
@@ -80,7 +84,8 @@ export function onTakenIn(app: AnyElysia, listener: () => void): void {
   Object.defineProperty(app, 'getServer', {
     configurable: true,
     enumerable: true,
-    // An app that an async plugin gives back is told to ask itself, which would never end.
+    // Elysia sets an app that an async plugin returns as its own parent. Such an app would ask itself without end,
+    // so `isAsking` breaks the circle.
     get: () => (given === undefined || isAsking ? prototype.getServer : ask),
     set(getServer: Linked['getServer']) {
       given = getServer
@@ -89,7 +94,10 @@ export function onTakenIn(app: AnyElysia, listener: () => void): void {
   })
 }
 
-/** The class of an app, of whichever copy of Elysia. */
+/**
+ * The prototype that defines `getServer`. Each copy of Elysia has a class of its own, so `instanceof` does not
+ * work.
+ */
 function prototypeOf(app: AnyElysia): Linked | undefined {
   let prototype: unknown = Object.getPrototypeOf(app)
   while (prototype !== null && !Object.hasOwn(Object(prototype), 'getServer'))

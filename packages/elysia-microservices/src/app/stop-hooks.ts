@@ -1,4 +1,7 @@
-/** The hooks that `app.onStop()` has registered. Elysia calls them and waits for none; who stops an app here does. */
+/**
+ * Waits for the hooks that `app.onStop()` has registered. Elysia calls these hooks without waiting for their
+ * promises.
+ */
 import type { AnyElysia } from 'elysia'
 
 interface StopHook {
@@ -7,16 +10,16 @@ interface StopHook {
 
 /** The stop hooks of an app for one stop. */
 export interface StopHooks {
-  /** Calls those that Elysia has not called. */
+  /** Calls the hooks that Elysia has not called. */
   call(): void
-  /** Resolves when all that were called have ended. Rejects if one has failed. */
+  /** Resolves when all hooks that were called have ended. Rejects if a hook has failed. */
   ended(): Promise<unknown>
 }
 
-/** The results of each hook's calls since the last stop began. */
+/** The result of each hook's call since the last stop began. */
 const returned = new WeakMap<StopHook, unknown[]>()
 
-/** Watches the stop hooks of an app from now on. */
+/** Watches the stop hooks of an app, from now until the app stops. */
 export function stopHooks(app: AnyElysia): StopHooks {
   const { stop = [] } = (app as unknown as { event: { stop?: StopHook[] } }).event
   for (const hook of stop) watch(hook)
@@ -35,9 +38,9 @@ function watch(hook: StopHook): void {
   const { fn } = hook
   hook.fn = (app) => {
     const results = returned.get(hook) as unknown[]
-    // The adapter for Node calls it once more when the process has nothing left to do.
+    // Elysia's adapter for Node calls each hook again when the process has nothing left to do.
     if (results.length > 0) return results[0]
-    // Before the call, which may come back here.
+    // The entry is added before the call, because the hook may stop the app and so be called again.
     results.push(undefined)
     results[0] = fn(app)
     return results[0]

@@ -1,31 +1,40 @@
-/** Lets parts of an app end with it, some before its HTTP server and some after. */
+/** Stops parts of an app together with the app: some before its HTTP server, some after it. */
 import { consoleLogger } from '@elysia-microservices/transport/kit'
 import { serverSignals, stopOnSignals } from '@elysia-microservices/workers'
 import type { AnyElysia } from 'elysia'
 import { stopHooks } from './stop-hooks.ts'
 
-/** Something that ends with an app. Both are called again where the app listens and stops again. */
+/**
+ * A part that stops together with an app. Both methods are called at every stop, so again if the app listens and
+ * stops again.
+ */
 export interface Stopping {
-  /** Begins before HTTP ends, and is waited for after: HTTP may be what it waits for, or wait for it. */
+  /**
+   * Called before HTTP stops. The returned promise is awaited after HTTP has stopped, because each of them may wait
+   * for the other.
+   */
   before?(app: AnyElysia): unknown
-  /** Comes when HTTP has ended. */
+  /** Called when HTTP has stopped. */
   after?(app: AnyElysia): unknown
 }
 
 const all = new WeakMap<AnyElysia, Set<Stopping>>()
-/** A stop that runs. */
+/** A stop that is under way. */
 interface Running {
   readonly stopped: Promise<void>
   cut(http: HttpEnd): Promise<void>
 }
 
 const running = new WeakMap<AnyElysia, Running>()
-/** Milliseconds that HTTP may take when it is cut; on Deno it never ends then. */
+/** Milliseconds that HTTP may take once its connections are cut. On Deno the stop of HTTP never resolves then. */
 const CUT = 500
-/** Milliseconds that the app's own stop hooks may take. */
+/** Milliseconds that the app's `onStop` hooks may take. */
 const HOOKS = 5_000
 
-/** Lets the end of an app do both, and wait for what the app's own stop hooks have begun: Elysia awaits none of them. */
+/**
+ * Registers a part that stops together with an app. The app's stop then also waits for the promises of the app's
+ * `onStop` hooks, which Elysia does not await.
+ */
 export function stopWith(app: AnyElysia, stopping: Stopping): void {
   const known = all.get(app)
   if (known !== undefined) return void known.add(stopping)
@@ -44,14 +53,14 @@ export function stopWith(app: AnyElysia, stopping: Stopping): void {
 
 /** The HTTP server of an app that is stopping. */
 interface HttpEnd {
-  /** Whether open connections are cut. */
+  /** Whether open connections are cut at once. */
   readonly isCut: boolean
   /** Cuts the open connections of a server that is stopping. */
   cut(): unknown
   stop(): Promise<unknown>
 }
 
-/** A second stop waits for the first, and can only hurry it. */
+/** Stops an app. If a stop is under way, a second one waits for the first, and can only cut its connections. */
 async function stopAround(app: AnyElysia, http: HttpEnd): Promise<void> {
   const present = running.get(app)
   if (present !== undefined) {
@@ -75,25 +84,30 @@ async function stopAround(app: AnyElysia, http: HttpEnd): Promise<void> {
 async function stopOnce(app: AnyElysia, stop: () => Promise<unknown>): Promise<void> {
   const here = [...(all.get(app) ?? [])]
   const begun = Promise.all(here.map(async ({ before }) => before?.(app)))
-  // A failure is thrown below, when HTTP has ended.
+  // `begun` is awaited after HTTP has stopped, and its failure is thrown there. Until then the rejection must not
+  // count as unhandled.
   begun.catch(() => {})
   const hooks = stopHooks(app)
   try {
-    // Deno's server cuts its WebSockets off when it begins to stop, with what is in flight there.
+    // Deno's server closes its WebSockets as soon as it begins to stop, and their calls in flight would be lost. So
+    // the parts stop first.
     if ('Deno' in globalThis) await begun.catch(() => {})
     await stop()
-    // Elysia's adapter for Node calls them only when nothing is left to do, which no `process.exit()` waits for.
+    // Elysia's adapter for Node calls the hooks only when the process has nothing left to do. `process.exit()`
+    // would come before that.
     if (onNode.has(app)) hooks.call()
   } finally {
     await begun
     await within(hooks.ended(), () =>
-      consoleLogger.error(`The app stops before its onStop() has ended, which took longer than ${HOOKS} ms`)
+      consoleLogger.error(
+        `The app stops without waiting longer for its onStop() hooks, which have not ended within ${HOOKS} ms`
+      )
     )
     await Promise.all(here.map(({ after }) => after?.(app)))
   }
 }
 
-/** Waits for it for a while. */
+/** Waits for a promise for at most {@link HOOKS} milliseconds, and calls `late` if it has not settled by then. */
 async function within(ended: Promise<unknown>, late: () => void): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const isLate = new Promise<void>((resolve) => {
@@ -105,16 +119,16 @@ async function within(ended: Promise<unknown>, late: () => void): Promise<void> 
   await Promise.race([ended, isLate]).finally(() => clearTimeout(timer))
 }
 
-/** The server that Elysia's adapter for Node hands to the callback of `listen`. */
+/** The server that Elysia's adapter for Node passes to the callback of `listen`. */
 interface NodeServer {
   readonly raw: {
-    /** Of `node:http`. */
+    /** The server of `node:http`. */
     readonly node?: { readonly server?: object }
     close(closeActiveConnections?: boolean): Promise<void>
   }
 }
 
-/** Whether `app.stop()` works: on Node it does for apps that {@link stopOnNode} has seen. */
+/** Whether `app.stop()` works. On Node it does for apps that `stopOnNode` has prepared. */
 export function canStop(app: AnyElysia): boolean {
   return Boolean(app.server) || onNode.has(app)
 }
@@ -122,15 +136,18 @@ export function canStop(app: AnyElysia): boolean {
 const onNode = new WeakSet<AnyElysia>()
 const nodeServers = new WeakMap<AnyElysia, object>()
 
-/** The server of `node:http` that an app listens by; `undefined` on other runtimes, and for apps that nobody follows. */
+/**
+ * The server of `node:http` by which an app listens; `undefined` on other runtimes, and for apps that have no
+ * follower (see follow.ts).
+ */
 export function nodeServerOf(app: AnyElysia): object | undefined {
   return nodeServers.get(app)
 }
 
 /**
- * Gives an app on Node, before it listens, what the adapter leaves out: `app.stop()`, and the end of the process when
- * the app has stopped at a signal that the adapter listens to. What ends with the app ends in whichever way its server
- * is closed, also by the adapter itself.
+ * Prepares an app on Node, before it listens, with what the adapter leaves out: `app.stop()`, and the end of the
+ * process when a signal has stopped the app. Parts of {@link stopWith} stop however the server is closed, also when
+ * the adapter closes it.
  */
 export function stopOnNode(app: AnyElysia): void {
   if (onNode.has(app)) return

@@ -1,4 +1,4 @@
-/** Injected faults as callers meet them, over both protocols. */
+/** Injected faults as callers see them, over both protocols. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { connect } from '../client/index.ts'
@@ -8,7 +8,7 @@ import type { ChaosOptions, ChaosRule } from './options.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 
-/** A service with these faults, its caller, and what happened in it. */
+/** A service with these faults, its caller, its warnings, and the messages that it has handled. */
 async function start(protocol: 'nest' | 'rsocket', ...rules: ChaosRule[]) {
   const warnings: string[] = []
   const handled: unknown[] = []

@@ -1,5 +1,6 @@
 /**
- * Fault injection: an around that hits some of the messages of a service. A service without `chaos` does not have it.
+ * Fault injection: an around that hits some of the messages of a service. A service without the option `chaos` has
+ * no such around.
  */
 import {
   type Around,
@@ -18,7 +19,7 @@ export class Chaos {
   readonly #logger: Logger
   #hasSaidNoDrop = false
 
-  /** @throws {OptionError} an option is invalid, or this is production */
+  /** @throws {OptionError} an option is invalid, or `NODE_ENV` is `'production'` */
   constructor(options: ChaosOptions, logger: Logger) {
     const { seed, rules } = checkChaos(options)
     this.#seed = seed
@@ -26,7 +27,7 @@ export class Chaos {
     this.#logger = logger
   }
 
-  /** Injects faults, and logs at the start that it does. */
+  /** Injects faults. Logs the rules when the service starts. */
   readonly around: Around<ReceivedMessage> = (next) => {
     const seed = `seed ${this.#seed}`
     const rules = this.#rules.map((rule) => `\n  ${describeRule(rule)}`).join('')

@@ -1,4 +1,7 @@
-/** Which messages are hit: reproducible, independent of other rules, as likely as they should be. */
+/**
+ * Which messages are hit: the choice is reproducible, does not depend on other rules, and has the given
+ * probability.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -9,7 +12,7 @@ function fate(seed: number, ...rules: ChaosRule[]): Fate {
   return new Fate(seed, checkChaos({ seed, rules }).rules)
 }
 
-/** Which of so many messages are hit. */
+/** For each of `count` messages, whether it is hit. */
 function hits(of: Fate, count: number, route = 'a'): boolean[] {
   return Array.from({ length: count }, () => of.of(route) !== undefined)
 }

@@ -1,4 +1,7 @@
-/** Decides which messages are hit by which fault. Pure: with the same seed, the same messages get the same faults. */
+/**
+ * Decides which message gets which fault. Without side effects: with the same seed, the same messages get the same
+ * faults.
+ */
 import type { RpcErrorInit } from '@elysia-microservices/transport/kit'
 import { patternList } from '../router/handler-pattern.ts'
 import { PatternRouter } from '../router/pattern-router.ts'
@@ -6,7 +9,7 @@ import type { Rule } from './options.ts'
 
 /** The faults of one message. */
 export interface Fault {
-  /** Milliseconds that pass first. */
+  /** Milliseconds that the message waits before anything else happens. */
   readonly latency: number
   readonly error: RpcErrorInit | undefined
   readonly drop: boolean
@@ -18,7 +21,7 @@ interface Chance {
   readonly next: () => number
 }
 
-/** The chances of all rules, from one seed. */
+/** Draws the faults of all rules, from one seed. */
 export class Fate {
   readonly #chances: readonly Chance[]
 
@@ -26,17 +29,19 @@ export class Fate {
     this.#chances = rules.map((rule, index) => ({
       rule,
       matches: matcherOf(rule),
-      // Each rule has random numbers of its own, so that its faults do not depend on other rules and their messages.
+      // Each rule has a sequence of random numbers of its own, so that its faults do not depend on other rules and
+      // their messages.
       next: randomNumbers(Math.imul(seed ^ (index + 1), 0x9e3779b1) ^ Math.floor(seed / 2 ** 32))
     }))
   }
 
-  /** The fault of the next message of a route; `undefined`: none. */
+  /** The fault of the next message of a route; `undefined` if the message is not hit. */
   of(route: string | undefined): Fault | undefined {
     let fault: Fault | undefined
     for (const { rule, matches, next } of this.#chances) {
       if (!matches(route)) continue
-      // Each message takes two numbers, needed or not, so that the nth message of a rule always gets the same ones.
+      // Each message takes two random numbers of a rule, even if they are not used, so that the nth message of the
+      // rule always gets the same two numbers.
       const hit = next() < rule.probability
       const within = next()
       if (!hit || fault !== undefined) continue
@@ -54,7 +59,7 @@ function matcherOf({ patterns }: Rule): Chance['matches'] {
   return (route) => router.exact.get(route) !== undefined || router.inexact(route) !== undefined
 }
 
-/** Numbers from 0 to 1, without 1 (the generator "mulberry32", public domain). */
+/** A generator of numbers from 0 up to, but not including, 1: the algorithm "mulberry32" (public domain). */
 export function randomNumbers(seed: number): () => number {
   let state = seed | 0
   return () => {

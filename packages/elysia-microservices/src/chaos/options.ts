@@ -1,21 +1,21 @@
-/** The faults that a service injects into its own messages, as the user gives them and as they are used. */
+/** The options of fault injection: the form that users write, and the checked form that the code uses. */
 import { checkNames, OptionError, type RpcErrorInit } from '@elysia-microservices/transport/kit'
 import { type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
 
-/** One kind of fault. It has at least one of `latency`, `error` and `drop`, or several together. */
+/** One kind of fault. A rule has at least one of `latency`, `error` and `drop`, or several together. */
 export interface ChaosRule {
-  /** The patterns of the messages it is for, in any form that a handler's pattern has. Default: all. */
+  /** The patterns whose messages this rule may hit, in any form that a handler's pattern has. Default: all. */
   readonly pattern?: Patterns | undefined
   /** Probability that a message is hit: from 0 to 1. */
   readonly probability: number
   /** Milliseconds that the message waits first: a fixed number, or a random one from `least` to `most`. */
   readonly latency?: number | readonly [least: number, most: number] | undefined
   /**
-   * The caller gets an error, and the handler is not called. `true`: an error with the code `CHAOS`; a text: the same
-   * with this message. The handlers of an event are not called either, and the log says so.
+   * The caller gets an error, and the handler is not called. `true`: an error with the code `CHAOS`; a text: an
+   * error with that code and this message. For an event its handlers are not called, and the log says so.
    */
   readonly error?: boolean | string | RpcErrorInit | undefined
-  /** The connection is cut off when the handler is called: the work is done, and its answer is lost. */
+  /** The connection is closed when the handler is called: the handler does its work, but its answer is lost. */
   readonly drop?: boolean | undefined
 }
 
@@ -23,12 +23,12 @@ export interface ChaosRule {
 export interface ChaosOptions {
   /**
    * A whole number that decides which messages of a rule are hit, counted from the start of the service: the same
-   * seed hits the same messages. Default: a random number, which the log tells.
+   * seed hits the same messages. Default: a random number, which is written to the log.
    */
   readonly seed?: number | undefined
   /** The rules. A message gets the fault of the first rule that hits it. */
   readonly rules: readonly ChaosRule[]
-  /** Allows faults where `NODE_ENV` is `'production'`. Default: `false`. */
+  /** Allows fault injection where `NODE_ENV` is `'production'`. Default: `false`. */
   readonly allowInProduction?: boolean | undefined
 }
 
@@ -42,7 +42,7 @@ const RULE_NAMES = [
 ] as const satisfies readonly (keyof ChaosRule)[]
 const DEFAULT_ERROR = { code: 'CHAOS', message: 'An error that the option chaos has injected' }
 
-/** A rule with everything filled in. */
+/** A rule with its defaults filled in. */
 export interface Rule {
   readonly patterns: Patterns | undefined
   readonly probability: number
@@ -51,7 +51,10 @@ export interface Rule {
   readonly drop: boolean
 }
 
-/** @throws {OptionError} something is invalid, or this is production */
+/**
+ * Checks the options and fills in defaults. @throws {OptionError} an option is invalid, or `NODE_ENV` is
+ * `'production'`
+ */
 export function checkChaos(options: ChaosOptions): {
   readonly seed: number
   readonly rules: readonly Rule[]

@@ -1,4 +1,4 @@
-/** The logs of a client, and of a server that a stranger visits, over real sockets. */
+/** The log lines of a client, and of a server to which an unknown program connects, over real sockets. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'

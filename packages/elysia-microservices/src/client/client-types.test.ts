@@ -1,4 +1,4 @@
-/** The types of clients. The assertions are types: a wrong one does not compile. */
+/** The types of clients. The assertions are about types: a wrong type does not compile. */
 import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
@@ -56,7 +56,7 @@ const composed = microservice({ transport: 'tcp' })
 const client = () => connect<typeof service>({ transport: 'tcp' })
 type Client = ReturnType<typeof client>
 
-/** Compiled, never run. */
+/** Only compiled, never run. */
 function values(c: Client) {
   expectTypeOf(c.request('sum', [1])).toEqualTypeOf<Promise<number>>()
   expectTypeOf(c.request('promise')).toEqualTypeOf<Promise<string>>()
@@ -208,7 +208,7 @@ function mistaken() {
   // @ts-expect-error the client of another service
   takesOne(connect<typeof service>())
   takesOne(connect<typeof checked>())
-  // A service with more patterns answers what one with fewer does.
+  // A service with more patterns fits where a service with fewer is expected.
   const more = checked.message('more', () => 1)
   takesOne(connect<typeof more>())
   const any: AnyMicroservice[] = [service, checked, composed]

@@ -1,4 +1,4 @@
-/** The types of clients: a typed one from the type of a service, and one for services without types. */
+/** The types of clients: a typed client made from the type of a service, and an untyped client for any service. */
 import type {
   CallOptions,
   ClientListener,
@@ -19,28 +19,37 @@ import type { EventType, MessageType } from '../types/service.ts'
 
 /** The members of both kinds of client, typed and untyped. */
 interface ClientBase {
-  /** Whether it is connected; with several servers, to at least one. `onEvent` tells of changes. */
+  /** Whether the client is connected; with several servers, to at least one of them. `onEvent` reports changes. */
   readonly status: ClientStatus
-  /** The abilities of its transport. */
+  /** The abilities of the client's transport. */
   readonly traits: Traits
-  /** Tells a listener of connections, attempts, ejections and retries. Returns the function that ends it. */
+  /**
+   * Calls a listener at each connection, connection attempt, ejection and retry. Returns the function that removes
+   * the listener.
+   */
   onEvent(listener: ClientListener): () => void
   /**
-   * Connects now. Without it, the first call connects.
-   * @throws {ConnectionError} nobody listens there
+   * Connects now. Otherwise the first call connects.
+   * @throws {ConnectionError} no server listens at the address
    */
   connect(): Promise<void>
-  /** The store behind `deadLetters`, `pauseGroup` and `resumeGroup`; `undefined`: the transport stores no events. */
+  /** The store behind `deadLetters`, `pauseGroup` and `resumeGroup`; `undefined` if the transport stores no events. */
   readonly durable?: DurableCaller | undefined
-  /** Closes; calls that still wait fail with a `ConnectionError`. A closed client cannot be used again. */
+  /**
+   * Closes the client. Calls that still wait for an answer fail with a `ConnectionError`. A closed client cannot be
+   * used again.
+   */
   close(): Promise<void>
 }
 
-/** The data that a caller may give. For a handler that takes an async iterable, it is any stream of its values. */
+/**
+ * The data that a caller may pass. If the handler takes an async iterable, the caller may pass any kind of stream
+ * of the same values.
+ */
 export type Input<Data> =
   Data extends AsyncIterable<infer Value> ? AsyncIterable<Value> | Observable<Value> | Generator<Value> : Data
 
-/** Headers as they travel: texts, which the schema may decode. */
+/** Headers as the caller passes them: texts, even if the schema of the handler decodes them to another type. */
 type HeaderInput<Headers> = {
   readonly [Name in keyof Headers]: Headers[Name] extends string | undefined ? Headers[Name] : string
 } & { readonly [name: string]: string | undefined }
@@ -53,7 +62,7 @@ type WithHeaders<Options, Headers> = unknown extends Headers
         ? { readonly headers?: HeaderInput<Headers> }
         : { readonly headers: HeaderInput<Headers> })
 
-/** The arguments after the pattern. Data and options that the handler does not need may be left out. */
+/** The arguments that follow the pattern. Data and options that the handler does not need may be left out. */
 type Arguments<Data, Headers, Options> =
   Record<never, never> extends WithHeaders<Options, Headers>
     ? undefined extends Data
@@ -76,8 +85,8 @@ interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, Emi
 }
 
 /**
- * The types of calls of all patterns of a service. Worked out once, by name: if the methods' types named the service,
- * the compiler would go through all of it for each of them.
+ * The types of calls of all patterns of a service. This map is computed once, by pattern name. If the methods'
+ * types named the service instead, the compiler would go through the whole service for each method.
  */
 type Calls<Types> = {
   readonly [Name in keyof Types]: Types[Name] extends MessageType<
@@ -98,16 +107,16 @@ type Emits<Types> = {
     : never
 }
 
-/** A name in the type of a service, or the object it is the text of. */
+/** A pattern as a name in the type of a service, or as the object of which the name is the text. */
 export type AsPattern<Name> = Name | ObjectOf<Name>
 
-/** The sentence that the compiler shows for patterns of another method. */
+/** The sentence that the compiler shows if a pattern belongs to another method. */
 interface Mistake<Names, Sentence> {
   readonly names: Names
   readonly sentence: Sentence
 }
 
-/** The sentence for a pattern that one of the mistakes is about; `never` if none is. */
+/** The sentence of the mistake that names the given pattern; `never` if no mistake does. */
 type SentenceFor<Given, Mistakes> =
   Mistakes extends Mistake<infer Names, infer Sentence>
     ? Given extends AsPattern<Names>
@@ -116,31 +125,34 @@ type SentenceFor<Given, Mistakes> =
     : never
 
 /**
- * The pattern that a method is given: one of its own; else the compiler says which method it is for, or which patterns
- * there are.
+ * The pattern that a method accepts: one of its own patterns. For another pattern the compiler says which method to
+ * use, or which patterns there are.
  */
 type Named<Given, Names, Mistakes> = [Given] extends [AsPattern<Names>]
   ? Given
   : [SentenceFor<Given, Mistakes>] extends [never]
     ? [Names] extends [never]
-      ? 'The type has no such patterns; those of classes come by a contract: connect<Contract>()'
+      ? 'The type has no such patterns; patterns of controller classes need a contract: connect<Contract>()'
       : AsPattern<Names>
     : SentenceFor<Given, Mistakes>
 
-/** The name for the pattern a caller gives. */
+/** The name of the pattern that a caller passes. */
 type AsName<Given> = Given extends object ? ObjectName<Given> : Given
 
-/** The types of calls of the pattern that a caller gives. */
+/** The types of calls of the pattern that a caller passes. */
 export type CallOf<Types, Given> = Types[AsName<Given> & keyof Types]
 
-/** The arguments after the pattern. While a pattern is being written it is any text, and no argument is known. */
+/**
+ * The arguments that follow the pattern. While the user is still typing, the pattern is any text, so the arguments
+ * are unknown.
+ */
 type ArgumentsIn<Types, Name> = string extends Name
   ? unknown[]
   : Types[Name & keyof Types] extends { readonly args: infer Args extends unknown[] }
     ? Args
     : never
 
-/** The arguments after the pattern of an event that is published. */
+/** The arguments that follow the pattern of an event that is published. */
 type PublishedIn<Types, Name> = string extends Name
   ? unknown[]
   : Types[Name & keyof Types] extends { readonly published: infer Args extends unknown[] }
@@ -155,23 +167,23 @@ export type Outcome<Value, Failure = MicroserviceError> =
   | { readonly value: Value; readonly error: undefined }
   | { readonly value: undefined; readonly error: Failure }
 
-/** The errors of a pattern, and what may go wrong with every call. */
+/** The errors that a pattern declares, and the errors that every call may fail with. */
 type FailureIn<Types, Name> =
   | MicroserviceError
   | (Types[Name & keyof Types] extends { readonly errors: infer Errors } ? FailuresOf<Errors> : never)
 
 /**
- * The types that a client knows of its service. Each part is a field, which is worked out once, and takes the service
- * alone, of which the compiler goes through the least wherever it passes types on.
+ * The types that a client knows of its service. Each field is computed once. The interface has the service as its
+ * only parameter, because the compiler goes through all parameters wherever it passes this type on.
  */
 interface Knowledge<Service> {
   readonly values: Calls<AnswersOf<Service>['values']>
   readonly streams: Calls<AnswersOf<Service>['streams']>
   readonly all: Calls<MessagesOf<Service>>
   readonly events: Emits<EventsOf<Service>>
-  /** Names alone, which are passed on at no cost. */
+  /** Only names, which the compiler can pass on at no cost. */
   readonly names: Names<Service>
-  /** The sentences that the compiler shows where a method is given a pattern of another kind. */
+  /** The sentences that the compiler shows if a method gets a pattern of another kind. */
   readonly mistakes: Mistakes<Names<Service>>
 }
 
@@ -188,14 +200,14 @@ interface Mistakes<All extends Readonly<Record<Kind | 'unexposed', unknown>>> {
   readonly streams: NotOfValues<All['values']> | NotOfEvents<All['events']> | Unexposed<All['unexposed']>
   readonly all: NotOfEvents<All['events']>
   readonly events: NotOfValues<All['values']> | NotOfStreams<All['streams']> | Unexposed<All['unexposed']>
-  readonly published: Mistake<All['all'], 'This pattern is no event: only events are published'>
+  readonly published: Mistake<All['all'], 'This pattern is not an event: only events can be published'>
 }
 type NotOfValues<Names> = Mistake<Names, "This pattern answers with one value: use 'request' or 'send'">
 type NotOfStreams<Names> = Mistake<Names, "This pattern answers with a stream: use 'stream' or 'send'">
 type NotOfEvents<Names> = Mistake<Names, "This pattern is an event: use 'emit'">
 type Unexposed<Names> = Mistake<Names, 'This pattern is not exposed: websocket({ expose }) does not name it'>
 
-/** The types of calls of the patterns of one kind; `unknown` of a client without types. */
+/** The types of calls of the patterns of one kind; `unknown` for a client without types. */
 export type CallsOf<Service, One extends Kind> = unknown extends Service ? unknown : Knowledge<Service>[One]
 
 type Kind = 'values' | 'streams' | 'all' | 'events'
@@ -206,14 +218,14 @@ interface AnyKnowledge extends Readonly<Record<Kind, unknown>> {
 }
 
 /**
- * Types that editors do not show. Nothing can be `Never`, so that the compiler leaves that part out where it writes the
- * type down, and what is left is a mark.
+ * Keeps types out of what editors show. No value can be `Never`, so the compiler leaves this part out when it
+ * prints the type, and prints only `'…'`.
  */
 type Hidden<Types> = '…' | Never<Types>
-/** Its two sides contradict each other. */
+/** A type without values, because its two sides contradict each other. */
 type Never<Types> = { readonly '~shown': false; readonly types: Types } & { readonly '~shown': true }
 
-/** The types that a client knows, behind a type that editors show in few words. */
+/** The types that a client knows, behind a short type for editors. */
 interface Known<All> {
   readonly types: [All] extends [Hidden<infer Types extends AnyKnowledge>] ? Types : never
 }
@@ -223,23 +235,26 @@ interface AnyKnown {
 }
 
 /**
- * A client from which a method infers what it knows. The compiler goes through all of a type that stands in a generic
- * method at each call, but not through one that it infers: with `Values` in the methods, a call of each of n patterns
- * would cost it the square of n.
+ * A client from whose type a method infers `Known`. At each call of a generic method the compiler goes through all
+ * types that its signature names, but not through a type that it infers. If the signatures named `Values`, the
+ * calls of n patterns would cost the compiler the square of n.
  */
 interface Knowing<Known> {
   readonly '~known'?: Known
 }
 
-/** The types of calls of the patterns of one kind; their names; the sentences for patterns of other kinds. */
+/** The types of calls of the patterns of one kind, their names, and the sentences for patterns of other kinds. */
 type CallsIn<Service extends AnyKnown, One extends Kind> = Service['types'][One]
 type NamesIn<Service extends AnyKnown, One extends Kind> = Service['types']['names'][One]
 type MistakesIn<Service extends AnyKnown, One extends Kind | 'published'> = Service['types']['mistakes'][One]
 
-/** The calls of a client that knows its service. In an interface without parameters, which editors would show. */
+/**
+ * The calls of a client that knows its service. The interface has no type parameters, because editors would show
+ * them.
+ */
 interface TypedClient extends ClientBase {
   /**
-   * Asks once and gives the value of the answer; `undefined` if it ends without one.
+   * Makes a request and resolves to the value of the answer, or to `undefined` if the answer ends without a value.
    * @throws {RpcError} the handler failed; {@link PatternNotFoundError} if there is no handler
    * @throws {TimeoutError | CanceledError | ConnectionError} no answer came
    */
@@ -249,8 +264,8 @@ interface TypedClient extends ClientBase {
     ...args: ArgumentsIn<CallsIn<Service, 'values'>, AsName<Given>>
   ): Promise<ValueIn<CallsIn<Service, 'values'>, AsName<Given>>>
   /**
-   * As {@link Client.request}, without try and catch: gives the value, or the error that `request` would reject with.
-   * `isError(error, code)` narrows to an error of the contract, with the type of its `details`.
+   * As {@link Client.request}, without try and catch: resolves to the value, or to the error with which `request`
+   * would reject. `isError(error, code)` narrows to an error of the contract, with the type of its `details`.
    */
   safeRequest<const Given extends Pattern, Service extends AnyKnown>(
     this: Knowing<Service>,
@@ -262,29 +277,30 @@ interface TypedClient extends ClientBase {
       FailureIn<CallsIn<Service, 'values'>, AsName<Given>>
     >
   >
-  /** A cold Observable, as in Nest: each subscription makes a call, unsubscribing gives it up. */
+  /** Returns a cold Observable, as in Nest: each subscription makes a call, and unsubscribing cancels the call. */
   send<const Given extends Pattern, Service extends AnyKnown>(
     this: Knowing<Service>,
     pattern: Named<Given, NamesIn<Service, 'all'>, MistakesIn<Service, 'all'>>,
     ...args: ArgumentsIn<CallsIn<Service, 'all'>, AsName<Given>>
   ): Observable<ValueIn<CallsIn<Service, 'all'>, AsName<Given>>>
-  /** All values of the answer, in order. Leaving the loop gives the call up. */
+  /** Returns all values of the answer, in order. Leaving the loop cancels the call. */
   stream<const Given extends Pattern, Service extends AnyKnown>(
     this: Knowing<Service>,
     pattern: Named<Given, NamesIn<Service, 'streams'>, MistakesIn<Service, 'streams'>>,
     ...args: ArgumentsIn<CallsIn<Service, 'streams'>, AsName<Given>>
   ): AsyncIterableIterator<ValueIn<CallsIn<Service, 'streams'>, AsName<Given>>>
-  /** Sends an event. Resolves once it is handed to the connected socket; nobody answers an event. */
+  /** Sends an event. Resolves once the event is handed to a connected socket; an event has no answer. */
   emit<const Given extends Pattern, Service extends AnyKnown>(
     this: Knowing<Service>,
     pattern: Named<Given, NamesIn<Service, 'events'>, MistakesIn<Service, 'events'>>,
     ...args: ArgumentsIn<CallsIn<Service, 'events'>, AsName<Given>>
   ): Promise<void>
   /**
-   * Publishes an event. Resolves when the engine has stored it; with the same `id` again, it is stored once.
-   * @throws {NotStoredError} the engine does not store it
-   * @throws {TimeoutError | CanceledError | ConnectionError} it is not known whether it is stored: publish it again, with
-   *   its `id`
+   * Publishes an event. Resolves when the engine has stored the event. An event that is published again with the
+   * same `id` is stored only once.
+   * @throws {NotStoredError} the engine does not store the event
+   * @throws {TimeoutError | CanceledError | ConnectionError} it is unknown whether the event is stored: publish it
+   * again, with its `id`
    * @throws {OptionError} the transport stores no events
    */
   publish<const Given extends Pattern, Service extends AnyKnown>(
@@ -294,16 +310,19 @@ interface TypedClient extends ClientBase {
   ): Promise<Published>
 }
 
-/** A client that knows the patterns of its service. */
+/** A client with the types of a service's patterns. */
 export interface Client<Service> extends TypedClient, Knowing<Known<Hidden<Knowledge<Service>>>> {
-  /** Carries types, so that the client of another service does not fit; has no value. */
+  /** Exists only in the type: makes the clients of two services incompatible. Has no value at run time. */
   readonly '~calls'?: {
     readonly messages: Knowledge<Service>['all']
     readonly events: Knowledge<Service>['events']
   }
 }
 
-/** A client for any service: it takes patterns of every kind, and the caller says which type the answer has. */
+/**
+ * A client for any service. Its methods accept patterns of every kind, and the caller states the type of the
+ * answer.
+ */
 export interface UntypedClient extends ClientBase {
   /** See {@link Client.request}. */
   request<Value = unknown>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Value>
@@ -346,8 +365,8 @@ export interface UntypedClient extends ClientBase {
 export type ClientOf<Service> = Client<Service>
 
 /**
- * The errors of calls of one pattern: those of its contract, and those that every call may fail with.
- * For functions that take such an error, and for what a stream has thrown.
+ * The errors of calls of one pattern: those of its contract, and those that every call may fail with. Use this type
+ * for functions that take such an error, and for errors that a stream has thrown.
  * @example
  * ```ts
  * import { t } from 'elysia'

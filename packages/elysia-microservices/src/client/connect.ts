@@ -34,36 +34,41 @@ import { type ShortClientOptions, shortForm, strayOption } from '../short-form.t
 import type { ClientOf, Outcome, UntypedClient } from './client-types.ts'
 import { checkForward, forwardingCaller, forwardingPublish } from './forward.ts'
 
-/** Options of every client, whatever carries its calls. */
+/** Options of every client, whichever transport carries its calls. */
 export interface ClientOptions {
   /**
-   * The client's name, which services are told once a connection: a name to be shown, such as on the page of
-   * `elysia-microservices dev`. 100 characters at most. Default: the name of the first service of this process, if any.
+   * The client's name, which the client tells services once per connection. It is only for display, such as on the
+   * page of `elysia-microservices dev`. 100 characters at most. Default: the name of the first service of this
+   * process, if any.
    */
   readonly name?: string | undefined
-  /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
+  /**
+   * Milliseconds within which the answer of a call, or the first value of its stream, must arrive; 0 for no limit.
+   * Default: 30,000.
+   */
   readonly timeout?: number | undefined
   /**
-   * Milliseconds of its timeout for which a call may wait where there is no connection; 0: it fails at once, unless the
-   * first connection is being made. Behind HTTP: 1,000 or less, as a gateway has by default. Default: the timeout.
+   * How many milliseconds of its timeout a call may wait for a connection. With 0 a call fails at once while there
+   * is no connection, unless the first connection is being made. Behind HTTP use 1,000 or less; a gateway's default
+   * is 1,000. Default: the timeout.
    */
   readonly waitForConnection?: number | undefined
-  /** Arounds of all calls, the first outermost: for counting, tracing, headers. Default: none. */
+  /** Arounds of all calls, the first one outermost. They can count and trace calls, or add headers. Default: none. */
   readonly use?: readonly Around<SentMessage>[] | undefined
   /**
-   * Names of headers of the handled message that go along with calls made `within` it, such as `['x-request-id']`. The
-   * headers of a call itself win. Default: none.
+   * Names of headers that are copied from the handled message to the calls made `within` it, such as
+   * `['x-request-id']`. The headers of a call itself take precedence. Default: none.
    */
   readonly forward?: readonly string[] | undefined
   /** A service that answers calls from the server (RSocket only). Default: none. */
   readonly answers?: object | undefined
-  /** Is called with each connection, attempt, ejection and retry. */
+  /** Called at each connection, connection attempt, ejection and retry. */
   readonly onEvent?: ClientListener | undefined
-  /** Where failures are reported that no caller can be told of. Default: the console. */
+  /** Receives failures that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
 }
 
-/** Options of a client over any transport: `transport: tcp({ port: 4000 })`. */
+/** Options of a client with a transport: `transport: tcp({ port: 4000 })`. */
 export interface TransportClientOptions extends ClientOptions {
   /** The transport that carries the calls. */
   readonly transport: Transport
@@ -89,8 +94,8 @@ const NAMES = [
 const DEFAULT_TIMEOUT = 30_000
 
 /**
- * Makes a client; it connects with the first call, or with `client.connect()`.
- * `connect<typeof service>()` offers the patterns of the service with their types.
+ * Makes a client, which connects at the first call or at `client.connect()`. `connect<typeof service>()` gives the
+ * client the types of the service's patterns.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts
@@ -163,7 +168,7 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
 class TransportClient implements UntypedClient {
   readonly traits: Traits
   readonly #transport: ClientTransport
-  /** The transport, behind the arounds. */
+  /** The transport's caller, wrapped in the arounds. */
   readonly #caller: Caller
   readonly #publish: DurableCaller['publish'] | undefined
 
@@ -208,7 +213,7 @@ class TransportClient implements UntypedClient {
     try {
       return { value: await this.request<Value>(pattern, data, options), error: undefined }
     } catch (error) {
-      // An error of another class, such as one that an around throws, is a bug and no outcome.
+      // An error of another class, such as one that an around throws, is a bug, so it is thrown and not returned.
       if (error instanceof MicroserviceError) return { value: undefined, error }
       throw error
     }

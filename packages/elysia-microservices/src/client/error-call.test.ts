@@ -1,4 +1,4 @@
-/** The errors that a caller gets say which call failed, and at which server. */
+/** The errors that a caller gets name the call that failed, and the server. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { DEAF_PORT } from '@elysia-microservices/test-support'
@@ -56,7 +56,7 @@ for (const way of WAYS)
         return await client.request('never', undefined, { timeout: 1 })
       }
       const answer = await failure(placeOrder())
-      // Bun's would, if request() were an async function.
+      // On Bun the stack would name the caller only if request() were an async function.
       const knows = typeof Bun === 'undefined'
       assert.match(
         answer.stack!,

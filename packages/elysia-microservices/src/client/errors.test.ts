@@ -1,4 +1,7 @@
-/** Errors say who speaks: what a handler says is an answer, what goes wrong in it is its own affair. */
+/**
+ * Errors tell apart who has failed: an error that a handler throws as its answer reaches the caller, and an error
+ * inside the handler stays in its process.
+ */
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { afterEach, describe, it } from 'node:test'
@@ -33,7 +36,7 @@ afterEach(() => cleanups.run())
 
 const silent = { error() {}, warn() {} }
 
-/** Stands between a client and a port, and keeps what the server says. */
+/** A proxy between a client and a port that keeps what the server sends. */
 async function tapped(port: number): Promise<{ port: number; said(): string }> {
   const chunks: Buffer[] = []
   const server = net.createServer((near) => {
@@ -54,7 +57,7 @@ async function tapped(port: number): Promise<{ port: number; said(): string }> {
   }
 }
 
-/** A service that others ask. */
+/** A service that the handlers of other services call. */
 async function further(way: Way) {
   const ends = newWay(way)
   const service = microservice({ transport: ends.transport, logger: silent })
@@ -96,7 +99,7 @@ const MISTAKES = [
 
 type Mistake = readonly [call: () => Promise<unknown>, name: string, said: RegExp]
 
-/** The call with which each of them goes wrong, and the error: its name, and a part of what it says. */
+/** For each mistake the call that goes wrong, and its error: the name, and a part of the message. */
 async function mistakes(way: Way) {
   const { down } = await further(way)
   const wire = way === 'memory' ? 'rsocket' : way
@@ -169,7 +172,7 @@ async function mistakes(way: Way) {
 }
 
 for (const way of WAYS) {
-  /** A service, its client, what it has logged, and what the client was told. */
+  /** A service, its client, what the service has logged, and which errors the client got. */
   async function start(handler: () => unknown, onError = false) {
     const logged: unknown[] = []
     const logger = { error: (_text: string, cause?: unknown) => void logged.push(cause), warn() {} }
@@ -377,7 +380,7 @@ describe('where nobody listens', () => {
 describe('a client whose credentials are not accepted', () => {
   const credentials = { type: 'bearer', token: 'wrong' } as const
 
-  /** A service that lets nobody in but who has the right token, and how often it was asked. */
+  /** A service that accepts only callers with the right token, and the tokens that it has checked. */
   async function start(verdict: unknown) {
     const asked: unknown[] = []
     const door = tcp({
@@ -420,7 +423,7 @@ describe('a client whose credentials are not accepted', () => {
       )
       await assert.rejects(client.request('x', 1, { idempotent: true }), refused(port))
       assert.deepEqual(asked, [credentials])
-      // Each attempt asks once.
+      // Each connection attempt checks the token once.
       await assert.rejects(client.request('x'), refused(port))
       assert.equal(asked.length, 2)
       assert.deepEqual(

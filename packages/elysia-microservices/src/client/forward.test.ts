@@ -1,4 +1,4 @@
-/** `forward`: headers of the message being handled that go along with calls made within it. */
+/** The option `forward`: headers of the handled message that are copied to calls made within that message. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { Ctx, type Message, MessagePattern, microservice, OptionError, type RpcContext } from '../index.ts'
@@ -13,7 +13,7 @@ const GIVEN = { 'x-request-id': 'r-7', tenant: 'acme', secret: 'stays' }
 
 for (const way of WAYS)
   describe(`headers that go along, ${way}`, () => {
-    /** A service that says which headers it was given, and one before it that asks it within its message. */
+    /** A service that returns the headers it got, and a service in front of it that calls it within its own message. */
     async function chain(forward: readonly string[] | undefined = FORWARD) {
       const [near, far] = [newWay(way), newWay(way)]
       const events: unknown[] = []
@@ -63,7 +63,7 @@ for (const way of WAYS)
     it('go along with events', async () => {
       const { ask, events } = await chain()
       await ask('emit')
-      // On the same connection, so it is answered after the event was handled.
+      // The request uses the same connection, so it is answered after the event has been handled.
       await ask('request')
       const { secret: _, ...expected } = GIVEN
       assert.deepEqual(events, [expected])

@@ -1,4 +1,4 @@
-/** Headers of the message being handled that go along with calls made `within` it. */
+/** Copies headers of the handled message to calls made `within` that message. */
 import {
   type Caller,
   type CallOptions,
@@ -9,7 +9,7 @@ import {
   unsendable
 } from '@elysia-microservices/transport/kit'
 
-/** @throws {OptionError} it is no list of names of headers */
+/** Checks the option `forward`. @throws {OptionError} it is not a list of header names */
 export function checkForward(given: unknown): asserts given is readonly string[] {
   const expected = "a list of names of headers, such as ['x-request-id']"
   if (!Array.isArray(given)) throw OptionError.expected('options.forward', expected, given)
@@ -20,12 +20,12 @@ export function checkForward(given: unknown): asserts given is readonly string[]
     if (name.startsWith(RESERVED_PREFIX))
       throw new OptionError(
         path,
-        `${path} is a reserved name: ${RESERVED_PREFIX}* belong to one message only`
+        `${path} is a reserved name: headers with the prefix ${RESERVED_PREFIX} belong to one message and cannot be forwarded`
       )
   }
 }
 
-/** Adds forwarded headers to calls. Without names it returns the caller itself. */
+/** Adds forwarded headers to calls. Without names the caller is returned unchanged. */
 export function forwardingCaller(caller: Caller, names: readonly string[]): Caller {
   if (names.length === 0) return caller
   return {
@@ -42,7 +42,7 @@ export function forwardingCaller(caller: Caller, names: readonly string[]): Call
   }
 }
 
-/** Adds forwarded headers to events that are published. Without names it returns the function itself. */
+/** Adds forwarded headers to published events. Without names the function is returned unchanged. */
 export function forwardingPublish(
   publish: DurableCaller['publish'],
   names: readonly string[]
@@ -51,7 +51,10 @@ export function forwardingPublish(
   return async (pattern, data, options) => publish(pattern, data, withForwarded(options, names))
 }
 
-/** Headers of the call itself win. What is no text, as Nest's wire may bring it, stays behind. */
+/**
+ * Adds the forwarded headers to the options of a call. The call's own headers take precedence. Only texts are
+ * forwarded, because headers of Nest's protocol may have other types.
+ */
 function withForwarded<Options extends Pick<CallOptions, 'headers' | 'within'>>(
   options: Options | undefined,
   names: readonly string[]

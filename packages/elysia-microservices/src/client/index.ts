@@ -1,4 +1,4 @@
-/** The public interface of the client. What is not listed here does not exist for users. */
+/** The public interface of the client. Users cannot import anything that is not listed here. */
 export {
   type Around,
   type AroundAny,

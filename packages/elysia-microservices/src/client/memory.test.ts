@@ -1,4 +1,4 @@
-/** `memory()`, as users have it in their tests: services and clients without a port, and otherwise as they are. */
+/** `memory()` as users have it in their tests: services and clients behave as over TCP, but need no port. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { t } from 'elysia'
@@ -11,7 +11,7 @@ import { type ClientEvent, connect } from './index.ts'
 const cleanups = new Cleanups()
 afterEach(() => cleanups.run())
 
-/** A service on a transport, with a logger that keeps what it is told. */
+/** A service on a transport, with a logger that keeps its lines. */
 function on(transport: Transport, name?: string) {
   const logged: unknown[][] = []
   const logger = { error: (...all: unknown[]) => void logged.push(all), warn() {} }
@@ -22,10 +22,10 @@ const listening = async (service: { listen(): Promise<{ stop(): Promise<void> }>
   cleanups.add(await service.listen())
 const clientOf = (transport: Transport, options = {}) => cleanups.add(connect({ transport, ...options }))
 
-/** A turn of the event loop, in which everything that is on its way arrives. */
+/** Waits for one turn of the event loop, in which everything that was sent arrives. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Everything a stream gives. */
+/** All values of a stream. */
 async function valuesOf(stream: AsyncIterable<unknown>): Promise<unknown[]> {
   const values: unknown[] = []
   for await (const value of stream) values.push(value)
@@ -33,7 +33,7 @@ async function valuesOf(stream: AsyncIterable<unknown>): Promise<unknown[]> {
 }
 
 describe('values over memory()', () => {
-  /** A service that gives what it gets, and remembers it. */
+  /** A service that returns the data it gets, and remembers that data. */
   async function echo(options?: Parameters<typeof memory>[0]) {
     const transport = memory(options)
     const { service, logged } = on(transport)
@@ -215,7 +215,7 @@ describe('a message over memory()', () => {
 })
 
 describe('several services on one memory()', () => {
-  /** Services that tell who they are, and which events came to whom. */
+  /** Services that answer with their own name, and a list of the events that each service got. */
   async function start(...names: (readonly [name: string | undefined, who: string])[]) {
     const transport = memory()
     const events: string[] = []
@@ -580,7 +580,7 @@ describe('a client of memory()', () => {
     await assert.rejects(client.stream('x').next(), nobody)
     await assert.rejects(client.stream('x', from([1, 2])).next(), nobody)
     const { service } = on(transport)
-    // Made, but it does not listen yet.
+    // The service is made, but does not listen yet.
     service.message('x', () => 1)
     await assert.rejects(client.request('x'), nobody)
     await listening(service)

@@ -15,7 +15,7 @@ afterEach(async () => {
 const echo = () => newService().message('echo', ({ data }: Message<number>) => data)
 
 describe('a client that has lost its connection', () => {
-  /** A client that was connected to a service which is gone, and whose next attempt was refused. */
+  /** A client whose service has stopped, after its first attempt to reconnect was refused. */
   async function orphan(options: { readonly waitForConnection?: number } = {}) {
     const service = echo()
     await service.listen()
@@ -121,7 +121,7 @@ describe('the status of a client', () => {
 })
 
 describe('a call of a handler', () => {
-  /** A service that another one asks, that a client and a gateway ask. */
+  /** A service `inner`, and a service `outer` whose handlers call `inner`; a client and a gateway call `outer`. */
   async function chain() {
     const started = happening()
     const aborted = happening()

@@ -1,4 +1,4 @@
-/** A reader of a stream that cannot keep up, where its server cannot be slowed. */
+/** A slow reader of a stream, over a protocol that cannot slow the server down. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { asking, happening, newService } from '../testing/service.ts'
@@ -19,7 +19,7 @@ describe('a stream on the wire of Nest', () => {
       async (client) => {
         const stream = client.stream('many')
         assert.deepEqual(await stream.next(), { done: false, value: 0 })
-        // Its answer comes behind all values.
+        // The answer of this request arrives after all values of the stream.
         await client.request('after')
         let count = 0
         await assert.rejects(

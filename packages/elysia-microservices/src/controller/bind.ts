@@ -1,6 +1,6 @@
 /**
- * Binds a method to its instance and to its pipeline. A pipeline needs rxjs, so pipelines are loaded only with the
- * first method that has one.
+ * Binds a controller's method to its instance and its pipeline. Pipelines need rxjs, so their code is loaded only
+ * for the first method that has a pipeline.
  */
 import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
 import type { Message } from '../types/message.ts'
@@ -11,7 +11,8 @@ import { directCall, invocation, type Method } from './parameters.ts'
 import type { HandlerMethod } from './reader.ts'
 
 /**
- * The function that is called for a message: the method itself, if it has no pipeline.
+ * The function that is called for a message: the method itself if it has no pipeline, otherwise the pipeline around
+ * the method.
  * @throws {OptionError} the instance has no such method, or a filter needs `options.nest.RpcException`
  */
 export async function bind(

@@ -1,4 +1,4 @@
-/** Handlers that are bound to one of Nest's transports answer over that transport, and over no other. */
+/** A handler that is bound to one of Nest's transports answers only over that transport. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
@@ -81,7 +81,7 @@ describe('a handler that is bound to a transport', () => {
     assert.equal(await client.request('b'), 'tcp')
     await client.close()
     await service.stop()
-    // Over memory(), both of them would have to answer.
+    // Over memory() both handlers of the pattern 'b' would have to answer.
     const clashing = microservice({ transport: memory(), controllers: [Both, Orders] })
     await assert.rejects(clashing.listen(), /The message pattern 'b' has a handler already/)
   })

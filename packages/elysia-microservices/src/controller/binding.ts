@@ -1,21 +1,27 @@
-/** Handlers that their decorator binds to one of Nest's transports: `@MessagePattern('sum', Transport.NATS)`. */
+/** Handlers that a decorator binds to one of Nest's transports: `@MessagePattern('sum', Transport.NATS)`. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { nestTransportName, nestTransportOf } from '@elysia-microservices/transport/nest'
 
-/** To what a handler is bound. */
+/** The transport to which a handler is bound. */
 export interface Binding {
-  /** Nest's number, or the symbol of somebody's own strategy. */
+  /** Nest's number of the transport, or the symbol of the user's own strategy. */
   readonly transport: unknown
-  /** Class and method, for error messages. */
+  /** The names of class and method, for error messages. */
   readonly where: string
 }
 
-/** Whether a handler answers what comes over a transport. `memory()` stands for any, in tests. */
+/**
+ * Whether a handler answers messages of a transport. `memory()` replaces any transport in tests, so it serves all
+ * handlers.
+ */
 export function isServedBy({ transport }: Binding, name: string): boolean {
   return name === 'memory' || nestTransportOf(name) === transport
 }
 
-/** @throws {OptionError} a handler is bound to a transport that the service does not have */
+/**
+ * Checks that each bound handler can be called. @throws {OptionError} a handler is bound to a transport that the
+ * service does not have
+ */
 export function checkBindings(bindings: readonly Binding[], names: readonly string[]): void {
   for (const binding of bindings) {
     if (names.some((name) => isServedBy(binding, name))) continue

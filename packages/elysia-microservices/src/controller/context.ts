@@ -9,6 +9,7 @@ const Context = contextOver(NoBase)
 /**
  * The context of one message in a controller, with the methods of Nest's contexts: `getPattern()`, `getMetadata()`,
  * `getSocketRef()`, `getArgs()`, `getArgByIndex()`, and of other transports `getSubject()`, `getHeaders()`,
- * `getChannel()`, `getTopic()`. `RpcContext<{ user: User }>` says what hooks of the service have added to the message.
+ * `getChannel()`, `getTopic()`. The type parameter names what hooks of the service have added to the message:
+ * `RpcContext<{ user: User }>`.
  */
 export class RpcContext<Extras extends object = object> extends Context<Message & Extras> {}

@@ -1,4 +1,4 @@
-/** Classes that are held to a contract. A wrong one does not compile. */
+/** Classes that are checked against a contract. A class that breaks the contract does not compile. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { from } from 'rxjs'
@@ -32,7 +32,7 @@ class OrdersController {
   }
 }
 
-/** Compiled, never run. */
+/** Only compiled, never run. */
 export class Mistakes {
   // @ts-expect-error the contract has no such pattern
   @MessagePattern('orders.gte')

@@ -1,4 +1,4 @@
-/** Decorators that know a contract: its patterns, and what methods must return for them. */
+/** Decorators with the types of a contract: its patterns, and what the method of each pattern must return. */
 import type { DeclaredError, Pattern } from '@elysia-microservices/transport'
 import { declaredError } from '@elysia-microservices/transport/kit'
 import type { TSchema } from 'elysia'
@@ -8,7 +8,7 @@ import type { ErrorsIn, FailuresOf } from '../types/errors.ts'
 import type { AnyStream, StreamOf, ValueOf } from '../types/service.ts'
 import { type EventExtras, EventPattern, MessagePattern } from './decorators.ts'
 
-/** A decorator for methods of a kind. */
+/** A decorator for methods of one type. */
 type For<Method> = <Given extends Method>(
   target: object,
   name: string | symbol,
@@ -16,8 +16,8 @@ type For<Method> = <Given extends Method>(
 ) => void
 
 /**
- * The errors of a method of a contract by code. Of the method alone: if it were looked up among what the whole contract
- * answers, the compiler would go through all of the contract for each decorator.
+ * The errors that a contract's method declares, by code. The type takes only the method: if it searched the answers
+ * of the whole contract, the compiler would go through the contract for each decorator.
  */
 type ErrorsOfMethod<Method> = Method extends (...args: never[]) => infer Result
   ? ErrorsIn<Awaited<Result>>
@@ -28,14 +28,14 @@ type DetailsOf<Type> = Type extends { readonly details: infer Details } ? Detail
 /** A schema whose values are the details of an error. */
 type SchemaFor<Details> = (TSchema & { readonly static: Details }) | StandardSchema<unknown, Details>
 
-/** The declaration of an error of the contract: a schema of its details, or an object with a status. */
+/** The declaration of one error of the contract: a schema of its details, or an object with a status. */
 type DeclarationFor<Details> =
   | (undefined extends Details ? never : SchemaFor<Details>)
   | ((undefined extends Details ? { readonly details?: never } : { readonly details: SchemaFor<Details> }) & {
       readonly status?: number
     })
 
-/** The second argument of a pattern's decorator: declarations of the errors that the contract has. */
+/** The second argument of a pattern's decorator: declarations for the errors that the contract names. */
 type Extras<Errors> = [keyof Errors] extends [never]
   ? []
   : [
@@ -69,7 +69,7 @@ type Answering<Method> = Method extends (...args: never[]) => infer Result
 
 /** The decorators of a contract. */
 export interface ContractDecorators<Contract> {
-  /** Answers requests of a pattern of the contract; the method returns what the contract says. */
+  /** Makes the method answer requests of a pattern; the method returns what the contract says. */
   MessagePattern<
     const Name extends keyof Contract &
       (keyof ContractAnswers<Contract>['values'] | keyof ContractAnswers<Contract>['streams'])
@@ -77,12 +77,12 @@ export interface ContractDecorators<Contract> {
     pattern: Name & Pattern,
     ...extras: Extras<ErrorsOfMethod<Contract[Name]>>
   ): For<(...args: never[]) => Returns<Contract[Name]>>
-  /** Takes events of a pattern of the contract. */
+  /** Makes the method handle events of a pattern. */
   EventPattern<const Name extends keyof ContractEvents<Contract>>(
     pattern: Name & Pattern,
     extras?: EventExtras
   ): For<(...args: never[]) => unknown>
-  /** Makes an error of the contract; a method throws it, or returns it. */
+  /** Makes an error of the contract. A method throws or returns this error. */
   error<const Code extends CodeOf<ErrorsOfAll<Contract>> & string>(
     code: Code,
     ...args: undefined extends DetailsOfCode<ErrorsOfAll<Contract>, Code>
@@ -92,9 +92,9 @@ export interface ContractDecorators<Contract> {
 }
 
 /**
- * `MessagePattern` and `EventPattern` for classes that answer what a contract says:
- * `const { MessagePattern } = decoratorsOf<Orders>()`. They are the same decorators, with types; `error` makes the errors
- * of the contract.
+ * `MessagePattern` and `EventPattern` for classes that answer what a contract says: `const { MessagePattern } =
+ * decoratorsOf<Orders>()`. At run time these are the ordinary decorators; only their types differ. `error` makes
+ * the errors of the contract.
  */
 export function decoratorsOf<Contract>(): ContractDecorators<Contract> {
   return { MessagePattern, EventPattern, error: declaredError } as never

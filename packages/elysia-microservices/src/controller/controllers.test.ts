@@ -10,7 +10,7 @@ import type { RpcExecutionContext } from './execution-context.ts'
 
 const silent = { error() {}, warn() {} }
 
-/** Runs a service while `use` asks it. */
+/** Runs a service while `use` calls it. */
 async function running(
   options: Omit<MicroserviceOptions, 'transport'>,
   use: (ask: (pattern: string, data?: unknown) => Promise<unknown>) => Promise<void>

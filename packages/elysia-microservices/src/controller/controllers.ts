@@ -1,6 +1,6 @@
 /**
- * The controllers of a service. Their patterns are known at once. Their instances are made when the service starts,
- * because a container may need time.
+ * The controllers of a service. The patterns are read at once. The instances are made when the service starts,
+ * because a container may be asynchronous.
  */
 import {
   type DurableSettings,
@@ -33,9 +33,9 @@ export interface ControllerHandler {
   readonly patterns: readonly Pattern[]
   readonly handler: LateHandler
   readonly durable: DurableSettings | undefined
-  /** The errors of its contract. */
+  /** The errors that the handler declares. */
   readonly schema: MessageSchema
-  /** The transport that it is bound to; `undefined`: it is for all. */
+  /** The transport to which the handler is bound; `undefined` if it answers over all transports. */
   readonly binding: Binding | undefined
 }
 
@@ -45,12 +45,15 @@ const KINDS = Object.keys(ENHANCERS) as EnhancerKind[]
 export class Controllers {
   readonly #options: ControllersOptions
   readonly #entries: readonly Entry[]
-  /** The instances made at the start, whose lifecycle hooks are called. */
+  /** The instances made at the start; their lifecycle hooks are called. */
   #living = new Set<object>()
   #users = 0
   #starting: Promise<void> | undefined
 
-  /** @throws {OptionError} a controller uses a part of Nest that is not supported, or cannot be made */
+  /**
+   * Reads the metadata of all controllers. @throws {OptionError} a controller uses a part of Nest that is not
+   * supported, or cannot be instantiated
+   */
   constructor(options: ControllersOptions) {
     this.#options = options
     for (const hook of options.nest.preRequestHooks ?? [])
@@ -70,7 +73,10 @@ export class Controllers {
     )
   }
 
-  /** Makes the instances and calls their hooks. Several services may share controllers: the first one starts them. */
+  /**
+   * Makes the instances and calls their start hooks. Several services may share these controllers: the first
+   * service that starts does this work.
+   */
   async start(): Promise<void> {
     this.#users++
     this.#starting ??= this.#start()
@@ -83,7 +89,7 @@ export class Controllers {
     }
   }
 
-  /** Calls the hooks for the end when the last service with these controllers has stopped. */
+  /** Calls the stop hooks when the last service with these controllers has stopped. */
   async stop(): Promise<void> {
     if (--this.#users > 0) return
     this.#starting = undefined
@@ -114,14 +120,17 @@ export class Controllers {
     if (this.#options.lifecycle) await callStartHooks([...this.#living])
   }
 
-  /** Nest's `RpcException`: the option, or else the class that a filter catches. */
+  /** The user's class `RpcException`: from the options, or else from a filter that catches this class. */
   async #rpcException(filters: Enhancers['filters']): Promise<RpcExceptionClass | undefined> {
     const { RpcException } = this.#options.nest
     if (RpcException !== undefined || filters.length === 0) return RpcException
     return (await import('./filters.ts')).rpcExceptionIn(filters)
   }
 
-  /** The enhancers of a method: first those of all controllers, then those of its class, then its own. */
+  /**
+   * The enhancers of a method: first those of all controllers, then those of the method's class, then the method's
+   * own.
+   */
   async #enhancers(entry: Entry, { enhancers, where }: HandlerMethod): Promise<Enhancers> {
     const found: Record<EnhancerKind, object[]> = { guards: [], pipes: [], interceptors: [], filters: [] }
     for (const kind of KINDS) {
@@ -138,14 +147,14 @@ export class Controllers {
     if (typeof given === 'function') {
       const instance = await entry.instances.of({ type: given as AnyClass, where })
       this.#living.add(instance)
-      // As in Nest: a class may do the work itself, by a static method.
+      // As in Nest, a class may itself do the work of an enhancer, with a static method.
       made = typeof Reflect.get(instance, method) === 'function' ? instance : given
     }
     if (typeof (made as Record<string, unknown> | null)?.[method] === 'function') return made as object
     throw new OptionError(where, `${where}: the argument of ${decorator} must have a method ${method}`)
   }
 
-  /** Checks now what would otherwise fail at the start. */
+  /** Checks early what would otherwise fail when the service starts. */
   #check({ type, instance, instances, handlers }: Entry): void {
     if (instance === undefined) instances.check({ type, where: type.name })
     const check = (given: unknown, where: string) => {
@@ -160,7 +169,10 @@ export class Controllers {
     this.#refuseUnreadSchemas(handlers)
   }
 
-  /** Only pipes read the schemas of parameters; without a pipe, data would pass unchecked. */
+  /**
+   * Refuses a parameter with a schema if the method has no pipe: only pipes read such schemas, so the data would
+   * not be checked.
+   */
   #refuseUnreadSchemas(handlers: readonly HandlerMethod[]): void {
     if (this.#options.nest.pipes?.length) return
     for (const { where, enhancers, parameters } of handlers) {
@@ -168,14 +180,14 @@ export class Controllers {
         if (metadata.schema === undefined || pipes.length + enhancers.pipes.length > 0) continue
         throw new OptionError(
           `parameter ${index} of ${where}`,
-          `Parameter ${index} of ${where} has a schema, and there is no pipe that reads it, such as StandardSchemaValidationPipe`
+          `Parameter ${index} of ${where} has a schema, but the method has no pipe to check it, such as StandardSchemaValidationPipe`
         )
       }
     }
   }
 }
 
-/** Starts all controllers or none. */
+/** Starts all controllers. If one fails, those that have started are stopped again. */
 export async function startAll(all: readonly Controllers[]): Promise<void> {
   const started: Controllers[] = []
   try {

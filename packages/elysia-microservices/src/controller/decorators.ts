@@ -1,6 +1,6 @@
 /**
- * The decorators Nest users know, as legacy (experimental) decorators. They write the metadata that
- * `@nestjs/microservices` writes, so that one reader understands both.
+ * The decorators that Nest users know, as legacy (experimental) decorators. They write the same metadata as the
+ * decorators of `@nestjs/microservices`, so one reader understands both.
  */
 import 'reflect-metadata'
 import { type DurableOptions, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
@@ -8,7 +8,7 @@ import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { Given, Pipe } from './enhancer.ts'
 import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './metadata.ts'
 
-/** The options of `@MessagePattern` beside its pattern. */
+/** The options of `@MessagePattern`, after its pattern. */
 export interface MessageExtras {
   /** See the option `errors` of `service.message`. */
   readonly errors?: ErrorDeclarations | undefined
@@ -16,7 +16,7 @@ export interface MessageExtras {
   readonly passes?: readonly string[] | undefined
 }
 
-/** Answers requests of a pattern, or of each of several patterns. */
+/** Makes the method answer requests of a pattern, or of several patterns. */
 export function MessagePattern(
   pattern: Pattern | readonly Pattern[],
   extras?: MessageExtras
@@ -24,18 +24,18 @@ export function MessagePattern(
   return handlerDecorator(HANDLER_TYPE.message, pattern, extras)
 }
 
-/** The options of `@EventPattern` beside its pattern. */
+/** The options of `@EventPattern`, after its pattern. */
 export interface EventExtras {
   /** See the option `durable` of `service.event`. */
   readonly durable?: DurableOptions | true | undefined
 }
 
-/** Takes events of a pattern, or of each of several patterns. */
+/** Makes the method handle events of a pattern, or of several patterns. */
 export function EventPattern(pattern: Pattern | readonly Pattern[], extras?: EventExtras): MethodDecorator {
   return handlerDecorator(HANDLER_TYPE.event, pattern, extras)
 }
 
-/** Passes the data of the message to the parameter, or one property of it; pipes come before the method. */
+/** Passes the message's data, or one property of it, to the parameter. The pipes run before the method is called. */
 export function Payload(...pipes: readonly Given<Pipe>[]): ParameterDecorator
 export function Payload(property: string, ...pipes: readonly Given<Pipe>[]): ParameterDecorator
 export function Payload(first?: string | Given<Pipe>, ...rest: readonly Given<Pipe>[]): ParameterDecorator {

@@ -1,17 +1,17 @@
 /**
- * The parts of Nest's pipeline, by their methods. Their parameters are `never`, so that classes are accepted whether
- * they name Nest's types or ours (`RpcExecutionContext`, `PipeMetadata`).
+ * Interfaces for the parts of Nest's pipeline. Their methods have parameters of type `never`, so that a class fits
+ * whether it names Nest's types or this library's (`RpcExecutionContext`, `PipeMetadata`).
  */
 import type { Observable } from 'rxjs'
 import type { AnyClass } from './execution-context.ts'
 
-/** Says whether a call may go on. Gets an `RpcExecutionContext`. */
+/** Decides whether a call may go on. Its argument is an `RpcExecutionContext`. */
 export interface Guard {
-  /** Only `true`, also as a promise or an Observable, lets the call go on. */
+  /** The call goes on only if the result is `true`, or a promise or Observable of `true`. */
   canActivate(context: never): unknown
 }
 
-/** Nest's description of the value that a pipe gets. */
+/** Nest's description of the value that is passed to a pipe. */
 export interface PipeMetadata {
   readonly metatype: unknown
   readonly type: 'body' | 'custom'
@@ -19,34 +19,34 @@ export interface PipeMetadata {
   readonly schema: unknown
 }
 
-/** Checks a value, or turns it into another one. Gets `PipeMetadata`. */
+/** Checks a value, or turns it into another value. Its second argument is a `PipeMetadata`. */
 export interface Pipe {
-  /** Gives the value that the method gets, also as a promise. What it throws is the answer. */
+  /** Returns the value for the method, or a promise of that value. An error that it throws becomes the answer. */
   transform(value: unknown, metadata: never): unknown
 }
 
 /**
- * Stands around a call. Gets an `RpcExecutionContext`, and the rest of the way, whose `handle()` is an Observable
- * of the answer.
+ * Runs around a call. Its arguments are an `RpcExecutionContext` and the next handler, whose `handle()` returns an
+ * Observable of the answer.
  */
 export interface Interceptor {
-  /** Gives the Observable of the answer, also as a promise. */
+  /** Returns the Observable of the answer, or a promise of that Observable. */
   intercept(context: never, next: never): unknown
 }
 
-/** Turns an error into an answer. Gets an `RpcExecutionContext` that knows neither class nor method. */
+/** Turns an error into an answer. Its second argument is an `RpcExecutionContext` without class and method. */
 export interface Filter {
-  /** Gives an Observable that fails with the answer, or has values in place of the error. */
+  /** Returns an Observable that fails with the answer, or that emits values in place of the error. */
   catch(error: unknown, host: never): unknown
 }
 
 /**
- * Runs before the guards of every method. Gets an `RpcExecutionContext`, and gives what `next()` gives: an Observable
- * of the answer.
+ * Runs before the guards of every method. Its arguments are an `RpcExecutionContext` and `next`. It returns the
+ * result of `next()`, an Observable of the answer, or another Observable.
  */
 export type PreRequestHook = (context: never, next: () => Observable<unknown>) => unknown
 
-/** The parts around one method, in the order in which they run. */
+/** The enhancers of one method, by kind, in the order in which they run. */
 export interface Enhancers {
   readonly guards: readonly Guard[]
   readonly pipes: readonly Pipe[]
@@ -54,5 +54,5 @@ export interface Enhancers {
   readonly filters: readonly Filter[]
 }
 
-/** Part of the pipeline as users give it: an instance, or a class to make one of. */
+/** An enhancer as users give it: an instance, or a class to instantiate. */
 export type Given<Enhancer extends object = object> = Enhancer | AnyClass

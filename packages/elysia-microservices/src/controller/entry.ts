@@ -1,20 +1,23 @@
-/** One controller as it is given: a class, an instance, or a class with a container of its own. */
+/** One controller as the user gives it: a class, an instance, or a class with its own container. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Message } from '../types/message.ts'
 import type { AnyClass } from './execution-context.ts'
 import { Instances, type Resolve } from './instances.ts'
 import { type HandlerMethod, readController } from './reader.ts'
 
-/** A class with decorated methods, an instance of one, or a class and the container that makes it. */
+/**
+ * A class with decorated methods, an instance of such a class, or a class and the container that makes its
+ * instance.
+ */
 export type Controller = object | AnyClass | { readonly controller: AnyClass; readonly resolve: Resolve }
 
-/** A handler whose function exists only once its controller is made. */
+/** A handler whose function exists only after its controller has been instantiated. */
 export interface LateHandler {
   current: (message: Message) => unknown
   isIntercepted: boolean
 }
 
-/** A controller and what its metadata says. */
+/** A controller and its metadata. */
 export interface Entry {
   readonly type: AnyClass
   readonly instance: object | undefined
@@ -23,8 +26,8 @@ export interface Entry {
 }
 
 /**
- * Reads a controller. Classes without a container of their own are made by `shared`.
- * @throws {OptionError} it is no controller, or uses a part of Nest that is not supported
+ * Reads a controller. `shared` instantiates the classes that have no container of their own.
+ * @throws {OptionError} the value is not a controller, or uses a part of Nest that is not supported
  */
 export function entryOf(controller: Controller, shared: Instances): Entry {
   const own = isOwnEntry(controller) ? controller : undefined

@@ -1,10 +1,10 @@
-/** Nest's `ExecutionContext`, by which guards, interceptors and exception filters see a call. */
+/** Nest's `ExecutionContext`, which describes a call to guards, interceptors and exception filters. */
 import type { RpcContext } from './context.ts'
 
-/** A class, as far as Nest's pipeline is concerned. */
+/** A class, as used in Nest's pipeline. */
 export type AnyClass = abstract new (...args: never[]) => object
 
-/** Says which method is called, and with what. Exception filters are not told the class and the method. */
+/** Says which method is called, and with which arguments. For exception filters the class and the method are `null`. */
 export class RpcExecutionContext {
   readonly #args: [data: unknown, context: RpcContext]
   readonly #type: AnyClass | null
@@ -20,7 +20,7 @@ export class RpcExecutionContext {
     this.#handler = handler
   }
 
-  /** Always `'rpc'`: messages, in Nest's words. */
+  /** Always `'rpc'`, Nest's word for messages. */
   getType<Kind extends string = 'rpc'>(): Kind {
     return 'rpc' as Kind
   }
@@ -30,27 +30,27 @@ export class RpcExecutionContext {
     return this.#type
   }
 
-  /** The method, with the metadata that decorators have put there. */
+  /** The method, which carries the metadata of its decorators. */
   getHandler(): ((...args: never[]) => unknown) | null {
     return this.#handler
   }
 
-  /** The data and the context. */
+  /** The arguments of the method: the data and the context. */
   getArgs(): [data: unknown, context: RpcContext] {
     return this.#args
   }
 
-  /** One of `getArgs`. */
+  /** One of the values of `getArgs()`. */
   getArgByIndex(index: number): unknown {
     return this.#args[index]
   }
 
-  /** Data and context by name. */
+  /** The data and the context, by name. */
   switchToRpc(): { getData(): unknown; getContext(): RpcContext } {
     return { getData: () => this.#args[0], getContext: () => this.#args[1] }
   }
 
-  /** As in Nest, where code that forgot to ask for the type gets the arguments by their place. */
+  /** As in Nest: code that does not check `getType()` gets the arguments by position. */
   switchToHttp(): { getRequest(): unknown; getResponse(): unknown; getNext(): unknown } {
     return {
       getRequest: () => this.#args[0],

@@ -1,11 +1,11 @@
-/** Feeds an rxjs subscriber, which cannot ask for values, from a stream that is pulled. */
+/** Passes the values of a pulled stream to an rxjs subscriber, which cannot pull values itself. */
 import { consume, type Logger } from '@elysia-microservices/transport/kit'
 import type { Subscriber } from 'rxjs'
 
-/** Values after which other work gets its turn. */
+/** After so many values in a row other work gets its turn. */
 const VALUES_A_TURN = 256
 
-/** Gives the values of a stream to a subscriber. Returns the function that cancels it. */
+/** Passes the values of a stream to a subscriber. Returns the function that cancels the stream. */
 export function feedSubscriber(stream: object, subscriber: Subscriber<unknown>, logger: Logger): () => void {
   let count = 0
   const source = consume(stream, {
@@ -13,7 +13,7 @@ export function feedSubscriber(stream: object, subscriber: Subscriber<unknown>, 
       subscriber.next(value)
       if (subscriber.closed) return false
       if (++count % VALUES_A_TURN > 0) return true
-      // A stream whose values are all there would let nothing else run.
+      // Without a pause, a stream whose values are all there already would let no other work run.
       setImmediate(() => source.resume())
       return false
     },

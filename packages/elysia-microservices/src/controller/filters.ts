@@ -1,4 +1,4 @@
-/** Nest's exception filters: which one answers an error, and what becomes of its answer. */
+/** Nest's exception filters: which filter answers an error, and what its answer means. */
 import { ErrorAnswer, type Logger, OptionError, shown } from '@elysia-microservices/transport/kit'
 import { catchError, from, isObservable, tap, throwError } from 'rxjs'
 import type { RpcContext } from './context.ts'
@@ -6,7 +6,7 @@ import type { Filter } from './enhancer.ts'
 import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
 import { METADATA } from './metadata.ts'
 
-/** Nest's class of errors for callers, of the user's copy of Nest. */
+/** Nest's class of errors for callers, from the user's copy of Nest. */
 export type RpcExceptionClass = new (error: string) => Error
 
 /** Turns an error into an answer, or throws it. */
@@ -14,7 +14,7 @@ export type Fail = (error: unknown, data: unknown, context: RpcContext) => unkno
 
 const FORBIDDEN = 'Forbidden resource'
 
-/** The error of a guard that refuses, where no filter answers it: like Nest's `RpcException`, with a code. */
+/** The error of a guard that refuses a call, if no filter answers it: like Nest's `RpcException`, with a code. */
 class ForbiddenError extends Error {
   override readonly name = 'ForbiddenError'
 
@@ -23,7 +23,7 @@ class ForbiddenError extends Error {
   }
 }
 
-/** Refusals of the user's own class, for filters. */
+/** Refusals that are instances of the user's `RpcException`, so that filters can catch them. */
 const refusals = new WeakSet<object>()
 
 /** The function that runs the filters, from the last to the first as in Nest; `undefined` without filters. */
@@ -46,9 +46,9 @@ export function failureBy(filters: readonly Filter[], logger: Logger): Fail | un
 }
 
 /**
- * Makes the error that a guard's refusal throws. Filters know it by `instanceof RpcException`, so it must be of the
- * user's own class if a filter can see it.
- * @throws {OptionError} a filter can see it, and the class is not known
+ * Returns a function that makes the error of a guard that refuses a call. Filters test for `instanceof
+ * RpcException`, so the error must be of the user's own class if there are filters.
+ * @throws {OptionError} there are filters, and the user's class is unknown
  */
 export function refusalFor(
   where: string,
@@ -74,7 +74,7 @@ export function refusalFor(
   return () => new ForbiddenError(FORBIDDEN)
 }
 
-/** Nest's `RpcException`, if a filter says that it catches it or a subclass of it. */
+/** The user's `RpcException`, if a filter catches this class or a subclass of it. */
 export function rpcExceptionIn(filters: readonly Filter[]): RpcExceptionClass | undefined {
   for (const type of filters.flatMap(caughtBy)) {
     for (let parent: unknown = type; typeof parent === 'function'; parent = Object.getPrototypeOf(parent)) {
@@ -97,7 +97,7 @@ function catches(types: readonly AnyClass[], error: unknown): boolean {
   return types.length === 0 || types.some((type) => error instanceof type)
 }
 
-/** The same answer; tells when it has come to its end without an error. */
+/** Returns the same answer, and calls `ended` when the answer has ended without an error. */
 function whenAnswered(answer: unknown, ended: () => void): unknown {
   if (answer instanceof Promise) return answer.then((given) => whenAnswered(given, ended))
   if (isObservable(answer)) return from(answer).pipe(tap({ complete: ended }))
@@ -105,7 +105,7 @@ function whenAnswered(answer: unknown, ended: () => void): unknown {
   return answer
 }
 
-/** Callers get the error of a filter's Observable as it is, as from Nest. */
+/** Passes the error of a filter's Observable to the caller unchanged, as Nest does. */
 function asAnswer(answer: unknown): unknown {
   if (answer instanceof Promise) return answer.then(asAnswer)
   if (!isObservable(answer)) return answer

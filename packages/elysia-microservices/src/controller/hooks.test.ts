@@ -1,4 +1,4 @@
-/** Hooks of a service around its controllers: ours outside, Nest's pipeline inside. */
+/** Hooks of a service around its controllers: this library's hooks are outside, Nest's pipeline is inside. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Catch, UseFilters, UseGuards, UseInterceptors, UsePipes } from '@nestjs/common'

@@ -1,4 +1,7 @@
-/** Nest's exceptions: HttpException, thrown by pipes, guards, controllers and functional handlers: an answer on every way. */
+/**
+ * Nest's HttpException, thrown by pipes, guards, controllers and functional handlers, becomes the answer over each
+ * transport.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import {
@@ -92,7 +95,7 @@ const EXPECTED: readonly [
     'name is too short; age is no number',
     { messages: ['name is too short', 'age is no number'] }
   ],
-  // Not an HttpException: what users of Nest report the errors of a DTO with.
+  // Not an HttpException, but an error with which Nest users report invalid fields of a DTO.
   ['fields', 0, 'INVALID', 'INVALID', { fields: ['name'] }],
   ['message and field', 0, 'TAKEN', 'It is taken', { id: 7 }],
   ['refused', 0, 'FORBIDDEN', 'Forbidden resource'],
@@ -135,7 +138,7 @@ for (const way of WAYS) {
           assert.deepEqual([error.code, error.message, error.details], [code, message, details])
           return true
         })
-        // Only what no caller is told is for the log.
+        // Only errors that no caller is told about are logged.
         assert.equal(logged.length, code === 'INTERNAL' ? 1 : 0)
       })
     }
@@ -143,7 +146,7 @@ for (const way of WAYS) {
     it('of an event is logged', async () => {
       logged.length = 0
       await client.emit('event', 0)
-      // A request behind the event is answered after it.
+      // This request is sent after the event, so it is answered after it.
       await assert.rejects(client.request('missing'))
       assert.deepEqual(
         logged.map((error) => (error as Error).message),

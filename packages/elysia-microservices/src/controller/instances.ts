@@ -1,20 +1,20 @@
-/** Makes instances of classes: without arguments, or by a container. */
+/** Makes instances of classes, without arguments or with a container. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyClass } from './execution-context.ts'
 import { METADATA } from './metadata.ts'
 
 /**
- * Asks a container for the instance of a class. `undefined`: the container does not know the class; it is made
- * without arguments then.
+ * Asks a container for the instance of a class. If the container does not know the class it returns `undefined`,
+ * and the class is instantiated without arguments.
  */
 export type Resolve = (
   type: new (...args: unknown[]) => object
 ) => object | undefined | Promise<object | undefined>
 
-/** A class, and where it is used. */
+/** A class to instantiate, and where it is used. */
 export interface Wanted {
   readonly type: AnyClass
-  /** The place for messages, such as `OrdersController.create` or `options.nest.guards`. */
+  /** The place to name in errors, such as `OrdersController.create` or `options.nest.guards`. */
   readonly where: string
 }
 
@@ -28,8 +28,8 @@ export class Instances {
   }
 
   /**
-   * Checks a class before anything is made.
-   * @throws {OptionError} the class cannot be made
+   * Checks that a class can be instantiated, before anything is made.
+   * @throws {OptionError} the class cannot be instantiated
    */
   check(wanted: Wanted): void {
     refuseScope(wanted)
@@ -37,15 +37,15 @@ export class Instances {
   }
 
   /**
-   * The instance of a class.
-   * @throws {OptionError} the class cannot be made
+   * Returns the instance of a class, which is made at the first call.
+   * @throws {OptionError} the class cannot be instantiated
    */
   of(wanted: Wanted): Promise<object> {
     const made = this.#made.get(wanted.type)
     if (made !== undefined) return made
     const making = this.#make(wanted)
     this.#made.set(wanted.type, making)
-    // A container that could not make an instance now may be able to at the next start.
+    // A failed instance is forgotten, because the container may be able to make it at the next start.
     making.catch(() => this.#made.delete(wanted.type))
     return making
   }
@@ -64,7 +64,7 @@ export class Instances {
 }
 
 /**
- * Refuses request and transient scope, with which Nest makes an instance for each request, or for each user of the
+ * Refuses Nest's scopes "request" and "transient", which make an instance for each request or for each user of the
  * class.
  */
 function refuseScope({ type, where }: Wanted): void {
@@ -92,7 +92,8 @@ function refuseArguments({ type, where }: Wanted): void {
 }
 
 function neededArguments(type: AnyClass): number {
-  // A class without a constructor of its own has the length 0, whatever its parent's constructor takes.
+  // `length` is 0 for a class that has no constructor, even if its parent's constructor takes arguments. So the
+  // class with the constructor is looked for.
   let declaring = type
   while (declaring.length === 0 && !Reflect.hasOwnMetadata(METADATA.parameterTypes, declaring)) {
     const parent: unknown = Object.getPrototypeOf(declaring)

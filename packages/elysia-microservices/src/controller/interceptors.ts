@@ -1,4 +1,4 @@
-/** Nest's interceptors around a call, the first one outermost. */
+/** Runs Nest's interceptors around a call, the first one outermost. */
 import { AsyncResource } from 'node:async_hooks'
 import { isStreamOfValues, type Logger } from '@elysia-microservices/transport/kit'
 import { defer, mergeAll, Observable, type ObservableInput } from 'rxjs'
@@ -6,7 +6,7 @@ import type { Interceptor } from './enhancer.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
 import { feedSubscriber } from './feed-subscriber.ts'
 
-/** Runs interceptors; the innermost `handle()` makes the call. Gives the values for the caller. */
+/** Runs interceptors; the innermost `handle()` makes the call. Returns the values for the caller. */
 export function intercept(
   interceptors: readonly Interceptor[],
   context: RpcExecutionContext,
@@ -23,7 +23,8 @@ export function intercept(
 }
 
 /**
- * A result as a stream. Unsubscribing cancels the stream that the handler gave; one that comes later is not begun.
+ * A handler's result as an Observable. Unsubscribing cancels the stream that the handler returned; a stream that
+ * the handler returns after that is not started.
  */
 export function streamOf(result: Promise<unknown>, logger: Logger): Observable<unknown> {
   return new Observable((subscriber) => {
@@ -38,15 +39,15 @@ export function streamOf(result: Promise<unknown>, logger: Logger): Observable<u
         subscriber.next(value)
         subscriber.complete()
       })
-      // Of the result, or of a look at it: a getter of it throws.
+      // The result has rejected, or a getter of the result has thrown while it was read.
       .catch((error: unknown) => subscriber.error(error))
     return () => cancel?.()
   })
 }
 
 /**
- * Runs a function in the asynchronous scope of now, whenever it is called: what an interceptor has put into
- * an `AsyncLocalStorage` around `next.handle()` is there for the handler, although it is subscribed to later.
+ * Runs a function later in the asynchronous scope of now. The handler runs only when the Observable is subscribed,
+ * but it must still see what an interceptor has put into an `AsyncLocalStorage` around `next.handle()`.
  */
 function inThisScope<Result>(run: () => Result): () => Result {
   const scope = new AsyncResource('Interceptor')

@@ -1,15 +1,18 @@
-/** Nest's lifecycle hooks: all of one kind run together, the next kind begins when they have ended. */
+/** Nest's lifecycle hooks. All hooks of one kind run together, and the next kind begins when they have ended. */
 import type { Logger } from '@elysia-microservices/transport/kit'
 
 const START = ['onModuleInit', 'onApplicationBootstrap'] as const
 const STOP = ['onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShutdown'] as const
 
-/** Before the service listens. What a hook throws keeps the service from starting. */
+/** Calls the start hooks, before the service listens. If a hook throws, the service does not start. */
 export async function callStartHooks(instances: readonly object[]): Promise<void> {
   for (const hook of START) await Promise.all(instances.map((instance) => call(instance, hook)))
 }
 
-/** After the last message was answered. What a hook throws is logged, and the others run. */
+/**
+ * Calls the stop hooks, after the last message was answered. If a hook throws, the error is logged, and the other
+ * hooks still run.
+ */
 export async function callStopHooks(instances: readonly object[], logger: Logger): Promise<void> {
   for (const hook of STOP) {
     await Promise.all(

@@ -104,7 +104,7 @@ describe('what of Nest is refused', () => {
     [GuardedByRequest, /^GuardedByRequest\.x: RequestScopedGuard must be of singleton scope/],
     [GuardedByArguments, /^GuardedByArguments\.x: NeedsDatabase cannot be made without arguments/],
     [PipedByArguments, /^PipedByArguments\.x: NeedsDatabase cannot be made without arguments/],
-    [WithSchema, /^Parameter 0 of WithSchema\.x has a schema, and there is no pipe that reads it/]
+    [WithSchema, /^Parameter 0 of WithSchema\.x has a schema, but the method has no pipe to check it/]
   ] as const) {
     it(`${controller.name}: when the service is made, saying what to do`, () => {
       assert.throws(() => microservice({ transport: 'tcp', controllers: [controller] }), {
