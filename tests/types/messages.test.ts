@@ -47,7 +47,8 @@ const IS_EVENT = 'This pattern is an event: use'
 const UNEXPOSED = 'This pattern is not exposed: websocket({ expose }) does not name it'
 const NONE = 'There is no such pattern; there are:'
 const KEY = 'A key is a method in capitals, one space and a path, such as GET /users/:id'
-const CONTRACT = 'The type has no such patterns; patterns of controller classes need a contract: connect<Contract>()'
+const CONTRACT =
+  'The type has no such patterns; patterns of controller classes need a contract: connect<Contract>()'
 const NEEDS = "This service needs 'user', which nothing before it adds: use the service that adds it first"
 const HEADERS = 'The pattern needs headers that the route does not pass on: name them in headers'
 const UNFIT =
@@ -92,7 +93,11 @@ const MISTAKES = [
   ["client.send('users.made')", "'users.made'", `"${IS_EVENT} 'emit'"`],
   ["client.emit('users.get', { id: 'a' })", "'users.get'", `"${IS_VALUE} 'request' or 'send'"`],
   ["client.emit('users.list')", "'users.list'", `"${IS_STREAM} 'stream' or 'send'"`],
-  ["client.publish('users.get')", "'users.get'", 'This pattern is not an event: only events can be published'],
+  [
+    "client.publish('users.get')",
+    "'users.get'",
+    'This pattern is not an event: only events can be published'
+  ],
   ["client.request('users.age', { id: 'a' })", 'id:', "'string' is not assignable to type 'number'"],
   ["connect<typeof factory>().request('a')", "'a'", 'take ReturnType<typeof …>'],
   [
