@@ -1,4 +1,4 @@
-/** The public interface of the plugin. What is not listed here does not exist for users. */
+/** The public interface of the plugin. Users cannot import anything that is not listed here. */
 export {
   type Address,
   type Around,
@@ -73,6 +73,7 @@ export type { MicroserviceOptions, ServiceOptions } from './service/options.ts'
 export type { AnyMicroservice, Microservice } from './service/service.ts'
 export type { MessageBehind } from './types/behind.ts'
 export type { Event, Implements } from './types/contract.ts'
-// By this file the compiler knows of all that it names in the declarations of a service, also if nobody imports it.
+// These exports let the compiler name the types in the declarations of a service, even if the user never imports
+// them.
 export type { EventHandler, MessageHandler } from './types/index.ts'
 export type { Message } from './types/message.ts'

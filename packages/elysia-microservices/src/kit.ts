@@ -1,4 +1,7 @@
-/** The exports for what stands on the plugin beside it, such as the console. Not for users: it changes with what uses it. */
+/**
+ * Exports for packages that build on the plugin, such as the console. Not for users: these exports may change in
+ * any version.
+ */
 export { DESCRIBE_ROUTE, describeRoute } from '@elysia-microservices/transport/kit'
 export { type Door, openDoor } from './app/doors.ts'
 export { follow } from './app/follow.ts'

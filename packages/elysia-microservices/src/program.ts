@@ -1,18 +1,21 @@
 #!/usr/bin/env node
-/** The program `elysia-microservices`: runs the command line, which is a package of its own, where that is installed. */
+/**
+ * The program `elysia-microservices`. It runs the command line, which is the separate package
+ * `@elysia-microservices/cli`, if that package is installed.
+ */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const NAME = '@elysia-microservices/cli'
 
-/** The package beside this one, or else that of the folder in which the program is run. */
+/** The path of the command line's package, as installed beside this package, or else in the working directory. */
 function installed(): string | undefined {
   for (const from of [import.meta.url, join(process.cwd(), 'package.json')]) {
     try {
       return createRequire(from).resolve(NAME)
     } catch {
-      // It is not there.
+      // The package is not installed there.
     }
   }
   return undefined

@@ -69,7 +69,7 @@ class Greeter {
 @Module({ controllers: [Greeter], providers: [Words, { provide: APP_GUARD, useClass: NoMallory }] })
 class Root {}
 
-/** Runs the application's controller while `use` asks it. */
+/** Runs the application's controller while `use` calls it. */
 async function running(
   optionsOf: (
     app: Awaited<ReturnType<typeof NestFactory.createApplicationContext>>

@@ -1,4 +1,7 @@
-/** A Nest application context as the container of a service, and what its modules set for all controllers. */
+/**
+ * Uses a Nest application context as the container of a service, and reads the settings that its modules make for
+ * all controllers.
+ */
 import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { Filter, Given, Guard, Interceptor, Pipe, PreRequestHook } from './enhancer.ts'
 import type { RpcExceptionClass } from './filters.ts'
@@ -6,40 +9,44 @@ import type { Resolve } from './instances.ts'
 
 /** The application that `NestFactory.createApplicationContext()` returns. */
 export interface NestApp {
-  /** The instance of a class. Throws if no module provides it. */
+  /** Returns the instance of a class. Throws if no module provides the class. */
   get(type: new (...args: unknown[]) => object): object
 }
 
-/** Settings of a Nest application for all its controllers. */
+/** Settings from Nest that apply to all controllers. */
 export interface NestOptions {
   /**
    * The application context. It makes the instances, in place of `resolve`, and calls their lifecycle hooks itself.
-   * What its modules provide as `APP_GUARD`, `APP_PIPE`, `APP_INTERCEPTOR` and `APP_FILTER`, and what its methods
-   * such as `useGlobalGuards` and `registerPreRequestHook` were given before the service starts, comes before the
-   * lists given here.
+   * Enhancers that its modules provide as `APP_GUARD`, `APP_PIPE`, `APP_INTERCEPTOR` and `APP_FILTER`, or that its
+   * methods such as `useGlobalGuards` and `registerPreRequestHook` have registered before the service starts, run
+   * before those of the lists in these options.
    */
   readonly app?: NestApp | undefined
   /**
-   * Asks a container for the instances of controllers, guards, pipes, interceptors and exception filters that
-   * are given as classes, once for each class, when the service starts. Default: they are made without arguments.
+   * Asks a container for the instances of controllers, guards, pipes, interceptors and exception filters that are
+   * given as classes. Called once for each class, when the service starts. Default: the classes are instantiated
+   * without arguments.
    */
   readonly resolve?: Resolve | undefined
   /**
-   * Whether to call Nest's lifecycle hooks (`onModuleInit` and so on) of these instances. Say `false` where the
-   * container calls them itself, as Nest's does. Default: `true`.
+   * Whether this library calls Nest's lifecycle hooks (`onModuleInit` and so on) of these instances. Set it to
+   * `false` if the container calls the hooks itself, as Nest's container does. Default: `true`.
    */
   readonly lifecycle?: boolean | undefined
-  /** Guards of all controllers, as by `useGlobalGuards`. */
+  /** Guards for all controllers, as with `useGlobalGuards`. */
   readonly guards?: readonly Given<Guard>[] | undefined
-  /** Pipes of all controllers, as by `useGlobalPipes`. */
+  /** Pipes for all controllers, as with `useGlobalPipes`. */
   readonly pipes?: readonly Given<Pipe>[] | undefined
-  /** Interceptors of all controllers, as by `useGlobalInterceptors`. */
+  /** Interceptors for all controllers, as with `useGlobalInterceptors`. */
   readonly interceptors?: readonly Given<Interceptor>[] | undefined
-  /** Exception filters of all controllers, as by `useGlobalFilters`. */
+  /** Exception filters for all controllers, as with `useGlobalFilters`. */
   readonly filters?: readonly Given<Filter>[] | undefined
-  /** Pre-request hooks of all controllers, as by `registerPreRequestHook`. */
+  /** Pre-request hooks for all controllers, as with `registerPreRequestHook`. */
   readonly preRequestHooks?: readonly PreRequestHook[] | undefined
-  /** The class of this name of `@nestjs/microservices`, which exception filters get when a guard refuses. */
+  /**
+   * The class `RpcException` of `@nestjs/microservices`. When a guard refuses a call, exception filters get an
+   * instance of this class.
+   */
   readonly RpcException?: RpcExceptionClass | undefined
 }
 
@@ -50,7 +57,10 @@ export interface Settings {
   readonly nest: NestOptions
 }
 
-/** The part of Nest's `ApplicationConfig` that is read. Nest does not publish it, so a missing method is an error. */
+/**
+ * The part of Nest's `ApplicationConfig` that is read here. This part is not Nest's public API, so a method may be
+ * missing, which is reported as an error.
+ */
 type Config = Readonly<Record<string, (() => unknown) | undefined>>
 
 const NAMES = [
@@ -68,9 +78,9 @@ const NAMES = [
 const PRE_REQUEST = 'getGlobalPreRequestHooks'
 
 /**
- * The settings that the options stand for, completed by the application context.
- * @throws {OptionError} an option does not exist, or `app` is no application context or provides what is not
- *   supported
+ * Returns the settings that the options mean, completed from the application context.
+ * @throws {OptionError} an option does not exist, or `app` is not an application context, or `app` provides
+ * something that is not supported
  */
 export function settingsOf(nest: NestOptions = {}): Settings {
   checkNames('options.nest', nest, NAMES)
@@ -80,7 +90,8 @@ export function settingsOf(nest: NestOptions = {}): Settings {
   return {
     resolve: resolve ?? ((type) => app.get(type)),
     lifecycle: lifecycle ?? false,
-    // Read again when the service starts: an application may be given more until then.
+    // The lists are read when the service starts, because more enhancers may be registered with the application
+    // until then.
     nest: {
       ...nest,
       get guards() {
@@ -103,12 +114,12 @@ export function settingsOf(nest: NestOptions = {}): Settings {
   }
 }
 
-/** Reads the lists of an application, by the names that its configuration has for them. */
+/** Reads the lists of enhancers of an application, by the names of the methods in its configuration. */
 function globalsOf(app: object): (name: string) => readonly unknown[] {
   const { container } = app as { container?: { applicationConfig?: Config } }
   const config = container?.applicationConfig
   const read = (name: string): readonly unknown[] => {
-    // Nest knows pre-request hooks since version 12.
+    // Nest has pre-request hooks since version 12; an older application has none.
     if (name === PRE_REQUEST && config !== undefined && !('registerPreRequestHook' in config)) return []
     const list = config?.[name]?.call(config)
     if (Array.isArray(list)) return list

@@ -1,4 +1,7 @@
-/** Finds the arguments of a method: data, a property of it, the context, or the value of a custom decorator. */
+/**
+ * Finds the values of a method's parameters: the data, a property of the data, the context, or the value of a
+ * custom decorator.
+ */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { isPromise } from '../hooks/promise.ts'
 import type { Message } from '../types/message.ts'
@@ -10,17 +13,17 @@ import { CUSTOM_PARAMETER, METADATA, PARAMETER_TYPE, type ParameterMetadata } fr
 /** The arguments of Nest's pipeline. Guards and interceptors may change them. */
 export type Arguments = [data: unknown, context: RpcContext]
 
-/** The method of a controller. */
+/** A method of a controller. */
 export type Method = (...args: unknown[]) => unknown
 
-/** One parameter. */
+/** One parameter of a method. */
 export interface Parameter {
   readonly index: number
   readonly source: 'data' | 'property' | 'context' | 'custom'
   readonly property: string
-  /** Of a custom decorator. */
+  /** The function of a custom decorator. */
   readonly factory: ((data: unknown, context: RpcExecutionContext) => unknown) | undefined
-  /** Pipes of the decorator itself: instances and classes. */
+  /** The pipes in the arguments of the parameter's decorator: instances and classes. */
   readonly pipes: readonly unknown[]
   readonly metadata: PipeMetadata
 }
@@ -28,12 +31,12 @@ export interface Parameter {
 /** Makes the arguments of a method and calls it. */
 export type Invoke = (args: Arguments) => unknown
 
-/** The parameters that Nest assumes of a method without decorated ones. */
+/** What Nest assumes for a method without decorated parameters: the first parameter gets the data. */
 const DATA_ALONE: ParameterMetadata = { [`${PARAMETER_TYPE.payload}:0`]: { index: 0 } }
 
 /**
- * The decorated parameters of a method; without any, the first one gets the data.
- * @throws {OptionError} a decorator is not known
+ * The decorated parameters of a method; without any, the first parameter gets the data.
+ * @throws {OptionError} a decorator is unknown
  */
 export function parametersOf(type: AnyClass, name: string, where: string): Parameter[] {
   const metadata = (Reflect.getMetadata(METADATA.parameters, type, name) ?? DATA_ALONE) as ParameterMetadata
@@ -61,7 +64,7 @@ export function parametersOf(type: AnyClass, name: string, where: string): Param
   })
 }
 
-/** Calls a method without a pipeline: without a promise, and with a context only if a parameter takes it. */
+/** Calls a method without a pipeline. No promise is made, and the context is made only if a parameter takes it. */
 export function directCall(
   instance: object,
   method: Method,
@@ -80,7 +83,7 @@ export function directCall(
   }
 }
 
-/** Calls a method in Nest's pipeline, with pipes. `pipesOf` gives the pipes of a parameter, in their order. */
+/** Calls a method in Nest's pipeline, with pipes. `pipesOf` returns the pipes of a parameter in their order. */
 export function invocation(
   instance: object,
   method: Method,
@@ -113,7 +116,8 @@ export function invocation(
 }
 
 async function applyPipes(value: unknown, metadata: PipeMetadata, pipes: readonly Pipe[]): Promise<unknown> {
-  // Only what a custom decorator promises is awaited: as in Nest, the first pipes of all parameters run first.
+  // Only a promise of a custom decorator is awaited here. So, as in Nest, the first pipes of all parameters run
+  // before any second pipe.
   let current = isPromise(value) ? await value : value
   for (const pipe of pipes) current = await pipe.transform(current, { ...metadata } as never)
   return current

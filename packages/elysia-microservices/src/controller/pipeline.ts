@@ -1,6 +1,6 @@
 /**
- * Nest's way of a message through a method: pre-request hooks, guards, interceptors, pipes, the method, and exception filters
- * around all. What is synchronous stays so; Nest's own makes a promise of everything.
+ * Runs Nest's pipeline around a method: pre-request hooks, guards, interceptors, pipes, the method, and exception
+ * filters around all of these. Synchronous steps stay synchronous, while Nest makes a promise of each step.
  */
 import { isStream, type Logger, whenSettled } from '@elysia-microservices/transport/kit'
 import { catchError, from, isObservable, lastValueFrom, Observable, type ObservableInput } from 'rxjs'
@@ -21,24 +21,24 @@ export interface Stages {
   readonly method: Method
   readonly preRequestHooks: readonly PreRequestHook[]
   readonly guards: readonly Guard[]
-  /** Makes the error that a guard's refusal throws. */
+  /** Makes the error of a guard that refuses a call. */
   readonly refusal: () => Error
   readonly interceptors: readonly Interceptor[]
-  /** Pipes and the method. */
+  /** Runs the pipes and the method. */
   readonly invoke: Invoke
-  /** The exception filters. */
+  /** Runs the exception filters; `undefined` without filters. */
   readonly fail: Fail | undefined
   readonly logger: Logger
 }
 
-/** Puts the stages together. */
+/** Combines the stages to one function. */
 export function pipeline(stages: Stages): (message: Message) => unknown {
   const { fail, logger } = stages
   const run = prepared(stages, runner(stages))
   if (fail === undefined) return (message) => run([message.data, new RpcContext(message)])
   return (message) => {
     const context = new RpcContext(message)
-    // Filters get the arguments as they came, without what a guard has put in place of the data.
+    // Filters get the message's original arguments, even if a guard has replaced the data.
     const failed = (error: unknown) => fail(error, message.data, context)
     try {
       const result = run([message.data, context])

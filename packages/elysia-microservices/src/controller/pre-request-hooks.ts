@@ -1,4 +1,4 @@
-/** Nest's pre-request hooks, which stand around the guards and everything behind them. */
+/** Nest's pre-request hooks, which run around the guards and all later stages. */
 import { AsyncResource } from 'node:async_hooks'
 import { type Logger, whenSettled } from '@elysia-microservices/transport/kit'
 import { defer, from, isObservable, mergeAll, Observable, of } from 'rxjs'
@@ -8,8 +8,8 @@ import type { RpcExecutionContext } from './execution-context.ts'
 import { streamOf } from './interceptors.ts'
 
 /**
- * Runs hooks, the first one outermost, around a call. Each message has an asynchronous scope of its own, so that
- * `enterWith` of an `AsyncLocalStorage` reaches its handler and no other message.
+ * Runs hooks around a call, the first hook outermost. Each message has its own asynchronous scope, so that a hook's
+ * `enterWith` of an `AsyncLocalStorage` reaches the handler of this message only.
  */
 export function runPreRequestHooks(
   hooks: readonly PreRequestHook[],
@@ -19,7 +19,7 @@ export function runPreRequestHooks(
 ): Observable<unknown> {
   return new Observable((subscriber) => {
     let index = 0
-    // As in Nest, `next` gives a hook what the next one returns, and each is called once.
+    // As in Nest, `next` returns the result of the next hook, and each hook is called once.
     const next = (): unknown => {
       const hook = hooks[index++]
       return hook === undefined
@@ -31,7 +31,7 @@ export function runPreRequestHooks(
   })
 }
 
-/** The first hook may be an async function, or answer with a plain value. */
+/** The result of a hook as an Observable: the first hook may be an async function, or return a plain value. */
 function observableOf(result: unknown): Observable<unknown> {
   if (isObservable(result)) return from(result)
   if (isPromise(result)) return from(whenSettled(result, observableOf)).pipe(mergeAll())

@@ -1,4 +1,4 @@
-/** Reads the handlers of a decorated class. What it finds and cannot honour is an error, never ignored. */
+/** Reads the handlers of a decorated class. Metadata that is not supported is an error, and is never ignored. */
 import 'reflect-metadata'
 import {
   type DurableOptions,
@@ -17,22 +17,25 @@ export interface HandlerMethod {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly Pattern[]
   readonly name: string
-  /** From the decorator's `durable`; `undefined`: it is not durable. */
+  /** The settings from the decorator's `durable`; `undefined` if the handler is not durable. */
   readonly durable: DurableSettings | undefined
-  /** The errors of its contract, and those it passes on. */
+  /** The errors that the handler declares, and the errors that it passes on. */
   readonly schema: MessageSchema
-  /** Nest's transport that the decorator binds it to, a number or a symbol; `undefined`: it is for all. */
+  /**
+   * Nest's transport to which the decorator binds the handler, a number or a symbol; `undefined` for all
+   * transports.
+   */
   readonly transport: unknown
-  /** Class and method, for error messages. */
+  /** The names of class and method, for error messages. */
   readonly where: string
   readonly method: Method
   readonly parameters: readonly Parameter[]
-  /** Parts of Nest's pipeline, first of the class, then of the method: instances and classes. */
+  /** The handler's enhancers, first those of the class, then those of the method: instances and classes. */
   readonly enhancers: Readonly<Record<EnhancerKind, readonly unknown[]>>
 }
 
 /**
- * The handlers of a class, inherited ones included.
+ * Returns the handlers of a class, including inherited ones.
  * @throws {OptionError} the class uses a part of Nest that is not supported, or has no handler
  */
 export function readController(type: AnyClass): HandlerMethod[] {
@@ -69,7 +72,7 @@ export function readController(type: AnyClass): HandlerMethod[] {
   )
 }
 
-/** @throws {OptionError} `durable` is invalid, or stands at a request */
+/** Reads the option `durable`. @throws {OptionError} the option is invalid, or the handler answers requests */
 function durableOf(kind: unknown, method: object, where: string): DurableSettings | undefined {
   const extras = Object(Reflect.getMetadata(METADATA.extras, method)) as {
     durable?: DurableOptions | boolean
@@ -80,13 +83,13 @@ function durableOf(kind: unknown, method: object, where: string): DurableSetting
   throw new OptionError(`durable of ${where}`, `${where}: only events can be durable`)
 }
 
-/** @throws {OptionError} an error of the contract is invalid */
+/** Reads the declared errors. @throws {OptionError} a declaration is invalid */
 function errorsOf(method: object): MessageSchema {
   const { errors, passes } = Object(Reflect.getMetadata(METADATA.extras, method)) as SchemaOptions
   return compileSchemas({ errors, passes })
 }
 
-/** Names of methods along the prototype chain, each once, accessors left out as in Nest. */
+/** The names of all methods along the prototype chain, each once. As in Nest, accessors are left out. */
 function methodNames(first: object): string[] {
   const names = new Set<string>()
   let prototype: object | null = first
@@ -103,7 +106,7 @@ function enhancersOf(kind: EnhancerKind, target: object): readonly unknown[] {
   return (Reflect.getMetadata(ENHANCERS[kind].key, target) as readonly unknown[] | undefined) ?? []
 }
 
-/** Refuses `@Client()` properties: Nest fills them when it starts, here they would stay empty. */
+/** Refuses `@Client()` properties: Nest fills them at its start, but here they would stay empty. */
 function refuseClients({ name, prototype }: AnyClass): void {
   for (const property in prototype as object) {
     if (Reflect.getMetadata(METADATA.client, prototype as object, property) === undefined) continue

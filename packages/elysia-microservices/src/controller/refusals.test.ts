@@ -161,7 +161,7 @@ describe('what of Nest is refused', () => {
       @MessagePattern('x')
       x() {}
     }
-    // The pipe is made, and says itself that it misses class-validator where that is not installed.
+    // The pipe can be made. If class-validator is not installed, the pipe itself reports that.
     await start({ controllers: [Validated] }).then((service) => service.stop())
   })
 

@@ -5,14 +5,14 @@ import { asyncApi } from './asyncapi.ts'
 
 /** Options of `asyncApiRoute()`. */
 export interface AsyncApiRouteOptions {
-  /** Where. Default: `'/asyncapi.json'`. */
+  /** The path of the route. Default: `'/asyncapi.json'`. */
   readonly path?: string | undefined
 }
 
 /**
- * Answers GET requests with the AsyncAPI document of a service, as it is then. Nothing is kept from anybody: let only
- * those reach it who may know.
- * @throws {OptionError} the service is none, or the path is no path
+ * Answers GET requests with the current AsyncAPI document of a service. The document shows all patterns and
+ * schemas, so restrict who can reach the route.
+ * @throws {OptionError} `service` is not a service, or the path is invalid
  */
 export function asyncApiRoute(
   service: Parameters<typeof asyncApi>[0],

@@ -1,9 +1,12 @@
-/** The description of a service as an AsyncAPI 3.1 document (https://www.asyncapi.com/docs/reference/specification/v3.1.0). */
+/**
+ * Writes the description of a service as an AsyncAPI 3.1 document
+ * (https://www.asyncapi.com/docs/reference/specification/v3.1.0).
+ */
 import type { HandlerDescription, PatternDescription, ServiceDescription } from './description.ts'
 import { errorBody } from './error-body.ts'
 import type { JsonSchema } from './json-schema.ts'
 
-/** An AsyncAPI document: what JSON carries. */
+/** An AsyncAPI document, which can be written as JSON. */
 export interface AsyncApiDocument {
   readonly asyncapi: '3.1.0'
   readonly id: string
@@ -14,15 +17,15 @@ export interface AsyncApiDocument {
   readonly operations: Readonly<Record<string, unknown>>
 }
 
-/** Something that describes itself. */
+/** An object that describes itself, such as a service. */
 interface Describable {
   describe(): ServiceDescription
 }
 
 /**
- * The AsyncAPI document of a service, or of a description that one has sent. Each pattern is a channel, each handler an
- * operation that receives; a request has a reply. RegExps and object patterns are channels without an address, because
- * AsyncAPI has no word for them: the pattern is the title.
+ * The AsyncAPI document of a service, or of the description that a service has sent. Each pattern is a channel, and
+ * each handler is an operation with the action `receive`; a request has a reply. AsyncAPI addresses are texts, so
+ * channels of RegExps and object patterns have no address, and their title is the pattern.
  */
 export function asyncApi(service: Describable | ServiceDescription): AsyncApiDocument {
   const described = 'describe' in service ? service.describe() : service
@@ -96,12 +99,15 @@ function messageOf(payload: JsonSchema | undefined, headers: JsonSchema | undefi
   return {
     contentType: 'application/json',
     payload: withoutReferences(payload ?? {}),
-    // AsyncAPI wants an object here, and a schema of another library may not say that it is one.
+    // AsyncAPI requires `type: 'object'` for headers, and schemas of other libraries may leave the type out.
     ...(headers && { headers: { type: 'object', ...(withoutReferences(headers) as object) } })
   }
 }
 
-/** The messages of errors by name: a code may have any characters, the name of a message may not. */
+/**
+ * The messages of a contract's errors, by the name of the message. A code may have any characters, but the name of
+ * a message may not.
+ */
 function errorMessages(errors: HandlerDescription['errors'] = {}): Record<string, object> {
   const ids = new Ids()
   return Object.fromEntries(
@@ -128,7 +134,10 @@ function operationOf({ kind, errors }: HandlerDescription, id: string) {
   }
 }
 
-/** References of a schema are to itself, those of a document to the document: what refers to itself may be anything. */
+/**
+ * Replaces references by schemas that allow anything. A reference in a schema is relative to the schema, but
+ * AsyncAPI reads it relative to the document.
+ */
 function withoutReferences(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withoutReferences)
   if (typeof node !== 'object' || node === null) return node
@@ -139,7 +148,7 @@ function withoutReferences(node: unknown): unknown {
   return Object.fromEntries(kept.map(([key, value]) => [key, withoutReferences(value)]))
 }
 
-/** Names of letters, digits, dashes and underscores, each once. */
+/** Makes unique names of letters, digits, dashes and underscores. */
 class Ids {
   readonly #used = new Set<string>()
 

@@ -1,4 +1,4 @@
-/** Description of a service: plain data, which can be sent to callers. */
+/** The description of a service: plain data, which can be sent to callers. */
 
 import type {
   CallerFigures,
@@ -13,75 +13,87 @@ import { type HandlerPattern, parsePattern } from '../router/handler-pattern.ts'
 import { type MessageSchema, sourceOf } from '../schema/message-schema.ts'
 import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
 
-/** Description of a service, which JSON can carry. */
+/** The description of a service, which can be written as JSON. */
 export interface ServiceDescription {
-  /** Missing if it has none, as is `version`. */
+  /** The service's name; missing if the service has no name. The same holds for `version`. */
   readonly name?: string
   readonly version?: string
-  /** Names this process among those of the service; another one each time the service is made. */
+  /** The id of this process among the processes of the service. Each time the service is made, the id is a new one. */
   readonly instance: string
   readonly status: ServiceStatus
-  /** The transports that carry its messages, with their figures. */
+  /** The transports that carry the service's messages, with their figures. */
   readonly transports: readonly TransportStats[]
   readonly handlers: readonly HandlerDescription[]
-  /** Figures of its messages: only on request, and only if the service uses `telemetry()`. */
+  /** Figures of the service's messages: only on request, and only if the service uses `telemetry()`. */
   readonly figures?: readonly HandlerFigures[]
   /**
-   * Its callers and the patterns they call: only on request, and only if the option `describe` of the service lets
-   * somebody ask.
+   * The service's callers and the patterns that they call: only on request, and only if the service's option
+   * `describe` allows callers to ask for descriptions.
    */
   readonly callers?: readonly CallerFigures[]
-  /** Figures of what else the process runs, such as relays of outboxes: only for callers who ask for figures. */
+  /** Figures of other parts of the process, such as the relay of an outbox: only for callers who ask for figures. */
   readonly parts?: readonly PartFigures[]
 }
 
-/** Figures of something in the process of a service. */
+/** Figures of one part of a service's process. */
 export interface PartFigures {
-  /** Its kind, such as `outbox`. */
+  /** The kind of the part, such as `outbox`. */
   readonly name: string
-  /** Attributes that tell it from others of its name, such as the schema of its tables. */
+  /** Attributes that distinguish the part from others of its kind, such as the schema of its tables. */
   readonly attributes: Readonly<Record<string, string>>
   readonly figures: Readonly<Record<string, number>>
 }
 
-/** Description of a handler, without its function. */
+/** The description of a handler, without its function. */
 export interface HandlerDescription {
   readonly kind: 'message' | 'event'
-  /** The patterns it is registered under. */
+  /** The patterns under which the handler is registered. */
   readonly patterns: readonly PatternDescription[]
-  /** Schema of what is sent to it; missing if it checks nothing, as are those below. */
+  /**
+   * The schema of the data that callers send; missing if the handler has no such schema. The same holds for the
+   * next two fields.
+   */
   readonly data?: JsonSchema
   readonly headers?: JsonSchema
-  /** Schema of its answer, or of each value of a stream. */
+  /** The schema of the answer, or of each value of a stream. */
   readonly response?: JsonSchema
-  /** The errors of its contract by code: those it declares, and the classes that its service has registered. */
+  /**
+   * The errors that callers may get, by code: those that the handler declares, and the error classes registered
+   * with its service.
+   */
   readonly errors?: Readonly<Record<string, ErrorDescription>>
-  /** The settings of a durable handler; missing if it is not durable. */
+  /** The settings of a durable handler; missing if the handler is not durable. */
   readonly durable?: DurableSettings
   /** Names of the functions that run before and after the handler; functions without a name are left out. */
   readonly hooks: readonly { readonly type: HookType; readonly name: string }[]
 }
 
-/** An error of a contract. */
+/** The description of a declared error. */
 export interface ErrorDescription {
-  /** Schema of its details, as callers get them; missing if nothing checks them, or there are none. */
+  /**
+   * The schema of the error's details as callers get them; missing if the details have no schema, or if there are
+   * no details.
+   */
   readonly details?: JsonSchema
-  /** The status of HTTP with which it is answered; missing if it has none of its own. */
+  /** The HTTP status with which the error is answered; missing if the declaration names no status. */
   readonly status?: number
 }
 
-/** One pattern. */
+/** One pattern of a handler. */
 export interface PatternDescription {
   readonly kind: 'exact' | 'wildcard' | 'regexp' | 'all'
-  /** Its canonical text, as figures name it; of a RegExp as it is written. */
+  /** The canonical text of the pattern, which figures use too; for a RegExp its source. */
   readonly pattern: string
 }
 
 /** Options of `describe()`. */
 export interface DescribeOptions {
-  /** With what was counted. Default: without. */
+  /** Whether to include the figures of messages. Default: no. */
   readonly figures?: boolean | undefined
-  /** With who calls what, which is counted from then on until nobody has asked for 10 seconds. Default: without. */
+  /**
+   * Whether to include callers and the patterns that they call. The service counts calls from the first such
+   * request until nobody has asked for 10 seconds. Default: no.
+   */
   readonly callers?: boolean | undefined
 }
 

@@ -1,4 +1,4 @@
-/** The body of an error of a contract as JSON Schema, for documents of OpenAPI and AsyncAPI. */
+/** The body of a declared error as JSON Schema, for OpenAPI and AsyncAPI documents. */
 import type { ErrorDescription } from './description.ts'
 import type { JsonSchema } from './json-schema.ts'
 

@@ -1,12 +1,18 @@
-/** Schemas as JSON Schema (draft 7), for descriptions. */
+/** Writes schemas as JSON Schema (draft 7), for descriptions. */
 import type { AnySchema } from '../schema/schema-types.ts'
 import { forMessages } from '../schema/texts-of-urls.ts'
 import { isTypeBox, itemsOf } from '../schema/typebox.ts'
 
-/** A JSON Schema: an object that JSON carries. `{}` stands for a schema that cannot be written as one. */
+/**
+ * A JSON Schema: an object that can be written as JSON. `{}`, which allows any value, replaces a schema that JSON
+ * Schema cannot express.
+ */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** The side of a schema that is described: the data that callers send, or those that they get. */
+/**
+ * The side of a schema that is described: the values that callers send (input), or the values that they get
+ * (output).
+ */
 export type SchemaSide = 'input' | 'output'
 
 /** The part of Standard JSON Schema (https://standardschema.dev/json-schema) that is used here. */
@@ -26,7 +32,7 @@ const TYPES: ReadonlySet<unknown> = new Set([
 ])
 const UNIONS = ['anyOf', 'oneOf', 'allOf'] as const
 
-/** A schema as JSON Schema. For a stream (`t.AsyncIterator`) it is the schema of its values. */
+/** A schema as JSON Schema. For a stream (`t.AsyncIterator`) the result is the schema of its values. */
 export function jsonSchemaOf(schema: AnySchema, side: SchemaSide): JsonSchema {
   try {
     if (isTypeBox(schema))
@@ -34,12 +40,12 @@ export function jsonSchemaOf(schema: AnySchema, side: SchemaSide): JsonSchema {
     const converter = (schema['~standard'] as { readonly jsonSchema?: JsonConverter }).jsonSchema
     return asJson(converter?.[side]?.({ target: 'draft-07' }) ?? {})
   } catch {
-    // Its library cannot write it, such as a date.
+    // The schema's library cannot write it as JSON Schema, for example a date.
     return {}
   }
 }
 
-/** As text and back: what JSON does not carry, such as symbols and functions, is none of JSON Schema's. */
+/** Copies a schema through JSON, which removes parts that JSON Schema does not have, such as symbols and functions. */
 function asJson(schema: unknown): JsonSchema {
   return JSON.parse(JSON.stringify(schema)) as JsonSchema
 }
@@ -50,7 +56,7 @@ function ofTypeBox(schema: object): JsonSchema {
   return Object.keys(definitions).length === 0 ? root : { ...root, definitions }
 }
 
-/** TypeBox's types that JSON Schema does not know become `{}`; what refers to itself becomes a definition. */
+/** Replaces types of TypeBox that JSON Schema does not have by `{}`, and moves recursive schemas to `definitions`. */
 function plain(node: unknown, definitions: Record<string, unknown>): unknown {
   if (Array.isArray(node)) return node.map((each) => plain(each, definitions))
   if (typeof node !== 'object' || node === null) return node
@@ -59,7 +65,8 @@ function plain(node: unknown, definitions: Record<string, unknown>): unknown {
   if (!isKnown(schema)) return {}
   for (const union of UNIONS)
     if (Array.isArray(schema[union])) schema[union] = schema[union].filter((each) => isKnown(each))
-  // Elysia's mark for properties that are dropped: who sends one is not refused.
+  // Elysia sets `additionalProperties: false` to drop such properties, not to refuse them, so the description must
+  // not say that they are refused.
   if (schema['additionalProperties'] === false) delete schema['additionalProperties']
   const made = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [key, plain(value, definitions)])

@@ -1,4 +1,4 @@
-/** Activity of a service's handlers between two samples of its figures. */
+/** Computes the activity of a service's handlers between two samples of their figures. */
 import type { DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
 
 /** Activity of one pattern between two samples. */
@@ -7,25 +7,31 @@ export interface Row {
   readonly pattern: string
   /** Messages a second. */
   readonly rate: number
-  /** Milliseconds, without streams; `undefined` if there was no message, as are those below. */
+  /**
+   * Milliseconds that half of the messages took at most, without streams; `undefined` if there was no message. The
+   * next two fields are the same for 90 and 99 %.
+   */
   readonly p50: number | undefined
   readonly p90: number | undefined
   readonly p99: number | undefined
-  /** Milliseconds that half of the streams lived that have ended; `undefined` if none has. */
+  /** Median lifetime in milliseconds of the streams that have ended; `undefined` if none has ended. */
   readonly lifetime: number | undefined
   readonly inFlight: number
-  /** Messages a second that failed. Those whose callers gave them up, such as readers that leave a stream, did not. */
+  /**
+   * Failed messages a second. A message whose caller has canceled it, such as a reader that leaves a stream, does
+   * not count as failed.
+   */
   readonly errors: number
-  /** Failures among `errors`, a second: errors that were not thrown on purpose, and timeouts. */
+  /** The part of `errors`, a second, that nobody has thrown on purpose: unexpected errors and timeouts. */
   readonly failures: number
 }
 
-/** The codes of what nobody meant. */
+/** The codes of errors that are not thrown on purpose. */
 const FAILURES = ['INTERNAL', 'TIMEOUT'] as const
 
 /**
- * Activity of each pattern between two samples, the busiest first. Figures that have shrunk are counted from 0: their
- * process has restarted.
+ * The activity of each pattern between two samples, the busiest pattern first. If a figure has become smaller, the
+ * process has restarted, so the figure is counted from 0.
  */
 export function rowsBetween(
   before: readonly HandlerFigures[],
@@ -63,7 +69,7 @@ function since(before: DurationBuckets | undefined, { counts }: DurationBuckets)
   return counts.map((count, bucket) => count - (before?.counts[bucket] ?? 0))
 }
 
-/** Milliseconds that a share of the messages stayed below, by the buckets: exact to a bucket. */
+/** Milliseconds that a share of the messages took at most, estimated from the histogram's buckets. */
 export function percentile(
   counts: readonly number[],
   bounds: readonly number[],
@@ -74,7 +80,7 @@ export function percentile(
   let below = 0
   for (const [bucket, count] of counts.entries()) {
     const low = bounds[bucket - 1] ?? 0
-    // Times beyond the last bound count as that bound.
+    // Times above the last bound count as that bound.
     const high = bounds[bucket] ?? low
     if (below + count >= all * share && count > 0)
       return (low + ((all * share - below) / count) * (high - low)) * 1_000

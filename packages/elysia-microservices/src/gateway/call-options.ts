@@ -1,4 +1,7 @@
-/** Takes the options of a call from its HTTP request: deadline, signal, headers, whether it may run twice. */
+/**
+ * Derives the options of a call from its HTTP request: deadline, signal, headers, and whether the call may run
+ * twice.
+ */
 import {
   type CallOptions,
   type HandledMessage,
@@ -8,21 +11,27 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { type Identifiable, isRequestId, requestIdOf } from './request-id.ts'
 
-/** The part of a context that is needed; the context of an Elysia handler has it. */
+/** The part of an Elysia handler's context that is needed here. */
 export type RequestContext = Identifiable
 
-/** Headers of the request that reach the service: names, or a function that makes headers of the request. */
+/**
+ * The request headers that are sent to the service: a list of names, or a function that makes headers from the
+ * request.
+ */
 export type HeaderRule<Context = RequestContext> =
   | readonly string[]
   | ((context: Context) => Readonly<Record<string, string | undefined>>)
 
-/** Options of a call that follow its HTTP request. */
+/** Options that say how a call follows from its HTTP request. */
 export interface ForwardOptions<Context = RequestContext> {
-  /** Milliseconds until the (first) answer must be here, connecting included; 0 for no limit. Default: 30,000. */
+  /**
+   * Milliseconds, including the time to connect, within which the answer, or the first value of a stream, must
+   * arrive; 0 for no limit. Default: 30,000.
+   */
   readonly timeout?: number | undefined
   /**
-   * Milliseconds for which the call may wait where the client has lost its connection: until then a service that is down
-   * holds requests, then they are answered with 503. Default: 1,000.
+   * Milliseconds that a call may wait for a connection after the client has lost it. While the service is down,
+   * requests wait that long and are then answered with 503. Default: 1,000.
    */
   readonly waitForConnection?: number | undefined
   /**
@@ -31,20 +40,24 @@ export interface ForwardOptions<Context = RequestContext> {
    */
   readonly timeoutHeader?: string | false | undefined
   /**
-   * Headers of the request that reach the service, in place of the default; a function adds the headers that it
-   * returns to the default. Default: `traceparent`, `tracestate` and `x-request-id`.
+   * The request headers that are sent to the service. A list of names replaces the default; the headers that a
+   * function returns are added to the default. Default: `traceparent`, `tracestate` and `x-request-id`.
    */
   readonly headers?: HeaderRule<Context> | undefined
   /**
-   * Running the call twice does no harm: it is retried when its connection is lost, even if it may have run.
-   * Default: `true` for GET, HEAD and OPTIONS, which HTTP calls safe, `false` for others.
+   * Whether running the call twice does no harm. If so, the call is retried when its connection is lost, even if it
+   * may have run already. Default: `true` for GET, HEAD and OPTIONS, which HTTP calls safe, `false` for other
+   * methods.
    */
   readonly idempotent?: boolean | undefined
-  /** With several endpoints: calls of one key go to one endpoint, as long as it can take them. Default: none. */
+  /**
+   * With several endpoints: calls with the same key go to the same endpoint, as long as that endpoint accepts them.
+   * Default: none.
+   */
   readonly key?: string | ((context: Context) => string | undefined) | undefined
   /**
-   * The message that the call is made for: the call ends with that message's time and signal, if these end before its
-   * own. Default: none.
+   * The message for which the call is made. The call then ends when the time of that message is over or its signal
+   * aborts, if that comes first. Default: none.
    */
   readonly within?: ((context: Context) => HandledMessage | undefined) | undefined
 }
@@ -56,11 +69,11 @@ export const DEFAULTS = {
   headers: ['traceparent', 'tracestate', 'x-request-id']
 } as const
 
-/** Methods that HTTP calls safe (RFC 9110, 9.2.1): anybody on the way may repeat them. */
+/** Methods that HTTP calls safe (RFC 9110, 9.2.1): a proxy may repeat such requests. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MILLISECONDS = /^\d{1,15}$/
 
-/** @throws {OptionError} an option is invalid */
+/** Checks the options. @throws {OptionError} an option is invalid */
 export function assertForwardOptions({
   timeout,
   waitForConnection,
@@ -92,7 +105,7 @@ function assertTime(path: string, time: number | undefined): void {
   throw OptionError.expected(path, `milliseconds, a whole number from 0 to ${LONGEST_TIME}`, time)
 }
 
-/** Options of a call that follows a request. */
+/** The options of a call that follows from a request. */
 export interface ForwardedOptions extends Pick<CallOptions, 'key' | 'within'> {
   readonly timeout: number
   readonly waitForConnection: number
@@ -102,9 +115,9 @@ export interface ForwardedOptions extends Pick<CallOptions, 'key' | 'within'> {
 }
 
 /**
- * Options of a call that follows a request: it ends when the request's client leaves or its time is over, carries
- * the headers that may pass, and may be repeated if the request may.
- * @throws {RpcError} code `VALIDATION`: the timeout header is no number of milliseconds
+ * Returns the options of a call that follows from a request. The call ends when the request's client disconnects or
+ * the request's time is over. It carries the allowed headers, and may be retried if the request may be repeated.
+ * @throws {RpcError} code `VALIDATION`: the timeout header is not a number of milliseconds
  */
 export function callOptions<Context extends RequestContext>(
   context: Context,

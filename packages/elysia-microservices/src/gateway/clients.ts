@@ -1,4 +1,4 @@
-/** `clients()`: clients as decorators, for routes written by hand. */
+/** `clients()`: an Elysia plugin that gives clients to handlers as decorators. */
 import { MicroserviceError } from '@elysia-microservices/transport/kit'
 import { Elysia } from 'elysia'
 import type { Empty } from '../types/scope.ts'
@@ -6,7 +6,7 @@ import { ErrorAnswers, type ErrorOptions, errorResponse, type HttpContext } from
 import { describeRequest } from './http-error.ts'
 import { type AnyClient, Clients, type ClosingOptions } from './stop.ts'
 
-/** Clients by the names that handlers see; a function makes a client that the app owns and closes. */
+/** The clients by the names that handlers use. A function makes a client that the app owns and closes. */
 export type GivenClients = Readonly<Record<string, AnyClient | (() => AnyClient)>>
 
 /** The decorators that {@link clients} makes. */
@@ -14,16 +14,16 @@ export type ClientsOf<Given> = {
   readonly [Name in keyof Given]: Given[Name] extends () => infer Made ? Made : Given[Name]
 }
 
-/** An Elysia plugin with decorators. */
+/** An Elysia plugin with these decorators. */
 export type Decorated<Decorators extends Record<string, unknown>> = Elysia<
   '',
   { decorator: Decorators; store: Empty; derive: Empty; resolve: Empty }
 >
 
 /**
- * Makes an Elysia plugin that gives clients to handlers: after `.use(clients({ users }))` they get `({ users })`,
- * with its types. Errors of calls that a handler does not catch are answered as {@link gateway} answers them; all
- * other errors are left to Elysia and the app.
+ * Makes an Elysia plugin that gives clients to handlers: after `.use(clients({ users }))` the context of a handler
+ * has the typed client `users`. Errors of calls that a handler does not catch are answered as {@link gateway}
+ * answers them; all other errors are left to Elysia and the app.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts

@@ -12,10 +12,11 @@ export interface RequestParts {
 const BODYLESS: readonly Method[] = ['GET', 'HEAD', 'DELETE', 'OPTIONS']
 
 /**
- * One object: the query, over it the body, over that the parameters of the path, which a caller cannot replace.
- * The query counts only where the method has no body, or where the route has a schema for it. With nothing to
- * merge, a body is sent as it is, of any type.
- * @throws {RpcError} code `VALIDATION`: there is something to merge, and the body is no object
+ * Merges the parts of a request to one object: properties of the body replace those of the query, and parameters of
+ * the path replace both, so that a caller cannot override a parameter. The query is used only if the method has no
+ * body, or if the route has a schema for the query. Without parameters and query, a body of any type is sent
+ * unchanged.
+ * @throws {RpcError} code `VALIDATION`: there are parameters or a query, and the body is not an object
  */
 export function defaultData(
   method: Method,
@@ -36,7 +37,7 @@ export function defaultData(
   return { ...fields, ...body, ...(params as object) }
 }
 
-/** @throws {RpcError} code `VALIDATION`: the body is nested too deeply for any service */
+/** Checks the depth of a body. @throws {RpcError} code `VALIDATION`: the body is nested too deeply for any service */
 export function checkBody(body: unknown): void {
   if (!isTooDeep(body)) return
   const expected = `at most ${MAX_DEPTH} levels of arrays and objects`

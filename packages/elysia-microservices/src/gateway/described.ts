@@ -1,6 +1,6 @@
 /**
- * Takes parts of OpenAPI documents from the description of the service behind a gateway. It checks nothing: the service
- * does.
+ * Takes parts of OpenAPI documents from the description of the service behind a gateway. The gateway checks no data
+ * with these schemas; the service does.
  */
 import { OptionError, routeMatches } from '@elysia-microservices/transport/kit'
 import type {
@@ -12,24 +12,27 @@ import type {
 import type { JsonSchema } from '../description/json-schema.ts'
 import type { RouteKey } from './route-key.ts'
 
-/** A service, or what one has told of itself (`service.describe()`, as JSON perhaps). */
+/** A service, or the result of `service.describe()`, possibly read from JSON. */
 export type Describable = ServiceDescription | { describe(): ServiceDescription }
 
-/** A route whose schemas are looked for. */
+/** A route for which schemas are looked up. */
 interface Undescribed {
   readonly key: RouteKey
   readonly kind: 'message' | 'stream' | 'event'
   readonly pattern: string
-  /** Whether it makes its data, or checks the request, by itself: then the request is not the service's data. */
+  /**
+   * Whether the route has a function `data`, or schemas of its own for the request. Then the request need not have
+   * the shape of the service's data.
+   */
   readonly isOwn: boolean
 }
 
-/** The described parts of a route; undescribed ones are missing. */
+/** The parts that the description has for a route; other parts are missing. */
 export interface RouteDescription {
   readonly response?: JsonSchema
   readonly requestBody?: object
   readonly parameters?: readonly object[]
-  /** The errors of the pattern's contract by code. */
+  /** The errors that the pattern declares, by code. */
   readonly errors?: Readonly<Record<string, ErrorDescription>>
 }
 
@@ -37,7 +40,7 @@ const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS
 
 /**
  * The handlers of a service.
- * @throws {OptionError} it is neither a service nor a description
+ * @throws {OptionError} the value is neither a service nor a description
  */
 export function handlersOf(service: Describable): readonly HandlerDescription[] {
   const described =
@@ -47,7 +50,7 @@ export function handlersOf(service: Describable): readonly HandlerDescription[] 
   throw OptionError.expected('options.service', 'a service, or what its describe() gives', service)
 }
 
-/** The description of a route, from that of its handler. */
+/** Returns the description of a route, which is taken from the description of its handler. */
 export function describeRoute(
   handlers: readonly HandlerDescription[],
   { key, kind, pattern, isOwn }: Undescribed
@@ -81,12 +84,12 @@ function handlerOf(
   )
 }
 
-/** A schema that refers to definitions of its own has no place for them inside of a document. */
+/** A schema with definitions of its own cannot be used: its references would be wrong inside a document. */
 function usable(schema: JsonSchema | undefined): JsonSchema | undefined {
   return schema === undefined || 'definitions' in schema ? undefined : schema
 }
 
-/** The data without what comes from the path: the body, or the query of methods without a body. */
+/** Describes the data without the parameters of the path: as the body, or as the query for methods without a body. */
 function requestOf({ method, params }: RouteKey, data: JsonSchema): RouteDescription {
   const { properties } = data as { readonly properties?: Readonly<Record<string, JsonSchema>> }
   if (properties === undefined) return BODYLESS.has(method) || params.length > 0 ? {} : bodyOf(data)
@@ -96,7 +99,7 @@ function requestOf({ method, params }: RouteKey, data: JsonSchema): RouteDescrip
     const rest = Object.fromEntries(names.map((name) => [name, properties[name]]))
     return names.length === 0 ? {} : bodyOf({ ...data, properties: rest, required }, required.length > 0)
   }
-  // Elysia's OpenAPI plugin writes the parameters of a path by itself, and drops ours.
+  // Elysia's OpenAPI plugin documents the parameters of a path itself, and drops parameters that are added here.
   if (params.length > 0) return {}
   return {
     parameters: names.map((name) => ({

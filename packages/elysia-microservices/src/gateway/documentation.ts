@@ -1,4 +1,4 @@
-/** Writes the OpenAPI document of a route; a route's own `detail` wins. */
+/** Writes the OpenAPI documentation of a route. A route's own `detail` takes precedence. */
 import type { DocumentDecoration } from 'elysia'
 import type { ErrorDescription } from '../description/description.ts'
 import { errorBody } from '../description/error-body.ts'
@@ -6,15 +6,15 @@ import type { RouteDescription } from './described.ts'
 import { type Statuses, statusOfCode } from './error-status.ts'
 import type { RouteKey } from './route-key.ts'
 
-/** A route, as far as it is documented. */
+/** The parts of a route that its documentation needs. */
 export interface Documented {
   readonly key: RouteKey
   readonly kind: 'message' | 'stream' | 'event'
-  /** The pattern that it calls, as text. */
+  /** The pattern that the route calls, as text. */
   readonly pattern: string
-  /** Status of an answer. */
+  /** The status of a successful answer. */
   readonly status: number
-  /** Schema of an answer. */
+  /** The schema of a successful answer. */
   readonly response: object | undefined
   readonly detail: DocumentDecoration | undefined
   /** Parts from the description of the service. */
@@ -33,14 +33,17 @@ const DESCRIPTIONS = {
   event: 'The event was handed over'
 }
 
-/** Details of all routes, in their order. @param statuses the statuses of codes that the gateway has of its own */
+/**
+ * Returns the `detail` of each route, in the order of the routes. @param statuses the statuses that the gateway's
+ * options give to error codes
+ */
 export function documentRoutes(routes: readonly Documented[], statuses: Statuses): DocumentDecoration[] {
   const named = routes.map(({ pattern }) => camelCase(words(pattern)))
   return routes.map((route, index) => {
     const { key, kind, pattern, status, response, detail, described } = route
     const { response: answer, errors = {}, ...request } = described
     const name = named[index] as string
-    // An id must be the only one in the document, and a pattern may have several routes.
+    // An operation id must be unique in the document, but several routes may call the same pattern.
     const isUnique = name !== '' && named.filter((other) => other === name).length === 1
     const content = contentOf(kind, response ?? answer)
     return {
@@ -59,7 +62,7 @@ export function documentRoutes(routes: readonly Documented[], statuses: Statuses
   })
 }
 
-/** The errors of a contract by the status with which they are answered. */
+/** The responses for the declared errors, by status. */
 function errorResponses(
   errors: Readonly<Record<string, ErrorDescription>>,
   statuses: Statuses
@@ -83,7 +86,7 @@ function contentOf(kind: Documented['kind'], response: object | undefined): obje
   return response && { 'application/json': { schema: response } }
 }
 
-/** The area of a pattern such as `orders.create`, else the first word of the path. */
+/** The tag of a route: the first part of a pattern such as `orders.create`, else the first word of the path. */
 function tagsOf(pattern: string, path: string): string[] {
   const area = /^([A-Za-z][\w-]*)\./.exec(pattern)?.[1]
   const first = words(path.split('/').find((segment) => /^[^:*]/.test(segment)) ?? '')[0]

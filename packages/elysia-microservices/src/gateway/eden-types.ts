@@ -1,4 +1,4 @@
-/** The routes of a gateway as Elysia knows routes: what Eden's `treaty` and the app's own types are made of. */
+/** The routes of a gateway as Elysia's types. Eden's `treaty` and the app's own types use them. */
 import type { Elysia } from 'elysia'
 import type { CallOf, CallsOf } from '../client/client-types.ts'
 import type { AnySchema, InputOf } from '../schema/schema-types.ts'
@@ -6,41 +6,44 @@ import type { Empty } from '../types/scope.ts'
 import type { ErrorBody } from './error-response.ts'
 import type { At, MethodOf, ParamsOf, PathOf } from './route-types.ts'
 
-/** An item of a stream: a value, its error, or its end. */
+/** One event of a stream: a value, an error, or the end. */
 export type StreamEvent<Value, Failure = ErrorBody> =
   | { readonly event?: undefined; readonly data: Value }
   | { readonly event: 'error'; readonly data: Failure }
   | { readonly event: 'end' }
 
-/** Statuses of errors that a gateway answers with. */
+/** The statuses with which a gateway may answer errors. */
 export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 499 | 500 | 501 | 502 | 503 | 504
 
 /** The answers of a failed call, by status. */
 export type ErrorAnswers = { readonly [Status in ErrorStatus]: ErrorBody }
 
-/** The body of an error of the pattern's contract. */
+/** The body of an error that the pattern declares. */
 export interface DeclaredBody<Code, Details> {
   readonly code: Code
   readonly message: string
   readonly details: Details
 }
 
-/** The status that an error was declared with; one without may have any, by its name or the gateway's table. */
+/**
+ * The status in the declaration of an error. Without one any status is possible: it follows from the error's code,
+ * or from the gateway's option `errors`.
+ */
 type StatusIn<Type> = Type extends { readonly status: infer Status extends number } ? Status : ErrorStatus
 
-/** The bodies of a contract's errors. */
+/** The bodies of the declared errors. */
 type BodyOf<Errors> = {
   [Code in keyof Errors]: Errors[Code] extends { readonly details: infer Details }
     ? DeclaredBody<Code, Details>
     : never
 }[keyof Errors]
 
-/** The bodies of those that have a status. */
+/** The bodies of those declared errors that are answered with a given status. */
 type BodyAt<Errors, Status> = {
   [Code in keyof Errors]: Status extends StatusIn<Errors[Code]> ? BodyOf<Pick<Errors, Code>> : never
 }[keyof Errors]
 
-/** The answers of a failed call, with the errors of the pattern's contract. */
+/** The answers of a failed call, including the errors that the pattern declares. */
 export type AnswersWith<Errors> = [keyof Errors] extends [never]
   ? ErrorAnswers
   : {
@@ -49,7 +52,7 @@ export type AnswersWith<Errors> = [keyof Errors] extends [never]
         | BodyAt<Errors, Status>
     }
 
-/** The errors of a pattern's contract; none of a pattern that these types do not have. */
+/** The errors that a pattern declares; no errors if the types do not have the pattern. */
 type ErrorsOf<Types, Given> = unknown extends Types
   ? Empty
   : [CallOf<Types, Given>] extends [never]
@@ -58,7 +61,10 @@ type ErrorsOf<Types, Given> = unknown extends Types
       ? Errors
       : Empty
 
-/** The value of a pattern; `never` if there is no such pattern among these, `unknown` of a client without types. */
+/**
+ * The value with which a pattern answers; `never` if these types do not have the pattern, `unknown` for a client
+ * without types.
+ */
 type ValueOf<Types, Given> = unknown extends Types
   ? unknown
   : [CallOf<Types, Given>] extends [never]
@@ -77,7 +83,7 @@ type StreamOf<Types, Given> = unknown extends Types
         unknown
       >
 
-/** The answer of a route. An event has none, which `void` says. */
+/** The answer of a route; `void` for an event, which has no answer. */
 type AnswerOf<Values, Streams, Events, Given> =
   | ValueOf<Values, Given>
   | StreamOf<Streams, Given>
@@ -85,7 +91,7 @@ type AnswerOf<Values, Streams, Events, Given> =
 
 type InputOr<Schema, None> = Schema extends AnySchema ? InputOf<Schema> : None
 
-/** One route. What has no schema is not known: it may be left out, or be anything. */
+/** One route. A part without a schema has an unknown type: it may be left out, or have any value. */
 export interface EdenRoute<Params, Query, Body, Answer, Errors = Empty> {
   readonly body: Body
   readonly params: Params
@@ -94,12 +100,12 @@ export interface EdenRoute<Params, Query, Body, Answer, Errors = Empty> {
   readonly response: { readonly 200: Answer } & AnswersWith<Errors>
 }
 
-/** The routes that a gateway was given, by their keys, and the types of calls of its client. */
+/** The routes of a gateway by their keys, and the types of calls of the gateway's client. */
 interface Given<Service, Routes> {
   readonly values: CallsOf<Service, 'values'>
   readonly streams: CallsOf<Service, 'streams'>
   readonly events: CallsOf<Service, 'events'>
-  /** The pattern and the schemas of each. */
+  /** The pattern and the schemas of each route. */
   readonly routes: Routes
 }
 type AnyGiven = Readonly<Record<keyof Given<unknown, unknown>, unknown>>
@@ -115,7 +121,7 @@ type RouteAt<All extends AnyGiven, Key> = EdenRoute<
     ErrorsOf<All['streams'], RoutePart<All, Key, 'pattern'>>
 >
 
-/** The rest of a route's path below a node of the tree, a line break, and the route's key. */
+/** The part of a route's path below a node of the tree, a line break, and the route's key. */
 type Left<Path extends string, Key extends string> = `${Path}\n${Key}`
 
 type LeftOf<Key> = Key extends string
@@ -141,17 +147,17 @@ type Below<One> =
     : never
 
 /**
- * Routes as a tree by the parts of their paths. A part names all of its routes at once: an intersection of single routes
- * would cost the compiler the square of their number.
+ * Builds a tree of routes by the segments of their paths. Each segment handles all of its routes together: an
+ * intersection of single routes would cost the compiler the square of their number.
  */
 type Tree<All extends AnyGiven, Rests extends string> = {
   [One in Rests as Lowercase<MethodOf<HasEnded<One>>>]: RouteAt<All, HasEnded<One>>
 } & { [One in Rests as Segment<One>]: Tree<All, Below<One>> }
 
-/** The routes of a gateway, by the parts of their paths. */
+/** The routes of a gateway as a tree, by the segments of their paths. */
 export type EdenRoutes<Service, Routes> = Tree<Given<Service, Routes>, LeftOf<keyof Routes>>
 
-/** An Elysia plugin with routes. */
+/** An Elysia plugin with these routes. */
 export type GatewayPlugin<Routes> = Elysia<
   '',
   { decorator: Empty; store: Empty; derive: Empty; resolve: Empty },

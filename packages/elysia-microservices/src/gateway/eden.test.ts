@@ -1,4 +1,4 @@
-/** Eden's `treaty` knows the routes of a gateway, and calls them. */
+/** Eden's `treaty` has the types of a gateway's routes, and can call them. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { treaty } from '@elysiajs/eden'

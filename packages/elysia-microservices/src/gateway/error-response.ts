@@ -1,4 +1,4 @@
-/** Errors as HTTP answers. Only what a service has said to its callers is sent; the rest is logged. */
+/** Turns errors into HTTP answers. Only what a service has sent to its callers is in the answer; the rest is logged. */
 import {
   ConnectionError,
   codeOfStatus,
@@ -14,21 +14,21 @@ import { numericStatus, type Statuses, statusOf, statusTable } from './error-sta
 
 /** The body of every error. */
 export interface ErrorBody {
-  /** The kind of the error, for programs. */
+  /** The code of the error, for programs. */
   readonly code: string
-  /** One sentence, for people. */
+  /** One sentence about the error, for people. */
   readonly message: string
   /** Details that the service has added, if any. */
   readonly details?: unknown
 }
 
-/** Options of answers to errors. */
+/** Options for the answers to errors. */
 export interface ErrorOptions {
-  /** HTTP statuses, 400 to 599, of the application's error codes; they win over the default table. */
+  /** HTTP statuses, from 400 to 599, for the application's error codes. They take precedence over the default table. */
   readonly errors?: Readonly<Record<string, number>> | undefined
-  /** Seconds a caller is told to wait with `Retry-After`, where trying again is safe. Default: 1. */
+  /** Seconds that `Retry-After` tells a caller to wait, if trying again is safe. Default: 1. */
   readonly retryAfter?: number | undefined
-  /** Where everything is reported that callers are not told. Default: the console. */
+  /** Receives details of errors that callers are not told. Default: the console. */
   readonly logger?: Logger | undefined
 }
 
@@ -41,7 +41,7 @@ export interface ErrorAnswer {
 
 const INTERNAL: ErrorBody = { code: 'INTERNAL', message: 'Internal server error' }
 
-/** Messages in place of our own, which name hosts, ports, patterns and limits. */
+/** Messages that replace this library's own, because those name hosts, ports, patterns and limits. */
 const PUBLIC_MESSAGES: ReadonlyMap<string, string> = new Map([
   ['CANCELED', 'The request was canceled'],
   ['CONNECTION', 'The service cannot be reached'],
@@ -54,7 +54,7 @@ const PUBLIC_MESSAGES: ReadonlyMap<string, string> = new Map([
   ['TIMEOUT', 'The service did not answer in time']
 ])
 
-/** Turns errors into answers, and logs what the answers leave out. */
+/** Turns errors into HTTP answers, and logs what the answers leave out. */
 export class ErrorAnswers {
   readonly #statuses: Statuses
   readonly #retryAfter: string
@@ -71,7 +71,7 @@ export class ErrorAnswers {
   }
 
   /**
-   * The answer to any error.
+   * Returns the answer to any error.
    * @param what the request, for the log
    */
   of(error: unknown, what: string): ErrorAnswer {
@@ -94,7 +94,7 @@ export class ErrorAnswers {
     }
     const hidden = PUBLIC_MESSAGES.get(code) ?? (error instanceof LocalError ? INTERNAL.message : undefined)
     if (hidden !== undefined) {
-      // A canceled request is nobody's fault, so it is not logged.
+      // A canceled request is not a failure, so it is not logged.
       if (code !== 'CANCELED')
         this.#logger.warn(`${what} is answered with ${status} ${code}: ${error.message}`)
       return { status, headers, body: { code, message: hidden } }
@@ -105,8 +105,8 @@ export class ErrorAnswers {
 }
 
 /**
- * Whether the service refuses the gateway itself, and not the request: then the client has added the address to what
- * the service has said.
+ * Whether the service refuses the gateway itself, and not this request. In that case the client has added the
+ * address to the service's message, so the two messages differ.
  */
 function isRefused(error: unknown): error is UnauthenticatedError {
   if (!(error instanceof UnauthenticatedError) || error.received === undefined) return false
@@ -114,11 +114,12 @@ function isRefused(error: unknown): error is UnauthenticatedError {
 }
 
 /**
- * Browsers take no answer for another type than it says: what a service has sent is passed on unread, and may be anything.
+ * Tells browsers to use only the declared content type: the gateway passes a service's answer on without reading
+ * it, so the answer may contain anything.
  */
 export const NO_SNIFFING = { 'x-content-type-options': 'nosniff' } as const
 
-/** The fields of the context of Elysia's hooks that an answer needs. */
+/** The fields of the context of Elysia's hooks that are needed for an answer. */
 export interface HttpContext {
   readonly request: Request
   readonly set: {
@@ -127,7 +128,10 @@ export interface HttpContext {
   }
 }
 
-/** An answer as a response. The status stands in `set`, too, for hooks of the app that look there, as access logs do. */
+/**
+ * An error answer as a response. The status is stored in `set`, too, for hooks of the app that read it there, as
+ * access logs do.
+ */
 export function errorResponse({ status, headers, body }: ErrorAnswer, { set }: HttpContext): Response {
   set.status = status
   return Response.json(body, { status, headers: { ...NO_SNIFFING, ...headers } })

@@ -8,7 +8,7 @@ import {
   RpcError
 } from '@elysia-microservices/transport/kit'
 
-/** Statuses by code: those of HTTP, and those of this library. */
+/** The statuses by error code: codes that are named after HTTP statuses, and the codes of this library. */
 export const DEFAULT_STATUSES: Readonly<Record<string, number>> = {
   ...Object.fromEntries([...HTTP_CODES].map(([status, code]) => [code, status])),
   PARSE: 400,
@@ -24,13 +24,13 @@ export const DEFAULT_STATUSES: Readonly<Record<string, number>> = {
   TIMEOUT: 504
 }
 
-/** Statuses of an application's codes. */
+/** The statuses of an application's error codes. */
 export type Statuses = ReadonlyMap<string, number>
 
 const DEFAULTS: Statuses = new Map(Object.entries(DEFAULT_STATUSES))
 
 /**
- * Reads the statuses of an application's codes.
+ * Checks the statuses of an application's error codes, and returns them as a map.
  * @throws {OptionError} a status is not from 400 to 599
  */
 export function statusTable(own: Readonly<Record<string, number>> = {}): Statuses {
@@ -42,12 +42,15 @@ export function statusTable(own: Readonly<Record<string, number>> = {}): Statuse
   return new Map(Object.entries(own))
 }
 
-/** The status of a code that nothing else is said of: that of its name, or 500. */
+/** The default status of an error code; 500 if the code has none. */
 export function statusOfCode(code: string): number {
   return DEFAULTS.get(code) ?? 500
 }
 
-/** Code and status of an error of this library: the application's status, else the error's own, else the default. */
+/**
+ * Code and status of an error of this library. The application's status takes precedence, then the error's own,
+ * then the default.
+ */
 export function statusOf(
   error: { readonly code: string } & Error,
   statuses: Statuses
@@ -55,14 +58,14 @@ export function statusOf(
   const { code } = error
   const chosen = statuses.get(code)
   if (chosen !== undefined) return { code, status: chosen }
-  // It may have run, so it must not look like a call that was never sent.
+  // The call may have run. So the status must differ from that of a call that was never sent.
   if (error instanceof ConnectionError && error.mayHaveRun) return { code, status: 502 }
   if (error instanceof RpcError && isErrorStatus(error.status))
     return { code: code === 'UNKNOWN' ? codeOfStatus(error.status) : code, status: error.status }
   return { code, status: statusOfCode(code) }
 }
 
-/** The `status` or `statusCode` of an error as HTTP libraries make them, Nest's `HttpException` among them. */
+/** The field `status` or `statusCode` that HTTP libraries set on errors, among them Nest's `HttpException`. */
 export function numericStatus(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { status, statusCode } = error as { status?: unknown; statusCode?: unknown }

@@ -27,12 +27,12 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, log
     throw new Error('the password is 1234')
   })
   .message('nest', ({ data }: Message<{ name: string; status: string }>) => {
-    // Nest's RpcException as a service sees it: an object with `getError`.
+    // For a service, Nest's RpcException is an object with a method `getError`.
     const error = { [data.name]: Number(data.status), message: 'No such user' }
     throw Object.assign(new Error('RpcException'), { getError: () => error })
   })
   .message('exception', ({ data }: Message<{ status: string }>) => {
-    // Nest's HttpException as a service sees it.
+    // For a service, Nest's HttpException is an object with the methods `getStatus` and `getResponse`.
     const response = { message: ['a is short', 'b is long'], error: 'words', statusCode: Number(data.status) }
     const methods = { getStatus: () => Number(data.status), getResponse: () => response }
     throw Object.assign(new Error('Bad Request Exception'), methods)

@@ -1,15 +1,15 @@
-/** Values of a service as Server-Sent Events, at the speed of their reader. */
+/** Sends the values of a service as Server-Sent Events, as fast as the HTTP client reads them. */
 import { type ErrorBody, NO_SNIFFING } from './error-response.ts'
 
-/** The parts of an event stream. */
+/** What an event stream needs. */
 export interface EventStreamInit {
-  /** Starts the stream; leaving it or aborting the signal gives it up. */
+  /** Starts the stream. Leaving the iterator or aborting the signal cancels the call. */
   readonly start: (signal: AbortSignal) => AsyncIterator<unknown>
-  /** Aborts when the client of the request leaves. */
+  /** Aborts when the HTTP client disconnects. */
   readonly signal: AbortSignal
-  /** Milliseconds of silence after which a comment is sent; `undefined` for none. */
+  /** Milliseconds without a value after which a comment is sent; `undefined` to send none. */
   readonly heartbeat: number | undefined
-  /** The body for a failure that comes after the beginning. */
+  /** Makes the body of an error that occurs after the stream has begun. */
   readonly bodyOf: (error: unknown) => ErrorBody
 }
 
@@ -17,25 +17,28 @@ const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
   ...NO_SNIFFING,
-  // Tells nginx, and what behaves like it, not to hold events back.
+  // Tells nginx, and proxies that understand the same header, not to buffer events.
   'x-accel-buffering': 'no'
 }
 const COMMENT = ':\n\n'
-/** By default a browser asks again when a stream ends; this lets a page know that there is no more. */
+/**
+ * The last event. A browser reconnects when a stream ends, so this event tells the page that there are no more
+ * values.
+ */
 const END = 'event: end\ndata: null\n\n'
 
-/** An event stream that was begun. */
+/** An event stream that has begun. */
 export interface EventStream {
   readonly response: Response
-  /** Ends it without `event: end`: a browser will ask again, and reach another instance. */
+  /** Closes the stream without `event: end`, so a browser reconnects, and reaches another instance. */
   close(): void
-  /** Resolves when it is over, for whatever reason. */
+  /** Resolves when the stream is over, for any reason. */
   readonly closed: Promise<void>
 }
 
 /**
- * Resolves with the first value, the end or the first heartbeat, whichever comes first. A failure before that is
- * thrown, so that the response can have a status for it.
+ * Resolves at the first value, the end or the first heartbeat, whichever comes first. A failure before that is
+ * thrown, so that the response can still have an error status.
  */
 export async function openEventStream(init: EventStreamInit): Promise<EventStream> {
   const stream = new Events(init)
@@ -43,7 +46,10 @@ export async function openEventStream(init: EventStreamInit): Promise<EventStrea
   return stream
 }
 
-/** The next event. A failure is kept as a value too: while nobody awaits it, it would be an unhandled rejection. */
+/**
+ * The next event, or a failure. The failure is kept as a value, because a rejection that nobody awaits yet would
+ * count as unhandled.
+ */
 type Next = { readonly text: string; readonly isLast: boolean } | { readonly error: unknown }
 
 class Events implements EventStream {
@@ -56,7 +62,7 @@ class Events implements EventStream {
   readonly #encoder = new TextEncoder()
   readonly #leave = () => this.close()
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  /** The event that was asked for and not yet sent. */
+  /** The next event, which has been requested but not sent yet. */
   #next: Promise<Next> | undefined
   #settle: () => void = () => {}
 
@@ -77,7 +83,7 @@ class Events implements EventStream {
             this.close()
           }
         },
-        // No room in the queue: values are only taken when the socket asks.
+        // The queue holds nothing, so that a value is taken only when the socket has room.
         { highWaterMark: 0 }
       ),
       { headers: HEADERS }
@@ -92,7 +98,7 @@ class Events implements EventStream {
     this.#init.signal.removeEventListener('abort', this.#leave)
     this.#controller?.close()
     this.#controller = undefined
-    // An iterator that waits for a value cannot be left, but its call can be given up.
+    // An iterator that waits for a value cannot be left, so its call is canceled as well.
     this.#giveUp.abort()
     void this.#values.return?.().catch(() => {})
     this.#settle()
@@ -107,7 +113,7 @@ class Events implements EventStream {
 
   async #pull(): Promise<void> {
     const next = await this.#nextOrSilence()
-    // It was closed meanwhile.
+    // The stream was closed in the meantime.
     if (this.#controller === undefined) return
     if (next === undefined) return this.#send(COMMENT)
     this.#next = undefined
@@ -120,7 +126,7 @@ class Events implements EventStream {
     this.#controller?.enqueue(this.#encoder.encode(text))
   }
 
-  /** The next event, or `undefined` after a silence: the event is for the next time then. */
+  /** The next event, or `undefined` after a time without values. In that case the event is returned by a later call. */
   async #nextOrSilence(): Promise<Next | undefined> {
     this.#next ??= this.#read()
     const { heartbeat } = this.#init
@@ -146,7 +152,7 @@ class Events implements EventStream {
   }
 }
 
-/** One event. `JSON.stringify` writes no line breaks, so one line of data is enough. */
+/** The text of one event. `JSON.stringify` writes no line breaks, so one line of data is enough. */
 function eventOf(name: string | undefined, value: unknown): string {
   const data = `data: ${JSON.stringify(value) ?? 'null'}\n\n`
   return name === undefined ? data : `event: ${name}\n${data}`

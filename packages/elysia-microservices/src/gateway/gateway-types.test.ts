@@ -1,4 +1,4 @@
-/** The types of gateways. The assertions are types: a wrong one does not compile. */
+/** The types of gateways. The assertions are about types: a wrong type does not compile. */
 import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
@@ -25,7 +25,7 @@ const service = microservice({ transport: 'tcp' })
 const client = () => connect<typeof service>({ transport: 'tcp' })
 type Typed = ReturnType<typeof client>
 
-/** Compiled, never run. */
+/** Only compiled, never run. */
 function patterns(c: Typed) {
   gateway(c, {
     'GET /users/:id': 'users.get',
@@ -62,7 +62,7 @@ function patterns(c: Typed) {
   gateway(c, { 'POST /users/:idd': { pattern: 'users.get' } })
   // @ts-expect-error the data has an id, and no idd
   gateway(c, { 'GET /users/:idd': { pattern: 'users.get', params: t.Object({ idd: t.String() }) } })
-  // A parameter that is not sent by default is no mistake.
+  // A parameter of the path that the default data would not contain is no mistake if `data` is a function.
   gateway(c, {
     'GET /:tenant/users': { pattern: 'users.get', data: ({ params }) => ({ id: params.tenant }) },
     'GET /:tenant/users/:id': 'users.get',

@@ -15,26 +15,29 @@ import type { At, GivenClient, RouteContext } from './route-types.ts'
 import { type Route, readRoutes } from './routes.ts'
 import { Clients } from './stop.ts'
 
-/** The context of an Elysia handler, as far as it is used here. */
+/** The fields of an Elysia handler's context that are used here. */
 interface GatewayContext extends RouteContext, HttpContext {
   readonly server?: { timeout?(request: Request, seconds: number): void } | null
 }
 
-/** The longest idle time Bun knows, in seconds; 0 is for none. */
+/** The longest idle timeout that Bun accepts, in seconds; 0 means no timeout. */
 const MAX_IDLE = 255
-/** Seconds that Bun waits longer than the call, so that the answer is a 504 and not a closed connection. */
+/** Seconds that Bun waits longer than the call, so that the caller gets a 504 and not a closed connection. */
 const IDLE_MARGIN = 5
-/** Statuses whose answers have no body (RFC 9110, 15.3.5 and 15.3.6): Node refuses to make one, Bun sends it. */
+/**
+ * Statuses whose responses have no body (RFC 9110, 15.3.5 and 15.3.6). Node refuses to make such a response with a
+ * body, and Bun would send the body.
+ */
 const BODYLESS = [204, 205]
 const JSON_HEADERS = { 'content-type': 'application/json', ...NO_SNIFFING }
 const BYTES_HEADERS = { 'content-type': 'application/octet-stream', ...NO_SNIFFING }
 
 /**
- * Makes an Elysia plugin of routes that call a service: `'GET /users/:id': 'users.get'` asks the pattern
+ * Makes an Elysia plugin of routes that call a service: `'GET /users/:id': 'users.get'` calls the pattern
  * `users.get` and answers with its value.
- * @param client the client, or a function that makes one for the app to own and to close
- * @param routes by method and path: a pattern, or an object with one under `pattern` (one value), `stream`
- *   (Server-Sent Events) or `emit` (an event)
+ * @param client the client, or a function that makes a client, which the app then owns and closes
+ * @param routes by method and path: a pattern, or an object with a pattern under `pattern` (one value), `stream`
+ * (Server-Sent Events) or `emit` (an event)
  * @throws {OptionError} a key, a route or an option is invalid
  * @example
  * ```ts
@@ -102,8 +105,9 @@ export function gateway<Service, const Routes, const Names = AlwaysPassed, Made 
 }
 
 /**
- * The handler for Elysia, which reads in its source which parts of the context are used, and makes only these. Functions
- * of the user's may use any part; without them no headers and cookies are read into objects.
+ * Returns the route's handler. Elysia reads a handler's source to see which parts of the context it uses, and makes
+ * only these. The user's functions may use any part, so with such functions the whole context is made. Without
+ * them, headers and cookies are not parsed.
  */
 function handlerOf(answer: (context: GatewayContext) => unknown, hasFunctions: boolean) {
   if (hasFunctions) return (context: GatewayContext) => answer(context)
@@ -111,12 +115,12 @@ function handlerOf(answer: (context: GatewayContext) => unknown, hasFunctions: b
     answer({ request, set, params, query, body, server } as GatewayContext)
 }
 
-/** Whether functions of the user's get the context. */
+/** Whether a function of the user gets the context. */
 function hasFunctions({ data, forward: { headers, key, within } }: Route): boolean {
   return [data, headers, key, within].some((one) => typeof one === 'function')
 }
 
-/** The route and the gateway's parts that the answer to a request needs. */
+/** What is needed to answer a request: the route, and parts of its gateway. */
 interface Scope {
   readonly route: Route
   readonly client: UntypedClient
@@ -133,7 +137,7 @@ async function answerValue({ route, client }: Scope, context: GatewayContext): P
   keepOpen(context, timeout === 0 ? 0 : Math.ceil(timeout / 1000) + IDLE_MARGIN)
   const value = await client.request(route.pattern as never, await dataOf(route, context), options)
   const status = value === undefined && !route.hasStatus ? 204 : route.status
-  // For hooks of the app that look here, as access logs do.
+  // The status is stored in `set`, too, for hooks of the app that read it there, as access logs do.
   context.set.status = status
   if (value === undefined || BODYLESS.includes(status)) return new Response(null, { status })
   if (value instanceof Uint8Array) {
@@ -156,7 +160,7 @@ async function answerStream(scope: Scope, context: GatewayContext): Promise<Resp
   const { request } = context
   const options = callOptions(context, route.forward)
   const data = await dataOf(route, context)
-  // A stream may be quiet for as long as it likes.
+  // A stream may be silent for any time, so its connection must not be closed as idle.
   keepOpen(context, 0)
   const stream = await openEventStream({
     start: (signal) => client.stream(route.pattern as never, data, { ...options, signal }),
@@ -174,7 +178,10 @@ function dataOf({ key, data, schemas }: Route, context: GatewayContext): unknown
   return data === undefined ? defaultData(key.method, context, schemas.query !== undefined) : data(context)
 }
 
-/** Bun closes a connection that is idle for 30 s (Elysia's default), a waiting one too. Node does not. */
+/**
+ * Bun closes a connection that is idle for 30 s (Elysia's default), even if a request waits for its answer. Node
+ * does not.
+ */
 function keepOpen({ server, request }: GatewayContext, seconds: number): void {
   server?.timeout?.(request, seconds > MAX_IDLE ? 0 : seconds)
 }

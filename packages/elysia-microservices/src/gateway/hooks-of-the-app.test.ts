@@ -1,4 +1,7 @@
-/** A gateway's answers in the hooks of the app, and the id by which a request is found in all logs. */
+/**
+ * How hooks of the app see a gateway's answers, and the id by which a request is found in the logs of all
+ * processes.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { connect } from '../client/index.ts'
@@ -77,7 +80,7 @@ describe("the app's onAfterResponse", () => {
       const response = await fetch(http.url + path, { method })
       await response.arrayBuffer()
       assert.equal(response.status, status)
-      // Elysia runs the hook when the response is on its way.
+      // Elysia runs the hook only after it has begun to send the response.
       while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
       assert.deepEqual(seen, [[path.split('?')[0], status]])
     })

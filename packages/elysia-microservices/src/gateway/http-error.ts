@@ -1,4 +1,7 @@
-/** Errors of Elysia itself, from before a route's handler runs, in the shape of all other errors. */
+/**
+ * Converts errors that Elysia throws before a route's handler runs, so that their bodies have the same shape as
+ * those of all other errors.
+ */
 import { RpcError } from '@elysia-microservices/transport/kit'
 import { Kind } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -8,7 +11,7 @@ import { expectedBy } from '../schema/expected.ts'
 import { type ErrorAnswers, errorResponse, type HttpContext } from './error-response.ts'
 import { type Identifiable, requestIdOf } from './request-id.ts'
 
-/** Schemas of a route by the part of the request that they are for. */
+/** The schemas of a route, by the part of the request that they check. */
 type SchemasByPart = Readonly<Record<string, unknown>>
 
 /** Elysia's report of one wrong value. */
@@ -17,10 +20,13 @@ interface Issue {
   readonly message: string
 }
 
-/** Most of Elysia's errors that are looked at: it may have several of one path. */
+/**
+ * How many of Elysia's errors are read at most. There may be several errors for one path, so this is more than are
+ * reported.
+ */
 const MOST_LOOKED_AT = 8 * MOST_VIOLATIONS
 
-/** An error of Elysia's as an error with a code; any other error as it is. */
+/** Converts an error of Elysia to an error with a code; any other error is returned unchanged. */
 function fromElysia(error: unknown, schemas: SchemasByPart): unknown {
   if (error instanceof ParseError) {
     return new RpcError({ code: 'PARSE', message: 'The body cannot be read as its content type' })
@@ -30,7 +36,8 @@ function fromElysia(error: unknown, schemas: SchemasByPart): unknown {
 
 function fromSchemaError(error: SchemaError, schemas: SchemasByPart): RpcError {
   const given = schemas[error.type]
-  // A decoder of Elysia's types, such as that of `t.Integer({ minimum: 1 })`, does not say where it stands.
+  // A decoder of Elysia's types, such as that of `t.Integer({ minimum: 1 })`, does not say in which part of the
+  // request the value is.
   const root = error.type === 'property' ? Object.keys(schemas).join(' or ') : error.type
   const issueOf = (issue: Partial<Issue>) => issueAt(root, issue, error, given)
   const found = (error.all as readonly Partial<Issue>[]).slice(0, MOST_LOOKED_AT)
@@ -49,7 +56,7 @@ function issueAt(
   given: unknown
 ) {
   const said = (isTypeBox(given) && expectedAt(given, path, error.value)) || message
-  // A JSON pointer from TypeBox; keys with dots between them, or 'root', from a Standard Schema.
+  // TypeBox gives a JSON pointer. A Standard Schema gives keys with dots between them, or 'root'.
   const keys =
     path === 'root' ? [] : path.startsWith('/') || path === '' ? path.split('/').slice(1) : path.split('.')
   const place = root + keys.map(pathPart).join('')
@@ -58,7 +65,10 @@ function issueAt(
   return { path: place, expected, message: `${place}: ${isOwnWords ? said : `expected ${expected}`}` }
 }
 
-/** The expectation of the schema as it was given: Elysia's coerced one says "union value" for a number. */
+/**
+ * What the route's original schema expects. Elysia checks with a coerced schema, whose message for a number is only
+ * "union value".
+ */
 function expectedAt(schema: TSchema, path: string, value: unknown): string | undefined {
   let looked = 0
   for (const error of Value.Errors(schema as never, value)) {
@@ -73,11 +83,12 @@ function isTypeBox(schema: unknown): schema is TSchema {
 }
 
 /**
- * The error hook of a route: answers all errors that hooks of the app have not answered.
- * @param pattern what the route calls, for the log
+ * The error hook of a route. It answers all errors that hooks of the app have not answered.
+ * @param pattern the pattern that the route calls, for the log
  */
 export function answersErrors(answers: ErrorAnswers, schemas: SchemasByPart, pattern: string) {
-  // Elysia reads in the source which parts of a context are used, and makes no others: hence each by its name.
+  // Elysia reads in this function's source which parts of the context it uses, and makes only those. So each part
+  // is named here.
   return ({ error, request, set }: HttpContext & { error: unknown }): Response | undefined => {
     if (error instanceof ElysiaCustomStatusResponse) return undefined
     const context = { request, set }
@@ -85,7 +96,7 @@ export function answersErrors(answers: ErrorAnswers, schemas: SchemasByPart, pat
   }
 }
 
-/** A request in the log: without its query, which may hold secrets. */
+/** Describes a request for the log, without its query, which may contain secrets. */
 export function describeRequest(context: Identifiable, pattern?: string): string {
   const { request } = context
   const named = [...(pattern === undefined ? [] : [pattern]), `request ${requestIdOf(context)}`]

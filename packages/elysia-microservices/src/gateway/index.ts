@@ -1,4 +1,4 @@
-/** The public interface of the gateway. What is not listed here does not exist for users. */
+/** The public interface of the gateway. Users cannot import anything that is not listed here. */
 export {
   callOptions,
   type ForwardedOptions,

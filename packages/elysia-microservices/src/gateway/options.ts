@@ -5,15 +5,16 @@ import type { ErrorOptions } from './error-response.ts'
 import type { RouteContext, StreamRoute } from './route-types.ts'
 import type { ClosingOptions } from './stop.ts'
 
-/** Options of `gateway()`, for all of its routes; a route's own win. */
+/** Options of `gateway()`, for all of its routes. A route's own options take precedence. */
 export interface GatewayOptions
   extends ForwardOptions<RouteContext>,
     ErrorOptions,
     ClosingOptions,
     StreamRoute {
   /**
-   * The service behind the gateway, or what its `describe()` gave: OpenAPI documents have the schemas of its data and
-   * its answers where a route has none of its own. Default: they have those of the routes.
+   * The service behind the gateway, or the result of its `describe()`. OpenAPI documents then have the service's
+   * schemas for data and answers, where a route has no schemas of its own. Default: only schemas of routes are
+   * documented.
    */
   readonly service?: Describable | undefined
 }

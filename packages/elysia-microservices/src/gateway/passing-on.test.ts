@@ -1,4 +1,4 @@
-/** Answers that a gateway passes on unread, and answers that it reads: their callers must not notice. */
+/** A gateway passes some answers on without parsing them, and parses others. HTTP clients must see no difference. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { UnreadJson } from '@elysia-microservices/transport/kit'
@@ -14,7 +14,10 @@ const answer = ({ data }: Message<{ of: string }>) => values.get(Number(data.of)
 const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message('value', answer)
 const inMemory = microservice({ transport: hub }).message('value', answer)
 
-/** Any value that every way carries: MessagePack refuses a key `__proto__` (`docs/protocol.md`). */
+/**
+ * Any value that all transports can carry. The key `__proto__` is left out, because MessagePack refuses it
+ * (`docs/protocol.md`).
+ */
 const anyValue = fc.jsonValue().filter((value) => !JSON.stringify(value).includes('"__proto__":'))
 
 const seen: unknown[] = []
@@ -28,7 +31,10 @@ const counting: Around<SentMessage> = Object.assign(
   { ignoresValues: true }
 )
 
-/** Every way an answer can take to a gateway; `isUnread`: it is passed on as it came. */
+/**
+ * The transports and codecs by which an answer can reach a gateway. `isUnread`: the gateway passes the answer on
+ * without parsing it.
+ */
 const ways = {
   'RSocket, JSON': { isUnread: true, options: {} },
   'RSocket, MessagePack': { isUnread: false, options: { rsocket: { codec: 'msgpack' } } },

@@ -1,4 +1,4 @@
-/** The options of a gateway's calls: whether they may be retried, which server is asked, and within what time. */
+/** The options of a gateway's calls: whether they may be retried, which server is called, and within what time. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { connect, type UntypedClient } from '../client/index.ts'
@@ -11,7 +11,7 @@ import { callOptions, gateway } from './index.ts'
 const silent = { error() {}, warn() {} }
 let calls = 0
 
-/** Whatever it is asked, its connection is cut off, so that nobody knows whether it was done. */
+/** A service that closes the connection at each call of `count`, so that no caller knows whether the call was done. */
 const fragile = microservice({
   ...{ transport: 'tcp', host: '127.0.0.1', port: 0, logger: silent },
   chaos: { seed: 1, rules: [{ pattern: 'count', probability: 1, drop: true }] }
@@ -67,7 +67,7 @@ describe('a call of a gateway whose connection is lost', () => {
 
 describe('a call of a gateway within something else', () => {
   it('has what is left of its time, if that is less', async () => {
-    // The deadline that is passed on is shorter by the time that the call has waited for its connection.
+    // The deadline that is passed on is shorter by the time for which the call has waited for a connection.
     for (const [query, above, most] of [
       ['', 300, 5_000],
       ['?left=300', 0, 300],
@@ -100,7 +100,7 @@ describe('a key', () => {
       { key }
     )
     app = await listen(newApp().use(routes))
-    // The client connects to one after the other: until both are there, one has to do.
+    // The client connects to one server after the other. Until both are connected, one server gets all calls.
     while ((await namesOf('/name', users)).size < services.length);
   })
   after(async () => {

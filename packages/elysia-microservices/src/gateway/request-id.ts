@@ -1,19 +1,22 @@
-/** The id of a request, by which the logs of all processes that work for it can be found. */
+/** The id of a request, which is in the log lines of all processes that work on the request. */
 const HEADER = 'x-request-id'
 
-/** Ids that may stand in logs and headers; others are replaced. */
+/** The ids that are safe in logs and headers. Any other id is replaced by a new one. */
 const VALID = /^[\w.:/+=-]{1,128}$/
 
-/** The fields of a context that the id of its request needs; that of an Elysia handler has them. */
+/** The fields of an Elysia handler's context that are needed for the id of its request. */
 export interface Identifiable {
   readonly request: Request
   readonly set?: { readonly headers: Record<string, string | number | undefined> } | undefined
 }
 
-/** Ids of requests whose context has no headers of the response. */
+/** The ids of requests whose context has no response headers. */
 const made = new WeakMap<Request, string>()
 
-/** The id that the app has given the response, or that the caller sent, or a new one. The response has it from now on. */
+/**
+ * Returns the id that the app has set in the response, or the id that the caller has sent, or a new one. The id is
+ * then stored in the response headers.
+ */
 export function requestIdOf({ request, set }: Identifiable): string {
   const known = made.get(request)
   if (known !== undefined) return known
@@ -24,7 +27,7 @@ export function requestIdOf({ request, set }: Identifiable): string {
   return id
 }
 
-/** Whether a header of the request is the one with its id. */
+/** Whether a request header is the one with the request's id. */
 export function isRequestId(name: string): boolean {
   return name.toLowerCase() === HEADER
 }

@@ -1,4 +1,4 @@
-/** Lets the compiler check a gateway's routes, with a sentence for each mistake. */
+/** Types by which the compiler checks a gateway's routes, with a sentence for each mistake. */
 import type { Pattern } from '@elysia-microservices/transport/kit'
 import type { AsPattern, CallOf, CallsOf } from '../client/client-types.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
@@ -6,14 +6,14 @@ import type { DEFAULTS } from './call-options.ts'
 import type { FitsByDefault } from './route-fit.ts'
 import type { At, ContextAt, PathOf, RouteBase, RouteSchemas } from './route-types.ts'
 
-/** The field of a route that has its pattern: for one value, for all values, for an event. */
+/** The field of a route that has its pattern: `pattern` for one value, `stream` for all values, `emit` for an event. */
 type Kind = 'pattern' | 'stream' | 'emit'
 
 type NameIn<Types> = unknown extends Types ? Pattern : AsPattern<keyof Types>
 
 /**
- * The types that a client knows, with the patterns of each kind, worked out once for all routes, and headers of all
- * routes.
+ * The types that a client knows with the patterns of each kind, computed once for all routes, and the headers of
+ * all routes.
  */
 export interface Known<Service, Headers> {
   readonly types: {
@@ -35,18 +35,21 @@ interface AnyKnown {
   readonly headers: unknown
 }
 
-/** The kind of a route; a text is `pattern`. */
+/** The kind of a route. A route that is only a text has the kind `pattern`. */
 type KindOf<Given> = 'stream' extends keyof Given ? 'stream' : 'emit' extends keyof Given ? 'emit' : 'pattern'
 
 /** The pattern of a route. */
 export type NameAt<Given> = Given extends string | number ? Given : At<Given, KindOf<Given>>
 
-/** The types of calls of a pattern; `unknown` of a client without types. */
+/** The types of calls of a pattern; `unknown` for a client without types. */
 type CallIn<Types, Name> = unknown extends Types ? unknown : CallOf<Types, Name>
 
 type PartOf<Call, Part> = Part extends keyof Call ? Call[Part] : unknown
 
-/** Fits no pattern: the compiler shows its sentence. No text itself, because two texts together are `never`. */
+/**
+ * A type that no pattern fits, so that the compiler shows its sentence. The type is not the text itself, because an
+ * intersection of two texts is `never`.
+ */
 interface Wrong<Sentence, Known = never> {
   readonly '~wrong': Sentence
   readonly '~known': Known
@@ -62,7 +65,7 @@ interface Sentences {
   readonly headers: 'The pattern needs headers that the route does not pass on: name them in headers'
 }
 
-/** The compiler's sentence for a pattern of the wrong kind, or for an unknown one. */
+/** The sentence for a pattern of the wrong kind, or for an unknown pattern. */
 type Mistaken<All extends AnyKnown, Name, Own extends Kind> = [Name] extends [All['names']['pattern']]
   ? Wrong<Sentences['pattern']>
   : [Name] extends [All['names']['stream']]
@@ -71,7 +74,10 @@ type Mistaken<All extends AnyKnown, Name, Own extends Kind> = [Name] extends [Al
       ? Wrong<Sentences['emit']>
       : Wrong<Sentences['none'], All['names'][Own]>
 
-/** A sentence, where the compiler shows it best: at the field of the pattern; of a text, or without a pattern, at the key. */
+/**
+ * Puts a sentence where the compiler shows it best: at the field that has the pattern, or at the key if the route
+ * is a text or has no pattern.
+ */
 type SaidOf<Given, Sentence> = [keyof Given & Kind] extends [never] ? Sentence : SaidAtPattern<Sentence>
 interface SaidAtPattern<Sentence> {
   readonly pattern?: Sentence
@@ -80,8 +86,8 @@ interface SaidAtPattern<Sentence> {
 }
 
 /**
- * Anything, if nothing is wrong with a route; else what is said of it. `Own` and `Name` are of the route: the compiler would
- * go through all patterns for each route, if they were worked out in here.
+ * `unknown` if a route is correct, else the sentence for its mistake. `Own` and `Name` are parameters, because the
+ * compiler would go through all patterns for each route if they were computed in here.
  */
 type Verdict<All extends AnyKnown, Key, Given, Own extends Kind, Name> = [Name] extends [All['names'][Own]]
   ? VerdictOfCall<CallIn<All['types'][Own], Name>, Key, Given, All['headers']>
@@ -107,20 +113,26 @@ type VerdictOfHeaders<Wanted, Given, Headers> = unknown extends Wanted
 
 type Missing<Wanted, Rule> = Exclude<Needed<Wanted>, Passed<Rule>>
 
-/** Names of headers that callers must send. */
+/** The names of headers that callers must send. */
 type Needed<Headers> = {
   [Name in keyof Headers]-?: Record<never, never> extends Pick<Headers, Name> ? never : Name
 }[keyof Headers]
 
-/** Names of headers that reach the service without a rule, and beside what a function returns. */
+/**
+ * The names of headers that are always sent to the service: without a rule, and in addition to the headers that a
+ * function returns.
+ */
 export type AlwaysPassed = (typeof DEFAULTS.headers)[number]
 
-/** Where the compiler finds the headers of all routes: names, or that there is a function, which has methods. */
+/**
+ * The headers option for all routes, in a form from which the compiler infers the names. For a function it infers
+ * only that there is one, by its method `bind`.
+ */
 export interface PassedByAll<Names, Made> {
   readonly headers?: { readonly [index: number]: Names } | { readonly bind: Made } | undefined
 }
 
-/** Names of headers that a rule passes on; any, where the compiler does not know. */
+/** The names of headers that a rule passes on; any text if the compiler does not know the names. */
 type Passed<Rule> = unknown extends Rule
   ? string
   : Rule extends readonly (infer Name)[]
@@ -131,7 +143,7 @@ type Passed<Rule> = unknown extends Rule
       ? keyof Made | AlwaysPassed
       : AlwaysPassed
 
-/** The routes that a key may have. `Given` is what was given: a pattern, or an object. */
+/** The routes that are allowed for a key. `Given` is the type of what the user has written: a pattern, or an object. */
 export type RouteOf<All extends AnyKnown, Key, Given> = [PathOf<Key>] extends [never]
   ? Wrong<Sentences['key']>
   : Verdict<All, Key, Given, KindOf<Given>, NameAt<Given>> &
@@ -139,14 +151,17 @@ export type RouteOf<All extends AnyKnown, Key, Given> = [PathOf<Key>] extends [n
       FieldsAt<Given> &
       RouteFields<All, Key, Given>
 
-/** Where the compiler finds what was given, field by field: a whole object with functions would tell it nothing. */
+/**
+ * Repeats the user's route field by field, so that the compiler can infer each field. From a whole object with
+ * functions it could infer nothing.
+ */
 type FieldsAt<Given> = {
   readonly [Name in keyof Given]: Name extends keyof RouteFields<AnyKnown, unknown, unknown>
     ? Given[Name]
     : Wrong<`There is no option '${Name & string}' of a route`>
 }
 
-/** The headers that a function returns: those that the pattern needs, and others. */
+/** The headers that a function must return: those that the pattern needs, and any others. */
 type MadeHeaders<Wanted> = unknown extends Wanted
   ? MadeHeader
   : MadeHeader & { readonly [Name in Exclude<Needed<Wanted>, AlwaysPassed>]: string }
@@ -154,16 +169,16 @@ type MadeHeader = Readonly<Record<string, string | undefined>>
 
 type ForAnswers<Given, Type> = 'emit' extends keyof Given ? never : Type
 
-/** A part of how the pattern of a route is called. */
+/** A part of the types of calls of a route's pattern. */
 type CallPartAt<All extends AnyKnown, Given, Part> = PartOf<
   CallIn<All['types'][KindOf<Given>], NameAt<Given>>,
   Part
 >
 
-/** Anything, where it is a schema: up to TypeScript 6 the compiler loses its way where it intersects two of them. */
+/** `unknown` if the response is a schema: up to TypeScript 6 the compiler fails to intersect two schemas. */
 type ResponseAt<Given> = At<Given, 'response'> extends AnySchema | undefined ? unknown : AnySchema | undefined
 
-/** The fields of a route. The types of a field are worked out where a route has it. */
+/** The fields of a route. The types of a field are computed only if a route has the field. */
 interface RouteFields<All extends AnyKnown, Key, Given>
   extends RouteBase<ContextAt<Key, Given>, ResponseAt<Given>>,
     RouteSchemas<unknown, unknown, unknown> {
@@ -173,21 +188,21 @@ interface RouteFields<All extends AnyKnown, Key, Given>
   readonly stream?: unknown
   /** The pattern of an event. */
   readonly emit?: unknown
-  /** Makes the data that is sent. Default: what comes with the request, merged. */
+  /** Makes the data that is sent. Default: parameters, query and body of the request, merged. */
   readonly data?: (
     context: ContextAt<Key, Given>
   ) => CallPartAt<All, Given, 'data'> | Promise<CallPartAt<All, Given, 'data'>>
-  /** See {@link RouteBase}. They have to have those that the pattern needs. */
+  /** See {@link RouteBase}. The headers must include those that the pattern needs. */
   readonly headers?:
     | readonly string[]
     | ((context: ContextAt<Key, Given>) => MadeHeaders<CallPartAt<All, Given, 'headers'>>)
     | undefined
-  /** Status of a success. Default: 200 (204 without a body if the answer is `undefined`), 202 of an event. */
+  /** The status of a success. Default: 200 (204 without a body if the answer is `undefined`), 202 for an event. */
   readonly status?: 'stream' extends keyof Given ? never : number
-  /** Milliseconds of silence of a stream after which a comment is sent. Default: none are sent. */
+  /** Milliseconds without a value after which a stream sends a comment. Default: no comments are sent. */
   readonly heartbeat?: 'stream' extends keyof Given ? number | undefined : never
-  /** See {@link RouteBase}. Nobody answers an event: it is not sent again. */
+  /** See {@link RouteBase}. Not for events, which have no answer and are not retried. */
   readonly idempotent?: ForAnswers<Given, boolean | undefined>
-  /** See {@link RouteBase}. Not of an event. */
+  /** See {@link RouteBase}. Not for events. */
   readonly within?: ForAnswers<Given, RouteBase<ContextAt<Key, Given>>['within']>
 }

@@ -1,4 +1,4 @@
-/** Whether what comes by default fits the data of a pattern, as far as schemas tell. */
+/** Types that check whether a route's default data fits the data of its pattern, as far as schemas tell. */
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
 import type { At, MethodOf, OutputAt, ParamsOf } from './route-types.ts'
 
@@ -9,7 +9,10 @@ type FieldsOf<Key, Given> = OutputAt<Given, 'params', ParamsOf<Key>> &
   OutputAt<Given, 'query', unknown> &
   OutputAt<Given, 'body', unknown>
 
-/** The type of other fields that may come: any (`unknown`), texts of the query, or none (`never`). */
+/**
+ * The type of fields that no schema names but that a request may have: any type (`unknown`), texts of the query, or
+ * no such fields (`never`).
+ */
 type Others<Key, Given> =
   MethodOf<Key> extends Bodyless
     ? At<Given, 'query'> extends AnySchema
@@ -20,8 +23,9 @@ type Others<Key, Given> =
       : unknown
 
 /**
- * The type of other fields that may come. None, if a parameter of the path has no place in the data: then a name is
- * misspelt, and what it was meant for would be looked for in the query or the body.
+ * The same as `Others`, but `never` if the data has no property for a parameter of the path. In that case the
+ * parameter's name is misspelt, and a misspelt name must not pass because the query or the body might have the
+ * field.
  */
 type OthersBeside<Data, Key, Given> = [
   Exclude<keyof OutputAt<Given, 'params', ParamsOf<Key>>, KeyOf<Data>>
@@ -31,7 +35,7 @@ type OthersBeside<Data, Key, Given> = [
 
 type KeyOf<Data> = Data extends unknown ? keyof Data : never
 
-/** Names of fields that do not fit: of another type, or missing. */
+/** The names of fields of the data that do not fit: those of another type, and missing ones. */
 type Misfits<Data, Fields, Rest> = {
   [Name in keyof Data]-?: Name extends keyof Fields
     ? Fields[Name] extends Data[Name]
@@ -63,7 +67,10 @@ export type FitsByDefault<Data, Key, Given> = unknown extends Data
         : false
       : FitsWhole<Data, Key, Given>
 
-/** A body that is no object is sent as it is, if there is nothing else to send. */
+/**
+ * Whether a body fits that is not an object. Such a body is sent unchanged, if the route has no parameters and no
+ * query.
+ */
 type FitsWhole<Data, Key, Given> =
   MethodOf<Key> extends Bodyless
     ? false

@@ -1,7 +1,7 @@
 /** The keys of a gateway's routes: `'GET /users/:id'`. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
-/** Methods a route may have. */
+/** The HTTP methods that a route may have. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 
 /** A method of HTTP. */
@@ -10,20 +10,23 @@ export type Method = (typeof METHODS)[number]
 /** The parts of a key. */
 export interface RouteKey {
   readonly method: Method
-  /** As Elysia takes it: `:name`, `:name?` at the end, `*` as the last segment. */
+  /** The path in Elysia's syntax: `:name`, `:name?` at the end, `*` as the last segment. */
   readonly path: string
-  /** Names of the path's parameters, in their order; `*` for the wildcard. */
+  /** The names of the path's parameters, in their order; `*` for the wildcard. */
   readonly params: readonly string[]
 }
 
 const EXPECTED = `a method (${METHODS.join(', ')}), one space and a path such as /users/:id`
-/** A segment of plain text: no space, no `?` or `#`, which end a path, and no `:` or `*`, which are parameters. */
+/**
+ * A segment of plain text. It may contain no space, no `?` or `#`, which end a path, and no `:` or `*`, which mark
+ * parameters.
+ */
 const TEXT = /^[^\s:*?#/]+$/
 const PARAM = /^:([A-Za-z_]\w*)(\??)$/
 
 /**
- * Reads a key.
- * @throws {OptionError} it is no key of a route
+ * Parses a key.
+ * @throws {OptionError} the text is not a route's key
  */
 export function parseRouteKey(key: string): RouteKey {
   const [method, path, ...rest] = key.split(' ')
@@ -38,17 +41,17 @@ function isMethod(text: string | undefined): text is Method {
   return (METHODS as readonly (string | undefined)[]).includes(text)
 }
 
-/** Names of parameters; `undefined` if a segment is not what it may be. */
+/** The names of the parameters; `undefined` if a segment is invalid. */
 function paramsOf(path: string): string[] | undefined {
   const segments = path.slice(1).split('/')
-  // The root, or a slash at the end.
+  // The path is `/`, or ends with a slash.
   if (segments.at(-1) === '') segments.pop()
   const names: string[] = []
   for (const [index, segment] of segments.entries()) {
     if (TEXT.test(segment)) continue
     const [, name, optional] = segment === '*' ? [segment, segment, '?'] : (PARAM.exec(segment) ?? [])
     const isLast = index === segments.length - 1 && path.endsWith(segment)
-    // Only the last segment can be optional: elsewhere it would stand for several routes.
+    // Only the last segment can be optional: an optional segment elsewhere would mean several routes.
     if (name === undefined || names.includes(name) || (optional === '?' && !isLast)) return undefined
     names.push(name)
   }

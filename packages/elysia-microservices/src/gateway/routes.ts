@@ -13,7 +13,7 @@ import type { GatewayOptions } from './options.ts'
 import { parseRouteKey, type RouteKey } from './route-key.ts'
 import type { RouteContext } from './route-types.ts'
 
-/** A route as it is given, without the types of its service. */
+/** A route as the user gives it, without the types of its service. */
 export interface GivenRoute extends ForwardOptions<RouteContext> {
   readonly pattern?: unknown
   readonly stream?: unknown
@@ -28,14 +28,14 @@ export interface GivenRoute extends ForwardOptions<RouteContext> {
   readonly detail?: DocumentDecoration | undefined
 }
 
-/** A route that was read. */
+/** A route that has been checked, with its defaults. */
 export interface Route {
   readonly key: RouteKey
   readonly kind: 'message' | 'stream' | 'event'
   readonly pattern: string | number | object
-  /** Status of an answer. */
+  /** The status of a successful answer. */
   readonly status: number
-  /** Whether the route has set the status: then an answer without a value has it too. */
+  /** Whether the route has set the status. If so, an answer without a value has this status, too. */
   readonly hasStatus: boolean
   readonly heartbeat: number | undefined
   readonly forward: ForwardOptions<RouteContext>
@@ -52,7 +52,7 @@ const KNOWN = [
   ...['timeout', 'waitForConnection', 'timeoutHeader', 'headers', 'idempotent', 'key', 'within']
 ]
 
-/** @throws {OptionError} a key or a route is invalid */
+/** Reads and checks all routes. @throws {OptionError} a key or a route is invalid */
 export function readRoutes(routes: Readonly<Record<string, unknown>>, options: GatewayOptions): Route[] {
   const read = Object.entries(routes).map(([key, given]) => readRoute(key, given, options))
   const handlers = options.service === undefined ? [] : handlersOf(options.service)
@@ -102,12 +102,12 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
   }
 }
 
-/** A schema as OpenAPI documents take it. */
+/** A schema as it is written in OpenAPI documents. */
 function documented(schema: AnySchema): object {
   return isTypeBox(schema) ? forMessages(schema, 'response') : jsonSchemaOf(schema, 'output')
 }
 
-/** Refuses options about the answer, which an event does not have. */
+/** Refuses options for answers on a route that sends an event, because an event has no answer. */
 function refuseOfEvents(path: string, route: GivenRoute): void {
   for (const name of ['idempotent', 'within'] as const) {
     if (route[name] !== undefined)
@@ -132,7 +132,7 @@ function forwardOptions(route: GivenRoute, options: GatewayOptions): ForwardOpti
 
 function successStatus(path: string, status: number | undefined, kind: Route['kind']): number {
   if (status === undefined) return kind === 'event' ? 202 : 200
-  // A stream may still fail after its status is sent.
+  // A stream cannot choose its status: it is sent before the stream can fail.
   if (kind !== 'stream' && Number.isInteger(status) && status >= 200 && status <= 299) return status
   if (kind === 'stream')
     throw new OptionError(

@@ -1,34 +1,34 @@
-/** Ends a gateway's parts with the app: event streams before its HTTP server stops, clients after. */
+/** Stops a gateway's parts together with the app: event streams before the HTTP server stops, clients after it. */
 import { consoleLogger, type Logger, loggerOf } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { follow } from '../app/follow.ts'
 import { type Stopping, stopWith } from '../app/stopping.ts'
 import type { UntypedClient } from '../client/client-types.ts'
 
-/** Any client, typed or not: what all have in common. */
+/** The methods that all clients have in common, whether typed or not. */
 export type AnyClient = Pick<UntypedClient, 'connect' | 'close' | 'status'>
 
-/** Options of closing the clients of an app. */
+/** Options for closing the clients of an app. */
 export interface ClosingOptions {
   /**
-   * Closes the clients that were given, too, when the app has stopped. Clients that a function has made are closed in
-   * any case. Default: `false`.
+   * Closes also the clients that were passed in, when the app has stopped. Clients that a function has made are
+   * closed in any case. Default: `false`.
    */
   readonly closeClients?: boolean | undefined
-  /** Gets what callers are not told. Default: the console. */
+  /** Receives failures that callers are not told of. Default: the console. */
   readonly logger?: Logger | undefined
 }
 
 /** Milliseconds after which a client that is still connected has most likely been forgotten. */
 const FORGOTTEN = 5_000
 
-/** The clients of an app: its own clients, which it closes, and lent clients, which their owner closes. */
+/** The clients of an app. The app closes its own clients; lent clients are closed by the code that has made them. */
 export class Clients {
   readonly #own: AnyClient[] = []
   readonly #lent: AnyClient[] = []
   readonly #closeLent: boolean
   readonly #logger: Logger
-  /** Will look for forgotten clients. */
+  /** The timer after which forgotten clients are looked for. */
   #look: ReturnType<typeof setTimeout> | undefined
 
   constructor({ closeClients = false, logger = consoleLogger }: ClosingOptions) {
@@ -36,17 +36,20 @@ export class Clients {
     this.#logger = loggerOf(logger)
   }
 
-  /** The client that was given, or made by what was given. */
+  /** Returns the client that was given, or the client that the given function makes. */
   take<Client extends AnyClient>(given: Client | (() => Client)): Client {
     const client = typeof given === 'function' ? given() : given
     ;(typeof given === 'function' || this.#closeLent ? this.#own : this.#lent).push(client)
     return client
   }
 
-  /** Ends with the app that uses the plugin. @param before ends what would keep the HTTP server from stopping */
+  /**
+   * Stops these clients together with the app that uses the plugin. @param before ends what would keep the HTTP
+   * server from stopping
+   */
   endWith(plugin: AnyElysia, before?: () => void): void {
     const after = () => this.#end()
-    // One object, so that an app that listens again does it once.
+    // This is one object for all starts, so that an app that listens again calls it only once.
     const stopping: Stopping = before === undefined ? { after } : { before, after }
     follow(
       plugin,
@@ -57,13 +60,13 @@ export class Clients {
 
   async #end(): Promise<void> {
     await Promise.all(this.#own.map((client) => client.close()))
-    // The end of an app is told in several ways.
+    // `#end()` may be called several times for one stop, so the timer may be set already.
     if (this.#lent.length === 0 || this.#look !== undefined) return
     this.#look = setTimeout(() => this.#tellForgotten(), FORGOTTEN)
     this.#look.unref()
   }
 
-  /** A process that does not end says nothing of why. */
+  /** Warns of lent clients that are still connected, because they keep the process alive and nothing else says so. */
   #tellForgotten(): void {
     this.#look = undefined
     const open = this.#lent.filter(({ status }) => status === 'connected').length

@@ -161,8 +161,8 @@ describe('a reader of a stream', () => {
     produced = 0
     const socket = ask(http.port, 'GET /large')
     socket.pause()
-    // A value takes no longer to make than a question to be answered: without questions in between nothing
-    // stands still. What the sockets on the way hold is some MiB.
+    // The loop ends when no value is made while 100 requests are answered: in that time at least one value would be
+    // made if the service did not stand still. The sockets in between buffer a few MiB of values.
     let before = -1
     while (produced === 0 || produced !== before) {
       before = produced

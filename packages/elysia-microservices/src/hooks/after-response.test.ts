@@ -1,4 +1,4 @@
-/** `onAfterResponse`: a message is over, and how. */
+/** `onAfterResponse`: the hook runs when a message is over, and learns how it ended. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { t } from 'elysia'
@@ -17,7 +17,7 @@ interface Said extends Omit<MessageEnd, 'duration' | 'error'> {
 
 for (const way of WAYS)
   describe(`the hook after a response, ${way}`, () => {
-    /** The ends that hooks were told of, as far as they are the same every time. */
+    /** The ends that hooks got, without the fields that vary between runs. */
     async function ends() {
       const { transport, client } = newWay(way)
       const said: Said[] = []

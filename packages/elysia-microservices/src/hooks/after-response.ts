@@ -1,4 +1,4 @@
-/** The hooks that run when a message is over. A handler without them is not watched. */
+/** Runs the hooks for the end of a message. A handler without such hooks has no extra cost. */
 import {
   type IncomingMessage,
   isThenable,
@@ -12,23 +12,26 @@ import {
 import type { MessageContext } from './context.ts'
 import type { HookFunction } from './hook.ts'
 
-/** The end of a message. */
+/** How a message has ended. */
 export interface MessageEnd {
-  /** `canceled`: nobody waited for the answer any more, or for the rest of a stream. */
+  /** `canceled`: nobody waited any more for the answer, or for the rest of a stream. */
   readonly outcome: 'completed' | 'failed' | 'canceled'
-  /** `OK`, the code that the caller got, `INTERNAL` for what nobody threw on purpose, or `CANCELED` or `TIMEOUT`. */
+  /**
+   * `OK`; or the error code that the caller got, which is `INTERNAL` for an error that nobody threw on purpose; or
+   * `CANCELED` or `TIMEOUT`.
+   */
   readonly code: string
-  /** Milliseconds from the first hook to the last value. */
+  /** Milliseconds from the first hook to the last value of the answer. */
   readonly duration: number
   /** How many values the answer had. */
   readonly values: number
-  /** The error that was thrown; `undefined` if none was. */
+  /** The error that was thrown; `undefined` if there was none. */
   readonly error: unknown
 }
 
 /**
- * The code of a message's end for its caller: `OK`, the code of its error, or `INTERNAL` for an error that nobody threw
- * on purpose.
+ * The code of a message's end as its caller sees it: `OK`, the code of the error, or `INTERNAL` for an error that
+ * nobody threw on purpose.
  */
 export function codeOfEnd(end: ResultEnd, message: IncomingMessage): string {
   if (end.outcome === 'canceled' || message.isAborted) return message.remaining === 0 ? 'TIMEOUT' : 'CANCELED'
@@ -40,8 +43,8 @@ export function codeOfEnd(end: ResultEnd, message: IncomingMessage): string {
 }
 
 /**
- * Handles a message, and runs the hooks when its answer has ended: after what ended it, so that no answer waits for
- * them, and what they throw harms none.
+ * Handles a message, and runs the hooks after its answer has ended. So no answer waits for these hooks, and an
+ * error of a hook does not change the answer.
  */
 export function watchEnd(
   handle: (context: MessageContext) => unknown,

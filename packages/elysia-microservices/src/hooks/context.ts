@@ -1,6 +1,7 @@
 /**
- * The argument of handlers and hooks where the message alone is not enough: with schemas, hooks, decorators or
- * wildcards. Decorators and store are on the prototype, so that a message costs one object however many there are.
+ * The argument of handlers and hooks where the plain message is not enough: with schemas, hooks, decorators or
+ * wildcards. Decorators and store are on the prototype, so that a message costs one object, however many decorators
+ * there are.
  */
 import {
   type Delivery,
@@ -15,16 +16,16 @@ import type { Message } from '../types/message.ts'
 
 const NO_PARAMS: PatternParams = Object.freeze([])
 
-/** A message on its way through hooks and handler. What `derive` and `resolve` return becomes part of it. */
+/** A message on its way through hooks and handler. The values that `derive` and `resolve` return become its fields. */
 export class MessageContext implements Message {
   data: unknown
-  /** The texts that wildcards or groups of the pattern stand for; empty for an exact pattern. */
+  /** The texts that the wildcards or groups of the pattern have matched; empty for an exact pattern. */
   readonly params: PatternParams
-  /** For `onAfterHandle`: what the handler returned. */
+  /** For `onAfterHandle`: the value that the handler returned. */
   response: unknown
-  /** Makes an error of the handler's contract; for `onError`: what was thrown. */
+  /** Makes an error that the handler declares. For `onError`: the error that was thrown. */
   error: unknown = declaredError
-  /** For `onError`: the name of what was thrown. */
+  /** For `onError`: the code of the error that was thrown. */
   code: string | undefined
   readonly #message: IncomingMessage
   #headers: Headers | undefined
@@ -80,7 +81,7 @@ export class MessageContext implements Message {
   }
 }
 
-/** Names that are a message's own; a decorator or a derived value must not hide them. */
+/** The names of a message's own fields. A decorator or a derived value must not hide such a field. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(MessageContext.prototype),
   'data',
@@ -94,7 +95,7 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Checks the names of decorators.
- * @throws {OptionError} a message has a field of that name
+ * @throws {OptionError} a message already has a field of that name
  */
 export function assertFree(names: Iterable<string>): void {
   for (const name of names) {
@@ -106,7 +107,7 @@ export function assertFree(names: Iterable<string>): void {
   }
 }
 
-/** A class of contexts with decorators and a store. */
+/** Makes a class of contexts with decorators and a store. */
 export function contextClass(decorators: object, store: object): typeof MessageContext {
   class DecoratedContext extends MessageContext {}
   const own = Object.getOwnPropertyDescriptors(decorators)

@@ -1,19 +1,20 @@
 /**
- * The parts that all handlers of a service share: decorators, store, known errors. The app that uses it adds to them.
+ * What all handlers of a service share: decorators, store, and known errors. An Elysia app that uses the service
+ * adds its own.
  */
 import { consoleLogger, type Logger } from '@elysia-microservices/transport/kit'
 import { assertFree, contextClass, type MessageContext } from './context.ts'
 import type { ErrorClass, KnownErrors } from './known-errors.ts'
 
-/** Decorators and store of an Elysia app. */
+/** The decorators and the store of an Elysia app. */
 export interface Host {
   readonly decorator: object
   readonly store: object
 }
 
-/** The shared part of a service. */
+/** What the handlers of one service share. */
 export class Environment {
-  /** Gets what hooks after a response throw. */
+  /** Receives errors of the hooks that run after a response. */
   logger: Logger = consoleLogger
   readonly #decorators: Record<string, unknown> = {}
   readonly #errors = new Map<string, ErrorClass>()
@@ -21,18 +22,18 @@ export class Environment {
   #host: Host | undefined
   #Context: typeof MessageContext | undefined
 
-  /** Error classes registered. */
+  /** The registered error classes. */
   get errors(): KnownErrors {
     return this.#errors
   }
 
-  /** Whether handlers get nothing but the message. */
+  /** Whether handlers get nothing in addition to the message. */
   get isEmpty(): boolean {
     const { decorators, store } = this.#all()
     return Object.keys(decorators).length === 0 && Object.keys(store).length === 0 && this.#errors.size === 0
   }
 
-  /** The class of contexts, with what there is now. */
+  /** The class of contexts, with the current decorators and store. */
   contextClass(): typeof MessageContext {
     if (this.#Context === undefined) {
       const { decorators, store } = this.#all()
@@ -41,15 +42,15 @@ export class Environment {
     return this.#Context
   }
 
-  /** The argument of the service's start and stop hooks: the decorators, and the store as `store`. */
+  /** The argument of the service's start and stop hooks: the decorators, and the store as the field `store`. */
   lifeContext(): object {
     const { decorators, store } = this.#all()
     return { ...decorators, store }
   }
 
   /**
-   * Adds decorators; earlier ones of the same name stay.
-   * @throws {OptionError} a message has a field of that name
+   * Adds decorators. A decorator whose name is taken is ignored.
+   * @throws {OptionError} a message already has a field of that name
    */
   decorate(decorators: object): void {
     assertFree(Object.keys(decorators))
@@ -57,19 +58,19 @@ export class Environment {
     this.#Context = undefined
   }
 
-  /** Adds to the store; earlier values of the same name stay. */
+  /** Adds values to the store. A value whose name is taken is ignored. */
   state(values: object): void {
     addMissing(this.#store, values)
   }
 
-  /** Adds error classes; a code that is taken keeps its class. */
+  /** Adds error classes. A class whose code is taken is ignored. */
   error(classes: Readonly<Record<string, ErrorClass>>): void {
     for (const [code, type] of Object.entries(classes)) {
       if (!this.#errors.has(code)) this.#errors.set(code, type)
     }
   }
 
-  /** Adds everything of another service. */
+  /** Adds all decorators, store values and errors of another service. */
   include(other: Environment): void {
     addMissing(this.#decorators, other.#decorators)
     addMissing(this.#store, other.#store)
@@ -77,7 +78,7 @@ export class Environment {
     this.#Context = undefined
   }
 
-  /** Makes an app the host: its store becomes the store, for both to see what the other writes. */
+  /** Makes an app the host. The service then uses the app's store object, so that each sees the other's changes. */
   join(host: Host): void {
     this.#host = host
     const store = host.store as Record<string, unknown>
@@ -87,7 +88,7 @@ export class Environment {
   }
 
   #all(): { decorators: object; store: object } {
-    // The nearest wins: what the service itself was given.
+    // A decorator of the service replaces a decorator of the app with the same name.
     const decorators = this.#host === undefined ? {} : { ...this.#host.decorator }
     return { decorators: { ...decorators, ...this.#decorators }, store: this.#store }
   }

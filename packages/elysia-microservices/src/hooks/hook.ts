@@ -1,14 +1,17 @@
-/** Hooks: functions that run before, after or instead of handlers, in the order of their registration. */
+/** Hooks: functions that run before, after or instead of handlers, in the order in which they were registered. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { MessageContext } from './context.ts'
 
-/** The reach of a hook: this service, also the one that uses it, or also all above. */
+/**
+ * Which services a hook applies to. `local`: this service; `scoped`: also the service that uses it; `global`: also
+ * all services above that.
+ */
 export type HookScope = 'local' | 'scoped' | 'global'
 
 /** When a hook runs. */
 export type HookType = 'derive' | 'resolve' | 'beforeHandle' | 'afterHandle' | 'error' | 'afterResponse'
 
-/** A hook; what its result means depends on its type. */
+/** A hook. The meaning of its result depends on its type. */
 export type HookFunction = (context: MessageContext) => unknown
 
 /** A registered hook. */
@@ -18,7 +21,7 @@ export interface Hook {
   readonly run: HookFunction
 }
 
-/** Hooks as `guard`, `macro` and the options of a handler take them. */
+/** Hooks in the form in which `guard`, `macro` and the options of a handler accept them. */
 export interface HookOptions {
   readonly derive?: unknown
   readonly resolve?: unknown
@@ -39,8 +42,8 @@ const TYPES: readonly HookType[] = [
 ]
 
 /**
- * The hook that a method is given: `onBeforeHandle(run)` or `onBeforeHandle({ as: 'scoped' }, run)`.
- * @throws {OptionError} it is no function, or has no such scope
+ * The hook from a method's arguments: `onBeforeHandle(run)` or `onBeforeHandle({ as: 'scoped' }, run)`.
+ * @throws {OptionError} the hook is not a function, or the scope does not exist
  */
 export function hookOf(type: HookType, first: unknown, second: unknown): Hook {
   const [options, run] = second === undefined ? [{}, first] : [first, second]
@@ -49,7 +52,7 @@ export function hookOf(type: HookType, first: unknown, second: unknown): Hook {
 
 /**
  * The hooks of an options object, in the order in which they run.
- * @throws {OptionError} one is no function
+ * @throws {OptionError} a hook is not a function
  */
 export function hooksOf(options: HookOptions, scope: HookScope): Hook[] {
   return TYPES.flatMap((type) => {
@@ -60,8 +63,8 @@ export function hooksOf(options: HookOptions, scope: HookScope): Hook[] {
 }
 
 /**
- * The scope that `{ as }` says; local if it says none.
- * @throws {OptionError} there is no such scope
+ * The scope in `{ as }`; `local` if there is none.
+ * @throws {OptionError} the scope does not exist
  */
 export function scopeOf(options: unknown): HookScope {
   const scope: unknown = (options as { as?: unknown } | null)?.as ?? 'local'
@@ -69,7 +72,7 @@ export function scopeOf(options: unknown): HookScope {
   throw OptionError.expected('options.as', "'local', 'scoped' or 'global'", scope)
 }
 
-/** Joins lists of hooks; a hook that is in several of them runs once. */
+/** Joins lists of hooks. A hook that is in several lists runs once. */
 export function mergeHooks(...lists: (readonly Hook[])[]): Hook[] {
   const merged: Hook[] = []
   for (const hook of lists.flat()) {
@@ -78,7 +81,7 @@ export function mergeHooks(...lists: (readonly Hook[])[]): Hook[] {
   return merged
 }
 
-/** The hooks of a service that reach the service which uses it. */
+/** The hooks of a service that also apply to the service that uses it. */
 export function liftHooks(hooks: readonly Hook[]): Hook[] {
   return hooks.flatMap((hook): Hook[] => {
     if (hook.scope === 'local') return []

@@ -1,4 +1,4 @@
-/** Errors of the application: classes registered with `.error()`, and what a caller learns of them. */
+/** Errors of the application: the classes registered with `.error()`, and what callers get of such an error. */
 import { RpcError, ValidationError } from '@elysia-microservices/transport/kit'
 
 /** A class of errors. */
@@ -7,7 +7,7 @@ export type ErrorClass<Failure extends Error = Error> = abstract new (...args: n
 /** Error classes by their code. */
 export type KnownErrors = ReadonlyMap<string, ErrorClass>
 
-/** The name of an error for `onError`. */
+/** The code of an error for `onError`. */
 export function codeOf(error: unknown, known: KnownErrors): string {
   for (const [code, type] of known) if (error instanceof type) return code
   if (error instanceof ValidationError) return 'VALIDATION'
@@ -15,8 +15,8 @@ export function codeOf(error: unknown, known: KnownErrors): string {
 }
 
 /**
- * The error that leaves the handler: a registered one as an `RpcError` with its code, message and `details`, any other
- * as it is.
+ * The error as it leaves the handler. An error of a registered class becomes an `RpcError` with its code, message
+ * and `details`; any other error is returned unchanged.
  */
 export function toAnswer(error: unknown, known: KnownErrors): unknown {
   if (error instanceof RpcError) return error

@@ -1,4 +1,4 @@
-/** Macros are names for hooks and schemas; the options of handlers use them. */
+/** Macros: names for hooks and schemas, which handlers use as options. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import {
   compileSchemas,
@@ -11,7 +11,7 @@ import { type Hook, type HookOptions, hooksOf } from './hook.ts'
 /** The hooks and schemas of a macro. */
 export type MacroOptions = HookOptions & SchemaOptions
 
-/** Hooks and schemas, or a function that makes them of the value a handler gives. */
+/** Hooks and schemas, or a function that makes them from the value of the handler's option. */
 export type Macro = MacroOptions | ((value: never) => MacroOptions | undefined)
 
 const SCHEMAS: ReadonlySet<string> = new Set(['data', 'headers', 'response', 'errors', 'passes'])
@@ -24,10 +24,7 @@ const HOOKS: ReadonlySet<string> = new Set([
   'afterResponse'
 ])
 
-/**
- * The hooks and schemas of options; those of macros come first.
- * @throws {OptionError} an option does not exist, or is invalid
- */
+/** The hooks and schemas of a handler's options; those of macros come first. */
 export function readOptions(
   options: Readonly<Record<string, unknown>>,
   macros: ReadonlyMap<string, Macro>
@@ -36,7 +33,7 @@ export function readOptions(
   for (const [name, value] of Object.entries(options)) {
     if (SCHEMAS.has(name) || HOOKS.has(name)) continue
     const macro = macros.get(name)
-    // A misspelt `beforeHandle` would be a guard that never stands there.
+    // A misspelt name must not be ignored: a guard whose name `beforeHandle` is misspelt would never run.
     if (macro === undefined)
       throw new OptionError(
         `options.${name}`,

@@ -34,7 +34,7 @@ function handlerOf(handler: Step, plan: Partial<Plan> = {}, environment = new En
   return compile({ handler, hooks: [], schema: {}, hasParams: false, ...plan } as Plan, environment)
 }
 
-/** Runs each function at once, or a turn later. */
+/** Runs each function synchronously, or in a promise. */
 const speeds: Record<string, (step: Step) => Step> = {
   'at once': (step) => step,
   later: (step) => async (context) => step(context)

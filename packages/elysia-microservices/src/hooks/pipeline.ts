@@ -1,7 +1,7 @@
 /**
- * The way of a message through hooks, schemas and handler, put together once. A handler without any of them
- * is called as it is. What is synchronous stays so: a promise appears only where a hook, a schema or the
- * handler makes one.
+ * Combines hooks, schemas and handler to one function, once for each handler. A handler without hooks and schemas
+ * is called directly. Synchronous steps stay synchronous: there is a promise only if a hook, a schema or the
+ * handler returns one.
  */
 import {
   ErrorAnswer,
@@ -22,17 +22,17 @@ import type { Hook, HookFunction, HookType } from './hook.ts'
 import { codeOf, toAnswer } from './known-errors.ts'
 import { isPromise, whenThere } from './promise.ts'
 
-/** A function that takes a message: a user's handler, or what it was compiled to. */
+/** A function that handles a message: the user's handler, or the function into which it was compiled. */
 export type CompiledHandler = (message: IncomingMessage, params?: PatternParams) => unknown
 
-/** A handler that exists only once its service has started. */
+/** A handler that exists only after its service has started. */
 export interface LateHandler {
   readonly current: (context: never) => unknown
-  /** Whether interceptors make a stream of every answer, of a single value too. */
+  /** Whether interceptors turn every answer into a stream, even a single value. */
   readonly isIntercepted: boolean
 }
 
-/** Everything that decides how a handler is called. */
+/** All that decides how a handler is called. */
 export interface Plan {
   readonly handler: ((context: never) => unknown) | LateHandler
   readonly hooks: readonly Hook[]
@@ -41,10 +41,13 @@ export interface Plan {
   readonly hasParams: boolean
 }
 
-/** Gives `undefined` to go on, anything else to answer with; or a promise of either. */
+/**
+ * A step before the handler. It returns `undefined` to go on, any other value to answer with that value, or a
+ * promise of either.
+ */
 type Step = (context: MessageContext) => unknown
 
-/** Puts the way of a message together. */
+/** Compiles the handler and all that runs around it. */
 export function compile(plan: Plan, environment: Environment): CompiledHandler {
   const { hooks, schema, hasParams } = plan
   const isBare = hooks.length === 0 && Object.keys(schema).length === 0 && !hasParams
@@ -89,7 +92,10 @@ function guarded(
   }
 }
 
-/** Elysia's order: `derive`, then the schemas, then `resolve` and `beforeHandle` as registered. */
+/**
+ * The steps before the handler, in Elysia's order: `derive`, then the schemas, then `resolve` and `beforeHandle` in
+ * the order of registration.
+ */
 function stepsBefore(hooks: readonly Hook[], schema: MessageSchema): Step[] {
   const { data, headers } = schema
   const steps: Step[] = functionsOf(hooks, 'derive').map(extend)
@@ -102,7 +108,7 @@ function stepsBefore(hooks: readonly Hook[], schema: MessageSchema): Step[] {
   return steps
 }
 
-/** Puts what a schema makes of a field in its place. */
+/** Checks a field with a schema, and replaces the field by the schema's result. */
 function checkOf(field: 'data' | 'headers', check: Check): Step {
   const replace = (context: MessageContext, value: unknown) => {
     context[field] = value as never
@@ -112,7 +118,7 @@ function checkOf(field: 'data' | 'headers', check: Check): Step {
   }
 }
 
-/** Makes what the hook returns part of the context. An error returned is as good as one thrown. */
+/** Adds the result of a hook to the context. A hook may return an error instead of throwing it. */
 function extend(run: HookFunction): Step {
   return (context) => {
     return whenThere(run(context), (added) => void Object.assign(context, thrownIfError(added)))
@@ -142,8 +148,8 @@ function runSteps(steps: readonly Step[], context: MessageContext, from: number)
 }
 
 /**
- * The step from a result to the answer; `undefined` if there is none. `afterHandle` gets a stream as a whole, or,
- * `byValue`, each of its values.
+ * The step from a handler's result to the answer; `undefined` if there is nothing to do. `afterHandle` gets a
+ * stream as a whole or, with `byValue`, each of its values.
  */
 function stepAfter(
   hooks: readonly Hook[],
@@ -154,7 +160,7 @@ function stepAfter(
   const afterHandle = functionsOf(hooks, 'afterHandle')
   const fail = failure(hooks, { ...schema, ...(response && { response }) }, environment)
   if (afterHandle.length === 0 && response === undefined && fail === undefined) return undefined
-  // Declared errors may be returned, as with Elysia's `status()`.
+  // A handler may return a declared error instead of throwing it, as with Elysia's `status()`.
   const settled = schema.errors === undefined ? identity : thrownIfAnswer
   const fits = response ?? identity
   const check = schema.errors === undefined ? fits : (value: unknown) => fits(thrownIfAnswer(value))
@@ -198,8 +204,8 @@ function runAfter(
 }
 
 /**
- * The step from a failure to the answer that the first `onError` gives; if none gives one, an error is thrown.
- * `undefined` if there is no such step.
+ * The step after a failure. The first `onError` hook that returns a value decides the answer; if no hook does, the
+ * error is thrown. `undefined` if there is nothing to do after a failure.
  */
 function failure(
   hooks: readonly Hook[],
@@ -236,7 +242,7 @@ function failure(
     throw leaving
   }
   return (context, error) => {
-    // The answer that a controller's filter gave for an error replaces the error from then on.
+    // If a controller's filter has answered an error, the filter's answer is the error from now on.
     context.error = error instanceof ErrorAnswer ? error.value : error
     context.code = codeOf(error, errors)
     try {

@@ -1,20 +1,20 @@
-/** The forms of patterns that a handler may be registered for. */
+/** The forms of patterns under which a handler can be registered. */
 import { OptionError, type Pattern, routeOf } from '@elysia-microservices/transport/kit'
 
-/** A pattern of a handler: exact (text, number, object), text with wildcards, a RegExp, or `'>'` for all. */
+/** The pattern of a handler: exact (text, number, object), text with wildcards, a RegExp, or `'>'` for all. */
 export type HandlerPattern = Pattern | RegExp
 
-/** One pattern, or several that one handler answers. */
+/** One pattern, or several patterns of the same handler. */
 export type Patterns = HandlerPattern | readonly HandlerPattern[]
 
-/** The texts that wildcards and groups matched, in their order; groups with a name also under `groups`. */
+/** The texts that wildcards and groups have matched, in their order; named groups also under `groups`. */
 export type PatternParams = readonly (string | undefined)[] & {
   readonly groups?: Readonly<Record<string, string | undefined>>
 }
 
-/** Stands for one segment. */
+/** The wildcard for one segment. */
 export const ONE_SEGMENT = '*'
-/** Stands for the rest, at least one segment; alone, for every pattern of every form. */
+/** The wildcard for the rest of a route, at least one segment. Alone it matches every pattern of every form. */
 export const THE_REST = '>'
 
 /** A pattern in the form in which a router stores it. */
@@ -25,13 +25,14 @@ export type ParsedPattern =
   | { readonly kind: 'all'; readonly route: string }
 
 /**
- * Reads a pattern. Only text has wildcards: dots separate its segments, and a segment that is `*` or, at the end, `>`
- * is a wildcard.
- * @throws {OptionError} it is not a pattern, or has `>` before the end
+ * Parses a pattern. Only texts can have wildcards: dots separate the segments of a text, and a segment that is `*`
+ * or, at the end, `>` is a wildcard.
+ * @throws {OptionError} the value is not a pattern, or has `>` before the end
  */
 export function parsePattern(pattern: HandlerPattern): ParsedPattern {
   if (pattern instanceof RegExp) {
-    // `g` and `y` make a RegExp remember where it was; a pattern must not depend on the message before.
+    // With the flags `g` and `y` a RegExp remembers the position of its last match, so the result would depend on
+    // the previous message.
     const regexp = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
     return { kind: 'regexp', route: String(regexp), regexp }
   }
@@ -49,7 +50,7 @@ export function parsePattern(pattern: HandlerPattern): ParsedPattern {
   return hasWildcard ? { kind: 'wildcard', route, segments } : { kind: 'exact', route }
 }
 
-/** The patterns as a list. */
+/** One or several patterns as a list. */
 export function patternList(patterns: Patterns): readonly HandlerPattern[] {
   return Array.isArray(patterns) ? patterns : [patterns as HandlerPattern]
 }

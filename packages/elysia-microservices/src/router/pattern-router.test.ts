@@ -11,7 +11,7 @@ function routerOf(...patterns: HandlerPattern[]): PatternRouter<HandlerPattern> 
   return router
 }
 
-/** The handler of a request: the one of the exact pattern, else the one that `inexact` finds. */
+/** The handler of a request: that of the exact pattern, else the one that `inexact` finds. */
 function find(router: PatternRouter<HandlerPattern>, route: string) {
   const exact = router.exact.get(route)
   return exact !== undefined ? { value: exact, params: [] } : router.inexact(route)
@@ -96,7 +96,7 @@ describe('PatternRouter', () => {
   })
 })
 
-/** The obvious implementation: tries every pattern. */
+/** A naive implementation for comparison, which tries every pattern. */
 function naiveMatches(patterns: readonly string[], route: string): string[] {
   const segments = route.split('.')
   const matches = (pattern: string) => {
@@ -109,7 +109,8 @@ function naiveMatches(patterns: readonly string[], route: string): string[] {
     }
     return parts.length === segments.length
   }
-  // 0 for text, 1 for `*`, 2 for `>`: the lowest wins, from the left; the catch-all comes last.
+  // 0 for text, 1 for `*`, 2 for `>`. Patterns are compared from the left, and the lowest rank wins; the catch-all
+  // comes last.
   const rank = (pattern: string) =>
     pattern === '>'
       ? '3'

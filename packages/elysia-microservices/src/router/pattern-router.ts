@@ -1,10 +1,11 @@
 /**
- * Finds the values registered for the route of a message. Exact patterns take one look-up, however many there are.
+ * Finds the values registered for the route of a message. Exact patterns need one look-up in a map, however many
+ * patterns there are.
  */
 import { type HandlerPattern, type PatternParams, parsePattern } from './handler-pattern.ts'
 import { SegmentTrie } from './segment-trie.ts'
 
-/** The value registered for a pattern that matched, and what the pattern's wildcards or groups stand for. */
+/** The value of a pattern that matches, and the texts that the pattern's wildcards or groups have matched. */
 export interface Match<Value> {
   readonly value: Value
   readonly params: PatternParams
@@ -13,7 +14,7 @@ export interface Match<Value> {
 const NO_PARAMS: PatternParams = Object.freeze([])
 const OPENING_BRACE = 123
 
-/** Values by pattern. A value is never `undefined`. */
+/** A map from patterns to values. A value is never `undefined`. */
 export class PatternRouter<Value> {
   readonly #exact = new Map<string | undefined, Value>()
   /** The values of exact patterns, by route. */
@@ -23,14 +24,14 @@ export class PatternRouter<Value> {
   #all: Value | undefined
   #onlyExact = true
 
-  /** Whether exact patterns are all there are. */
+  /** Whether all patterns are exact. */
   get onlyExact(): boolean {
     return this.#onlyExact
   }
 
   /**
-   * The value of a pattern, made when the pattern is first used.
-   * @throws {OptionError} it is no pattern
+   * The value of a pattern. It is made when the pattern is first used.
+   * @throws {OptionError} the value is not a pattern
    */
   getOrAdd(pattern: HandlerPattern, make: () => Value): Value {
     const parsed = parsePattern(pattern)
@@ -55,8 +56,8 @@ export class PatternRouter<Value> {
   }
 
   /**
-   * The match for a route without an exact pattern: the most specific wildcard, else the RegExp registered first,
-   * else the catch-all.
+   * The match for a route that has no exact pattern: the most specific wildcard pattern, else the RegExp that was
+   * registered first, else the catch-all.
    */
   inexact(route: string | undefined): Match<Value> | undefined {
     if (this.#onlyExact) return undefined
@@ -68,7 +69,7 @@ export class PatternRouter<Value> {
     return found
   }
 
-  /** Everything that matches a route, in the order of precedence. */
+  /** All matches of a route, in the order of precedence. */
   all(route: string | undefined): Match<Value>[] {
     const matches: Match<Value>[] = []
     const exact = this.#exact.get(route)
@@ -81,9 +82,9 @@ export class PatternRouter<Value> {
   }
 
   #visitInexact(route: string | undefined, visit: (value: Value, params: PatternParams) => boolean): void {
-    // A message without a route is malformed; even the catch-all has no use for it.
+    // A message without a route is malformed, so not even the catch-all matches it.
     if (route === undefined) return
-    // The canonical text of an object has dots that separate nothing.
+    // A route that begins with a brace is the text of an object, whose dots do not separate segments.
     if (route.charCodeAt(0) !== OPENING_BRACE && this.#wildcards.visit(route, visit)) return
     for (const { regexp, value } of this.#regexps.values()) {
       const match = regexp.exec(route)

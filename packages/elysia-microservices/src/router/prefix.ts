@@ -1,10 +1,10 @@
-/** The patterns of a group's handlers, behind the prefix of the group. */
+/** The patterns of a group's handlers, with the prefix of the group. */
 import { describe, OptionError } from '@elysia-microservices/transport/kit'
 import { type HandlerPattern, ONE_SEGMENT, THE_REST } from './handler-pattern.ts'
 
 /**
- * The pattern with a prefix before it, as segments of one text.
- * @throws {OptionError} it is an object or a RegExp, which cannot have a prefix
+ * Adds a prefix to a pattern: the result is one text whose first segments are the prefix.
+ * @throws {OptionError} the pattern is an object or a RegExp, which cannot have a prefix
  */
 export function prefixPattern(prefix: string, pattern: HandlerPattern): string {
   if (typeof pattern === 'string' || typeof pattern === 'number') return `${prefix}.${pattern}`
@@ -16,7 +16,7 @@ export function prefixPattern(prefix: string, pattern: HandlerPattern): string {
 
 /**
  * Checks the prefix of a group.
- * @throws {OptionError} it is empty, or has wildcards
+ * @throws {OptionError} the prefix is empty, or has wildcards
  */
 export function assertPrefix(prefix: unknown): asserts prefix is string {
   const segments = typeof prefix === 'string' ? prefix.split('.') : ['']

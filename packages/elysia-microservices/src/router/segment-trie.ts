@@ -1,26 +1,26 @@
 /**
- * Wildcard patterns by segments. A look-up walks down the segments of the route; it visits a node at most once, so no
- * message of a peer can make it cost more than the registered patterns do.
+ * Finds wildcard patterns by the segments of a route. A look-up visits each node of the tree at most once, so no
+ * route that a peer sends can cost more than the number of registered patterns.
  */
 import { ONE_SEGMENT, THE_REST } from './handler-pattern.ts'
 
 interface Node<Value> {
   readonly texts: Map<string, Node<Value>>
   one: Node<Value> | undefined
-  /** Of the pattern that ends here. */
+  /** The value of the pattern that ends at this node. */
   value: Value | undefined
-  /** Of the pattern that ends with `>` here. */
+  /** The value of the pattern that ends with `>` at this node. */
   rest: Value | undefined
 }
 
-/** Called for each pattern that matches, the most specific first; `true` ends the search. */
+/** Called for each pattern that matches, the most specific first. The result `true` ends the search. */
 type Visit<Value> = (value: Value, params: string[]) => boolean
 
-/** Values by wildcard pattern. A value is never `undefined`. */
+/** A map from wildcard patterns to values. A value is never `undefined`. */
 export class SegmentTrie<Value> {
   readonly #root: Node<Value> = newNode()
 
-  /** The value of a pattern, made when the pattern is first used. */
+  /** The value of a pattern. It is made when the pattern is first used. */
   getOrAdd(segments: readonly string[], make: () => Value): Value {
     let node = this.#root
     for (const segment of segments) {
@@ -35,8 +35,8 @@ export class SegmentTrie<Value> {
   }
 
   /**
-   * Visits the patterns that match the route, the most specific first: patterns are compared segment by segment from
-   * the left, text comes before `*`, `*` before `>`. A wildcard does not stand for an empty segment.
+   * Visits the patterns that match the route, the most specific first. Patterns are compared segment by segment
+   * from the left: text comes before `*`, and `*` before `>`. A wildcard does not match an empty segment.
    */
   visit(route: string, visit: Visit<Value>): boolean {
     return walk(this.#root, route, 0, [], visit)
@@ -69,7 +69,7 @@ function walk<Value>(
 ): boolean {
   const dot = route.indexOf('.', start)
   const segment = dot === -1 ? route.slice(start) : route.slice(start, dot)
-  // The end of the route, or the next segment, below the node that this segment leads to.
+  // Goes on below a child node with the next segment, or visits the child's value if the route ends here.
   const descend = (child: Node<Value>, taken: string[]) => {
     if (dot !== -1) return walk(child, route, dot + 1, taken, visit)
     return child.value !== undefined && visit(child.value, taken)

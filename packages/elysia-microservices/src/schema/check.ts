@@ -1,26 +1,26 @@
-/** A compiled schema: a function that takes values, and the error that it throws. */
+/** A compiled schema: a function that checks values, and the error that this function throws. */
 
 /** A violation of a schema. */
 export interface Violation {
-  /** Where, from the root of the value: `.items[2].price`; empty for the value itself. */
+  /** The path from the root of the value, such as `.items[2].price`; empty for the value itself. */
   readonly path: string
   /** The expected value, in words. */
   readonly expected: string
-  /** The value found there. */
+  /** The value at that path. */
   readonly received: unknown
-  /** The sentence of the schema's library, where it is better than ours. */
+  /** The sentence of the schema's library, if it is better than the sentence of this library. */
   readonly message?: string
 }
 
-/** Most violations of one value that are told: callers choose how many there are. */
+/** How many violations of one value are reported at most. Without a limit, callers could make errors of any size. */
 export const MOST_VIOLATIONS = 32
 
-/** Thrown by a check. Becomes the caller's error or the server's, depending on whose value it was. */
+/** Thrown by a check. It becomes an error of the caller or of the service, depending on whose value was checked. */
 export class SchemaViolation extends Error {
   override name = 'SchemaViolation'
-  /** The first. */
+  /** The first violation. */
   readonly violation: Violation
-  /** All of them, the first of them first: at most `MOST_VIOLATIONS`. */
+  /** All violations, beginning with `violation`: at most `MOST_VIOLATIONS`. */
   readonly all: readonly Violation[]
 
   constructor(violation: Violation, cause?: unknown, all: readonly Violation[] = [violation]) {
@@ -31,13 +31,13 @@ export class SchemaViolation extends Error {
 }
 
 /**
- * Gives the value as the schema wants it: with defaults, decoded, without unknown properties. A promise of
- * it only if the schema is asynchronous.
- * @throws {SchemaViolation} the value fails the schema; a promise rejects with it
+ * Returns the value as the schema wants it: with defaults, decoded, without unknown properties. The result is a
+ * promise only if the schema is asynchronous.
+ * @throws {SchemaViolation} the value fails the schema; a promise rejects with this error
  */
 export type Check = (value: unknown) => unknown
 
-/** One more part of a path: `.name`, `[2]`, or `["odd name"]`. */
+/** The text of one more step of a path: `.name`, `[2]`, or `["odd name"]`. */
 export function pathPart(key: PropertyKey): string {
   const text = String(key)
   if (/^\d+$/.test(text)) return `[${text}]`

@@ -1,4 +1,4 @@
-/** Errors that are part of a handler's contract: read once, and checked as they leave the handler. */
+/** Errors that a handler declares: read once, and checked when they leave the handler. */
 import {
   checkNames,
   ErrorAnswer,
@@ -12,33 +12,39 @@ import { ResponseValidationError } from './response-violation.ts'
 import { checkOf, isSchema } from './schema-check.ts'
 import type { AnySchema } from './schema-types.ts'
 
-/** The declaration of an error of a contract: the schema of its details, or an object with a status beside it. */
+/** The declaration of an error: the schema of its details, or an object with `details` and `status`. */
 export type ErrorDeclaration =
   | AnySchema
   | {
-      /** Schema of the details. Default: the error has none. */
+      /** Schema of the details. Default: the error has no details. */
       readonly details?: AnySchema | undefined
-      /** The status of HTTP, 400 to 599, with which a gateway answers. Default: that of the code's name, or 500. */
+      /**
+       * The HTTP status, 400 to 599, with which a gateway answers this error. Default: the status that is named
+       * like the code, or 500.
+       */
       readonly status?: number | undefined
     }
 
-/** Errors of a contract by their codes. */
+/** Declared errors by their codes. */
 export type ErrorDeclarations = Readonly<Record<string, ErrorDeclaration>>
 
-/** One error of a contract, ready to be checked. */
+/** One declared error, ready to be checked. */
 export interface CheckedError {
   readonly schema: AnySchema | undefined
   readonly status: number | undefined
-  /** Gives the details as the schema wants them, or a promise of them. @throws {ResponseValidationError} */
+  /**
+   * Returns the details as the schema wants them, or a promise of them. @throws {ResponseValidationError} the
+   * details fail the schema
+   */
   check(details: unknown, cause: unknown): unknown
 }
 
-/** Errors of a contract by code. */
+/** Declared errors by code. */
 export type CheckedErrors = ReadonlyMap<string, CheckedError>
 
 /**
- * Codes that say something of every call, whatever its pattern: callers take one for ours, and gateways keep
- * its details to themselves.
+ * Codes that this library itself uses for calls of every pattern. A handler may not declare them: callers would
+ * take its error for one of the library, and gateways would hide its details.
  */
 const OURS: ReadonlySet<string> = new Set([
   'CANCELED',
@@ -57,8 +63,8 @@ const OURS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Reads the errors of a contract.
- * @throws {OptionError} a code is one of this library's, or a declaration is invalid
+ * Reads the declared errors.
+ * @throws {OptionError} a code is reserved by this library, or a declaration is invalid
  */
 export function readErrors(given: unknown, path = 'options.errors'): CheckedErrors {
   if (typeof given !== 'object' || given === null || Array.isArray(given) || isSchema(given))
@@ -116,23 +122,27 @@ function checkedError(
   }
 }
 
-/** @throws {OptionError} it is no list of codes */
+/** Reads the option `passes`. @throws {OptionError} the value is not a list of codes */
 export function readPasses(given: unknown): ReadonlySet<string> {
   if (!Array.isArray(given) || given.some((code) => typeof code !== 'string'))
     throw OptionError.expected('options.passes', "a list of codes, such as ['OUT_OF_STOCK']", given)
   return new Set(given)
 }
 
-/** The error of a further service as an answer of this one's own, if its code may pass; any other error as it is. */
+/**
+ * If the error of a further service has a code that may pass, returns it as this service's own answer. Any other
+ * error is returned unchanged.
+ */
 export function passed(error: unknown, passes: ReadonlySet<string>): unknown {
   if (!(error instanceof RpcError) || error.received === undefined) return error
   return passes.has(error.code) ? error.pass() : error
 }
 
 /**
- * The error that leaves the handler: one of the contract with its details as the schema wants them and with its status;
- * any other as it is. May be a promise.
- * @throws {ResponseValidationError} the details fail the schema: a failure of the handler, which is no answer
+ * Returns the error as it leaves the handler: a declared error with its details as the schema wants them and with
+ * its status, any other error unchanged. The result may be a promise.
+ * @throws {ResponseValidationError} the details fail the schema. This is a failure of the handler, so the caller
+ * does not see it
  */
 export function asDeclared(error: unknown, errors: CheckedErrors): unknown {
   const answer = answerOf(error)
@@ -148,13 +158,13 @@ export function asDeclared(error: unknown, errors: CheckedErrors): unknown {
     return new ErrorAnswer(withDetails(answer.value, details, status))
   }
   const checked = declared.check(answer.details, error)
-  // A thenable is none of ours: details may have a `then`, which nobody should call.
+  // `instanceof Promise` and not `then` is tested: details may have a method `then`, which must not be called.
   return checked instanceof Promise ? checked.then(leaving) : leaving(checked)
 }
 
 /**
- * The answer that a caller would get for an error; `undefined`: none. Whatever a handler has thrown, reading it never
- * throws.
+ * The answer that a caller would get for an error; `undefined` if the caller would get none. Never throws, whatever
+ * the handler has thrown.
  */
 function answerOf(error: unknown) {
   try {
@@ -169,7 +179,7 @@ function answerOf(error: unknown) {
   }
 }
 
-/** An answer of Nest's form with other details: they stay where they were, under `details` or beside the code. */
+/** Replaces the details of an answer in Nest's form. They stay where they were: under `details`, or beside the code. */
 function withDetails(
   { code, message, status, ...rest }: Readonly<Record<string, unknown>>,
   details: unknown,

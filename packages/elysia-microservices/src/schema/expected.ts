@@ -1,12 +1,12 @@
-/** Says in words what a schema expects, where TypeBox only says that it expects a union. */
+/** Says in words what a schema expects. For a union TypeBox's own text is only "union value". */
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import { isTextOf } from './texts-of-urls.ts'
 
 const KIND = Symbol.for('TypeBox.Kind')
-/** Most members of a union that are named. */
+/** How many members of a union are named at most. */
 const MOST_NAMED = 12
 
-/** The expectation that an error is about: the words of the schema (`error`), else ours, else TypeBox's. */
+/** What a schema expects: the schema's own words (`error`), else the words of this library, else TypeBox's. */
 export function expectedBy({ type, schema, message }: ValueError): string {
   const own: unknown = Reflect.get(schema, 'error')
   if (typeof own === 'string') return own
@@ -39,16 +39,17 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? `'${value}'` : String(value)
 }
 
-/** The expectation that the value at a path does not meet. */
+/** An expectation that the value at a path does not meet. */
 export interface Expectation {
-  /** A JSON pointer. */
+  /** The path as a JSON pointer. */
   readonly path: string
   readonly expected: string
   readonly value: unknown
 }
 
 /**
- * The expectations of an error; of a union, those of the member that the value was meant for, where that can be told.
+ * The expectations behind an error. For a union these are the expectations of the member that the caller most
+ * likely meant, if that can be decided.
  */
 export function expectationsOf(error: ValueError, most: number): Expectation[] {
   const isOpen = error.type === ValueErrorType.Union && !('error' in error.schema)
@@ -59,7 +60,8 @@ export function expectationsOf(error: ValueError, most: number): Expectation[] {
 function memberErrors({ path, schema, errors }: ValueError, most: number): Expectation[] | undefined {
   const isText = (index: number) => isTextOf(schema, (schema['anyOf'] as object[])[index] as object)
   const members = errors.filter((_, index) => !isText(index)).map((member) => firstOf(member, most))
-  // A member of another kind fails at the value itself.
+  // A member for another kind of value, such as a text instead of an object, fails at the value itself, so it is
+  // not the member that was meant.
   const meant =
     members.length === 1 ? members : members.filter((all) => all.every((one) => one.path !== path))
   const [best, second] = meant.sort((one, other) => misfit(one) - misfit(other))
@@ -77,7 +79,10 @@ function inAll(errors: readonly ValueError[], most: number): Expectation[] {
   return found
 }
 
-/** Members whose constants fit are meant more likely than others, however many errors they have. */
+/**
+ * The lower the result, the more likely the member was meant. Constants that fit weigh more than any number of
+ * other errors.
+ */
 function misfit(errors: readonly ValueError[]): number {
   return errors.filter(isConstant).length * 1_000 + errors.length
 }
@@ -86,7 +91,10 @@ function isConstant({ type }: ValueError): boolean {
   return type === ValueErrorType.Literal
 }
 
-/** The property by which members of a union are told apart, if its value is that of none. */
+/**
+ * If the members of a union differ by the constant of one property, and the value fits none of these constants: the
+ * expectation for that property.
+ */
 function tagOf(members: readonly ValueError[][]): Expectation[] | undefined {
   const [first = [], ...others] = members.map((errors) => errors.filter(isConstant))
   const tag = first.find(({ path }) => others.every((errors) => errors.some((error) => error.path === path)))

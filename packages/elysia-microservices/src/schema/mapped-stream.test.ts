@@ -4,7 +4,7 @@ import { consume } from '@elysia-microservices/transport/kit'
 import { concat, from, NEVER, type Observable, of, Subject, throwError } from 'rxjs'
 import { mapStream } from './mapped-stream.ts'
 
-/** The values of a stream, then `'end'` or its error. */
+/** The values of a stream, followed by `'end'` or its error. */
 function drained(stream: object): Promise<unknown[]> {
   const seen: unknown[] = []
   return new Promise((resolve) => {

@@ -1,4 +1,7 @@
-/** A stream whose values and failures are changed on their way. It stays what it was: pulled, or pushed. */
+/**
+ * A stream whose values and failures are replaced on their way. A pulled stream stays pulled, and a pushed stream
+ * stays pushed.
+ */
 import {
   consume,
   FEED,
@@ -10,19 +13,22 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { isPromise } from '../hooks/promise.ts'
 
-/** Gives the value that goes on in place of a value, or a promise of it. An error that it throws ends the stream. */
+/** Returns the replacement of a value, or a promise of it. An error that it throws ends the stream. */
 type MapValue = (value: unknown) => unknown
-/** Gives the last value in place of a failure (`undefined`: none), or a promise of it, or throws. */
+/**
+ * Returns a last value that replaces a failure, or a promise of that value; `undefined` for no such value. It may
+ * also throw.
+ */
 type MapFailure = (error: unknown) => unknown
 
-/** The stream with its values and failures changed. */
+/** Returns the stream with its values and failures replaced. */
 export function mapStream(stream: object, onValue: MapValue, onFailure?: MapFailure): object {
   return 'subscribe' in stream
     ? new MappedObservable(stream, onValue, onFailure)
     : new MappedIterator(stream, onValue, onFailure)
 }
 
-/** The stream as transports consume it; subclasses are what hooks and handlers see of it. */
+/** The mapped stream as transports read it. The subclasses add the interfaces that hooks and handlers use. */
 class MappedFeed implements Feed {
   readonly #source: object
   readonly #onValue: MapValue
@@ -41,7 +47,7 @@ class MappedFeed implements Feed {
   }
 }
 
-/** An Observable, for hooks that subscribe to results; not rxjs's, which a service need not load for it. */
+/** An Observable, for hooks that subscribe to results. It does not use rxjs, so a service need not load rxjs for it. */
 class MappedObservable extends MappedFeed {
   readonly '@@observable' = () => this
 
@@ -69,7 +75,7 @@ class MappedIterator extends MappedFeed implements AsyncIterableIterator<unknown
     cancel: () => this.#source?.cancel()
   })
   #source: StreamSource | undefined
-  /** Values that were asked for and have not come. */
+  /** How many values have been requested and have not arrived yet. */
   #wanted = 0
 
   next(): Promise<IteratorResult<unknown>> {
@@ -82,7 +88,7 @@ class MappedIterator extends MappedFeed implements AsyncIterableIterator<unknown
   }
 
   return(): Promise<IteratorReturnResult<undefined>> {
-    // A stream that nobody has read from is told to end too.
+    // The stream is begun so that it can be ended, even if nobody has read a value.
     this.#begin()
     return this.#queue.return()
   }
@@ -93,7 +99,8 @@ class MappedIterator extends MappedFeed implements AsyncIterableIterator<unknown
 
   #begin(): StreamSource {
     this.#source ??= this[FEED]({
-      // As many as were asked for: the next value is made when somebody wants it.
+      // The result tells the source whether more values are wanted, so that it makes no value before it is
+      // requested.
       next: (value) => {
         this.#wanted = Math.max(0, this.#wanted - 1)
         this.#queue.push(value)
@@ -107,7 +114,7 @@ class MappedIterator extends MappedFeed implements AsyncIterableIterator<unknown
   }
 }
 
-/** Maps values one after the other: what comes while a promise is awaited waits behind it. */
+/** Maps values one after the other: values that arrive while a promise is awaited are mapped after it. */
 class Mapping implements StreamSink, StreamSource {
   readonly #sink: StreamSink
   readonly #onValue: MapValue
@@ -115,7 +122,7 @@ class Mapping implements StreamSink, StreamSource {
   #behind: Promise<void> | undefined
   #source: StreamSource | undefined
   #hasEnded = false
-  /** Whether the sink has said that it takes values. */
+  /** Whether the sink has asked for values. */
   #isAsked = false
 
   constructor(sink: StreamSink, onValue: MapValue, onFailure: MapFailure | undefined) {
@@ -130,7 +137,7 @@ class Mapping implements StreamSink, StreamSource {
     else this.#source = source
   }
 
-  // ── what the sink says ───────────────────────────────────────────────────────────────────────────────
+  // ── calls from the sink ──────────────────────────────────────────────────────────────────────────────
 
   resume(): void {
     this.#isAsked = true
@@ -142,7 +149,7 @@ class Mapping implements StreamSink, StreamSource {
     this.#source?.cancel()
   }
 
-  // ── what the source brings ───────────────────────────────────────────────────────────────────────────
+  // ── calls from the source ────────────────────────────────────────────────────────────────────────────
 
   next(value: unknown): boolean {
     this.#isAsked = false
@@ -185,7 +192,7 @@ class Mapping implements StreamSink, StreamSource {
   #run(step: () => void | PromiseLike<void>): Promise<void> | undefined {
     if (this.#hasEnded) return undefined
     const failed = (error: unknown) => {
-      // The source does not know of the failure, so it is told to end.
+      // The source does not know of this failure, so it is canceled here.
       this.#source?.cancel()
       return this.#fail(error)
     }

@@ -27,7 +27,7 @@ const VARIANTS = t.Union([
 ])
 
 describe("a schema of Elysia's t for data", () => {
-  // The first of them loads what compiles them; until then checks give promises.
+  // The first schema loads the schema compiler. Until it is loaded, checks return promises.
   before(async () => {
     data(t.String())
     await schemasCompiled()
@@ -264,7 +264,7 @@ describe('a Standard Schema', () => {
   for (const [name, schema] of Object.entries(schemas)) {
     it(`of ${name} checks and transforms`, async () => {
       const check = data(schema)
-      // The first value may be looked at longer, to learn whether the schema is synchronous.
+      // The first check may be slower, because it finds out whether the schema is synchronous.
       assert.deepEqual(await check({ n: '5' }), { n: 5 })
       assert.deepEqual(check({ n: '5' }), { n: 5 })
       assert.throws(

@@ -1,4 +1,4 @@
-/** The schemas of a handler: compiled once, before the service listens. */
+/** The schemas of a handler, which are compiled once, before the service listens. */
 import { describe, isStream, ValidationError } from '@elysia-microservices/transport/kit'
 import type { Check, SchemaViolation } from './check.ts'
 import { type CheckedErrors, type ErrorDeclarations, readErrors, readPasses } from './declared-errors.ts'
@@ -8,26 +8,26 @@ import { checkOf } from './schema-check.ts'
 import type { AnySchema } from './schema-types.ts'
 import { itemsOf } from './typebox.ts'
 
-/** Schemas as they are given. */
+/** Schemas in the form in which users give them. */
 export interface SchemaOptions {
   readonly data?: AnySchema | undefined
   readonly headers?: AnySchema | undefined
   readonly response?: AnySchema | undefined
-  /** The errors of the handler's contract. */
+  /** The errors that the handler declares. */
   readonly errors?: ErrorDeclarations | undefined
-  /** Codes of errors of further services that callers get as they are. */
+  /** Error codes of further services whose errors are passed on to callers unchanged. */
   readonly passes?: readonly string[] | undefined
 }
 
-/** The schema from which each check was made, for descriptions. */
+/** The schema of each check, for descriptions. */
 const sources = new WeakMap<Check, AnySchema>()
 
-/** The schema that a check was made of. */
+/** The schema from which a check was compiled. */
 export function sourceOf(check: Check): AnySchema | undefined {
   return sources.get(check)
 }
 
-/** Schemas as they are used. The checks of data and headers throw a `ValidationError`, which is for the caller. */
+/** Compiled schemas. The checks of data and headers throw a `ValidationError`, which is sent to the caller. */
 export interface MessageSchema {
   readonly data?: Check
   readonly headers?: Check
@@ -36,7 +36,10 @@ export interface MessageSchema {
   readonly passes?: ReadonlySet<string>
 }
 
-/** Schemas of guards and handlers together: a later one replaces an earlier one, errors are added to each other. */
+/**
+ * Merges the schemas of guards and handlers. A later schema replaces an earlier one; declared errors are added to
+ * each other.
+ */
 export function mergeSchemas(...schemas: readonly MessageSchema[]): MessageSchema {
   const errors = schemas.flatMap((schema) => [...(schema.errors ?? [])])
   const passes = schemas.flatMap((schema) => [...(schema.passes ?? [])])
@@ -49,7 +52,7 @@ export function mergeSchemas(...schemas: readonly MessageSchema[]): MessageSchem
 
 /**
  * Compiles schemas.
- * @throws {OptionError} one is neither TypeBox's nor a Standard Schema, or an error is invalid
+ * @throws {OptionError} a schema is neither TypeBox's nor a Standard Schema, or a declared error is invalid
  */
 export function compileSchemas({ data, headers, response, errors, passes }: SchemaOptions): MessageSchema {
   return {
@@ -78,7 +81,10 @@ function remembered(schema: AnySchema, check: Check): Check {
   return check
 }
 
-/** A channel is checked value by value, while it is read. */
+/**
+ * Checks the data of a message. The data of a channel is a stream, so each of its values is checked when it is
+ * read.
+ */
 function dataCheck(schema: AnySchema): Check {
   const items = itemsOf(schema)
   const fault = callersFault('data')

@@ -1,17 +1,17 @@
-/** The error of a handler whose answer fails its schema. */
+/** The error of a handler whose answer fails the answer's schema. */
 import type { Violation } from './check.ts'
 
 /**
- * A handler's answer, or the details of an error that it has declared, are not what their schema says: the server's
- * error, of which a caller learns nothing.
+ * A handler's answer, or the details of an error that the handler declares, fail their schema. This is a mistake in
+ * the service, so callers get no details of it.
  */
 export class ResponseValidationError extends Error {
   override name = 'ResponseValidationError'
-  /** Where the value stands, such as `response.items[2]` or `errors.OUT_OF_STOCK.left`. */
+  /** The path of the value, such as `response.items[2]` or `errors.OUT_OF_STOCK.left`. */
   readonly path: string
   /** The expected value, in words. */
   readonly expected: string
-  /** The value found there. */
+  /** The value at that path. */
   readonly received: unknown
 
   constructor({ path, expected, received, message }: Violation, cause: unknown, root = 'response') {

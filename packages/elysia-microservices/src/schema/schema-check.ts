@@ -1,4 +1,4 @@
-/** The check of a schema, of whichever library it is. */
+/** Makes the check for a schema of any library. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { type Check, SchemaViolation } from './check.ts'
 import type { AnySchema } from './schema-types.ts'
@@ -6,16 +6,16 @@ import { standardCheck } from './standard-check.ts'
 import { isTypeBox, lazyTypeBoxCheck } from './typebox.ts'
 import type { SchemaRole } from './typebox-check.ts'
 
-/** Whether a value is a schema that can be checked. */
+/** Whether a value is a schema of TypeBox or a Standard Schema. */
 export function isSchema(value: unknown): value is AnySchema {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
   return isTypeBox(value) || typeof (value as AnySchema & object)['~standard']?.validate === 'function'
 }
 
 /**
- * The check of a schema, which throws what `toError` makes of a violation.
- * @param path the option, for errors
- * @throws {OptionError} it is neither TypeBox's nor a Standard Schema
+ * Makes the check for a schema. The check throws the error that `toError` makes from a violation.
+ * @param path the option's name, for errors
+ * @throws {OptionError} the value is neither a TypeBox schema nor a Standard Schema
  */
 export function checkOf(
   schema: AnySchema,

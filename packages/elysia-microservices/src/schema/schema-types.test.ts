@@ -1,4 +1,4 @@
-/** The types of schemas. The assertions are types: a wrong one does not compile. */
+/** The types of schemas. The assertions are about types: a wrong type does not compile. */
 import { describe, it } from 'node:test'
 import { type } from 'arktype'
 import { type Static, type TSchema, t } from 'elysia'

@@ -1,14 +1,15 @@
-/** The types of a schema: of the values that go in and of those that come out. */
+/** The types that a schema describes: of its input values and of its output values. */
 import type { TSchema, t } from 'elysia'
 import type { TTransform } from 'elysia/type-system/types'
 import type { StandardSchema } from './standard-schema.ts'
 
-/** Elysia's `t`, or a schema of zod, valibot, arktype and others. */
+/** A schema of Elysia's `t`, or of zod, valibot, arktype and others. */
 export type AnySchema = TSchema | StandardSchema
 
-// TypeBox has its types twice, for `import` and for `require`, and a project sees one of them through Elysia.
-// So they are taken from Elysia. It does not name the marks of `t.Optional` and `t.Readonly`, which are read off examples:
-// in types alone, because the compiler would write those of values into our declarations by TypeBox's name.
+// TypeBox has two sets of types, for `import` and for `require`, and a project sees one of the two through Elysia.
+// So all types are taken from Elysia. Elysia does not export the types of the marks of `t.Optional` and
+// `t.Readonly`, so they are inferred from examples. The examples are types and not values, because for values the
+// compiler would write names of TypeBox into the declarations of this package.
 type Marked<Example, Mark> = {
   readonly [Key in keyof Example as Key extends symbol
     ? Example[Key] extends Mark
@@ -16,18 +17,22 @@ type Marked<Example, Mark> = {
       : never
     : never]: Mark
 }
-// Interfaces, which the compiler need not go through wherever they stand.
+// These are interfaces, because the compiler does not go through an interface at each place that names it.
 interface OptionalSchema extends Marked<ReturnType<typeof t.Optional>, 'Optional'> {}
 interface ReadonlySchema extends Marked<ReturnType<typeof t.Readonly>, 'Readonly'> {}
 
 type OrMissing<Schema, Type> = Schema extends OptionalSchema ? Type | undefined : Type
 
-/** Where a type stands: before decoding, as it is sent, or after it. They differ by `t.Transform`, at any depth. */
+/**
+ * Which form of a value a type describes: `encoded` is the form that is sent, `decoded` the form after decoding.
+ * The two differ wherever the schema has a `t.Transform`, at any depth.
+ */
 type Side = 'encoded' | 'decoded'
 
 /**
- * The type of a schema. Of objects, which most schemas are, TypeBox's own `Static` makes eight types, one for each way to
- * mark a property, and the compiler works as long on them as on all else of a pattern. So objects are made here.
+ * The type of a schema's values. For an object TypeBox's own `Static` makes eight types, one for each way to mark a
+ * property, which costs the compiler as much time as the rest of a pattern. Most schemas are objects, so their
+ * types are made here instead.
  */
 type TypeOn<Schema extends TSchema, On extends Side> = Schema extends {
   readonly properties: infer Properties
@@ -60,17 +65,17 @@ type FieldsOn<Properties, Keys extends keyof Properties, On extends Side> = {
   [Key in Keys]: OptionOn<Properties[Key], On>
 }
 
-/** By TypeBox's own type, which has the marks. */
+/** An object with read-only properties, made from TypeBox's own type, which keeps the marks. */
 type ReadonlyObjectOn<Static, Properties, On extends Side> = Flat<{
   [Key in keyof Static]: Key extends keyof Properties ? OptionOn<Properties[Key], On> : Static[Key]
 }>
 
 type OptionOn<Option, On extends Side> = Option extends TSchema ? TypeOn<Option, On> : never
 
-/** One object, which editors show as it is: they would show a mere alias by its name. */
+/** Makes one object type of an intersection, so that editors show its fields and not the name of an alias. */
 type Flat<Type> = Type extends infer All ? { [Key in keyof All]: All[Key] } : never
 
-/** Of what is no object, the type before decoding. */
+/** The type before decoding, for schemas that are not objects. */
 type Encoded<Schema extends TSchema> =
   Schema extends TTransform<infer Input, infer _Output>
     ? TypeOn<Input, 'encoded'>
@@ -88,18 +93,21 @@ type StandardSide<Schema, Side extends 'input' | 'output'> = Schema extends {
     : unknown
   : unknown
 
-/** The data or headers that callers send, by their schema. */
+/** The type of the data or headers that callers send, by their schema. */
 export type InputOf<Schema> = Schema extends TSchema
   ? OrMissing<Schema, TypeOn<Schema, 'encoded'>>
   : StandardSide<Schema, 'input'>
 
-/** The data or headers that the handler gets, by their schema. */
+/** The type of the data or headers that the handler gets, by their schema. */
 export type OutputOf<Schema> = Schema extends TSchema
   ? OrMissing<Schema, TypeOn<Schema, 'decoded'>>
   : StandardSide<Schema, 'output'>
 
-/** The response that the handler returns, by its schema: TypeBox encodes it, a Standard Schema takes it in. */
+/**
+ * The type of the response that the handler returns. TypeBox encodes this value; for a Standard Schema it is the
+ * input.
+ */
 export type ReturnOf<Schema> = Schema extends TSchema ? OutputOf<Schema> : InputOf<Schema>
 
-/** The response that the caller gets, by its schema. */
+/** The type of the response that the caller gets, by its schema. */
 export type AnswerOf<Schema> = Schema extends TSchema ? InputOf<Schema> : OutputOf<Schema>

@@ -1,10 +1,10 @@
-/** Checks by a Standard Schema. */
+/** Checks values with a Standard Schema. */
 import { whenThere } from '../hooks/promise.ts'
 import { type Check, MOST_VIOLATIONS, pathPart, SchemaViolation, type Violation } from './check.ts'
 import type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
 import { asyncZod } from './zod.ts'
 
-/** The check of a schema; it gives promises where the schema does. */
+/** Makes the check for a schema. The check returns a promise if the schema does. */
 export function standardCheck(schema: StandardSchema): Check {
   const waiting = asyncZod(schema)
   if (waiting !== undefined) return (value) => waiting(value).then((settled) => acceptedValue(settled, value))
@@ -14,7 +14,7 @@ export function standardCheck(schema: StandardSchema): Check {
   }
 }
 
-/** @throws {TypeError} the schema has given neither a value nor issues: what is not checked is not taken */
+/** @throws {TypeError} the schema has returned neither a value nor issues, so the value counts as not checked */
 function acceptedValue(given: unknown, value: unknown): unknown {
   const result = given as StandardResult<unknown>
   if (result.issues === undefined) {

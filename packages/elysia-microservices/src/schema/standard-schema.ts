@@ -1,6 +1,6 @@
 /**
- * The part of Standard Schema (https://standardschema.dev) that is used here. The specification asks to copy
- * its types rather than to depend on a package.
+ * The part of Standard Schema (https://standardschema.dev) that is used here. The specification recommends copying
+ * its types instead of depending on a package.
  */
 
 /** The interface of schemas of zod, valibot, arktype and others. */
@@ -13,12 +13,12 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   }
 }
 
-/** The value, as the schema wants it, or what is wrong with it. */
+/** The checked value, or the issues that were found. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] }
 
-/** One thing that is wrong. */
+/** One issue that a schema has found. */
 export interface StandardIssue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined

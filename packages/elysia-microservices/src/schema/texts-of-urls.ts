@@ -1,10 +1,11 @@
 /**
- * Elysia's types for the texts of URLs: `t.Integer`, `t.Numeric`, `t.BooleanString`, `t.ObjectString` and others are unions
- * of a text and what it is decoded to, because a query has nothing but texts. A message has real numbers and objects.
- * As in `typebox.ts`, nothing of TypeBox or Elysia is loaded here.
+ * Adapts Elysia's types for values in URLs to messages. `t.Integer`, `t.Numeric`, `t.BooleanString`,
+ * `t.ObjectString` and others are unions of a text and the value to which the text is decoded, because a query has
+ * only texts. A message, however, has real numbers and objects. As in `typebox.ts`, nothing of TypeBox or Elysia is
+ * loaded here.
  */
 
-/** Formats that Elysia has invented for such texts. `t.ArrayQuery` has none, only a name. */
+/** The formats by which Elysia marks such texts. `t.ArrayQuery` has no format, only a name. */
 const FORMATS: ReadonlySet<unknown> = new Set([
   'integer',
   'numeric',
@@ -15,10 +16,10 @@ const FORMATS: ReadonlySet<unknown> = new Set([
 
 const KIND = Symbol.for('TypeBox.Kind')
 const TRANSFORM = Symbol.for('TypeBox.Transform')
-/** Marks that stand on the union, and belong to what takes its place. */
+/** Marks on a union that must be copied to the schema that replaces it. */
 const MODIFIERS = [Symbol.for('TypeBox.Optional'), Symbol.for('TypeBox.Readonly')]
 
-/** Keys with a schema or a list of them, and keys with schemas by name. */
+/** The keys whose value is a schema or a list of schemas, and the keys whose value is a map of schemas. */
 const SCHEMAS: ReadonlySet<string> = new Set([
   ...['items', 'anyOf', 'allOf', 'oneOf', 'not', 'contains'],
   ...['additionalProperties', 'additionalItems', 'unevaluatedProperties']
@@ -34,20 +35,20 @@ interface Transform {
   readonly Decode: (value: unknown) => unknown
 }
 
-/** A schema of TypeBox, of which nothing is known yet. */
+/** Any TypeBox schema. */
 type Node = Readonly<Record<PropertyKey, unknown>>
 
-/** A union for a text of a URL. */
+/** A union of a text in a URL and the decoded value. */
 interface TextUnion {
   /** The format of the text. */
   readonly format: unknown
-  /** The schema of the value that the text is decoded to. */
+  /** The schema of the value to which the text is decoded. */
   readonly member: Node
-  /** `t.NumericEnum` keeps its values where nobody else sees them: its decoder says which they are. */
+  /** The decoder of `t.NumericEnum`, which is the only place that has the allowed values. */
   readonly checks: Transform | undefined
 }
 
-/** `undefined` for all other schemas. */
+/** Returns the parts of such a union; `undefined` for all other schemas. */
 function textUnionOf(node: Node): TextUnion | undefined {
   const transform = node[TRANSFORM] as Transform | undefined
   if (transform === undefined || !Array.isArray(node['anyOf']) || node['anyOf'].length !== 2) return undefined
@@ -60,16 +61,17 @@ function textUnionOf(node: Node): TextUnion | undefined {
   return { format, member, checks: format === 'numeric' && !('default' in text) ? transform : undefined }
 }
 
-/** Whether a member of a union is the text that stands for another one. */
+/** Whether a member of a union is the text for the union's decoded value. */
 export function isTextOf(union: object, member: object): boolean {
   const found = textUnionOf(union as Node)
   return found !== undefined && found.member !== member
 }
 
 /**
- * The schema as messages have it: in data, whole numbers are whole numbers, and texts are taken only where a type is
- * named after them (`t.Numeric`, `t.BooleanString`, `t.ObjectString`, …); in responses none are, because what a handler
- * returns comes from no URL. A schema without such types is returned as it is.
+ * Returns the schema as messages use it. In data, `t.Integer` allows only numbers, and texts are allowed only for
+ * types that are named after them (`t.Numeric`, `t.BooleanString`, `t.ObjectString`, …). In responses no such texts
+ * are allowed, because the result of a handler does not come from a URL. A schema without such types is returned
+ * unchanged.
  */
 export function forMessages<Schema extends object>(schema: Schema, role: 'data' | 'response'): Schema {
   return replaced(schema as Node, role) as Schema
@@ -89,7 +91,7 @@ function replaced(node: Node, role: 'data' | 'response'): Node {
   return changed.length === 0 ? node : { ...node, ...Object.fromEntries(changed) }
 }
 
-/** In a schema, or in each of a list. */
+/** Replaces such unions in a schema, or in each schema of a list. */
 function inside(part: unknown, role: 'data' | 'response'): unknown {
   if (typeof part !== 'object' || part === null) return part
   if (!Array.isArray(part)) return replaced(part as Node, role)
@@ -97,7 +99,7 @@ function inside(part: unknown, role: 'data' | 'response'): unknown {
   return all.some((each, index) => each !== part[index]) ? all : part
 }
 
-/** In schemas by name. */
+/** Replaces such unions in a map of schemas. */
 function inEach(parts: unknown, role: 'data' | 'response'): unknown {
   const entries = Object.entries(Object(parts) as object)
   const all = entries.map(([name, part]) => [name, inside(part, role)] as const)

@@ -1,4 +1,4 @@
-/** Checks by TypeBox, compiled by Elysia itself, so that `t` means the same as in a route. */
+/** Checks values with TypeBox. Elysia itself compiles the schemas, so that `t` means the same as in an Elysia route. */
 import { OptionalKind } from '@sinclair/typebox'
 import { TransformDecodeError, TransformEncode, Value, type ValueError } from '@sinclair/typebox/value'
 import { getSchemaValidator, type TSchema } from 'elysia'
@@ -6,10 +6,13 @@ import { type Check, MOST_VIOLATIONS, pathPart, SchemaViolation, type Violation 
 import { expectationsOf } from './expected.ts'
 import { forMessages } from './texts-of-urls.ts'
 
-/** The use of a schema; Elysia coerces bodies, headers and responses each in its own way. */
+/** What a schema is for. Elysia coerces bodies, headers and responses each in a different way. */
 export type SchemaRole = 'data' | 'headers' | 'response'
 
-/** Most errors that TypeBox is asked for: it may have several of one path. */
+/**
+ * How many of TypeBox's errors are read at most. There may be several errors for one path, so this is more than are
+ * reported.
+ */
 const MOST_LOOKED_AT = 8 * MOST_VIOLATIONS
 
 type Validator = NonNullable<ReturnType<typeof getSchemaValidator>>
@@ -17,20 +20,22 @@ type CompileOptions = NonNullable<Parameters<typeof getSchemaValidator>[1]>
 
 const OPTIONS: Record<SchemaRole, CompileOptions> = {
   data: { normalize: true },
-  // Headers are text, and some are none of the handler's business: those stay.
+  // Headers are texts, so they are coerced. Messages have headers that the schema does not name, and these are
+  // kept.
   headers: { coerce: true, additionalProperties: true },
   response: { normalize: true }
 }
 
-/** The check of a schema. Data and headers are decoded, responses encoded. */
+/** Makes the check for a schema. Data and headers are decoded, responses are encoded. */
 export function typeBoxCheck(given: TSchema, role: SchemaRole): Check {
   const schema = role === 'headers' ? given : forMessages(given, role)
-  // Elysia types its argument more narrowly than its own `TSchema`.
+  // The parameter's type in Elysia is narrower than Elysia's own `TSchema`.
   const validator: Validator = getSchemaValidator(schema as never, OPTIONS[role]) as never
   const compiled = validator.schema as never
-  // Elysia's own flags do not look into arrays; one too many costs time, one too few a wrong value.
+  // Elysia's own flags ignore schemas inside arrays, so the schema is searched here. A key found by mistake costs
+  // time; a key that is missed would give a wrong value.
   const hasDefault = hasKey(compiled, 'default')
-  // As for bodies: where an object has defaults, data that is missing is an object without properties.
+  // As with Elysia's bodies: if an object has defaults, missing data is treated as an empty object.
   const missing =
     role === 'data' && hasDefault && Reflect.get(validator.schema, 'type') === 'object' ? {} : undefined
   const mayBeMissing = OptionalKind in validator.schema
@@ -39,7 +44,7 @@ export function typeBoxCheck(given: TSchema, role: SchemaRole): Check {
   return (data) => {
     const given = data === undefined ? missing : data
     if (given === undefined && mayBeMissing && !hasDefault) return undefined
-    // Handlers of one event share its data: defaults are filled into a copy.
+    // Several handlers of one event share its data, so the defaults are filled into a copy.
     let value = hasDefault ? Value.Default(compiled, Value.Clone(given)) : given
     if (hasTransform && role === 'response') value = encode(compiled, value)
     if (clean !== undefined) value = cleaned(clean, value)
@@ -48,13 +53,16 @@ export function typeBoxCheck(given: TSchema, role: SchemaRole): Check {
   }
 }
 
-/** Whether a schema has a key anywhere. One too many is found where a property has that name. */
+/** Whether a schema has a key anywhere. A property of the data with the same name counts by mistake. */
 function hasKey(schema: unknown, key: string): boolean {
   if (typeof schema !== 'object' || schema === null) return false
   return key in schema || Object.values(schema).some((part) => hasKey(part, key))
 }
 
-/** Drops unknown properties. What is too odd to be cleaned is told by the check, not by the cleaner. */
+/**
+ * Drops unknown properties. If the cleaner throws, the value stays as it is, and the check reports what is wrong
+ * with it.
+ */
 function cleaned(clean: (value: unknown) => unknown, value: unknown): unknown {
   try {
     return clean(value)
@@ -68,7 +76,7 @@ function decode(validator: Validator, value: unknown): unknown {
     return validator.Decode(value)
   } catch (error) {
     if (!(error instanceof TransformDecodeError)) throw error
-    // A decoder's error was not written for callers: it is the cause, not the message.
+    // The decoder's own error was not written for callers, so it becomes the cause and not the message.
     throw new SchemaViolation(
       { path: pathOf(error.path), expected: 'a value that can be decoded', received: error.value },
       error.error
@@ -76,7 +84,7 @@ function decode(validator: Validator, value: unknown): unknown {
   }
 }
 
-/** Encodes without a check, which would refuse the properties that are dropped next. */
+/** Encodes without a check: a check would refuse the unknown properties, which are only dropped in the next step. */
 function encode(schema: never, value: unknown): unknown {
   try {
     return TransformEncode(schema, [], value)
@@ -86,14 +94,15 @@ function encode(schema: never, value: unknown): unknown {
 }
 
 function violationOf(given: TSchema, validator: Validator, value: unknown): SchemaViolation {
-  // The schema as it was given: what coercion made of it says "union value" for a number.
+  // The original schema is used for the messages: with the coerced schema the message for a number would be "union
+  // value".
   let all = violationsIn(Value.Errors(given as never, value))
   if (all.length === 0) all = violationsIn(validator.Errors(value))
   const first = all[0] ?? { path: '', expected: 'another value', received: value }
   return new SchemaViolation(first, undefined, all.length === 0 ? [first] : all)
 }
 
-/** The first of each path: a property that is missing is of a wrong type, too. */
+/** The first violation of each path. There may be more: a missing property, for example, also has a wrong type. */
 function violationsIn(errors: Iterable<ValueError>): readonly Violation[] {
   const byPath = new Map<string, Violation>()
   let looked = 0
@@ -105,7 +114,7 @@ function violationsIn(errors: Iterable<ValueError>): readonly Violation[] {
   return [...byPath.values()].slice(0, MOST_VIOLATIONS)
 }
 
-/** From a JSON pointer. */
+/** Converts a JSON pointer to a path. */
 function pathOf(pointer: string): string {
   return pointer
     .split('/')

@@ -1,11 +1,12 @@
 /**
- * zod tries a schema without waiting first, and again if a function of it has given a promise. Nobody has the promise
- * of the first time: one that rejects, because a refinement throws, is an unhandled rejection, which ends a process on
- * Node. Schemas with async functions are therefore parsed the way that waits at once.
+ * Parses zod schemas that have async functions. zod first parses a schema synchronously, and parses again if one of
+ * the schema's functions has returned a promise. Nobody awaits that first promise: if it rejects because a
+ * refinement throws, the rejection is unhandled, which ends a process on Node. So schemas with async functions are
+ * parsed asynchronously at once.
  */
 import type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
 
-/** The parts of zod that are used, as far as they are there. */
+/** The parts of zod that are used here; each of them may be missing. */
 interface ZodSchema extends StandardSchema {
   safeParseAsync?(value: unknown): Promise<
     | { readonly success: true; readonly data: unknown }
@@ -21,7 +22,7 @@ interface ZodDefinition {
   readonly fn?: unknown
 }
 
-/** The check of a zod schema that has async functions, or may have; `undefined` for all others. */
+/** The check for a zod schema that has async functions, or may have them; `undefined` for all other schemas. */
 export function asyncZod(
   schema: StandardSchema
 ): ((value: unknown) => Promise<StandardResult<unknown>>) | undefined {
@@ -34,13 +35,13 @@ export function asyncZod(
   }
 }
 
-/** Looks through the definition of a schema, and those in it. */
+/** Searches the definition of a schema, and the schemas in it, for async functions. */
 function hasAsyncFunction(part: unknown, seen: Set<unknown>): boolean {
   if (typeof part === 'function') return part.constructor.name === 'AsyncFunction'
   if (typeof part !== 'object' || part === null || seen.has(part)) return false
   seen.add(part)
   const { _zod: inner } = part as { readonly _zod?: { readonly def?: ZodDefinition } }
-  // The definition of `superRefine` hides its function.
+  // The definition of `superRefine` hides its function, so the function may be async.
   if (inner?.def?.check === 'custom' && inner.def.fn === undefined) return true
   return Object.values(inner?.def ?? part).some((member) => hasAsyncFunction(member, seen))
 }
