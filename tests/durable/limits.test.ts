@@ -157,7 +157,7 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       assert.deepEqual([data.data, data.leftOut, data.attempts], [undefined, ['data'], 2])
       await assert.rejects(deadLetters(client, 'limits').redrive(data.position), (error: Error) => {
         assert.ok(error instanceof EventRefusedError, String(error))
-        assert.match(error.message, /lacks its data/)
+        assert.match(error.message, /its data were too large to be kept/)
         return true
       })
       assert.equal(await deadLetters(client, 'limits').redrive(headers.position), true)

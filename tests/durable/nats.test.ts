@@ -202,7 +202,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
           /ordered: true, and this service wants ordered: false/
         )
         await serve(pattern, () => {}, { ordered: true, retry: { attempts: 9 } })
-        assert.ok(log.lines.some((line) => line.includes('processes of one group should agree')))
+        assert.ok(log.lines.some((line) => line.includes('should have the same settings')))
       })
 
       it('its stream is full', async () => {

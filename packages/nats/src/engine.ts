@@ -1,4 +1,4 @@
-/** NATS as the dialogue needs it: connections, subjects, and what its other users write and read. */
+/** NATS as an engine: the functions and rules that the shared code of all engines needs. */
 import type { Engine } from '@elysia-microservices/transport/engine'
 import { PatternNotFoundError, type ServerContext } from '@elysia-microservices/transport/kit'
 import { NatsConnection } from './connection/nats-connection.ts'
@@ -30,7 +30,7 @@ export function natsEngine(
     engineAnswer(body, pattern) {
       if (!isStorage(body)) return undefined
       return new PatternNotFoundError(
-        `Nobody answers '${pattern}': a stream of NATS stores it, as a durable event; send it by publish()`,
+        `Nobody answers '${pattern}': a stream of NATS stores messages of this pattern as durable events; send the event by publish()`,
         pattern
       )
     },

@@ -1,4 +1,4 @@
-/** `nats()`: the transport as a value that services and clients are given. */
+/** `nats()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/transport/engine'
 import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
 import { NatsClientStore } from './durable/client-store.ts'
@@ -6,7 +6,7 @@ import { NatsServerStore } from './durable/server-store.ts'
 import { natsEngine } from './engine.ts'
 import { type NatsOptions, natsOptions } from './options/options.ts'
 
-/** NATS, for any number of services and clients; each has a connection of its own. */
+/** NATS, for any number of services and clients; each of them has its own connection. */
 export interface NatsTransport extends Transport {
   readonly name: 'nats'
 }
@@ -21,7 +21,8 @@ const TRAITS: Traits = {
 }
 
 /**
- * NATS: Nest's wire, and between our own ends demand, cancellation, deadlines and channels.
+ * NATS. The transport exchanges messages with NestJS; between services and clients of this library it also has
+ * demand, cancellation, deadlines and channels.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts

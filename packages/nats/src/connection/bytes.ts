@@ -1,9 +1,12 @@
-/** Texts as bytes, by the fastest function of each runtime. */
+/** Converts text to bytes, by the function that is fastest in the runtime. */
 import { text as utf8 } from '@elysia-microservices/transport/kit'
 
 const encoder = new TextEncoder()
 
-/** The bytes of a text. 200 characters take 0.1 us by `TextEncoder` under Bun and 1.6 under Node; written, 1.4 and 0.25. */
+/**
+ * The bytes of a text. For 200 characters, `TextEncoder` takes 0.1 us under Bun and 1.6 us under Node; `written`
+ * takes 1.4 us under Bun and 0.25 us under Node.
+ */
 export const bytesOf: (text: string) => Uint8Array =
   process.versions['bun'] !== undefined ? (text) => encoder.encode(text) : written
 

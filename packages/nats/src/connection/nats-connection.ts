@@ -1,4 +1,4 @@
-/** One connection to NATS: the only place that knows how the driver connects, loses its server and finds another. */
+/** One connection to NATS. No other file knows how the driver connects, loses its server and finds another server. */
 
 import {
   type Carried,
@@ -33,16 +33,17 @@ import { isOfSystem } from '../words/subjects.ts'
 import { bytesOf } from './bytes.ts'
 
 /**
- * Bytes that the driver collects in a turn before it writes them. Its own limit, twice as many, is what a hundred small
- * requests of one turn have together: they would go round as one convoy, and client, server and service wait for each
- * other. The driver reads the option, and its types lack it.
+ * Bytes after which the driver writes what it has collected in a turn of the event loop. The driver's own limit is
+ * twice as large, about as much as a hundred small requests of one turn: they would all be written together, and
+ * client, server and service would wait for each other in turn. The driver reads this option although its types lack
+ * it.
  */
 const EARLY_WRITES: object = { pendingLimit: 16 * 1024 }
 
 /** The callback that NATS's driver calls with each message, or with an error. */
 export type Receive = (error: Error | null, message: Msg) => void
 
-/** A connection that has been made. */
+/** A connection that has been established. */
 export class NatsConnection implements Carrier {
   readonly everyone = EVERYONE
   readonly #driver: DriverConnection
@@ -50,7 +51,7 @@ export class NatsConnection implements Carrier {
   readonly #inboxes: Inboxes
   readonly #held: HeldMessages
   readonly #room: Room
-  /** Subscriptions of a service, which end first when it stops. */
+  /** The subscriptions of a service. They end first when the service stops. */
   readonly #taken: Subscription[] = []
   #isConnected = true
   #isClosing = false
@@ -96,7 +97,7 @@ export class NatsConnection implements Carrier {
     return this.#driver.info?.max_payload ?? 1024 * 1024
   }
 
-  /** The driver's connection, for what asks JetStream. */
+  /** The driver's connection, for requests to JetStream. */
   get driver(): DriverConnection {
     return this.#driver
   }
@@ -105,7 +106,7 @@ export class NatsConnection implements Carrier {
     return this.#inboxes.ofCalls()
   }
 
-  /** An inbox for JetStream's deliveries and confirmations, to which callers need no right to publish. */
+  /** A new inbox for JetStream's deliveries and confirmations. Callers need no right to publish to it. */
   newStoreInbox(): string {
     return this.#inboxes.ofStore()
   }
@@ -136,7 +137,7 @@ export class NatsConnection implements Carrier {
     this.publish(address, packet, reply, headers)
   }
 
-  /** Publishes with headers of the driver. Without a server: once there is one. */
+  /** Publishes with the driver's headers. While there is no server, the message is kept and sent later. */
   send(subject: string, words: Words, reply?: string, headers?: MsgHdrs): void {
     if (!this.#isConnected)
       return this.#held.hold(subject, words.length, () => this.send(subject, words, reply, headers))
@@ -179,9 +180,11 @@ export class NatsConnection implements Carrier {
   }
 
   /**
-   * Requests that left together. A user without the right to listen there gets them one by one. In a queue group of
-   * their own: NATS gives a message to one member of a group of that name whatever it has subscribed to, so that a
-   * handler of `>`, which drops what is of the system, would take requests away from here.
+   * Receives requests that a client has sent together as one message. A user without the right to listen here gets
+   * the requests one by one.
+   * The subscription has a queue group of its own. NATS gives a message to one member of a queue group, whatever
+   * subject the member has subscribed to: in the service's queue group, a handler of `>` would get these messages,
+   * and drops them as subjects of the system.
    */
   #takeTogether(subject: Subject, receive: (subject: Subject, message: Carried) => void): Subscription {
     return this.subscribe(TOGETHER + subject.address, `${subject.queue}-together`, (error, message) => {
@@ -201,7 +204,7 @@ export class NatsConnection implements Carrier {
     setImmediate(task)
   }
 
-  /** Subscribes as the driver does, but for exceptions: they would stop it. */
+  /** Subscribes with the driver. Exceptions of `receive` are caught: they would stop the driver. */
   subscribe(subject: string, queue: string | undefined, receive: Receive): Subscription {
     const callback: Receive = (error, message) => {
       try {
@@ -248,18 +251,18 @@ export class NatsConnection implements Carrier {
   }
 }
 
-/** A message of the driver, which decodes what is asked for. */
+/** A message of the driver, whose parts are decoded only when they are asked for. */
 class NatsMessage implements Carried {
   readonly #message: Msg
   readonly words: Uint8Array
 
   readonly #prefix: number
 
-  /** @param prefix characters of its subject that are not of its address */
+  /** @param prefix characters of the subject in front of the address */
   constructor(message: Msg, prefix = 0) {
     this.#message = message
     this.#prefix = prefix
-    // The driver makes a view each time that it is asked.
+    // Read once, because the driver makes a new view at each access.
     this.words = message.data
   }
 
@@ -299,12 +302,13 @@ function connectFailure({ servers, port, tls }: NodeConnectionOptions, error: un
   )
 }
 
-/** Advice on a failure, which the driver describes by its text only. */
+/** Advice on a failure to connect. The driver describes the failure by text only. */
 function adviceOn(message: string, tls: NodeConnectionOptions['tls']): string {
   const start = 'start nats-server there, or check options.servers'
-  // The alert of such a server comes after the handshake, and the driver does not hear it.
+  // A server that wants a client certificate reports this after the TLS handshake, and the driver does not receive
+  // the report: it only sees a timeout.
   if (tls && tls.certFile === undefined && tls.cert === undefined && /timeout/i.test(message))
-    return `${start}; if the server wants certificates of its clients, give options.tls a certFile and a keyFile`
+    return `${start}; if the server requires client certificates, give options.tls a certFile and a keyFile`
   return /certificate|tls|doesn't exist|issuer|self.signed/i.test(message)
     ? 'check options.tls and the certificate of the server'
     : start

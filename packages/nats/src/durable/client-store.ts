@@ -19,10 +19,10 @@ import { HEADER, idToHeader } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { Streams } from './streams.ts'
 
-/** So long is a group paused that nobody resumes. */
+/** The time in milliseconds for which a group is paused; `resumeGroup` ends the pause earlier. */
 const FOR_EVER = 50 * 365 * 24 * 60 * 60 * 1_000
 
-/** Over whatever connection the client has. */
+/** Publishes and manages stored events, over the current connection of the client. */
 export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessage> {
   readonly #options: CheckedOptions
   #streams: { readonly connection: NatsConnection; readonly streams: Promise<Streams> } | undefined
@@ -65,7 +65,7 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     this.publisher.attach(new EventStore(connection, this.publisher))
   }
 
-  /** The streams, asked for over the current connection. */
+  /** The streams, over the current connection of the client. */
   async streams(): Promise<Streams> {
     const connection = await this.connect()
     if (this.#streams?.connection !== connection) {

@@ -1,4 +1,7 @@
-/** One durable handler of a service in one process: its messages, their acknowledgements, their dead letters. */
+/**
+ * One durable handler of a service in one process: receives the messages of its group, acknowledges them, and stores
+ * dead letters.
+ */
 import {
   type Consumer,
   type ConsumerInit,
@@ -32,28 +35,31 @@ import { Pull } from './pull.ts'
 import { readPlace } from './stored.ts'
 import { GroupWatch } from './watch.ts'
 
-/** Milliseconds between looks at what the server says of the group: lag, pause, whether its consumer is there. */
+/**
+ * Milliseconds between requests for the state of the group: its lag, whether it is paused, and whether its consumer
+ * exists.
+ */
 const LOOK = 5_000
-/** Bytes of events here, beyond which no more are asked for. */
+/** Bytes of received events, beyond which no more events are requested. */
 const MOST_HELD = 32 * 1024 * 1024
-/** Share of `ackWait` for which an event is ours without another sign of life. */
+/** After this share of `ackWait` without a further acknowledgement, another process may have got the event. */
 const LEASE = 0.8
 
 export interface ConsumerOptions extends ConsumerInit {
   readonly ackWait: number
-  /** The groups, asked for over the current connection. */
+  /** The groups, over the current connection. */
   readonly groups: () => Groups
-  /** Stores dead letters. */
+  /** Publishes dead letters. */
   readonly publisher: Publisher<StoredMessage>
 }
 
-/** Takes the events of one group for one pattern. */
+/** Receives the events of one group for one pattern. */
 export class NatsConsumer implements Consumer<NatsConnection> {
   readonly #options: ConsumerOptions
   readonly #worker: DurableWorker<NatsEvent>
   readonly #recovery: Recovery
   #held = new HeldEvents()
-  /** The subject of all its events; `undefined`: it has wildcards. */
+  /** The subject of all events; `undefined`: the subject has wildcards. */
   readonly #exact: string | undefined
   readonly #endBeat: () => void
   readonly #endLooks: () => void
@@ -61,7 +67,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   readonly #watch = new GroupWatch((why) => this.#gone(why))
   #pulls: readonly Pull[] = []
   readonly #early: EarlyEvents
-  /** Counts the servers we were connected to. */
+  /** Counts the connections to servers, so that deliveries of an earlier connection are recognised. */
   #epoch = 0
   #redeliveries = 0
   #isStopped = false
@@ -118,14 +124,14 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   }
 
   /**
-   * Makes what is missing at the server, and begins to take events.
-   * @throws {OptionError} what is there differs
+   * Creates streams and consumers that are missing, and begins to receive events.
+   * @throws {OptionError} the stream or the consumer exists with other settings
    */
   async start(connection: NatsConnection): Promise<void> {
     const { pattern, group, route } = this.#options
     const groups = this.#options.groups()
     const made = await groups.ensure(pattern, group, route.durable, this.#watch.standpoint)
-    // The first attempt may have come as far as this.
+    // A previous call of `start` may have come this far before it failed.
     if (this.#isStopped || (this.#connection === connection && this.#pulls.length > 0)) return
     this.#connection = connection
     this.#recovery.end()
@@ -148,7 +154,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       main,
       {
         ...common,
-        // While it is unknown who holds what, everything must find a place.
+        // While it is not known which process has which events, all events that the server delivers must be accepted.
         get room() {
           if (owner.#early.isWaiting) return MAX_PENDING_IN_ORDER - owner.#held.count
           return owner.#held.bytes < MOST_HELD ? worker.room : 0
@@ -175,30 +181,33 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     for (const pull of this.#pulls) pull.start()
   }
 
-  /** The server is lost. */
+  /** The connection has lost its server. */
   lost(): void {
     if (this.#isOrdered) this.#worker.close()
   }
 
-  /** There is a server again. */
+  /** The connection has a server again. */
   restored(): void {
     this.#epoch++
     if (this.#isOrdered && this.#watch.main !== undefined) {
       this.#early.begin()
-      // Whether the server knows that they are here is unknown: it is to deliver them again.
+      // It is unknown whether this server knows that these events were delivered: it is asked to deliver them again.
       this.#early.giveBack()
     }
     for (const pull of this.#pulls) pull.restored()
     void this.#watch.look()
   }
 
-  /** The connection is over for good; `start` follows with another. */
+  /** The connection is closed. `start` is called again with the next connection. */
   async leave(): Promise<void> {
     this.#recovery.end()
     await this.#stopPulls()
   }
 
-  /** Takes nothing new; what has not begun goes back at once. @returns resolves when what runs has ended */
+  /**
+   * Stops receiving. Events that have not begun go back to the server at once. @returns resolves when all running
+   * handlers have ended
+   */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#endLooks()
@@ -222,13 +231,13 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     await Promise.all(pulls.map((pull) => pull.stop()))
   }
 
-  /** Others would wait for us. */
+  /** Gives up the pin, because the other processes of the group would wait for this process. */
   async #unpin(): Promise<void> {
     try {
       await this.#watch.unpin(this.#early.pin)
     } catch (error) {
       this.#options.logger.warn(
-        `NATS could not be told that this process handles no more of '${this.#options.pattern}': others of the group '${this.#options.group}' wait for it`,
+        `This process handles no more events '${this.#options.pattern}', and NATS could not be told: other processes of the group '${this.#options.group}' still wait for this process`,
         error
       )
     }
@@ -240,14 +249,14 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     for (const event of this.#worker.held) this.#giveBack(event, 0)
   }
 
-  // ── messages in ──────────────────────────────────────────────────────────────────────────────────────
+  // ── receiving ───────────────────────────────────────────────────────────────────────────────────────
 
   #receive(message: Msg, data: Uint8Array, mainPull?: Pull): void {
     const place = readPlace(message.reply ?? '')
     if (place === undefined) return
     const pin = mainPull !== undefined && this.#isOrdered ? message.headers?.get('Nats-Pin-Id') : undefined
     if (mainPull !== undefined && pin !== undefined && pin !== this.#early.pin) {
-      // Another process was served before us, and may still have events that come before these.
+      // Another process was served before this process, and may still have events that come before these events.
       this.#early.pin = pin
       mainPull.pin = pin
       this.#early.begin()
@@ -259,13 +268,13 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     if (place.stream !== AGAIN_STREAM) this.#watch.lag = place.pending + this.#held.count
     const outcome = this.#held.take(event)
     if (outcome === 'done') this.#send(event, ACK)
-    // It was slow, or a word about it was lost.
+    // The event was delivered again, because its handler was slow or an acknowledgement was lost.
     if (outcome !== 'taken') return this.#fill()
     if (!this.#early.isWaiting || place.stream === AGAIN_STREAM) this.#worker.add(event)
     else this.#early.add(event)
   }
 
-  // ── what becomes of them ─────────────────────────────────────────────────────────────────────────────
+  // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────
 
   #acknowledge(event: NatsEvent): void {
     this.#held.done(event)
@@ -287,22 +296,23 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   }
 
   #letGo(event: NatsEvent): void {
-    // While the event is ours, another process would have to wait for it.
+    // While this process is still within its share of `ackWait`, the server gives the event to no other process:
+    // without this message another process would have to wait.
     if (performance.now() < event.leasedUntil) this.#giveBack(event, 0)
     else this.#held.forget(event)
   }
 
   #send({ reply, isOnlyHere }: NatsEvent, words: string | Uint8Array): void {
-    // Another event may have its number by now.
+    // The event's stream was deleted, so another event may have the same number by now.
     if (!isOnlyHere) this.#connection?.publish(reply, words)
   }
 
-  /** Tells the server that what is here is being worked on. */
+  /** Tells the server that the received events are still being handled. */
   #keep(): void {
     if (this.#connection?.isConnected !== true) return
     const leasedUntil = performance.now() + this.#options.ackWait * LEASE
     for (const event of this.#held.values()) {
-      // An event that another process may have by now must not be kept from it.
+      // The event has not begun, and another process may have it by now: this process must not claim it again.
       if (performance.now() > event.leasedUntil && !this.#worker.isRunning(event)) continue
       event.leasedUntil = leasedUntil
       this.#send(event, WORKING)
@@ -313,9 +323,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     for (const pull of this.#pulls) pull.fill()
   }
 
-  // ── what is gone ─────────────────────────────────────────────────────────────────────────────────────
+  // ── recovery ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The consumer, its stream, or all streams are gone. What is here may be all that there is. */
+  /**
+   * Handles that the consumer, its stream, or all streams are gone from the server. The events in this process may be
+   * the only copies.
+   */
   #gone(why: string): void {
     if (this.#isStopped || this.#recovery.unavailable !== undefined) return
     for (const event of this.#heldHere()) event.isOnlyHere = true
@@ -342,7 +355,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     return isSame ? `behind position ${done}` : `from the beginning of the stream '${stream}', which is new`
   }
 
-  /** Decides about what is here when the group has got another consumer, or its stream is another one. */
+  /** Decides which received events are still valid after the consumer or the stream was created again. */
   #settle({ stream, streamMadeAt, againMadeAt, consumerMadeAt }: Standpoint): void {
     const before = this.#watch.standpoint
     if (before === undefined) return
@@ -353,11 +366,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       event.isOnlyHere = !(event.isFree ? isSameAgain : isSame)
       if (event.isOnlyHere) this.#held.forget(event)
     }
-    // It was a false alarm: all that is here is still known to the server.
+    // Nothing was created again: the server still knows all events in this process.
     if (isKnown) return
     this.#epoch++
     const early = this.#early.end()
-    // The rest comes again. The previous consumer has to be told so; to another one it is news.
+    // Events that have not begun are delivered again. The same consumer must be asked for that; a new consumer
+    // delivers them anyway.
     const isSameConsumer = consumerMadeAt === before.consumerMadeAt
     const rest = [...this.#worker.release(true), ...early.filter(({ isOnlyHere }) => !isOnlyHere)]
     for (const event of rest)

@@ -1,4 +1,6 @@
-/** The dead letters of one group: a stream of their own, from which they go back to the group. */
+/**
+ * The dead letters of one group. They are kept in a stream of their own, from which they are redriven to the group.
+ */
 import { patternOf, readableContentOf } from '@elysia-microservices/transport/engine'
 import {
   type DeadLetter,
@@ -15,12 +17,12 @@ import { ownHeaders } from './stored.ts'
 
 export interface DeadLettersOptions {
   manager(): Promise<JetStreamManager>
-  /** Makes the streams if they are missing. */
+  /** Creates the streams of dead letters if they are missing. */
   ensure(): Promise<void>
   publish(event: Omit<StoredMessage, 'timeout' | 'signal'>): Promise<void>
 }
 
-/** Reads and changes them at the server; nothing is kept here. */
+/** Reads and changes dead letters at the server; nothing is kept in this process. */
 export class NatsDeadLetters implements DeadLetters {
   readonly #group: string
   readonly #options: DeadLettersOptions
@@ -51,7 +53,7 @@ export class NatsDeadLetters implements DeadLetters {
     if (stored === undefined) return false
     if (leftOutOf(stored)?.includes('data') === true)
       throw new EventRefusedError(
-        `The dead letter ${position} lacks its data, which were too large to be kept: it cannot be redriven. The event itself was stored at position ${stored.header.get(HEADER.position)} of its stream`
+        `The dead letter ${position} cannot be redriven: its data were too large to be kept. The event itself was stored at position ${stored.header.get(HEADER.position)} of its stream`
       )
     const headers = newHeaders()
     for (const name of stored.header.keys())
@@ -60,7 +62,8 @@ export class NatsDeadLetters implements DeadLetters {
     const id = `redrive-${stored.seq}-${stored.time.getTime()}`
     headers.set(HEADER.id, id)
     const subject = `${AGAIN}.${headers.get(HEADER.consumer)}`
-    // First there, then away: what ends between does it twice within the window at most, and never not at all.
+    // The event is published first, and its dead letter deleted afterwards. If the process ends in between, the event
+    // may be redriven twice, but is never lost.
     await this.#options.publish({
       pattern: subject,
       address: subject,
@@ -80,7 +83,7 @@ export class NatsDeadLetters implements DeadLetters {
     try {
       return await manager.streams.deleteMessage(DEAD_STREAM, stored.seq, false)
     } catch (error) {
-      // Somebody else has sent it again or deleted it meanwhile.
+      // Another process has redriven or deleted the dead letter in between.
       if (isMissing(error) || isNoSequence(error)) return false
       throw readableError(error, `The dead letter ${position}`)
     }
@@ -99,7 +102,7 @@ export class NatsDeadLetters implements DeadLetters {
     try {
       return (await manager.streams.getMessage(DEAD_STREAM, query as { seq: number })) ?? undefined
     } catch (error) {
-      // There is none: 404, or nothing behind the last one.
+      // There is no such dead letter (404), or no further one.
       if (isMissing(error)) return undefined
       throw readableError(error, `The dead letters of the group '${this.#group}'`)
     }
@@ -127,7 +130,7 @@ export class NatsDeadLetters implements DeadLetters {
   }
 }
 
-/** The parts that the dead letter lacks; `undefined`: none. */
+/** The names of the parts that the dead letter lacks; `undefined`: it lacks none. */
 function leftOutOf({ header }: StoredMsg): readonly string[] | undefined {
   const said = header.get(HEADER.leftOut)
   if (said === '') return undefined

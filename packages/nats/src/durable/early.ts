@@ -1,43 +1,53 @@
 /**
- * Events in order that have come before it is known whether another process holds some that come before them. Nothing
- * begins until all events that were delivered and are not done are here. Then no other process has one that comes before
- * ours, and none gets one as long as ours are not done: its own look would find them missing.
+ * Keeps ordered events that have arrived before it is known whether another process still has earlier ones. No event
+ * begins until this process has all events that were delivered and are not done. Then no other process has an earlier
+ * event. And no other process begins one as long as the events here are not done: its own check would find them
+ * missing.
  */
 import type { DurableWorker } from '@elysia-microservices/transport/kit'
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { NatsEvent } from './event.ts'
 
-/** Milliseconds until it is looked again whether all is here. */
+/** Milliseconds until it is checked again whether this process has all delivered events. */
 const LOOK_AGAIN = 50
-/** Looks in a row that find the wait useless, to twice as many by chance, until what is here goes back: it costs deliveries. */
+/**
+ * Checks in a row that find that waiting is useless, before the events are given back (between this number and twice
+ * this number, by chance). Giving back costs deliveries.
+ */
 const VAIN_LOOKS = 10
 
-/** The server's information on a consumer. The library's type does not have the client that is pinned. */
+/** The server's information on a consumer. The driver's type lacks the id of the pinned client. */
 export interface GroupInfo extends ConsumerInfo {
   readonly priority_groups?: readonly { readonly pinned_client_id?: string }[]
 }
 
-/** The consumer that the events belong to. */
+/** The consumer to which the events belong. */
 export interface EarlyOwner {
-  /** The server's information on the group; `undefined` if it does not answer. */
+  /** The server's information on the consumer of the group; `undefined` if the server does not answer. */
   info(): Promise<GroupInfo | undefined>
-  /** Events that the server knows to be here, and nowhere else. @param lastDelivery its number of the last delivery */
+  /**
+   * Counts the events that the server has delivered to this process and to no other. @param lastDelivery the server's
+   * number of the last delivery
+   */
   countKnown(lastDelivery: number): number
   giveBack(event: NatsEvent): void
-  /** Asks for more, if there is room. */
+  /** Requests more events if there is room. */
   fill(): void
 }
 
-/** The early events of one handler. */
+/** The waiting events of one handler. */
 export class EarlyEvents {
   readonly #worker: DurableWorker<NatsEvent>
   readonly #owner: EarlyOwner
-  /** `undefined`: nothing waits. */
+  /** `undefined`: no event has to wait. */
   #events: NatsEvent[] | undefined
   #looking: ReturnType<typeof setTimeout> | undefined
   #vainLooks = 0
   #isStopped = false
-  /** By which the server says that this process is served; `undefined`: it is not. */
+  /**
+   * The id with which the server marks that it serves this process; `undefined`: the server does not serve this
+   * process.
+   */
   pin: string | undefined
 
   constructor(worker: DurableWorker<NatsEvent>, owner: EarlyOwner) {
@@ -45,7 +55,7 @@ export class EarlyEvents {
     this.#owner = owner
   }
 
-  /** Whether events wait. */
+  /** Whether events have to wait. */
   get isWaiting(): boolean {
     return this.#events !== undefined
   }
@@ -54,33 +64,36 @@ export class EarlyEvents {
     return this.#events ?? []
   }
 
-  /** An event has come while others wait. */
+  /** Adds an event that has arrived while others wait. */
   add(event: NatsEvent): void {
     this.#events?.push(event)
     this.#lookLater()
   }
 
-  /** From now on everything waits, also what has not begun. */
+  /** Lets all events wait from now on, also those whose handler has not begun. */
   begin(): void {
     this.#worker.close()
     this.#events = [...this.all, ...this.#worker.release(true)]
     this.#lookLater()
   }
 
-  /** The server is to deliver again what waits. */
+  /** Asks the server to deliver the waiting events again. */
   giveBack(): void {
     for (const event of this.all) this.#owner.giveBack(event)
     this.#events = []
   }
 
-  /** Another process is served. It waits for all that is here, so what has not begun goes back: here it would wait, too. */
+  /**
+   * Handles that the server serves another process. The other process waits for all events that this process has, so
+   * they go back: here they would wait for events of the other process.
+   */
   unpinned(): void {
     this.pin = undefined
     this.begin()
     this.giveBack()
   }
 
-  /** Nothing waits any more. @returns what has waited */
+  /** Ends the waiting. @returns the events that have waited */
   end(): readonly NatsEvent[] {
     const events = this.all
     this.#events = undefined
@@ -102,9 +115,9 @@ export class EarlyEvents {
 
   async #look(): Promise<void> {
     const events = this.#events
-    // A consumer without the right to be served has no early events to look for.
+    // Nothing waits: for example, this process is not served and has received no events.
     if (events === undefined || events.length === 0 || this.#isStopped) return
-    // If it fails, it is asked again.
+    // If the request fails, the next check repeats it.
     const info = await this.#owner.info().catch(() => undefined)
     if (this.#events !== events || this.#isStopped) return
     const known = this.#owner.countKnown(info?.delivered.consumer_seq ?? 0)
@@ -123,17 +136,19 @@ export class EarlyEvents {
     this.#owner.fill()
   }
 
-  /** Whether others would wait for what is here as we do for what is there. */
+  /**
+   * Whether waiting is useless, because other processes wait for the events here while this process waits for theirs.
+   */
   #isInVain({ num_ack_pending: pending, priority_groups: groups }: GroupInfo, known: number): boolean {
-    // Others have ended some of these: which, the server says by what it delivers again.
+    // Other processes have handled some of the events here. Which ones, only a new delivery tells.
     if (known > pending) return true
-    // Until there is something to deliver, nobody is served.
+    // The server serves no process, or another one.
     const served = groups?.[0]?.pinned_client_id
     return served === undefined || served !== this.pin
   }
 }
 
-/** In the order of their stream. */
+/** Compares two events by their position in the stream. */
 export function bySequence(one: NatsEvent, other: NatsEvent): number {
   return one.place.sequence - other.place.sequence
 }

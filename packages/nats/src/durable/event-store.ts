@@ -1,4 +1,4 @@
-/** Appends events to streams of JetStream, which confirms each at an inbox. */
+/** Appends events to streams of JetStream. JetStream confirms each event by a message to an inbox. */
 import {
   newSecret,
   numberIn,
@@ -14,18 +14,21 @@ import { type PubAck, readPubAck } from '../words/pub-ack.ts'
 import { adviceOnFull } from './full.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 
-/** Bytes left for headers and subjects in a message. */
+/** Bytes of a message that are reserved for headers and subjects. */
 export const HEAD_ROOM = 4_096
 
-/** Another publisher is about to store the same id: a moment later this one is its duplicate. */
+/** Another publisher is storing the same id at this moment: the next attempt finds that the event is a duplicate. */
 const IN_PROCESS = /duplicate message id is in process/i
 
-/** The streams behind one connection. */
+/** Publishes events over one connection. */
 export class EventStore implements Store<StoredMessage> {
   readonly #connection: NatsConnection
   readonly #publisher: Publisher<StoredMessage>
   readonly #inbox: string
-  /** Where each event that is on its way is confirmed, so that nobody else can; and what it is, for errors. */
+  /**
+   * For each event that waits for its confirmation: the secret part of its reply address, so that nobody else can
+   * confirm the event, and its subject for error messages.
+   */
   readonly #expected = new Map<number, { readonly token: string; readonly subject: string }>()
 
   constructor(connection: NatsConnection, publisher: Publisher<StoredMessage>) {
@@ -52,7 +55,8 @@ export class EventStore implements Store<StoredMessage> {
       if (size > maxPayload)
         throw new PayloadTooLargeError('the largest event of NATS', maxPayload, size, 'bytes of an event')
     }
-    // `1e17-<secret>-`: so our services that hear the event too know it for one.
+    // The token begins `1e17-<secret>-`, so that services of this library that receive the event on its subject know
+    // that it is an event.
     const token = replyToken('event', number, newSecret(), undefined)
     this.#expected.set(number, { token, subject: address })
     this.#connection.send(address, payload, this.#inbox + token, headers)
@@ -65,7 +69,7 @@ export class EventStore implements Store<StoredMessage> {
     if (expected === undefined || !subject.endsWith(expected.token)) return
     const isMissing = data.length === 0 && headers?.code === 503
     const said = isMissing ? undefined : readPubAck(data)
-    // A service that hears the event has answered it, and may not.
+    // A service that listens on the subject has answered the event. Only JetStream may confirm it.
     if (!isMissing && said === undefined) return
     this.#expected.delete(number)
     if (said === undefined) this.#publisher.missing(number)
@@ -77,9 +81,9 @@ export class EventStore implements Store<StoredMessage> {
     const full = adviceOnFull(description)
     const advice = full === undefined ? '' : `; ${full}`
     const message = `NATS does not store the event '${subject}': it says '${description}' (${code})${advice}`
-    // Failures that pass by themselves: a leader is elected, or too much came at once.
+    // Failures that pass by themselves: a leader is being elected, or too many events came at once.
     const passes = full === undefined && (code === 503 || code === 429 || IN_PROCESS.test(description))
-    // 400: a header is wrong, or all of them are too large.
+    // 400: a header is invalid, or all headers together are too large.
     const isWrong = full === undefined && code === 400
     const error = isWrong ? new EventRefusedError(message) : new NotStoredError(message, true)
     this.#publisher.refused(number, error, passes)

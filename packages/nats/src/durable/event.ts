@@ -1,4 +1,4 @@
-/** A message of JetStream as an event here: for its handler, and for the dead letters. */
+/** A message of JetStream as a durable event: for its handler, and as a dead letter. */
 import { storedMessage } from '@elysia-microservices/transport/engine'
 import type { Headers, HeldEvent, IncomingMessage } from '@elysia-microservices/transport/kit'
 import { type Msg, headers as newHeaders } from '@nats-io/transport-node'
@@ -8,32 +8,37 @@ import { AGAIN_STREAM, DEAD, decoded, HEADER, idFromHeader, idToHeader } from '.
 import type { StoredMessage } from './outgoing-event.ts'
 import { isOwnHeader, ownHeaders, type Place } from './stored.ts'
 
-/** Milliseconds to store a dead letter in; then it is tried again later. */
+/** Milliseconds within which a dead letter must be stored; afterwards it is stored later. */
 const DEAD_TIMEOUT = 30_000
 
-/** An event here. What stands in its headers is read when it is asked for: to read headers costs more than all else. */
+/**
+ * An event that was received. Its headers are read only when they are asked for: reading headers costs more than all
+ * other steps.
+ */
 export class NatsEvent implements HeldEvent {
   readonly message: Msg
   readonly place: Place
-  /** Its body. */
+  /** The body of the message. */
   readonly data: Uint8Array
   readonly subject: string
   attempt: number
-  /** The number of its last delivery. */
+  /** The number of the last delivery of this event. */
   delivery: number
-  /** Where its last delivery is acknowledged. */
+  /** The subject to which the last delivery is acknowledged. */
   reply: string
-  /** Until when nobody else gets it; in milliseconds of `performance.now()`. */
+  /** Until this time no other process gets the event; in milliseconds of `performance.now()`. */
   leasedUntil: number
-  /** Over which connection to a server it has come last: another server may have forgotten that it delivered it. */
+  /**
+   * The connection to a server over which the event was last delivered: another server may not know of the delivery.
+   */
   epoch: number
-  /** Its stream is gone. */
+  /** Whether the event's stream was deleted. */
   isOnlyHere = false
   #key: string | undefined | null = null
 
   /**
-   * Of a message that has come just now.
-   * @param subject what it was published to, where that can be one only
+   * Creates the event for a message that has just arrived.
+   * @param subject the subject of the message, if the handler receives one subject only
    */
   constructor(
     message: Msg,
@@ -58,7 +63,7 @@ export class NatsEvent implements HeldEvent {
     return this.subject
   }
 
-  /** A redriven event waits for no other. */
+  /** Whether the event may run out of order, because it was redriven. */
   get isFree(): boolean {
     return this.place.stream === AGAIN_STREAM
   }
@@ -66,7 +71,7 @@ export class NatsEvent implements HeldEvent {
   /** Stream, number and time: the same for each delivery. */
   get name(): string {
     const { stream, sequence, storedAt } = this.place
-    // With its time: a stream that is deleted and made again counts from 1 again.
+    // The time is included, because a stream that was deleted and created again counts from 1 again.
     return `${stream}:${sequence}:${storedAt}`
   }
 
@@ -86,43 +91,46 @@ export class NatsEvent implements HeldEvent {
     return this.#key
   }
 
-  /** Where it was published. */
+  /** The position at which the event was first published. */
   get position(): string {
     return this.#before(HEADER.position) ?? String(this.place.sequence)
   }
 
-  /** When, in milliseconds since 1970. */
+  /** When the event was first published, in milliseconds since 1970. */
   get publishedAt(): number {
     const before = Number(this.#before(HEADER.publishedAt) ?? Number.NaN)
     return Number.isFinite(before) ? before : this.place.storedAt
   }
 
-  /** A field of an event from before it died, which is believed only in the stream that we write ourselves. */
+  /**
+   * A header with which this library keeps the original values of a redriven event. Only trusted in the stream of
+   * redriven events, to which no one else writes.
+   */
   #before(header: string): string | undefined {
     return (this.place.stream === AGAIN_STREAM && this.message.headers?.get(header)) || undefined
   }
 }
 
 /**
- * The message for the dispatcher.
- * @param via which handlers it is for
- * @throws {SyntaxError} its body is not JSON
+ * The message of an event for its handlers.
+ * @param via which handlers the message is for
+ * @throws {SyntaxError} the body of the event is not JSON
  */
 export function messageOf(event: NatsEvent, group: string, via: string): IncomingMessage {
   return storedMessage('nats', event, event.data, group, via)
 }
 
-/** Bytes of headers that JetStream takes (64 KiB), without what a redriven letter has besides. */
+/** Bytes of headers in a dead letter. JetStream accepts 64 KiB, and a redriven event has further headers. */
 const MOST_HEADERS = 60 * 1024
-/** Bytes of one of our headers: ids and keys of strangers may be longer. */
+/** Bytes of one header of this library: ids and keys from other programs may be longer. */
 const MOST_OF_ONE = 8 * 1024
-/** Names of what is left out that are kept. */
+/** Names of left-out parts that a dead letter lists. */
 const MOST_LEFT_OUT = 16
 
 /**
- * The dead letter of an event: its body and headers as they were, and why it is one. It always fits: what is too
- * large is left out, and named.
- * @param maxPayload bytes that the server takes, headers included
+ * The dead letter of an event: its body and headers, and why the event failed. Parts that are too large are left out
+ * and listed by name, so a dead letter can always be stored.
+ * @param maxPayload bytes that the server accepts, including headers
  */
 export function deadLetterOf(
   { message, data, subject, id, key, attempt, name, position, publishedAt }: NatsEvent,
@@ -151,12 +159,13 @@ export function deadLetterOf(
   for (const [field, value] of Object.entries(said)) headers.set(HEADER[field as keyof typeof said], value)
   sayBounded(HEADER.ownId, idToHeader(id), 'id', name)
   if (key !== undefined) sayBounded(HEADER.key, encodeURIComponent(key), 'key', undefined)
-  // The same event of the same group twice, because the process ended in between, is one dead letter.
+  // The id makes the dead letter unique: if the process ends before the event is acknowledged, the same event fails
+  // again, and its second dead letter is a duplicate.
   const letterId = `dead:${name}:${consumer}`
   headers.set(HEADER.id, letterId)
 
   let room = Math.min(MOST_HEADERS, maxPayload / 2) - sizeOfHeaders(headers)
-  // Small ones first: as many as possible stay.
+  // Sorted by size, so that as many headers as possible are kept.
   const own = [...(message.headers ?? [])]
     .filter(([one]) => !isOwnHeader(one))
     .map(([one, values]) => ({ one, values, size: sizeOfValues(one, values) }))

@@ -1,4 +1,4 @@
-/** Advice for a full storage, found by NATS's description of the failure. */
+/** Advice when a storage of NATS is full, by patterns of NATS's description of the failure. */
 const ADVICE: readonly (readonly [says: RegExp, advice: string])[] = [
   [
     /account/i,
@@ -14,7 +14,7 @@ const ADVICE: readonly (readonly [says: RegExp, advice: string])[] = [
   ]
 ]
 
-/** `undefined`: nothing is full. */
+/** Returns the advice for a failure; `undefined`: the failure is not about a full storage. */
 export function adviceOnFull(description: string): string | undefined {
   return ADVICE.find(([says]) => says.test(description))?.[1]
 }

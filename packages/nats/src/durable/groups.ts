@@ -1,4 +1,4 @@
-/** Groups: the consumers that JetStream keeps for them, made where they are missing, and where each group stands. */
+/** The consumers that JetStream keeps for groups: creates the missing ones, and reads their positions. */
 import { type DurableSettings, type Logger, OptionError } from '@elysia-microservices/transport/kit'
 import {
   AckPolicy,
@@ -14,35 +14,41 @@ import { isMissing, readableError } from './jetstream-errors.ts'
 import { AGAIN, AGAIN_STREAM, consumerName } from './names.ts'
 import { covers, NANOSECONDS, type Streams } from './streams.ts'
 
-/** Deliveries of a group that are neither acknowledged nor given up, over all its processes. */
+/** Messages that JetStream delivers to all processes of a group before some are acknowledged. */
 const MAX_PENDING = 20_000
-/** The same in order: as many as a new process must be able to hold until it knows that they are all. */
+/**
+ * The same for an ordered handler. A process that begins must be able to hold this many events until it knows that it
+ * has all.
+ */
 export const MAX_PENDING_IN_ORDER = 2_000
-/** The priority group of ordered consumers; one process at a time is served. */
+/** The priority group of an ordered consumer: JetStream serves one of its processes at a time. */
 export const PINNED = 'one'
-/** Milliseconds after which a silent process is not served any more. */
+/** Milliseconds without a request, after which JetStream serves another process. */
 export const PIN_TIME = 10_000
 
-/** A consumer that is there. */
+/** A consumer of a stream, by name. */
 export interface Subscription {
   readonly stream: string
   readonly consumer: string
 }
 
-/** Where a group stands: what one must know to go on there if its consumer has to be created again. */
+/** What must be known of a group to go on at the same position if its consumer has to be created again. */
 export interface Standpoint {
   readonly stream: string
-  /** When the streams and the consumer were made: another time is another one of the same name. */
+  /**
+   * The times at which the streams and the consumer were created. Another time means that one of the same name was
+   * created again.
+   */
   readonly streamMadeAt: string
   readonly againMadeAt: string
   readonly consumerMadeAt: string
-  /** All events up to this number are done. */
+  /** All events up to this sequence number are done. */
   readonly done: number
-  /** A new consumer is as paused as the previous one. */
+  /** The end of the group's pause: a new consumer gets the same pause. */
   readonly pausedUntil?: string | undefined
 }
 
-/** A group at the server: its consumers, of new and of redriven events, and where it stands. */
+/** A group at the server: its consumers for published and for redriven events, and its position. */
 export interface Group {
   readonly main: Subscription
   readonly again: Subscription
@@ -67,15 +73,16 @@ export class Groups {
     return this.#streams.manager.consumers.info(stream, consumer)
   }
 
-  /** Has the server serve another process of an ordered group at once. @throws what the driver throws */
+  /** Lets the server serve another process of an ordered group at once. @throws the driver's error */
   async unpin({ stream, consumer }: Subscription): Promise<void> {
     await this.#streams.manager.consumers.unpin(stream, consumer, PINNED)
   }
 
   /**
-   * The consumers of a group for a pattern, made where they are missing.
-   * @param last where the group stood when it was last seen: it goes on there, and at the beginning of another stream
-   * @throws {OptionError} they are there with other settings
+   * Returns the consumers of a group for a pattern. Missing ones are created.
+   * @param last the last known position of the group: the group goes on there, or at the beginning of the stream if
+   * the stream is another one
+   * @throws {OptionError} a consumer exists with other settings
    */
   async ensure(subject: string, group: string, settings: DurableSettings, last?: Standpoint): Promise<Group> {
     const stream = await this.#streams.ensure(subject)
@@ -84,7 +91,7 @@ export class Groups {
     const known = await this.#streams.infoOf(stream)
     const start = last === undefined ? startOf(settings.start) : resumeAt(last, known)
     const info = await this.#ensureConsumer(stream, subject, consumer, group, settings, start)
-    // Nothing has been delivered yet: it is new, and another one may have done its work.
+    // The consumer is new, as nothing was delivered yet. Another consumer may have done its work until now.
     if (last === undefined && info.delivered.consumer_seq === 0)
       await this.#sayWhatIsLeftBehind(stream, subject, group, consumer)
     await this.#ensureAgain(consumer, group)
@@ -102,8 +109,8 @@ export class Groups {
   }
 
   /**
-   * Says which consumers of a stream nobody asks for events, and that may have done the work of a new one: of the same
-   * pattern for a service that was renamed, or of the same group for a pattern that has become narrower.
+   * Logs the consumers of a stream that no process uses and that may have done the work of a new consumer: the
+   * consumer of the same pattern for a service that was renamed, or of the same group for a wider pattern.
    */
   async #sayWhatIsLeftBehind(
     stream: string,
@@ -130,12 +137,12 @@ export class Groups {
           )
         else if (other === group && filter !== subject && covers(filter, subject))
           this.#settings.logger.warn(
-            `The group '${group}' handled '${filter}' until now, and '${subject}' from now on: the consumer '${name}' stays behind with ${events} events that nobody handles. ${remedy}`
+            `The group '${group}' handled '${filter}' until now, and handles '${subject}' from now on: the consumer '${name}' remains with ${events} events that nobody handles. ${remedy}`
           )
       }
     } catch (error) {
       this.#settings.logger.warn(
-        `The other consumers of the stream '${stream}' cannot be listed, so none that is left behind is reported`,
+        `The other consumers of the stream '${stream}' cannot be listed, so unused consumers are not reported`,
         error
       )
     }
@@ -196,7 +203,7 @@ export class Groups {
     const before = known.config.metadata?.['elysia-settings']
     if (before === said) return known
     this.#settings.logger.warn(
-      `The group '${group}' handles '${wanted.filter_subject}' with ${before ?? 'other settings'} elsewhere, and here with ${said}; processes of one group should agree`
+      `The group '${group}' handles '${wanted.filter_subject}' with ${before ?? 'other settings'} in other processes, and with ${said} in this process; all processes of a group should have the same settings`
     )
     const { ack_wait, max_ack_pending, metadata } = wanted
     await this.#streams.manager.consumers
@@ -236,7 +243,7 @@ export class Groups {
   }
 }
 
-/** The consumers of a group, in all streams. @throws {NotStoredError} JetStream does not say */
+/** The consumers of a group, in all streams. @throws {NotStoredError} JetStream does not list them */
 export async function consumersOf(manager: JetStreamManager, group: string): Promise<ConsumerInfo[]> {
   const found: ConsumerInfo[] = []
   try {
@@ -262,7 +269,7 @@ function startOf(start: DurableSettings['start']): Partial<ConsumerConfig> {
 
 function resumeAt(last: Standpoint, { config, created }: StreamInfo): Partial<ConsumerConfig> {
   const isSame = config.name === last.stream && created === last.streamMadeAt
-  // A queue knows no other start: what is done is not in it any more.
+  // A stream with the retention of a work queue allows no other start; events that are done are no longer in it.
   const pause = last.pausedUntil === undefined ? {} : { pause_until: last.pausedUntil }
   if (!isSame || config.retention === RetentionPolicy.Workqueue)
     return { deliver_policy: DeliverPolicy.All, ...pause }

@@ -1,25 +1,34 @@
-/** The events of one handler that are here, and those that were done here a while ago. */
+/**
+ * The events of one handler that this process has received and not acknowledged, and the last ones that it has
+ * acknowledged.
+ */
 import { Recent } from '@elysia-microservices/transport/engine'
 import type { NatsEvent } from './event.ts'
 import { AGAIN_STREAM } from './names.ts'
 
-/** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
+/**
+ * Acknowledged events that are remembered: an acknowledgement may be lost together with its server, and then the
+ * event is delivered again.
+ */
 const MAX_DONE = 4_096
 
-/** Knows events by the number in their stream, and by when they were stored: a stream made again counts from 1 again. */
+/**
+ * Identifies events by their number in the stream and the time at which they were stored, because a stream that was
+ * created again counts from 1 again.
+ */
 export class HeldEvents {
   readonly #held = new Map<number, NatsEvent>()
   #bytes = 0
-  /** The highest number that has come. */
+  /** The highest number that has arrived. */
   #highest = 0
-  /** When each was stored. */
+  /** When each acknowledged event was stored, by number. */
   readonly #done = new Recent<number, number>(MAX_DONE)
 
   get count(): number {
     return this.#held.size
   }
 
-  /** Bytes of their bodies. */
+  /** Bytes of the bodies of all events held. */
   get bytes(): number {
     return this.#bytes
   }
@@ -28,10 +37,13 @@ export class HeldEvents {
     return this.#held.values()
   }
 
-  /** Takes an event that has come. @returns whether it was here already, or was done here, and is not taken then */
+  /**
+   * Adds an event that has arrived. @returns `taken`: added; `here` or `done`: not added, because this process has
+   * the event or has acknowledged it
+   */
   take(event: NatsEvent): 'taken' | 'here' | 'done' {
     const number = numberOf(event)
-    // An event in the order of the stream, as nearly all are, cannot have been here before.
+    // An event with a higher number than all before, as nearly all have, cannot have arrived before.
     if (number > this.#highest) this.#highest = number
     else {
       const { storedAt } = event.place
@@ -44,7 +56,7 @@ export class HeldEvents {
         return 'here'
       }
       if (this.#done.get(number) === storedAt) return 'done'
-      // The held event is of a stream that is gone, so it belongs to nobody any more.
+      // The event with the same number belongs to a stream that was deleted, so no server knows it any more.
       if (known !== undefined) this.forget(known)
     }
     this.#held.set(number, event)
@@ -53,9 +65,10 @@ export class HeldEvents {
   }
 
   /**
-   * Events that the server knows to be here, and nowhere else: delivered when it was asked, and not let go since.
+   * Counts the events that the server has delivered to this process and to no other: delivered before the server was
+   * asked, and still within their share of `ackWait`.
    * @param lastDelivery the server's number of the last delivery when it was asked
-   * @param epoch of the server that was asked
+   * @param epoch the connection to the server that was asked
    */
   countKnown(stream: string, lastDelivery: number, epoch: number): number {
     const now = performance.now()
@@ -71,7 +84,7 @@ export class HeldEvents {
     return count
   }
 
-  /** It is not here any more. */
+  /** Removes an event. */
   forget(event: NatsEvent): void {
     const number = numberOf(event)
     if (this.#held.get(number) !== event) return
@@ -79,14 +92,14 @@ export class HeldEvents {
     this.#bytes -= event.data.length
   }
 
-  /** It is not here any more, and is done. */
+  /** Removes an event and remembers that it is done. */
   done(event: NatsEvent): void {
     this.forget(event)
     this.#done.set(numberOf(event), event.place.storedAt)
   }
 }
 
-/** Redriven events have numbers of their own: below 0. */
+/** The key of an event. Redriven events come from another stream, so their numbers are negated. */
 function numberOf({ place }: NatsEvent): number {
   return place.stream === AGAIN_STREAM ? -place.sequence : place.sequence
 }

@@ -1,28 +1,30 @@
-/** Turns errors of JetStream and of its driver into ours. */
+/** Converts errors of JetStream and of its driver to errors of this library. */
 import { ConnectionError, MicroserviceError, NotStoredError } from '@elysia-microservices/transport/kit'
 import { JetStreamApiError } from '@nats-io/jetstream'
 import { adviceOnFull } from './full.ts'
 
 const NO_SEQUENCE = 10_043
 
-/** Whether what was asked for is not there. */
+/** Whether an error says that a stream, consumer or message does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.apiError().code === 404
 }
 
-/** Whether a stream has no message of that number. */
+/** Whether an error says that a stream has no message with this number. */
 export function isNoSequence(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.apiError().err_code === NO_SEQUENCE
 }
 
-/** Whether there is no JetStream at all: a server that was started without it, or that is not ready. */
+/**
+ * Whether an error says that JetStream is not available: the server was started without JetStream, or is not ready.
+ */
 export function isOff(error: unknown): boolean {
   return /jetstream.*not enabled|no responders/i.test(
     `${(error as Error)?.name} ${(error as Error)?.message}`
   )
 }
 
-/** An error of the driver, as one of ours. */
+/** Converts an error of the driver to an error of this library. */
 export function readableError(error: unknown, what: string): Error {
   if (error instanceof MicroserviceError) return error
   const cause = error as Error
@@ -43,7 +45,7 @@ export function readableError(error: unknown, what: string): Error {
 
 function noJetStream(what: string, cause: Error): NotStoredError {
   return new NotStoredError(
-    `${what}: JetStream, which stores events, is off, or is not ready yet; start nats-server with -js (and -sd for a folder)`,
+    `${what}: JetStream, which stores events, is off or not ready yet; start nats-server with -js (and -sd for the folder of its files)`,
     true,
     cause
   )

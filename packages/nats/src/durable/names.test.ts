@@ -6,7 +6,7 @@ import { consumerName, idFromHeader, idToHeader } from './names.ts'
 const id = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => !/\p{Cs}/u.test(text))
 
 describe('an id in a header', () => {
-  it('is what it was, and nothing that NATS would trim or split', () => {
+  it('is read back unchanged, and has no characters that NATS would trim or split at', () => {
     fc.assert(
       fc.property(id, (given) => {
         const value = idToHeader(given)
@@ -16,7 +16,7 @@ describe('an id in a header', () => {
     )
   })
 
-  it('of another program is read without an error, and two stay two', () => {
+  it('of another program is read without an error, and different ids stay different', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (one, other) => {
         if (one !== other && !/[^!-~]/.test(one + other))
@@ -27,7 +27,7 @@ describe('an id in a header', () => {
 })
 
 describe('the name of a consumer', () => {
-  it('is another one for another group or pattern', () => {
+  it('differs for different groups or patterns', () => {
     const part = fc.stringMatching(/^[a-c_~-]{1,3}$/)
     const subject = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('.'))
     fc.assert(

@@ -1,18 +1,18 @@
-/** The names that we give in JetStream: of streams, subjects, consumers and headers. */
+/** The names of this library in JetStream: of streams, subjects, consumers and headers. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
-/** Dead letters of all groups: `_ELYSIA.DEAD.<group>.<consumer>`. */
+/** The stream of the dead letters of all groups. Their subjects are `_ELYSIA.DEAD.<group>.<consumer>`. */
 export const DEAD_STREAM = 'elysia-dead-letters'
 export const DEAD = '_ELYSIA.DEAD'
-/** Dead letters on their way back to their group: `_ELYSIA.AGAIN.<consumer>`. */
+/** The stream of redriven dead letters. Their subjects are `_ELYSIA.AGAIN.<consumer>`. */
 export const AGAIN_STREAM = 'elysia-redriven'
 export const AGAIN = '_ELYSIA.AGAIN'
 
-/** Headers beside the user's. */
+/** The headers that this library adds to those of the user. */
 export const HEADER = {
   id: 'Nats-Msg-Id',
   key: 'Elysia-Key',
-  /** Of dead letters and of what is redriven: what the event was when it was published. */
+  /** Of dead letters and redriven events: the values of the original event. */
   subject: 'Elysia-Subject',
   ownId: 'Elysia-Id',
   position: 'Elysia-Position',
@@ -21,16 +21,16 @@ export const HEADER = {
   attempts: 'Elysia-Attempts',
   consumer: 'Elysia-Consumer',
   group: 'Elysia-Group',
-  /** Of dead letters: what was too large to be kept. */
+  /** Of dead letters: the names of the parts that were too large to be kept. */
   leftOut: 'Elysia-Left-Out'
 } as const
 
-/** An id as a header's value, which NATS would trim: different ids stay different. */
+/** An id as the value of a header. NATS would trim blanks, so such ids are encoded; different ids stay different. */
 export function idToHeader(id: string): string {
   return /^[!-$&-~]+$/.test(id) ? id : encodeURIComponent(id)
 }
 
-/** The id in a header. One that another program gave, and that we would have written otherwise, is as it is. */
+/** The id in a header. An id that another program wrote in its own way is returned as it is. */
 export function idFromHeader(value: string): string {
   if (!value.includes('%')) return value
   try {
@@ -41,7 +41,7 @@ export function idFromHeader(value: string): string {
   }
 }
 
-/** The text in one of our headers; what strangers wrote otherwise is as it is. */
+/** The text in a header of this library; a text that another program wrote in its own way is returned as it is. */
 export function decoded(value: string): string {
   try {
     return decodeURIComponent(value)
@@ -50,17 +50,17 @@ export function decoded(value: string): string {
   }
 }
 
-/** The stream of a pattern that no other stream stores. Different patterns have different names. */
+/** The name of the stream for a pattern that no configured stream stores. Different patterns have different names. */
 export function streamName(subject: string): string {
   return nameOf(subject)
 }
 
-/** The consumer of a group and pattern; also the durable name in its stream. */
+/** The name of the consumer of a group for a pattern. */
 export function consumerName(group: string, subject: string): string {
   return nameOf(`${group}.${subject}`)
 }
 
-/** A name in characters that NATS allows; different texts have different names. */
+/** A name with only the characters that NATS allows; different texts have different names. */
 function nameOf(text: string): string {
   const plain = text
     .replaceAll('.', '_')
@@ -71,7 +71,7 @@ function nameOf(text: string): string {
   return isPlain ? plain : `${plain.slice(0, 100)}-${hash(text)}`
 }
 
-/** FNV-1a, 64 bits in two halves of different start. */
+/** A hash of 64 bits: FNV-1a twice, with different start values. */
 function hash(text: string): string {
   let one = 0x811c9dc5
   let other = 0x01000193

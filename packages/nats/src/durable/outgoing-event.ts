@@ -5,6 +5,6 @@ import type { MsgHdrs } from '@nats-io/transport-node'
 /** An event to publish to a stream. */
 export interface StoredMessage extends OutgoingEvent {
   readonly payload: Uint8Array
-  /** With the id in it. */
+  /** The headers, including the id. */
   readonly headers: MsgHdrs
 }

@@ -1,36 +1,40 @@
-/** Messages of one consumer of JetStream, asked for as there is room: JetStream's pull protocol. */
+/**
+ * Receives the messages of one JetStream consumer by the pull protocol: requests as many messages as there is room
+ * for.
+ */
 import { numberIn } from '@elysia-microservices/transport/engine'
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { Msg, Subscription as Subscribed } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import { PIN_TIME, PINNED, type Subscription } from './groups.ts'
 
-/** Milliseconds that a request stands, and between signs of life of the server meanwhile. */
+/** Milliseconds for which a request is valid, and milliseconds between the heartbeats that the server sends for it. */
 const EXPIRES = 30_000
 const EXPIRES_PINNED = PIN_TIME / 2
 const HEARTBEAT = 2_000
-/** Milliseconds without any of them after which a new request is made. */
+/** Milliseconds without a message or heartbeat, after which a new request is sent. */
 const SILENCE = 3 * HEARTBEAT
 const AGAIN_AFTER = 250
-/** Messages of one request. */
+/** Messages in one request. */
 const MOST = 256
 const MOST_SIZE = 8 * 1024 * 1024
 /**
- * The least share of the room that is asked for while something is under way. With an eighth 1.15 times as many events
- * were handled a second as with a quarter; with a half 0.9 times, with a sixteenth no more.
+ * The smallest share of the room that is requested while an earlier request is still valid. Compared with a quarter,
+ * an eighth handled 1.15 times as many events per second, a half 0.9 times as many; a sixteenth was no faster than an
+ * eighth.
  */
 const LEAST_SHARE = 1 / 8
 
 export interface PullOwner {
-  /** Messages that may be asked for, beside those that have come. */
+  /** Messages that may be requested, besides those that have arrived. */
   readonly room: number
-  /** @param data its body: the driver makes a view of it each time that it is asked */
+  /** @param data the body of the message, read once: the driver makes a new view at each access */
   receive(message: Msg, data: Uint8Array): void
-  /** The consumer is gone from the server. @param why what the server says */
+  /** The consumer no longer exists at the server. @param why what the server says */
   gone(why: string): void
-  /** Nobody answers for the consumer: it may be gone, or its server be looking for a leader. */
+  /** Nobody answers for the consumer: it may be deleted, or its server may be electing a leader. */
   doubtful(): void
-  /** Another process of the group is served; only if pinned. */
+  /** The server serves another process of the group. Only for ordered handlers. */
   unpinned(): void
 }
 
@@ -38,11 +42,11 @@ interface Standing {
   readonly number: number
   left: number
   heardAt: number
-  /** The pin that the request named; `undefined` if it named none. */
+  /** The pin that was sent with the request; `undefined`: the request had none. */
   readonly pin: string | undefined
 }
 
-/** Asks for messages. */
+/** Requests the messages of one consumer. */
 export class Pull {
   readonly #connection: NatsConnection
   readonly #subject: string
@@ -51,16 +55,16 @@ export class Pull {
   readonly #isPinned: boolean
   readonly #inbox: string
   readonly #title: string
-  /** Requests that stand, the oldest first: the server serves them in this order. */
+  /** The requests that are still valid, the oldest first: the server serves them in this order. */
   #standing: Standing[] = []
-  /** Messages that they still ask for. */
+  /** Messages of these requests that have not arrived. */
   #left = 0
   readonly #watch: ReturnType<typeof setInterval>
   #subscribed: Subscribed | undefined
   #number = 0
   #again: ReturnType<typeof setTimeout> | undefined
   #isStopped = false
-  /** Says to the server that it is us whom it serves. */
+  /** The pin that tells the server that it serves this process; see `EarlyEvents`. */
   pin: string | undefined
 
   constructor(
@@ -93,7 +97,7 @@ export class Pull {
     this.fill()
   }
 
-  /** Asks for as much as there is room for; not for each single message. */
+  /** Requests as many messages as there is room for, but does not send a request for each single message. */
   fill(): void {
     if (this.#isStopped || !this.#connection.isConnected || this.#again !== undefined) return
     const { room } = this.#owner
@@ -114,20 +118,20 @@ export class Pull {
     this.#connection.publish(this.#subject, JSON.stringify(request), `${this.#inbox}${number}`)
   }
 
-  /** The connection has its server again, which knows of no request any more. */
+  /** The connection has a server again. The server has forgotten all earlier requests. */
   restored(): void {
     this.#standing = []
     this.#left = 0
     this.fill()
   }
 
-  /** Asks for nothing more. What the server has sent already may still come until this resolves. */
+  /** Stops requesting messages. Messages that the server has already sent may still arrive until this resolves. */
   async stop(): Promise<void> {
     if (this.#isStopped) return
     this.#isStopped = true
     clearInterval(this.#watch)
     clearTimeout(this.#again)
-    // Messages that are on their way still arrive, and are given back.
+    // Messages that are on their way still arrive; they are given back.
     if (this.#connection.isConnected) {
       let late: ReturnType<typeof setTimeout> | undefined
       const isLate = new Promise((resolve) => {
@@ -139,7 +143,8 @@ export class Pull {
   }
 
   #receive(message: Msg): void {
-    // Reading headers is dear, and messages of the server itself have no data.
+    // The server's own messages have no data. So headers are read only of messages without data: reading headers is
+    // slow.
     const { data } = message
     if (data.length === 0) {
       const { headers } = message
@@ -164,10 +169,10 @@ export class Pull {
     }
     if (standing === undefined) return
     this.#forget(standing)
-    // The time of the request is over, or all of it has come.
+    // The request has expired, or all of its messages have arrived.
     if (code === 408 || code === 404 || /batch completed|maxbytes/i.test(description)) return this.fill()
     if (code === 423) {
-      // An older request may be refused when a later one is served already.
+      // Only a refusal with the current pin counts: an older request may be refused after this process got a new pin.
       if (standing.pin === this.pin) {
         this.pin = undefined
         this.#owner.unpinned()
@@ -177,7 +182,9 @@ export class Pull {
     if (/deleted|not found/i.test(description)) this.#owner.gone(description)
     else if (code === 503) this.#owner.doubtful()
     else if (!/leadership change|shutdown/i.test(description))
-      this.#logger.warn(`NATS delivers nothing of ${this.#title}: ${code} ${description}; asking again`)
+      this.#logger.warn(
+        `NATS has ended a request for ${this.#title}: ${code} ${description}; sending a new request`
+      )
     this.#askLater()
   }
 

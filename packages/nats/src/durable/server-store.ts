@@ -1,4 +1,4 @@
-/** The durable handlers of a service, as JetStream has them. */
+/** The durable handlers of a service over JetStream. */
 import {
   type Consumer,
   type ConsumerInit,
@@ -15,7 +15,7 @@ import { checkDurableSubject } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { Streams } from './streams.ts'
 
-/** Makes consumers, with one publisher for their dead letters. */
+/** Creates the consumers of the handlers, with one publisher for all dead letters. */
 export class NatsServerStore implements ServerStore<NatsConnection> {
   readonly #options: CheckedOptions
   readonly #context: ServerContext

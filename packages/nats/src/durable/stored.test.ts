@@ -5,7 +5,7 @@ import { consumerName, streamName } from './names.ts'
 import { readPlace } from './stored.ts'
 
 describe('the place of a stored message', () => {
-  it('is read from the subject of its acknowledgement, with domain and account and without', () => {
+  it('is read from the subject of its acknowledgement, with and without domain and account', () => {
     const number = fc.integer({ min: 0, max: 2 ** 40 })
     fc.assert(
       fc.property(
@@ -32,12 +32,12 @@ describe('the place of a stored message', () => {
     )
   })
 
-  it('has a time also where the clock of the server stands near 1970 or before', () => {
+  it('has a time also if the clock of the server is set to a time near 1970 or before', () => {
     const at = (time: string) => readPlace(`$JS.ACK.events.billing.1.2.3.${time}.4`)?.storedAt
     assert.deepEqual([at('999'), at('1234567'), at('-1234567')], [0, 1, -1])
   })
 
-  it('is none in other subjects', () => {
+  it('is not read from other subjects', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         assert.equal(readPlace(text), undefined)
@@ -48,7 +48,7 @@ describe('the place of a stored message', () => {
 })
 
 describe('names in JetStream', () => {
-  it('are allowed, and differ for different patterns', () => {
+  it('are allowed by NATS, and differ for different patterns', () => {
     const part = fc.stringMatching(/^[^\s]{1,40}$/u)
     fc.assert(
       fc.property(part, part, (one, other) => {

@@ -1,4 +1,7 @@
-/** Streams: made where they are missing, changed where that is safe, otherwise refused. */
+/**
+ * The streams of JetStream: creates missing streams, and changes existing ones where this is safe; other differences
+ * are refused.
+ */
 import { type Logger, OptionError, routeMatches } from '@elysia-microservices/transport/kit'
 import {
   type JetStreamManager,
@@ -15,7 +18,7 @@ import { AGAIN, AGAIN_STREAM, DEAD, DEAD_STREAM, streamName } from './names.ts'
 
 export const NANOSECONDS = 1_000_000
 
-/** The parts with which the driver is asked. */
+/** The connection and settings with which streams are created. */
 export interface StreamsOptions {
   readonly connection: NatsConnection
   readonly storage: DurableStorage
@@ -34,7 +37,7 @@ export class Streams {
     this.#logger = logger
   }
 
-  /** @throws {NotStoredError} the server has no JetStream, or not now */
+  /** Asks the server for JetStream. @throws {NotStoredError} JetStream is off, or not ready */
   static async open(options: StreamsOptions): Promise<Streams> {
     try {
       return new Streams(await jetstreamManager(options.connection), options)
@@ -48,8 +51,8 @@ export class Streams {
   }
 
   /**
-   * The stream that stores a subject, which may have wildcards; made if there is none.
-   * @throws {OptionError} it is there, and not as the options want it
+   * Returns the stream that stores a subject, which may have wildcards. A missing stream is created.
+   * @throws {OptionError} the stream exists, with settings that contradict the options
    */
   async ensure(subject: string): Promise<string> {
     const { stream } = this.#storage
@@ -64,7 +67,7 @@ export class Streams {
     )
   }
 
-  /** The streams of dead letters. */
+  /** Creates the streams of dead letters if they are missing. */
   async ensureDeadLetters(): Promise<void> {
     await this.#ensureOwn(DEAD_STREAM, `${DEAD}.>`, RetentionPolicy.Limits)
     await this.#ensureOwn(AGAIN_STREAM, `${AGAIN}.>`, RetentionPolicy.Workqueue)
@@ -97,7 +100,7 @@ export class Streams {
       max_age: maxAge * NANOSECONDS,
       max_bytes: maxBytes === 0 ? -1 : maxBytes,
       duplicate_window: duplicateWindow * NANOSECONDS,
-      // Full is full: the publisher learns it, and nothing that is stored is lost.
+      // A full stream refuses new events: the publisher gets an error, and no stored event is deleted.
       discard: 'new'
     }
     const known = await this.#info(name)
@@ -106,7 +109,7 @@ export class Streams {
         await this.#manager.streams.add(config)
         return name
       } catch (error) {
-        // Another process may have made it meanwhile.
+        // Another process may have created the stream in between.
         const made = await this.#info(name)
         if (made === undefined) throw readableError(error, `The stream '${name}' for ${subjects.join(', ')}`)
         await this.#adapt(made, config, isForeign)
@@ -117,7 +120,7 @@ export class Streams {
     return name
   }
 
-  /** Widens a stream that is there; refuses what would lose events or cannot be. */
+  /** Raises the limits of an existing stream. Refuses changes that would delete events or that NATS does not allow. */
   async #adapt(known: StreamConfig, wanted: Partial<StreamConfig>, isForeign: boolean): Promise<void> {
     const { name } = known
     if (known.no_ack)
@@ -138,7 +141,7 @@ export class Streams {
       refused.push(`replicas is ${known.num_replicas}, not ${wanted.num_replicas}`)
     const widen = (option: string, key: 'max_age' | 'max_bytes' | 'duplicate_window', unit: number) => {
       if (!set.has(option)) return
-      // None is the widest.
+      // A value of 0 means no limit, which is the widest.
       const width = (value: number) =>
         value <= 0 && key !== 'duplicate_window' ? Number.POSITIVE_INFINITY : value
       const [is, should] = [width(known[key]), width(wanted[key] as number)]
@@ -154,7 +157,7 @@ export class Streams {
         `The stream '${name}' exists with other settings than options.durable: ${refused.join('; ')}. Two services disagree, or it was made by hand: let the options agree with it, or change it with NATS's own tools`
       )
     if (Object.keys(change).length === 0) return
-    this.#logger.warn(`The stream '${name}' is changed: ${JSON.stringify(change)}`)
+    this.#logger.warn(`The settings of the stream '${name}' are changed: ${JSON.stringify(change)}`)
     await this.#manager.streams.update(name, change).catch((error: unknown) => {
       throw readableError(error, `The stream '${name}'`)
     })
@@ -177,7 +180,7 @@ export class Streams {
     }
   }
 
-  /** @throws {NotStoredError} it is not there */
+  /** @throws {NotStoredError} the stream does not exist */
   async infoOf(name: string): Promise<StreamInfo> {
     try {
       return await this.#manager.streams.info(name)
@@ -196,7 +199,7 @@ export class Streams {
   }
 }
 
-/** Whether a subject with wildcards stands for all that another stands for. */
+/** Whether a subject with wildcards matches all that another subject matches. */
 export function covers(wide: string, narrow: string): boolean {
   return wide === narrow || (routeMatches(wide, narrow) && !(narrow.includes('>') && !wide.includes('>')))
 }

@@ -1,11 +1,14 @@
-/** Asks the server now and then about a group: its lag, its position, whether it is paused. */
+/** Asks the server regularly about a group: its lag, its position, and whether it is paused. */
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { GroupInfo } from './early.ts'
 import type { Group, Groups, Standpoint, Subscription } from './groups.ts'
 import { isMissing, isOff } from './jetstream-errors.ts'
 
-/** Under load it is looked sooner, after so many events and milliseconds: what was done since may run again with a new consumer. */
+/**
+ * Under load the server is asked earlier, after this many events and milliseconds: if the consumer is lost, all
+ * events since the last known position run again.
+ */
 const SOON = { events: 250, milliseconds: 100 }
 
 /** Watches the group of one handler. */
@@ -13,22 +16,22 @@ export class GroupWatch {
   readonly #gone: (why: string) => void
   #connection: NatsConnection | undefined
   #groups: Groups | undefined
-  /** Its consumer; `undefined` before it is made. */
+  /** The consumer of the group; `undefined` before it was created. */
   main: Subscription | undefined
   standpoint: Standpoint | undefined
   /** Events that are stored and not done; `undefined`: not known yet. */
   lag: number | undefined
   isPaused = false
-  /** Events done since the last look, and when it was. */
+  /** Events done since the server was last asked, and when that was. */
   #sinceLook = 0
   #lookedAt = 0
 
-  /** @param gone is told that the consumer, its stream, or all streams are gone, and why */
+  /** @param gone is called with the reason if the consumer, its stream, or all streams no longer exist */
   constructor(gone: (why: string) => void) {
     this.#gone = gone
   }
 
-  /** The group is there. */
+  /** Begins to watch a group whose consumers exist. */
   join(connection: NatsConnection, groups: Groups, { main, standpoint }: Group): void {
     this.#connection = connection
     this.#groups = groups
@@ -36,7 +39,7 @@ export class GroupWatch {
     this.standpoint = standpoint
   }
 
-  /** An event is done. */
+  /** Counts an event that is done. */
   done(): void {
     if (++this.#sinceLook >= SOON.events && performance.now() - this.#lookedAt >= SOON.milliseconds)
       void this.look()
@@ -58,8 +61,8 @@ export class GroupWatch {
   }
 
   /**
-   * The server's information on a consumer; `undefined` if it does not answer. A consumer that is gone is created
-   * again.
+   * The server's information on a consumer; `undefined` if the server does not answer. If the consumer no longer
+   * exists, `gone` is called, and the consumer is created again.
    */
   async infoOf(subscription: Subscription): Promise<ConsumerInfo | undefined> {
     const { standpoint } = this
@@ -67,7 +70,7 @@ export class GroupWatch {
     try {
       return await this.#groups?.info(subscription)
     } catch (error) {
-      // The figures stay as they were.
+      // Without an answer, the last known values stay.
       const isGone = isMissing(error) || isOff(error)
       const why = isOff(error) ? 'JetStream is off, or not ready' : (error as Error).message
       if (isGone && standpoint === this.standpoint) this.#gone(why)
@@ -83,7 +86,10 @@ export class GroupWatch {
     return this.main && (await this.#groups?.info(this.main))
   }
 
-  /** Lets the server serve another process at once, if this one is served: it would wait for us until the time of the pin is over. */
+  /**
+   * Lets the server serve another process at once, if it serves this process: otherwise the others would wait until
+   * the pin expires.
+   */
   async unpin(pin: string | undefined): Promise<void> {
     if (pin === undefined || this.main === undefined || this.#connection?.isConnected !== true) return
     const info = await this.ask()

@@ -1,4 +1,4 @@
-/** The option `durable` of `nats()`: storage of events. */
+/** The option `durable` of `nats()`: how events are stored. */
 import { checkWindow, STORAGE } from '@elysia-microservices/transport/engine'
 import {
   type FromTable,
@@ -11,26 +11,26 @@ import {
   withoutUndefined
 } from '@elysia-microservices/transport/kit'
 
-/** Storage of durable events in JetStream. Streams that are there already are used as they are. */
+/** How durable events are stored in JetStream. Streams that exist already are used with their settings. */
 export interface NatsDurableOptions {
   /**
-   * A stream for many patterns: its name, and the subjects it stores (with `*` and `>`). What else is published has a
-   * stream of its own, named after its pattern. Default: none.
+   * A stream for many patterns: its name, and the subjects it stores (with `*` and `>`). Events of other patterns are
+   * stored in a stream for each pattern, named after the pattern. Default: none.
    */
   readonly stream?: { readonly name: string; readonly subjects: readonly string[] } | undefined
-  /** Default: `'file'`. */
+  /** Where JetStream keeps the events. Default: `'file'`. */
   readonly storage?: 'file' | 'memory' | undefined
-  /** Servers of a cluster that each have a copy. Default: 1. */
+  /** Servers of a cluster that each keep a copy. Default: 1. */
   readonly replicas?: number | undefined
-  /** Milliseconds that events are kept, also those that no group has done; 0: for ever. Default: 7 days. */
+  /** Milliseconds for which events are kept, whether or not they were handled; 0: for ever. Default: 7 days. */
   readonly maxAge?: number | undefined
-  /** Bytes of a stream, beyond which nothing is stored; 0: no limit. Default: 0. */
+  /** The size of a stream in bytes; a full stream stores no more events. 0: no limit. Default: 0. */
   readonly maxBytes?: number | undefined
-  /** Milliseconds in which an id is stored once. Default: 120,000. */
+  /** Milliseconds within which an event with the same id is not stored again. Default: 120,000. */
   readonly duplicateWindow?: number | undefined
   /**
-   * Milliseconds after which a process that gives no sign of life has lost its events to others; handlers may take
-   * longer. Default: 30,000.
+   * Milliseconds after which JetStream gives the events of a process to another process, if the process sends
+   * nothing. A process sends regularly while its handlers run, so handlers may take longer. Default: 30,000.
    */
   readonly ackWait?: number | undefined
 }
@@ -43,7 +43,7 @@ const STREAM = {
   subjects: { check: mustBe("a list of subjects such as 'orders.*'", isListOfSubjects), isNeeded: true }
 } as const satisfies OptionTable<Shared>
 
-/** All of them. */
+/** The table of all options. */
 export const NATS_DURABLE = {
   stream: {
     check: (path, value) => void readTable(path, value as Shared, STREAM)
@@ -51,11 +51,11 @@ export const NATS_DURABLE = {
   storage: { byDefault: 'file', check: mustBeOneOf('file', 'memory') },
   replicas: { byDefault: 1, check: mustBeWhole(1, 5) },
   ...STORAGE,
-  // NATS counts in nanoseconds, and JSON has no whole numbers beyond 2 ** 53.
+  // Numbers in JSON are exact up to 2 ** 53 only, and NATS counts in nanoseconds.
   maxBytes: { byDefault: 0, check: mustBeAtLeast(0) }
 } as const satisfies OptionTable<NatsDurableOptions>
 
-/** Checked. What the user has set is in `set`: only that is compared with streams that are there. */
+/** The checked options. `set` has the options that the user has set: only these are compared with existing streams. */
 export interface DurableStorage extends FromTable<NatsDurableOptions, typeof NATS_DURABLE> {
   readonly set: ReadonlySet<string>
 }

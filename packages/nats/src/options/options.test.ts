@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { type NatsOptions, natsOptions } from './options.ts'
 
 describe('options of nats()', () => {
-  it('reconnect for ever, whatever is given', () => {
+  it('always reconnect for ever', () => {
     const { connection, events, queue } = natsOptions({ servers: 'nats://a:1', reconnectTimeWait: 5 })
     assert.deepEqual([events, queue], ['one', undefined])
     assert.equal(connection.maxReconnectAttempts, -1)

@@ -11,7 +11,7 @@ import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import { Inboxes } from '../words/inboxes.ts'
 import { type DurableStorage, durableStorage, type NatsDurableOptions } from './durable-options.ts'
 
-/** Options of the driver that are passed on as they are, with its own meaning. */
+/** Options that are passed on to the driver unchanged. */
 type PassedOn =
   | 'authenticator'
   | 'debug'
@@ -34,29 +34,29 @@ type PassedOn =
   | 'token'
   | 'user'
 
-/** Options of `nats()`: those of NATS's driver for the connection, and ours. */
+/** The options of `nats()`: those of NATS's driver for the connection, and those of this library. */
 export interface NatsOptions extends Pick<NodeConnectionOptions, PassedOn> {
   /**
-   * The queue group of a service: its processes share what comes. Default: the service's name. A service without a name
-   * shares requests with all such services, and gets every event.
+   * The queue group of a service: its processes share requests and events. Default: the service's name. A service
+   * without a name shares requests with all other services without a name, and gets every event.
    */
   readonly queue?: string | undefined
   /** Whether `one` process of the queue group gets an event, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
   /**
-   * Prefixes of the inboxes of others, beside `_INBOX` and what begins with `_INBOX_`, and `inboxPrefix`: nothing is ever
-   * answered elsewhere. Default: none.
+   * Prefixes of the inboxes of other users, besides `_INBOX`, `_INBOX_…` and `inboxPrefix`. A service answers only to
+   * subjects with one of these prefixes. Default: none.
    */
   readonly inboxPrefixes?: readonly string[] | undefined
-  /** Storage of durable events, which needs JetStream. Default: in files, for 7 days. */
+  /** How durable events are stored, which needs JetStream. Default: in files, for 7 days. */
   readonly durable?: NatsDurableOptions | undefined
 }
 
 const A_PREFIX = "a subject without wildcards such as '_INBOX_orders'"
 
 /**
- * The options of the driver. It gives up after ten attempts and notices a dead server after minutes, unless it is told
- * otherwise.
+ * The options of the driver, with defaults. The driver's own defaults give up after ten attempts to reconnect, and
+ * notice a dead server only after minutes.
  */
 const DRIVER = {
   authenticator: {},
@@ -81,7 +81,7 @@ const DRIVER = {
   user: {}
 } as const satisfies OptionTable<Pick<NodeConnectionOptions, PassedOn>>
 
-/** All options. */
+/** The table of all options. */
 export const NATS_OPTIONS = {
   queue: QUEUE,
   events: EVENTS,
@@ -90,7 +90,7 @@ export const NATS_OPTIONS = {
   ...DRIVER
 } as const satisfies OptionTable<NatsOptions>
 
-/** The checked options. */
+/** The checked options, with their defaults. */
 export interface CheckedOptions
   extends Pick<FromTable<NatsOptions, typeof NATS_OPTIONS>, 'queue' | 'events'> {
   readonly durable: DurableStorage
@@ -98,7 +98,9 @@ export interface CheckedOptions
   readonly inboxes: Inboxes
 }
 
-/** Options that a user may not change: an end that gives up reconnecting is deaf for ever. */
+/**
+ * Options that a user may not change: a service that has given up reconnecting would never receive a message again.
+ */
 const FIXED: NodeConnectionOptions = {
   reconnect: true,
   maxReconnectAttempts: -1,

@@ -1,9 +1,9 @@
-/** Headers of NATS and ours, and the records in which Nest's users give them. */
+/** The headers of a message, and the records with which users of NestJS set headers. */
 import { bytesOf, type CarriedHeaders, type DataRecord } from '@elysia-microservices/transport/engine'
 import { type Headers, OptionError } from '@elysia-microservices/transport/kit'
 import { type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
 
-/** Headers as a handler finds them; of several values of one name, all with commas between. */
+/** The headers of a message as a handler gets them; several values of one name are joined with commas. */
 export function readHeaders(given: MsgHdrs | undefined): Headers | undefined {
   if (given === undefined) return undefined
   const names = given.keys()
@@ -12,7 +12,7 @@ export function readHeaders(given: MsgHdrs | undefined): Headers | undefined {
 }
 
 /**
- * Headers for NATS.
+ * Converts headers to those of NATS's driver.
  * @throws {OptionError} NATS cannot carry a name or a value
  */
 export function writeHeaders(given: CarriedHeaders): MsgHdrs {
@@ -30,7 +30,10 @@ export function writeHeaders(given: CarriedHeaders): MsgHdrs {
   return written
 }
 
-/** Why NATS would act by a header (`Nats-Rollup` deletes messages), or would change it; `undefined`: it does neither. */
+/**
+ * Why a header cannot be sent: NATS would react to it (`Nats-Rollup` deletes messages), or would change it.
+ * `undefined`: the header can be sent.
+ */
 export function whyNoHeader(name: string, value: string | readonly string[]): string | undefined {
   if (OWN.test(name)) return "is NATS's own, and would act on its streams"
   return [value]
@@ -42,13 +45,13 @@ export function whyNoHeader(name: string, value: string | readonly string[]): st
 const OWN = /^nats-/i
 
 function whyChanged(value: unknown): string | undefined {
-  // The driver says what is wrong with others.
+  // The driver throws its own error for other types.
   if (typeof value !== 'string') return undefined
-  if (value.trim() !== value) return 'begins or ends with a blank, which NATS takes away'
+  if (value.trim() !== value) return 'begins or ends with a blank, which NATS removes'
   return /\p{Cs}/u.test(value) ? 'has half of a surrogate pair, which UTF-8 cannot write' : undefined
 }
 
-/** Bytes that headers take in a message. */
+/** Bytes of the headers in a message. */
 export function sizeOfHeaders(headers: MsgHdrs): number {
   let size = 'NATS/1.0\r\n\r\n'.length
   for (const [name, values] of headers)
@@ -56,7 +59,7 @@ export function sizeOfHeaders(headers: MsgHdrs): number {
   return size
 }
 
-/** As many bytes at most, reckoned without encoding a value. */
+/** An upper bound for the bytes of the headers, calculated without encoding the values. */
 export function mostOfHeaders(headers: MsgHdrs): number {
   let characters = 16
   for (const [name, values] of headers)
@@ -64,13 +67,13 @@ export function mostOfHeaders(headers: MsgHdrs): number {
   return 3 * characters
 }
 
-/** The record that Nest's `NatsRecordBuilder` builds. */
+/** The record that NestJS's `NatsRecordBuilder` builds. */
 interface NatsRecord {
   readonly data: unknown
   readonly headers: MsgHdrs | undefined
 }
 
-/** The data and headers of a record of Nest's; `undefined`: it is none. */
+/** The data and headers of a NestJS record; `undefined`: the value is not such a record. */
 export function recordOf(value: unknown): DataRecord | undefined {
   if (!isRecord(value)) return undefined
   const { data, headers } = value
@@ -78,7 +81,10 @@ export function recordOf(value: unknown): DataRecord | undefined {
   return { data, headers: given && Object.fromEntries(given) }
 }
 
-/** Whether data, or a result, is a record with headers of its own. Known by its class's name: it is the user's copy of Nest. */
+/**
+ * Whether a value is a NestJS record. Recognised by the name of its class, because the class belongs to the user's
+ * own copy of NestJS.
+ */
 function isRecord(value: unknown): value is NatsRecord {
   return (
     typeof value === 'object' &&

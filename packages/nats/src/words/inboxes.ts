@@ -1,29 +1,33 @@
-/** Where answers may be published, and where all services listen. */
+/** The subjects to which answers may be published, and those on which all services listen. */
 import { newSecret } from '@elysia-microservices/transport/engine'
 
-/** Where a caller asks all our services about a call of which it has heard nothing. */
+/** The subject on which all services listen. A caller that has heard nothing of a call asks here about the call. */
 export const EVERYONE = '_ELYSIA.CALLS'
 
-/** In front of a subject: where our services take requests that left together. */
+/** The prefix of subjects on which services receive requests that a client has sent together. */
 export const TOGETHER = '_ELYSIA.TOGETHER.'
 
-/** Inboxes of NATS's drivers; replies of services of other accounts, and of other clusters, which servers rewrite. */
+/**
+ * The inboxes of NATS's drivers, and the reply subjects that servers write for services of other accounts and other
+ * clusters.
+ */
 const PREFIXES = ['_INBOX', '_R_', '_GR_']
 
 /**
- * Segments after the prefix: in inboxes of calls, and in those of JetStream's answers. Callers and services have the
- * right to publish to each other's former, and could forge deliveries and confirmations of events if they were the same.
+ * The segment behind the prefix: one for inboxes of calls, another for JetStream's messages. Callers and services
+ * have the right to publish to each other's inboxes of calls. With the same segment, they could forge deliveries and
+ * confirmations of events.
  */
 const CALLS = 'calls'
 const STORE = 'store'
 
-/** The inboxes of an account, by the prefixes of its users. */
+/** Creates inboxes, and recognises the inboxes of all users of an account by their prefixes. */
 export class Inboxes {
-  /** Of our own inboxes; `undefined`: the driver's. */
+  /** The prefix of new inboxes; `undefined`: the driver's prefix. */
   readonly prefix: string | undefined
   readonly #prefixes: readonly string[]
 
-  /** @param others prefixes of further users */
+  /** @param others the prefixes of other users */
   constructor(prefix: string | undefined, others: readonly string[] = []) {
     this.prefix = prefix
     this.#prefixes = [...PREFIXES, ...(prefix === undefined ? [] : [prefix]), ...others]
@@ -34,12 +38,12 @@ export class Inboxes {
     return this.#new(CALLS)
   }
 
-  /** A new inbox for what JetStream says. */
+  /** A new inbox for JetStream's deliveries and confirmations. */
   ofStore(): string {
     return this.#new(STORE)
   }
 
-  /** Not by the driver, whose names follow from one another. */
+  /** Creates a random name. The driver's names are not used, because one name can be guessed from another. */
   #new(kind: string): string {
     return `${this.prefix ?? PREFIXES[0]}.${kind}.${newSecret()}${newSecret()}.`
   }
@@ -50,7 +54,7 @@ export class Inboxes {
     for (const prefix of this.#prefixes) {
       if (!subject.startsWith(prefix)) continue
       const next = subject.charCodeAt(prefix.length)
-      // The server refuses a subject with blanks or wildcards, and would cut the connection.
+      // Subjects with blanks or wildcards are refused: the server would close the connection.
       if (next === DOT || next === UNDERSCORE || prefix.endsWith('_')) return !/[\s*>]|\.\.|\.$/.test(subject)
     }
     return false

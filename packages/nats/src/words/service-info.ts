@@ -1,12 +1,13 @@
 /**
- * NATS's micro service API (ADR-32): what `nats micro ls`, `info` and `stats` ask. Answered here and not by
- * `@nats-io/services`, which wants to subscribe and dispatch itself and counts only the synchronous part of handlers.
+ * NATS's micro service API (ADR-32), with which `nats micro ls`, `info` and `stats` ask for services. Not implemented
+ * with `@nats-io/services`, because that package subscribes and calls handlers itself, and measures only the
+ * synchronous part of a handler.
  */
 import { MAX_REPLY, type Subject } from '@elysia-microservices/transport/engine'
 import type { ServerContext } from '@elysia-microservices/transport/kit'
 import { nuid } from '@nats-io/transport-node'
 
-/** The connection, as far as it is needed here. */
+/** The part of a connection that this file needs. */
 interface Connection {
   readonly maxPayload: number
   publish(subject: string, words: string): void
@@ -14,11 +15,11 @@ interface Connection {
   isInbox(subject: string): boolean
 }
 
-/** The names of a service and of this process of it. */
+/** The names of a service and of one of its processes. */
 export interface ServiceIdentity {
   readonly name: string
   readonly version: string
-  /** Names this process among those of the service. */
+  /** Identifies this process among the processes of the service. */
   readonly id: string
 }
 
@@ -28,7 +29,7 @@ interface ServiceDescription extends ServiceIdentity {
 
 const NANOSECONDS = 1_000_000
 
-/** Answers what NATS's tools ask of a service. */
+/** Answers the requests of NATS's tools about a service. */
 export function answerDiscovery(connection: Connection, description: ServiceDescription): void {
   const { name, version, id, subjects } = description
   const started = new Date().toISOString()
@@ -48,7 +49,8 @@ export function answerDiscovery(connection: Connection, description: ServiceDesc
     PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...own }),
     INFO: () => {
       const whole = info((subject) => subject.facts?.() ?? {})
-      // Schemas that fill a message of NATS are left out: a service without them is still found.
+      // Schemas are left out if they are too large for a message of NATS: without them the tools still find the
+      // service.
       return JSON.stringify(whole).length * 3 <= connection.maxPayload ? whole : info(() => ({}))
     },
     STATS: () => ({
@@ -59,7 +61,7 @@ export function answerDiscovery(connection: Connection, description: ServiceDesc
     })
   }
   for (const [verb, answer] of Object.entries(answers)) {
-    // A service without the right to listen there is not listed, and serves all the same.
+    // A service without the right to listen on these subjects is not listed, but still serves requests.
     for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`])
       connection.listen(subject, ({ reply }) => {
         if (reply.length <= MAX_REPLY && connection.isInbox(reply))
@@ -78,7 +80,7 @@ function figuresOf({ requests, errors, time }: Subject): object {
   }
 }
 
-/** A service as the API allows it to call itself. */
+/** The name and version of a service, in the form that the API allows. */
 export function identityOf({ name = '', version = '', instance }: ServerContext): ServiceIdentity {
   return {
     name: name.replace(/[^A-Za-z0-9_-]+/g, '-') || 'elysia-microservices',

@@ -9,13 +9,13 @@ const subjectOfHandler = (route: string | undefined) => addressOfHandler(NATS, r
 
 describe('subjects', () => {
   for (const route of ['echo', 'orders.total', '{"a":"x","b":1}', '5', 'a-b_c', 'é', '*a', 'a.>b'])
-    it(`are patterns as they are: ${route}`, () => {
+    it(`are the same as the patterns: ${route}`, () => {
       assert.equal(subjectOfCall(route), route)
       assert.equal(subjectOfHandler(route), route)
     })
 
   for (const route of ['', 'a b', 'a\tb', 'a\nb', '.', 'a.', '.a', 'a..b', 'a'.repeat(2_049)])
-    it(`are refused where NATS has none: ${JSON.stringify(route.slice(0, 10))}`, () => {
+    it(`are refused if NATS cannot have them: ${JSON.stringify(route.slice(0, 10))}`, () => {
       for (const subjectOf of [subjectOfCall, subjectOfHandler])
         assert.throws(() => subjectOf(route), {
           name: 'OptionError',
@@ -24,7 +24,7 @@ describe('subjects', () => {
     })
 
   for (const route of ['*', '>', 'orders.*', 'orders.>', '*.created'])
-    it(`have wildcards in handlers, not in calls: ${route}`, () => {
+    it(`may have wildcards in handlers, but not in calls: ${route}`, () => {
       assert.equal(subjectOfHandler(route), route)
       assert.throws(() => subjectOfCall(route), { name: 'OptionError', message: /write the segments out/ })
     })

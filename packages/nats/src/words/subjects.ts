@@ -1,12 +1,13 @@
 /**
- * Patterns as NATS subjects. A route is its own subject; wildcards mean the same on both sides. What NATS has no
- * subject for is refused here, because a server would drop the connection, or never deliver.
+ * Patterns as NATS subjects. A pattern is used as its subject unchanged, and wildcards mean the same for both.
+ * Patterns that cannot be a subject are refused here, because a server would close the connection or never deliver
+ * the message.
  */
 
-/** Longer subjects do not fit into a control line of the server (4 KiB) beside a reply subject. */
+/** A longer subject and a reply subject do not fit together into a control line of the server (4 KiB). */
 const MAX_LENGTH = 2_048
 
-/** Why NATS has no subject for a route; `undefined`: it has one. */
+/** Why NATS cannot have a pattern as its subject; `undefined`: NATS can. */
 export function whyNot(route: string): string | undefined {
   if (/\s/.test(route)) return "it has a blank; write '-' or '_' in its place"
   if (route.split('.').includes('')) return 'a segment of it is empty; give each segment between dots a text'
@@ -14,7 +15,10 @@ export function whyNot(route: string): string | undefined {
   return undefined
 }
 
-/** Subjects of NATS itself, which a handler of everything gets and has not asked for: inboxes, JetStream, discovery. */
+/**
+ * Whether a subject belongs to NATS itself: inboxes, JetStream, discovery. A handler of `>` receives these too, and
+ * has not asked for them.
+ */
 export function isOfSystem(subject: string): boolean {
   const first = subject.charCodeAt(0)
   return first === DOLLAR || first === UNDERSCORE

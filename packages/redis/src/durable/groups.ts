@@ -97,7 +97,7 @@ export class Groups {
       )
     if (other.settings !== said) {
       this.#logger.warn(
-        `The group '${group}' handles '${pattern}' with ${other.settings} elsewhere, and here with ${said}; processes of one group should agree`
+        `The group '${group}' handles '${pattern}' with ${other.settings} in other processes, and with ${said} in this process; all processes of a group should have the same settings`
       )
       await commands.hset(GROUPS, field, JSON.stringify({ ...other, settings: said }))
     }
