@@ -107,7 +107,7 @@ describe('the packages as users install them', () => {
     )
     const wanted = [...tarballs, create, ...OTHERS.map((name) => `${name}@${versionOf(name)}`)]
     // A request that stalls is retried, well before the test's time is over.
-    const patience = ['--fetch-timeout=20000', '--fetch-retries=4']
+    const patience = ['--fetch-timeout=20000', '--fetch-retries=4', '--fetch-retry-maxtimeout=1000']
     await run('npm', ['install', '--prefer-offline', ...patience, '--no-audit', '--no-fund', ...wanted], {
       cwd: project
     })

@@ -24,12 +24,19 @@ globalThis.read = (async () => {
 const SILENT = { error() {}, warn() {} }
 const script = bundled(PAGE)
 
-/** Passes bytes on, until it swallows those of the connections that it has. */
+/** Milliseconds for which a page may still get what its server sent before the network was lost. */
+const ON_ITS_WAY = 500
+/** Milliseconds for what takes as long as it takes. */
+const PATIENCE = 120_000
+
+/** Passes bytes on, until the proxy swallows those of the connections that it has. */
 function newProxy(port: number) {
   const swallowed = new WeakSet<net.Socket>()
   const open = new Set<net.Socket>()
+  const servers = new WeakSet<net.Socket>()
   const server = net.createServer((near) => {
     const far = net.connect(port, 'localhost')
+    servers.add(far)
     for (const [from, to] of [
       [near, far],
       [far, near]
@@ -47,8 +54,11 @@ function newProxy(port: number) {
   })
   return {
     server,
-    swallow() {
-      for (const socket of open) swallowed.add(socket)
+    swallow(onItsWay = 0) {
+      for (const socket of open) {
+        if (servers.has(socket)) setTimeout(() => swallowed.add(socket), onItsWay)
+        else swallowed.add(socket)
+      }
     },
     close() {
       for (const socket of open) socket.destroy()
@@ -58,10 +68,10 @@ function newProxy(port: number) {
 }
 
 /** Ways in which a page loses its network, each with the sign by which it learns that the network is back. */
-const LIVES: Readonly<Record<string, (page: Page, cut: () => void) => Promise<unknown>>> = {
+const LIVES: Readonly<Record<string, (page: Page, cut: (onItsWay?: number) => void) => Promise<unknown>>> = {
   async 'on another network'(page, cut) {
     await page.context().setOffline(true)
-    cut()
+    cut(ON_ITS_WAY)
     await page.context().setOffline(false)
   },
   async 'out of the back/forward cache'(page, cut) {
@@ -81,7 +91,7 @@ const LIVES: Readonly<Record<string, (page: Page, cut: () => void) => Promise<un
          document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`
       )
     await show('hidden')
-    cut()
+    cut(ON_ITS_WAY)
     await show('visible')
   },
   async 'awake after an hour'(page, cut) {
@@ -130,8 +140,10 @@ function register(): void {
         if (/awake|all the time/.test(what)) await page.clock.install()
         await page.goto(`${app.url}/?url=${encodeURIComponent(`ws://127.0.0.1:${port}/rsocket`)}`)
         await page.waitForFunction('globalThis.values?.length > 20')
-        await live(page, () => proxy.swallow())
-        await page.waitForFunction(`globalThis.told.includes('reconnecting')`)
+        await live(page, proxy.swallow)
+        await page.waitForFunction(`globalThis.told.includes('reconnecting')`, undefined, {
+          timeout: PATIENCE
+        })
         await page.evaluate('globalThis.read')
         const values = (await page.evaluate('globalThis.values')) as number[]
         assert.deepEqual(values, [...Array(400).keys()])

@@ -60,8 +60,8 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   #isServerLeaving = false
   /** This side drains, and tells the server when its calls have ended. */
   #isLeaving = false
-  /** Resolves the promise of `confirm`. */
-  #confirmed: (() => void) | undefined
+  /** Resolve the promises of `confirm`. */
+  #confirmed: (() => void)[] = []
 
   constructor(options: ClientConnectionOptions) {
     const { dataMimeType, logger, timeout, tellTimeout, toWireError, maxMessageSize } = options
@@ -186,7 +186,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     writeKeepalive(this.#wire.bytes, true, 0, NO_DATA)
     this.#wire.flush()
     return new Promise((resolve) => {
-      this.#confirmed = resolve
+      this.#confirmed.push(resolve)
     })
   }
 
@@ -258,7 +258,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   }
 
   alive(): void {
-    this.#confirmed?.()
+    for (const resolve of this.#confirmed.splice(0)) resolve()
   }
 
   ended(code: number, data: string): void {

@@ -98,19 +98,25 @@ export class Link {
   }
 
   /**
-   * Finds out now whether the server is still there, and tries now to resume.
-   * @param within milliseconds in which something must come from it
+   * Finds out now whether the server is still there, and tries now to resume. Only an answer proves that: other messages
+   * may have been on their way before. While they arrive, the answer may be behind them.
+   * @param within milliseconds in which the answer, or another message, must come from the server
    */
   check(within: number): void {
     this.#wake()
     const output = this.#output
     if (output === undefined) return
-    const { received } = output
-    void this.protocol.confirm()
-    setTimeout(() => {
-      if (output.received === received)
-        output.destroy(new Error(`nothing has come from the server within ${within} ms`))
-    }, within)
+    let isAnswered = false
+    void this.protocol.confirm().then(() => {
+      isAnswered = true
+    })
+    const look = (received: number) =>
+      setTimeout(() => {
+        if (isAnswered || this.#output !== output) return
+        if (output.received !== received) look(output.received)
+        else output.destroy(new Error(`nothing has come from the server within ${within} ms`))
+      }, within)
+    look(output.received)
   }
 
   async #open(): Promise<void> {
