@@ -39,8 +39,7 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
       // Kafka keeps no ids of events. An event that is sent again has the same number, and by this number Kafka
       // stores it once, however late it comes.
       duplicateWindow: Number.POSITIVE_INFINITY,
-      // Only one batch is under way at a time, and each round trip costs: with 2,048 events at a time the processor
-      // does a seventh less work than with 512.
+      // Requests cost more than events: with 2,048 events at a time the processor does a seventh less work than with 512.
       window: 2_048
     })
   }

@@ -12,8 +12,13 @@ import { refusedIn } from '../connection/producer.ts'
 import { produceApi } from '../connection/record-apis.ts'
 import { positionOf, type StoredRecord } from './stored.ts'
 
-/** Bytes of events for one partition in one request. */
-const MOST_TOGETHER = 960 * 1024
+/** Bytes of events in one request to a broker, unless a single event is larger. */
+const MOST_TOGETHER = 256 * 1024
+/**
+ * Requests that are under way to a broker at a time: the next is written while the broker stores one. Brokers recognize a
+ * batch that is sent again among the last five of its partition, so there may be five at most.
+ */
+const UNDER_WAY = 2
 /** Milliseconds within which all replicas must have stored an event. */
 const STORED_WITHIN = 10_000
 
@@ -39,7 +44,12 @@ interface Batch {
   readonly producer: number
   readonly events: Numbered[]
   size: number
+  isUnderWay: boolean
+  /** It may have been stored: nothing may be added. */
+  wasSent: boolean
 }
+
+type Place = Pick<Batch, 'topic' | 'partition'>
 
 /** The producer id that the brokers gave, which belongs to the sequence numbers. */
 interface ProducerId {
@@ -54,14 +64,16 @@ export class EventStore implements Store<StoredRecord> {
   readonly #publisher: Publisher<StoredRecord>
   /** The next sequence number, by topic and partition. */
   #sequences = new Map<string, number>()
-  #id: ProducerId | undefined
+  #id: Promise<ProducerId> | undefined
+  /** Partitions that have stored a batch of this producer. Before, they take any sequence number, so only one batch is sent. */
+  readonly #begun = new Set<string>()
   /** Counts the producers: when the brokers no longer know a producer, a new one replaces it. */
   #producer = 0
   #isForgotten = false
   /** Batches that wait or are under way, by topic and partition, in order. */
   readonly #waiting = new Map<string, Batch[]>()
-  /** Brokers to which a request with events is under way. */
-  readonly #busy = new Set<number>()
+  /** How many requests with events are under way, by broker. */
+  readonly #underWay = new Map<number, number>()
   /** Chooses the partition of events without a key, by topic; counts up with each request. */
   readonly #turns = new Map<string, number>()
   #collected: Numbered[] = []
@@ -84,7 +96,6 @@ export class EventStore implements Store<StoredRecord> {
   #sendCollected(): void {
     const collected = this.#collected
     this.#collected = []
-    const open = new Map<string, Batch>()
     for (const one of collected) {
       const topic = this.#connection.cluster.topic(one.event.address)
       if (topic === undefined) {
@@ -93,7 +104,7 @@ export class EventStore implements Store<StoredRecord> {
       }
       const known = one.event.batch as Batch | undefined
       if (known?.producer !== this.#producer || known.topicId !== topic.id) {
-        this.#add(open, one, topic)
+        this.#add(one, topic)
         continue
       }
       // The same batch is sent again, with all its events, unless it is waiting already.
@@ -103,8 +114,8 @@ export class EventStore implements Store<StoredRecord> {
     this.#run()
   }
 
-  #queue({ topic, partition }: Pick<Batch, 'topic' | 'partition'>): Batch[] {
-    const key = `${topic} ${partition}`
+  #queue(batch: Place): Batch[] {
+    const key = keyOf(batch)
     let queue = this.#waiting.get(key)
     if (queue === undefined) {
       queue = []
@@ -113,16 +124,18 @@ export class EventStore implements Store<StoredRecord> {
     return queue
   }
 
-  #add(open: Map<string, Batch>, one: Numbered, { name: topic, id: topicId, leaders }: Topic): void {
+  #add(one: Numbered, { name: topic, id: topicId, leaders }: Topic): void {
     const { event } = one
     const count = leaders.length
     const partition =
       event.key === undefined
         ? this.#turnOf(topic, count)
         : (murmur2(Buffer.from(event.key)) & 0x7fffffff) % count
-    const key = `${topic} ${partition}`
-    let batch = open.get(key)
-    if (batch === undefined || batch.size + event.size > MOST_TOGETHER) {
+    const key = keyOf({ topic, partition })
+    const queue = this.#queue({ topic, partition })
+    let batch = queue.at(-1)
+    const isOpen = batch !== undefined && !batch.wasSent && batch.topicId === topicId
+    if (batch === undefined || !isOpen || batch.size + event.size > MOST_TOGETHER) {
       const sequence = this.#sequences.get(key) ?? 0
       batch = {
         topic,
@@ -132,10 +145,11 @@ export class EventStore implements Store<StoredRecord> {
         sequence,
         producer: this.#producer,
         events: [],
-        size: 0
+        size: 0,
+        isUnderWay: false,
+        wasSent: false
       }
-      open.set(key, batch)
-      this.#queue(batch).push(batch)
+      queue.push(batch)
     }
     batch.events.push(one)
     batch.size += event.size
@@ -154,34 +168,58 @@ export class EventStore implements Store<StoredRecord> {
     return turn % count
   }
 
-  /** Sends the first waiting batch of each partition to its leader, unless a request to that broker is under way. */
+  /** Sends what waits, to brokers that have fewer than `UNDER_WAY` requests. */
   #run(): void {
     if (!this.isConnected) return
-    if (this.#isForgotten && this.#busy.size === 0) this.#renew()
-    if (this.#isForgotten) return
+    if (this.#isForgotten && this.#underWay.size === 0) this.#renew()
+    while (!this.#isForgotten) {
+      const requests = this.#next()
+      if (requests.size === 0) return
+      for (const [leader, batches] of requests) void this.#send(leader, batches)
+    }
+  }
+
+  /** The next request for each broker. */
+  #next(): ReadonlyMap<number, readonly Batch[]> {
     const byLeader = new Map<number, Batch[]>()
+    const sizes = new Map<number, number>()
     for (const [key, queue] of this.#waiting) {
-      const [batch] = queue
+      const batch = queue.find(({ isUnderWay }) => !isUnderWay)
       if (batch === undefined) {
-        this.#waiting.delete(key)
+        if (queue.length === 0) this.#waiting.delete(key)
         continue
       }
+      if (batch !== queue[0] && !this.#begun.has(key)) continue
       const leader = this.#connection.cluster.topic(batch.topic)?.leaders[batch.partition] ?? -1
-      if (this.#busy.has(leader)) continue
+      if ((this.#underWay.get(leader) ?? 0) >= UNDER_WAY) continue
       const batches = byLeader.get(leader)
+      const size = batch.size + (sizes.get(leader) ?? 0)
       if (batches === undefined) byLeader.set(leader, [batch])
-      else batches.push(batch)
+      else if (size <= MOST_TOGETHER) batches.push(batch)
+      else continue
+      sizes.set(leader, size)
     }
-    for (const [leader, batches] of byLeader) void this.#send(leader, batches)
+    return byLeader
   }
 
   async #send(leader: number, batches: readonly Batch[]): Promise<void> {
-    this.#busy.add(leader)
+    this.#underWay.set(leader, (this.#underWay.get(leader) ?? 0) + 1)
     const { cluster } = this.#connection
-    for (const { topic } of batches) this.#turns.set(topic, (this.#turns.get(topic) ?? 0) + 1)
+    for (const batch of batches) {
+      batch.isUnderWay = batch.wasSent = true
+      this.#turns.set(batch.topic, (this.#turns.get(batch.topic) ?? 0) + 1)
+      // At the end, so that the other partitions are next.
+      const key = keyOf(batch)
+      const queue = this.#queue(batch)
+      this.#waiting.delete(key)
+      this.#waiting.set(key, queue)
+    }
     try {
-      this.#id ??= await cluster.askAny(initProducerIdV5.api, null, 0, -1n, -1)
-      const { producerId, producerEpoch } = this.#id
+      this.#id ??= cluster.askAny(initProducerIdV5.api, null, 0, -1n, -1)
+      const { producerId, producerEpoch } = await this.#id.catch((error) => {
+        this.#id = undefined
+        throw error
+      })
       const numbered = batches.map(({ topic, partition, timestamp, sequence, events }) => ({
         topic,
         partition,
@@ -195,19 +233,24 @@ export class EventStore implements Store<StoredRecord> {
     } catch (error) {
       await this.#failed(batches, error)
     }
-    this.#busy.delete(leader)
+    for (const batch of batches) batch.isUnderWay = false
+    const left = (this.#underWay.get(leader) ?? 1) - 1
+    if (left > 0) this.#underWay.set(leader, left)
+    else this.#underWay.delete(leader)
     this.#run()
   }
 
   #leave(batch: Batch): void {
     const queue = this.#queue(batch)
-    if (queue[0] === batch) queue.shift()
+    const at = queue.indexOf(batch)
+    if (at >= 0) queue.splice(at, 1)
   }
 
   #stored(batches: readonly Batch[], topic: string, partition: number, baseOffset: bigint): void {
     const batch = batches.find((one) => one.topic === topic && one.partition === partition)
     if (batch === undefined) return
     this.#leave(batch)
+    this.#begun.add(keyOf(batch))
     for (const [index, { number }] of batch.events.entries()) {
       // Kafka had stored the batch before, and does not say at which position.
       const position =
@@ -240,13 +283,17 @@ export class EventStore implements Store<StoredRecord> {
         isFinal ? refusal(batch.topic, code, error) : notStored(batch.topic, error),
         !isFinal
       )
+      // The batches behind it have sequence numbers that the brokers do not expect yet: they wait with it.
+      const behind = isFinal ? [] : this.#queue(batch).filter(({ isUnderWay }) => !isUnderWay)
+      for (const other of behind) this.#refuse(other, notStored(batch.topic, error), true)
     }
     await this.#connection.cluster.refresh([...new Set(batches.map(({ topic }) => topic))]).catch(() => {})
   }
 
   #refuse(batch: Batch, error: NotStoredError | EventRefusedError, isForNow: boolean): void {
     this.#leave(batch)
-    // The batches behind a refused batch have sequence numbers that the brokers do not expect.
+    this.#begun.delete(keyOf(batch))
+    // The batches behind it have sequence numbers that the brokers will never expect.
     if (!isForNow) this.#isForgotten = true
     for (const { number } of batch.events) this.#publisher.refused(number, error, isForNow)
   }
@@ -261,9 +308,14 @@ export class EventStore implements Store<StoredRecord> {
     this.#id = undefined
     this.#producer++
     this.#sequences = new Map()
+    this.#begun.clear()
     this.#waiting.clear()
     for (const batch of waiting) this.#refuse(batch, notStored(batch.topic, undefined), true)
   }
+}
+
+function keyOf({ topic, partition }: Place): string {
+  return `${topic} ${partition}`
 }
 
 /** Errors which say that the brokers no longer know the producer, or miss a batch before this one. */
