@@ -1,11 +1,14 @@
-/** The routes under which services describe themselves to callers. */
+/** The routes by which callers ask services for their descriptions. */
 
-/** The service that gets the message: on a connection of its own that is one service, over an engine any of them. */
+/**
+ * Asks the service that gets the message: on a TCP or WebSocket connection the service at its other end, over an engine
+ * any service.
+ */
 export const DESCRIBE_ROUTE = 'elysia-microservices.describe'
 
 /**
- * The route that asks any instance of one service, or one instance of it. A name is one segment of a pattern: all of it
- * but letters, digits, `-` and `_` is written as in a URL (`shop.eu` as `shop%2Eeu`).
+ * The route that asks any instance of one service, or one instance of that service. A name is one segment of a pattern:
+ * all characters except letters, digits, `-` and `_` are percent-encoded as in a URL (`shop.eu` becomes `shop%2Eeu`).
  */
 export function describeRoute(service: string, instance?: string): string {
   const ofService = `${DESCRIBE_ROUTE}.${segment(service)}`

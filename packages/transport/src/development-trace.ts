@@ -1,44 +1,48 @@
 /**
- * Spans of messages while the development command runs this process, without any set-up: it loads a tracer into the
- * process, which this file asks. Elsewhere there is none, and nothing stands around messages.
+ * Makes spans of messages without any set-up while the development command runs this process. The command loads a
+ * tracer into the process, and this file uses that tracer. Without the command there is no tracer, and no around is
+ * added.
  */
 import type { Around, AroundMessage, ReceivedMessage, SentMessage } from './around.ts'
 import type { Headers } from './headers.ts'
 import { isStream, isThenable } from './stream.ts'
 import { tap } from './tap.ts'
 
-/** The end at which a message is traced: of a request (`server`, `client`) or an event (`consumer`, `producer`). */
+/** The end at which a message is traced: of a request (`server`, `client`) or of an event (`consumer`, `producer`). */
 export type TracedSide = 'server' | 'client' | 'consumer' | 'producer'
 
-/** A message, as the tracer sees it. */
+/** The fields of a message that the tracer gets. */
 export interface TracedMessage {
   readonly side: TracedSide
   readonly transport: string
   readonly pattern: string
   readonly headers: Headers
-  /** Whether `telemetry()` stands around it, too: with an SDK of the user's it makes the spans. */
+  /** Whether `telemetry()` wraps the message as well: if the user has set up an SDK, `telemetry()` makes the spans. */
   readonly isObserved: boolean
 }
 
 /** A span that has begun. */
 export interface DevelopmentSpan {
-  /** The message's headers with this span as the parent of what comes. */
+  /** The message's headers, with this span as the parent of later spans. */
   readonly headers: Headers
   /** Calls a function within the span. */
   run<Result>(work: () => Result): Result
-  /** The message has ended. @param error how it failed, if it did */
+  /**
+   * Ends the span, because the message has ended.
+   * @param error the error of the message, if the message failed
+   */
   end(error?: unknown): void
 }
 
-/** The tracer that the development command puts into the process. */
+/** The tracer that the development command loads into the process. */
 export interface DevelopmentTracer {
-  /** Begins a span; `undefined`: it leaves this message to the user's own tracing. */
+  /** Begins a span. `undefined` means that the user's own tracing makes the span of this message. */
   begin(message: TracedMessage): DevelopmentSpan | undefined
-  /** Headers with the current span, for a message that is sent later by somebody else. */
+  /** Adds the current span to the headers of a message that another process sends later. */
   headers(headers: Headers | undefined): Headers | undefined
 }
 
-/** The name of the tracer in the process. */
+/** The symbol under which the process stores the tracer. */
 export const TRACER: unique symbol = Symbol.for('elysia-microservices.tracer')
 
 /** The tracer, if the development command has started this process. */
@@ -46,7 +50,7 @@ export function developmentTracer(): DevelopmentTracer | undefined {
   return (globalThis as { [TRACER]?: DevelopmentTracer })[TRACER]
 }
 
-/** The arounds of all messages that a service receives: the tracer, and inside it the service's own. */
+/** The arounds of all messages that a service receives: the tracer first, then the arounds of the service. */
 export function tracedReceived(own: readonly Around<ReceivedMessage>[]): Around<ReceivedMessage>[] {
   const tracer = developmentTracer()
   if (tracer === undefined) return [...own]
@@ -60,8 +64,8 @@ export function tracedReceived(own: readonly Around<ReceivedMessage>[]): Around<
 }
 
 /**
- * The arounds of all calls of a client: its own, and inside them the tracer, which reads the headers that they have
- * set.
+ * The arounds of all calls of a client: first the arounds of the client, then the tracer, which reads the headers that
+ * those arounds have set.
  */
 export function tracedSent(own: readonly Around<SentMessage>[]): Around<SentMessage>[] {
   const tracer = developmentTracer()

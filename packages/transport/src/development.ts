@@ -1,17 +1,18 @@
 /**
- * Where services tell the development command that they listen. Neither knows the other: the command loads a module into
- * each process, which puts a function under a name that both know. Elsewhere nobody hears, and nothing happens.
+ * Lets services tell the development command that they listen. The two do not import each other: the command loads a
+ * module into each process, and that module stores a function under a symbol that both know. Without the command there
+ * is no such function, and nothing happens.
  */
 import type { Address } from './transport.ts'
 
-/** Announcement of a service that listens. */
+/** Tells that a service listens. */
 export interface Announcement {
-  /** Missing if it has no name. */
+  /** The name of the service; `undefined` if the service has no name. */
   readonly service: string | undefined
   readonly transports: readonly { readonly name: string; readonly address: Address | undefined }[]
 }
 
-/** The name of the function in the process. */
+/** The symbol under which the process stores the function. */
 export const ANNOUNCE: unique symbol = Symbol.for('elysia-microservices.announce')
 
 type Announced = { [ANNOUNCE]?: (announcement: Announcement) => void }

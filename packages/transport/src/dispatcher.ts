@@ -1,39 +1,41 @@
-/** The interface between a transport and what answers its messages: a service, or a Nest application. */
+/** The interface between a transport and the program that answers its messages: a service or a Nest application. */
 import type { DurableSettings } from './durable/options.ts'
 import type { IncomingMessage } from './message.ts'
 
-/** A pattern that a dispatcher handles. Brokers subscribe by it. */
+/** A pattern that a dispatcher handles. Engines use it to subscribe. */
 export interface Route {
   readonly kind: 'message' | 'event'
   /**
-   * The canonical pattern, in which `*` stands for one part and `>` for the rest; `undefined` for a RegExp, which only
-   * the dispatcher can match.
+   * The canonical pattern, in which `*` stands for one segment and `>` for all further segments; `undefined` for a
+   * RegExp, which only the dispatcher can match.
    */
   readonly route: string | undefined
-  /** Its handlers are durable: see `via` of messages. `undefined`: they are not. */
+  /**
+   * The settings of the route's durable handlers (see `via` of messages). `undefined`: the handlers are not durable.
+   */
   readonly durable?: DurableSettings | undefined
   /**
-   * Facts about the handler as texts, for an engine that keeps a directory of services; `undefined`: callers are told
-   * none.
+   * Facts about the handler as text, for an engine that keeps a directory of services; `undefined`: the directory gets
+   * no facts.
    */
   readonly facts?: (() => Readonly<Record<string, string>>) | undefined
 }
 
-/** Takes messages to their handlers. */
+/** Passes messages to their handlers. */
 export interface Dispatcher {
-  /** All patterns that have a handler. */
+  /** Returns all patterns that have a handler. */
   routes(): readonly Route[]
   /**
-   * Handles a request. Returns a value, a promise, an Observable or an (async) iterator of values; throwing answers
-   * with an error.
-   * @throws {PatternNotFoundError} nobody handles the pattern
+   * Handles a request. Returns a value, a promise, an Observable or an (async) iterator of values. If it throws, the
+   * caller gets the error as the answer.
+   * @throws {PatternNotFoundError} no handler has the pattern
    */
   request(message: IncomingMessage): unknown
   /**
-   * Gives an event to all its handlers and settles when all have ended: a draining server waits for this, and a broker
-   * then acknowledges or delivers again. Throws or rejects with the failure of a handler, or with an
-   * `EventHandlersError` of several failures.
-   * @throws {PatternNotFoundError} nobody handles the pattern
+   * Passes an event to all its handlers and settles when all of them have ended: a draining server waits for this, and
+   * an engine then acknowledges the event or delivers it again. Throws or rejects with the failure of a handler, or
+   * with an `EventHandlersError` if several handlers fail.
+   * @throws {PatternNotFoundError} no handler has the pattern
    */
   event(message: IncomingMessage): void | Promise<void>
 }

@@ -1,4 +1,7 @@
-/** The exports for writing an engine: a `Carrier`, and if it stores events a `Store`; the rest of a transport is here. */
+/**
+ * The exports for writing an engine: the author writes a `Carrier`, and a `Store` if the engine stores events. The rest
+ * of a transport is here.
+ */
 export { addressOfCall, addressOfHandler } from './engine/address.ts'
 export type {
   Carried,

@@ -1,4 +1,4 @@
-/** The codecs for structured values treat each kind of value the same, unless docs/protocol.md says otherwise. */
+/** JSON and MessagePack treat each kind of value the same, unless docs/protocol.md says otherwise. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Packr } from 'msgpackr/pack'
@@ -8,7 +8,7 @@ import '../msgpack.ts'
 import type { Codec } from './codec.ts'
 import { mimeTypeOfCodec, openCodec } from './codecs.ts'
 
-/** A value that is not carried: where it stands, if that can be told. */
+/** Stands for a value that a codec refuses, with the path that the error names, if it names one. */
 class Refused {
   readonly path: string | undefined
   constructor(path?: string) {
@@ -36,7 +36,10 @@ class Temperature {
 const bytes = Uint8Array.of(1, 2, 3)
 const own = JSON.parse('{"__proto__":{"a":1}}') as unknown
 
-/** A value, what JSON gives the other side, and what both kinds of MessagePack give. */
+/**
+ * Rows of a name, a value, what arrives through JSON, and what arrives through both kinds of MessagePack if that
+ * differs.
+ */
 const VALUES: readonly (readonly [what: string, value: unknown, json: unknown, packed?: unknown])[] = [
   ['a Promise', { a: [Promise.resolve(1)] }, refused('data.a[0]')],
   ['a Promise alone', Promise.resolve(1), refused('data')],
@@ -78,7 +81,7 @@ describe('codecs carry the same', () => {
       const expected = name === 'json' ? json : packed
       it(`${name}: ${what} is ${expected instanceof Refused ? 'refused' : 'carried'}`, () => {
         const [near, far] = [open(name), open(name)]
-        // Twice: what was refused leaves nothing behind.
+        // Twice, because a refused value must leave nothing behind in the codec.
         for (let n = 0; n < 2; n++) {
           const out = new ByteWriter()
           if (expected instanceof Refused) {
@@ -107,7 +110,7 @@ describe('codecs carry the same', () => {
   }
 })
 
-/** Bytes may come as a Buffer, which is a Uint8Array. */
+/** Turns a Buffer into a Uint8Array, because bytes may be decoded as either. */
 function withoutBuffers(value: unknown): unknown {
   if (Buffer.isBuffer(value)) return new Uint8Array(value)
   const { a } = Object(value) as { a?: unknown }

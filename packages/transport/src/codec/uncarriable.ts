@@ -1,31 +1,34 @@
-/** Finds the part of a value that a codec cannot carry, and its path. Runs only for values that failed. */
+/**
+ * Finds the part of a value that a codec cannot carry, and the path of that part. Runs only for values that could not
+ * be encoded.
+ */
 import { OptionError } from '../errors/index.ts'
 
 /**
- * Whether a codec can carry a value: `'carried'` if it can, `'nested'` if that depends on its members, else what is
- * wrong, in words.
+ * Says whether a codec can carry a value: `'carried'` if the codec can, `'nested'` if that depends on the members of
+ * the value, else a text that says what is wrong.
  */
 export type Verdict = 'carried' | 'nested' | { readonly wrong: string }
 
-/** Says what a codec can carry. */
+/** The rules by which a codec accepts or refuses a value. */
 export interface Rules {
   judge(value: unknown): Verdict
-  /** Whether objects are carried without this member. */
+  /** Returns whether the codec leaves out this member of an object. */
   omits(member: unknown): boolean
 }
 
 /** A part of a value that cannot be carried. */
 export interface Found {
-  /** Its path, such as `data.items[2]`. */
+  /** The path of the part, such as `data.items[2]`. */
   readonly path: string
-  /** Why it cannot be carried: the end of a sentence that begins with "it", such as `is not a finite number`. */
+  /** Why the part cannot be carried: the end of a sentence, such as `is not a finite number`. */
   readonly wrong: string
   readonly value: unknown
 }
 
 const IDENTIFIER = /^[\p{L}_$][\p{L}\p{N}_$]*$/u
 
-/** Finds the first part that cannot be carried, depth first; `undefined` if there is none. */
+/** Finds the first part that cannot be carried, depth first; `undefined` if there is no such part. */
 export function findUncarriable(value: unknown, { judge, omits }: Rules): Found | undefined {
   const within = new Set<object>()
 
@@ -67,7 +70,7 @@ function* members(object: object): Generator<[path: string, member: unknown]> {
   }
 }
 
-/** The type of a value in words: `a Map`, `a bigint`. */
+/** The type of a value as text: `a Map`, `a bigint`. */
 export function describeClass(value: unknown): string {
   const name =
     typeof value === 'object' && value !== null
@@ -77,8 +80,8 @@ export function describeClass(value: unknown): string {
 }
 
 /**
- * The error for a value that could not be encoded. Names the first part that the codec cannot carry, or else repeats
- * the encoder's own error.
+ * Makes the error for a value that could not be encoded. The error names the first part that the codec cannot carry, or
+ * else repeats the encoder's own error.
  * @param type the MIME type or its short name
  */
 export function cannotCarry(type: string, value: unknown, rules: Rules, cause?: unknown): OptionError {
@@ -86,7 +89,7 @@ export function cannotCarry(type: string, value: unknown, rules: Rules, cause?: 
   return new OptionError(path, `${path} cannot be carried by ${type}: it ${wrong}`, cause)
 }
 
-/** Catches errors, because the user's getters and Proxies may throw again during the search. */
+/** Catches errors, because a getter or Proxy of the user may throw again during the search. */
 function findSafely(value: unknown, rules: Rules): Found | undefined {
   try {
     return findUncarriable(value, rules)
@@ -95,12 +98,15 @@ function findSafely(value: unknown, rules: Rules): Found | undefined {
   }
 }
 
-/** Why a value could not be encoded, as the end of a sentence about it. The cause may be anything: never throws. */
+/**
+ * Why a value could not be encoded, as the end of a sentence about the value. Never throws, because `cause` may be any
+ * value.
+ */
 export function reasonOf(cause: unknown): string {
   try {
     if (cause instanceof Error) return `fails with "${cause.message}"`
   } catch {
-    // It was thrown by a getter or a Proxy, and cannot be read either.
+    // The cause was thrown by a getter or a Proxy, and reading it throws as well.
   }
   return 'has no form there'
 }

@@ -1,8 +1,11 @@
 /** An answer that the caller passes on without parsing. */
 
-/** An answer in JSON, as it came. Reading 8 KB and writing them again takes 30 µs under Bun, copying them 1. */
+/**
+ * An answer in JSON as it arrived, not parsed. To parse 8 KB and write them again takes 30 µs under Bun, to copy them 1
+ * µs.
+ */
 export class UnreadJson {
-  /** The answer's own copy. Nobody has looked whether it is JSON. */
+  /** A copy of the answer's bytes. Nobody has checked that they are JSON. */
   readonly bytes: Uint8Array<ArrayBuffer>
 
   constructor(bytes: Uint8Array<ArrayBuffer>) {

@@ -1,14 +1,14 @@
-/** Time as durable events see it: the system's, or one that a test sets. */
+/** The clock of durable events: the system's clock, or a clock that a test sets. */
 
-/** Tells the time and wakes. */
+/** Tells the time and calls functions later. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Calls `wake` once after so many milliseconds. Returns the function that prevents it. */
+  /** Calls `wake` once after so many milliseconds. Returns a function that cancels the call. */
   after(milliseconds: number, wake: () => void): () => void
 }
 
-/** The system's time. */
+/** The system's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(milliseconds, wake) {
@@ -17,7 +17,9 @@ export const systemClock: Clock = {
   }
 }
 
-/** Milliseconds since an event was published; 0 where the clocks disagree, or tell no time. */
+/**
+ * Milliseconds since an event was published; 0 if the clocks of the two processes disagree, or a time is not a number.
+ */
 export function ageOf(publishedAt: number, now: number): number {
   const age = now - publishedAt
   return age > 0 && Number.isFinite(age) ? age : 0
@@ -29,7 +31,7 @@ interface Wake {
   readonly wake: () => void
 }
 
-/** A time that passes only when it is told to, for tests of retries and dead letters without waiting. */
+/** A clock that only moves when a test advances it, so that retries and dead letters are tested without waiting. */
 export class ManualClock implements Clock {
   #now: number
   #order = 0
@@ -50,7 +52,10 @@ export class ManualClock implements Clock {
     return () => void this.#wakes.delete(entry)
   }
 
-  /** Lets time pass. What it wakes runs in order, and what that begins without waiting has ended when it resolves. */
+  /**
+   * Advances the clock. Calls all functions that are due, in order. When it resolves, the work that they started has
+   * ended, except for work that waits for something.
+   */
   async advance(milliseconds: number): Promise<void> {
     const end = this.#now + milliseconds
     await turns()
@@ -75,7 +80,9 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets everything run that is ready: several turns, because a turn makes others ready. */
+/**
+ * Lets all ready tasks run. It waits for several turns of the event loop, because a turn may make other tasks ready.
+ */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setTimeout(resolve, 0))
 }

@@ -1,21 +1,21 @@
-/** Sends some or all dead letters of a group again, or deletes them. */
+/** Redrives or deletes some or all dead letters of a group. Redriving gives a dead letter back to its group. */
 import type { DeadLetters } from './published.ts'
 
 /** Change of a dead letter: redrive or delete. */
 export type DeadLetterChange = 'redrive' | 'delete'
 
-/** One dead letter that something was to be done with. */
+/** The result of a change of one dead letter. */
 export interface ChangedDeadLetter {
   readonly position: string
-  /** Whether it was there. */
+  /** Whether the dead letter was there. */
   readonly isDone: boolean
 }
 
 /**
- * Does it with each, one after the other, as they are taken.
- * @param positions which ones; `'all'`: those that are there now, `limit` at most. Those that come meanwhile are left:
- * they may be the same ones, failed once more.
- * @throws the error of the first that fails; the ones done by then stay done
+ * Changes the dead letters one after the other, as the caller takes the results.
+ * @param positions positions of the dead letters; `'all'`: all that exist now, at most `limit`. Dead letters that are
+ * added meanwhile are not changed: they may be the same events, failed once more.
+ * @throws the error of the first change that fails; earlier changes are not undone
  */
 export async function* changeDeadLetters(
   letters: DeadLetters,

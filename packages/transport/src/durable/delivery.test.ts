@@ -16,7 +16,7 @@ it('a delivery says what its event is, and how old', () => {
     position: '7'
   })
   assert.equal(deliveryOf({ ...event, attempt: 1 }, 'billing').redelivered, false)
-  // The clock of who has published it may be ahead.
+  // The clock of the publisher may be ahead.
   assert.equal(deliveryOf(event, 'billing', 900).age, 0)
 })
 

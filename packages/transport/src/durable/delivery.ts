@@ -6,16 +6,16 @@ import type { HeldEvent } from './worker.ts'
 /** The latest time that a `Date` can be. */
 const LATEST = 8.64e15
 
-/** An event, as far as its handler is told of it. */
+/** The fields of an event that its handler gets. */
 export interface DeliveredEvent extends Pick<HeldEvent, 'id' | 'key' | 'attempt'> {
-  /** Milliseconds since 1970; what is no time counts as 0. */
+  /** Milliseconds since 1970; an invalid time counts as 0. */
   readonly publishedAt: number
-  /** Where it is stored; `undefined` if the engine has no positions. */
+  /** Position of the event in the engine's store; `undefined` if the engine has no positions. */
   readonly position: string | undefined
 }
 
 /**
- * The delivery of an event, as its handler gets it.
+ * Makes the `delivery` of an event that its handler gets.
  * @param now milliseconds since 1970
  */
 export function deliveryOf(
@@ -35,7 +35,10 @@ export function deliveryOf(
   }
 }
 
-/** A date; 1970 if it is no time that a `Date` can have. @param time milliseconds since 1970 */
+/**
+ * Makes a `Date`; the date of 1970 if a `Date` cannot have that time.
+ * @param time milliseconds since 1970
+ */
 export function dateOf(time: number): Date {
   return new Date(time >= 0 && time <= LATEST ? time : 0)
 }

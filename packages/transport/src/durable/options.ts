@@ -1,4 +1,4 @@
-/** Options of a handler of durable events, over any engine. */
+/** Options of a handler of durable events. They are the same for every engine. */
 import { OptionError } from '../errors/index.ts'
 import {
   LONGEST_TIME,
@@ -10,35 +10,43 @@ import {
   readTable
 } from '../options.ts'
 
-/** How often, and after which pauses, a handler that has failed gets its event again. */
+/** Says how often, and after which pauses, an event is delivered again after its handler has failed. */
 export interface RetryOptions {
-  /** Deliveries in all; what fails at the last one becomes a dead letter. Default: 5. */
+  /**
+   * Number of deliveries, the first included. An event that fails at its last delivery becomes a dead letter. Default:
+   * 5.
+   */
   readonly attempts?: number | undefined
   /** Milliseconds before the second attempt. Default: 1,000. */
   readonly delay?: number | undefined
-  /** By how much each pause is longer than the one before. Default: 2. */
+  /** Factor by which each pause is longer than the previous pause. Default: 2. */
   readonly factor?: number | undefined
-  /** Milliseconds of the longest pause. Default: 60,000. */
+  /** Longest pause, in milliseconds. Default: 60,000. */
   readonly maxDelay?: number | undefined
 }
 
 /**
- * Where a group begins that is not known yet: with what is published from now on, with all that is stored, with what was
- * stored at or after a time, or behind a position that `publish` gave (`undefined`, which engines without positions give,
- * is refused).
+ * The event with which a new group begins. `'new'`: the first event published from now on; `'all'`: the first stored
+ * event; `since`: the first event stored at or after that time; `after`: the event behind a position that `publish`
+ * returned. An `undefined` position, which engines without positions return, is refused.
  */
 export type DurableStart = 'new' | 'all' | { readonly since: Date } | { readonly after: string | undefined }
 
-/** Makes the handler of an event durable: each event runs until it succeeds, or is a dead letter. */
+/**
+ * Makes the handler of an event durable: each event is delivered until its handler succeeds, or becomes a dead letter.
+ */
 export interface DurableOptions {
   readonly retry?: RetryOptions | undefined
-  /** Events of this handler that run at a time in one process. Default: 16. */
+  /** Most events of this handler that run at the same time in one process. Default: 16. */
   readonly concurrency?: number | undefined
-  /** Whether events of the same key run one after the other, in the order of publishing. Default: false. */
+  /** Whether events with the same key run one after the other, in the order of publishing. Default: false. */
   readonly ordered?: boolean | undefined
-  /** Processes of one group share the events; each group gets all. Default: the name of the service. */
+  /**
+   * The group of the handler. Processes of one group share the events; each group gets all events. Default: the name of
+   * the service.
+   */
   readonly group?: string | undefined
-  /** Where a new group begins. Default: `'new'`. */
+  /** The event with which a new group begins. Default: `'new'`. */
   readonly start?: DurableStart | undefined
 }
 
@@ -47,7 +55,7 @@ export interface DurableSettings {
   readonly retry: Readonly<Record<keyof RetryOptions, number>>
   readonly concurrency: number
   readonly ordered: boolean
-  /** `undefined`: the name of the service. */
+  /** The group of the handler; `undefined`: the name of the service. */
   readonly group: string | undefined
   readonly start: DurableStart
 }
@@ -57,7 +65,7 @@ const WHOLE = mustBe(
   (value) => Number.isSafeInteger(value) && Number(value) >= 1
 )
 
-/** How often, and after which pauses. */
+/** Defaults and checks of the options of `retry`. */
 export const RETRY_OPTIONS = {
   attempts: { byDefault: 5, check: WHOLE },
   delay: { byDefault: 1_000, check: mustBeMilliseconds(0) },
@@ -65,7 +73,7 @@ export const RETRY_OPTIONS = {
   maxDelay: { byDefault: 60_000, check: mustBeMilliseconds(0) }
 } as const satisfies OptionTable<RetryOptions>
 
-/** All of them. */
+/** Defaults and checks of all options of a durable handler. */
 export const DURABLE_OPTIONS = {
   retry: {},
   concurrency: { byDefault: 16, check: WHOLE },
@@ -75,7 +83,7 @@ export const DURABLE_OPTIONS = {
 } as const satisfies OptionTable<DurableOptions>
 
 /**
- * Fills in defaults; `true` stands for all of them.
+ * Checks the options and fills in defaults; `true` means all defaults.
  * @param path the name of the option in error messages
  * @throws {OptionError} an option is invalid
  */
@@ -88,13 +96,13 @@ export function durableSettings(given: DurableOptions | true, path = 'options.du
   return { ...options, retry: readTable(`${path}.retry`, options.retry, RETRY_OPTIONS) }
 }
 
-/** `~` stands for what a service's name has and a group's must not. */
+/** Refuses `~` in a group that a user names: `groupNamed` uses `~` to escape characters of a service's name. */
 function checkOwnGroup(path: string, group: unknown): void {
   checkGroup(path, group)
   if (group.includes('~')) throw OptionError.expected(path, "a text without '~'", group)
 }
 
-/** @throws {OptionError} no engine could have a group of that name */
+/** @throws {OptionError} the name has characters that some engine does not allow in the name of a group */
 export function checkGroup(path: string, group: unknown): asserts group is string {
   if (typeof group !== 'string' || !/^[^\s.*>/\\]{1,128}$/u.test(group))
     throw OptionError.expected(
@@ -114,8 +122,8 @@ function checkStart(path: string, start: unknown): void {
 }
 
 /**
- * The group of a handler: its own, or that of the service's name.
- * @throws {OptionError} there is neither
+ * Returns the group of a handler: its own group, or the group that is named after the service.
+ * @throws {OptionError} the handler has no group and the service has no name
  */
 export function groupOf(settings: DurableSettings, service: string | undefined, pattern: string): string {
   const group = settings.group ?? (service && groupNamed(service.replaceAll('~', escaped)))
@@ -128,8 +136,8 @@ export function groupOf(settings: DurableSettings, service: string | undefined, 
 }
 
 /**
- * The group of a service of that name: the name itself, with `~2e~` for a dot, and the like for what else a group must not
- * have, so that different names are different groups.
+ * Returns the group that is named after a service. Each character that a group must not have is escaped with its code,
+ * such as `~2e~` for a dot, so that services with different names have different groups.
  */
 export function groupNamed(service: string): string {
   return service.replace(/[\s.*>/\\]/gu, escaped)

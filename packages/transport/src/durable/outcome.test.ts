@@ -34,7 +34,7 @@ describe('the outcome of a durable event', () => {
   it('is a dead letter at once where another attempt cannot help', () => {
     assert.deepEqual(outcome(new ValidationError('data', 'a number', 'x')), ['dead'])
     assert.deepEqual(outcome(PatternNotFoundError.of('p')), ['dead'])
-    // That another service said so may pass.
+    // A validation error that comes from another service may go away, so the event is retried.
     assert.deepEqual(outcome(new ValidationError('data', 'a number', 'x', 'no', { details: {} })), [
       'retry',
       100

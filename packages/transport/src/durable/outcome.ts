@@ -5,23 +5,23 @@ import { type DurableSettings, pauseAfter } from './options.ts'
 
 /** Decision about an event whose handler has failed. */
 export type Outcome =
-  /** It is delivered again after `delay` milliseconds. */
+  /** The event is delivered again after `delay` milliseconds. */
   | { readonly kind: 'retry'; readonly delay: number; readonly reason: string }
-  /** It is kept as a dead letter. */
+  /** The event is stored as a dead letter. */
   | { readonly kind: 'dead'; readonly reason: string }
-  /** The handler does not want it. */
+  /** The handler has discarded the event. */
   | { readonly kind: 'discard'; readonly reason: string }
 
 /**
- * Deliveries beyond `attempts` after which an event is given up: engines do not say whether its handler put it off each time
- * or ended its process.
+ * An event that was delivered so many times beyond `attempts` becomes a dead letter: engines do not say whether its
+ * handler asked for later deliveries or crashed its process each time.
  */
 const MOST_BEYOND = 20
-/** Characters of a reason that are kept. */
+/** Longest reason that is stored, in characters. */
 const MOST_REASON = 1_000
 
 /**
- * Decides about a failure. Never throws, whatever was thrown.
+ * Decides what happens after a failure. Never throws, whatever value the handler has thrown.
  * @param attempt deliveries so far, from 1
  */
 export function outcomeOf(error: unknown, attempt: number, { retry }: DurableSettings): Outcome {
@@ -36,7 +36,7 @@ export function outcomeOf(error: unknown, attempt: number, { retry }: DurableSet
   return { kind: 'retry', delay: pauseAfter(retry, attempt), reason }
 }
 
-/** Why an event is not even tried again; `undefined`: it is. */
+/** The reason for which an event is not delivered to its handler any more; `undefined`: the event is delivered. */
 export function reasonToGiveUp(attempt: number, { retry }: DurableSettings): string | undefined {
   if (attempt <= retry.attempts + MOST_BEYOND) return undefined
   return `It was delivered ${attempt - 1} times, ${MOST_BEYOND} more than its attempts: its handler put it off each time (RetryLater), or ended its process`
@@ -49,16 +49,17 @@ function kindOf(thrown: unknown): Kind {
     const error = unwrapped(thrown)
     if (error instanceof Discard) return 'discard'
     if (error instanceof RetryLater) return 'later'
-    // Data that fails its schema fails the next time, too. One from a further service is an ordinary failure.
+    // Data that fails its schema fails the next time as well. A validation error from another service is an ordinary
+    // failure.
     if (error instanceof ValidationError && error.received === undefined) return 'hopeless'
     return isNoHandler(error) ? 'hopeless' : 'failure'
   } catch {
-    // A revoked Proxy.
+    // The error is a revoked Proxy, which throws when it is read.
     return 'failure'
   }
 }
 
-/** The handler's own error: inside Nest its filters and its `RpcException` wrap it. */
+/** Unwraps the handler's own error: in a Nest application, filters and `RpcException` wrap it. */
 function unwrapped(error: unknown): unknown {
   if (error instanceof ErrorAnswer) return error.value
   const { getError } = Object(error) as { getError?: unknown }
@@ -78,7 +79,7 @@ function failuresIn(error: unknown): readonly unknown[] {
   return [error]
 }
 
-/** A text as it is, anything else as JSON: of an object, `String` would say `[object Object]`. */
+/** Returns a text unchanged and any other value as JSON, because `String` turns an object into `[object Object]`. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
 }
@@ -87,7 +88,7 @@ function reasonFor(error: unknown): string {
   try {
     if (error instanceof ErrorAnswer) return reasonFor(error.value)
     const content = unwrapped(error)
-    // Nest's `RpcException` says everything in what it was made of.
+    // Nest's `RpcException` has its content in the value with which it was made.
     if (typeof content === 'object' && content !== null && content !== error) return reasonFor(content)
     if (error instanceof Error) return `${error.name}: ${textOf(error.message)}`
     if (typeof error !== 'object' || error === null) return String(error)

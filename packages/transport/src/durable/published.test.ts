@@ -1,4 +1,4 @@
-/** Which handlers an event is for. */
+/** Tests which handlers get an event. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Dispatcher } from '../dispatcher.ts'

@@ -1,4 +1,4 @@
-/** Publishing events that are stored, and looking after what is stored: the same for every engine. */
+/** Publishes durable events and manages stored events: the same for every engine. */
 import type { CallOptions } from '../call.ts'
 import { checkCallOptions } from '../calls/pending-call.ts'
 import type { Dispatcher, Route } from '../dispatcher.ts'
@@ -11,8 +11,8 @@ import { checkGroup, type DurableSettings, groupNamed } from './options.ts'
 export interface PublishOptions
   extends Pick<CallOptions, 'key' | 'headers' | 'signal' | 'timeout' | 'within'> {
   /**
-   * Names the event: a second one of the same id is not stored within the engine's window. Default: a generated id, so that
-   * resending after a lost connection stores it once.
+   * Identifies the event: within the engine's window, a second event with the same id is not stored. Default: a
+   * generated id, so that an event which is sent again after a lost connection is stored once.
    */
   readonly id?: string | undefined
 }
@@ -20,67 +20,73 @@ export interface PublishOptions
 /** The engine's confirmation of a stored event. */
 export interface Published {
   readonly id: string
-  /** Where it is stored; a handler may start behind it (`start: { after: position }`). `undefined` if the engine has no positions. */
+  /**
+   * The position of the event in the engine's store; a handler may start behind it (`start: { after: position }`).
+   * `undefined` if the engine has no positions.
+   */
   readonly position: string | undefined
-  /** Whether an event of this id was there already; nothing was stored then. */
+  /** Whether the engine already had an event with this id; then nothing was stored. */
   readonly duplicate: boolean
 }
 
-/** An event that its handlers could not do. */
+/** An event that its handlers have failed to handle. */
 export interface DeadLetter {
-  /** Names the dead letter within its group, for `get`, `redrive` and `delete`. */
+  /** Identifies the dead letter within its group, for `get`, `redrive` and `delete`. */
   readonly position: string
   readonly group: string
-  /** The pattern it was published to. */
+  /** The pattern to which the event was published. */
   readonly pattern: string
-  /** The id it was published with. */
+  /** The id with which the event was published. */
   readonly id: string
   readonly key: string | undefined
   /** Why the last attempt failed. */
   readonly reason: string
-  /** Deliveries, the last one included. */
+  /** Number of deliveries, the last one included. */
   readonly attempts: number
-  /** The headers it was published with. */
+  /** The headers with which the event was published. */
   readonly headers: Headers
   readonly data: unknown
   readonly publishedAt: Date
   readonly diedAt: Date
   /**
-   * Parts that the engine had no room for, so that they are missing here: `data`, `headers.<name>`, `id`, `key`.
-   * Without its data it cannot be redriven. Missing if all is here.
+   * Parts that the engine had no room for, and that are therefore missing: `data`, `headers.<name>`, `id`, `key`. A
+   * dead letter without its data cannot be redriven. `undefined` if no part is missing.
    */
   readonly leftOut?: readonly string[]
 }
 
 export interface ListDeadLettersOptions {
-  /** How many are shown at most. Default: all. */
+  /** Most dead letters that are listed. Default: all. */
   readonly limit?: number
 }
 
 /** The dead letters of one group. */
 export interface DeadLetters {
-  /** From the oldest on. Those that come meanwhile may be among them. */
+  /** Lists dead letters, the oldest first. Dead letters that are added meanwhile may be listed, too. */
   list(options?: ListDeadLettersOptions): AsyncIterable<DeadLetter>
-  /** `undefined`: there is none at that position. */
+  /** Returns a dead letter; `undefined` if there is none at that position. */
   get(position: string): Promise<DeadLetter | undefined>
   /**
-   * Gives it back to its group, and to no other, with attempts from 1 on. It waits there if the group is down. Then it
-   * is no dead letter any more.
-   * @returns false: there is none at that position
-   * @throws {EventRefusedError} its data were too large to be kept
+   * Gives a dead letter back to its own group only, with attempts from 1 on, and removes it from the dead letters. If
+   * no process of the group runs, the event waits in the engine.
+   * @returns false if there is no dead letter at that position
+   * @throws {EventRefusedError} the data of the dead letter was too large to be stored
    */
   redrive(position: string): Promise<boolean>
-  /** @returns false: there is none at that position */
+  /**
+   * Deletes a dead letter.
+   * @returns false if there is no dead letter at that position
+   */
   delete(position: string): Promise<boolean>
 }
 
-/** The methods that a client has besides calls if its transport stores events. */
+/** Further methods of a client whose transport stores events. */
 export interface DurableCaller {
   /** See `client.publish`. */
   publish(pattern: Pattern, data: unknown, options?: PublishOptions): Promise<Published>
-  /** The dead letters of a group: to look at, to send again, to delete. */
+  /** The dead letters of a group: to read, redrive or delete. */
   deadLetters(group: string): DeadLetters
-  /** Stops or resumes deliveries to a group, in all its processes. */
+  /** Pauses or resumes deliveries to a group, in all its processes. */
   pauseGroup(group: string, isPaused: boolean): Promise<void>
 }
 
@@ -88,19 +94,25 @@ export interface DurableCaller {
 export interface DurableFigures {
   readonly pattern: string
   readonly group: string
-  /** Events of the group that are stored and not done, as last heard from the engine; `undefined` before. */
+  /**
+   * Events of the group that are stored and not yet handled, as the engine last reported; `undefined` before its first
+   * report.
+   */
   readonly lag: number | undefined
-  /** Deliveries to this process that were not the first, retries in place included. */
+  /** Deliveries to this process other than first deliveries, retries inside the process included. */
   readonly redeliveries: number
   /** Events that became dead letters in this process. */
   readonly deadLetters: number
-  /** Whether the group is paused, as last heard from the engine. */
+  /** Whether the group is paused, as the engine last reported. */
   readonly isPaused: boolean
-  /** Why its events are not received at the moment, in words: what stores them is gone, for instance. Missing while they are. */
+  /**
+   * Why the handler receives no events at the moment, as text, for instance because its stream at the engine was
+   * deleted. Missing while the handler receives events.
+   */
   readonly unavailable?: string | undefined
 }
 
-/** Transports that store events, for errors: the contract does not know which those are. */
+/** Names the transports that store events, for error messages. This package does not know which transports do. */
 const STORING = 'one whose traits have `stores` (docs/durable-events.md names them)'
 
 /** Something that has a client transport: what `connect()` returns, or a client transport itself. */
@@ -109,22 +121,22 @@ export interface DurableClient {
 }
 
 /**
- * The dead letters of a group, which may be named by its service.
- * @throws {OptionError} the client's transport stores no events, or `group` is no name of a group
+ * Returns the dead letters of a group. `group` may also be the name of the service.
+ * @throws {OptionError} the client's transport stores no events, or `group` is not a valid name of a group
  */
 export function deadLetters(client: DurableClient, group: string): DeadLetters {
   return durableOf(client).deadLetters(checkedGroup(group))
 }
 
 /**
- * Delivers nothing more to a group, in all its processes, until it is resumed; what runs goes on.
- * @throws {OptionError} the client's transport stores no events, or `group` is no name of a group
+ * Stops deliveries to a group, in all its processes, until the group is resumed. Handlers that are running continue.
+ * @throws {OptionError} the client's transport stores no events, or `group` is not a valid name of a group
  */
 export async function pauseGroup(client: DurableClient, group: string): Promise<void> {
   await durableOf(client).pauseGroup(checkedGroup(group), true)
 }
 
-/** Delivers to a group again. See `pauseGroup`. */
+/** Resumes deliveries to a group. See `pauseGroup`. */
 export async function resumeGroup(client: DurableClient, group: string): Promise<void> {
   await durableOf(client).pauseGroup(checkedGroup(group), false)
 }
@@ -157,17 +169,21 @@ export function durableRoutes(dispatcher: Pick<Dispatcher, 'routes'>): readonly 
   return dispatcher.routes().filter((route): route is DurableRoute => route.durable !== undefined)
 }
 
-/** Names the durable handlers of a group, for messages that are for them only. */
+/** Identifies the durable handlers of a group in the `via` of a message that only these handlers may get. */
 export function viaOf(route: string | undefined, group: string | undefined): string {
   return `${group ?? ''} ${route ?? ''}`
 }
 
-/** Names handlers that are not durable, for messages on a transport whose durable handlers get theirs otherwise. */
+/**
+ * The `via` of a message for handlers that are not durable, on a transport whose durable handlers get their events from
+ * its store.
+ */
 export const VIA_PLAIN = ' '
 
 /**
- * The dispatcher that a server is started with. If the server stores events, its durable handlers get those from its
- * store alone: an event that arrives unstored is for the other handlers only, or durable ones would run twice.
+ * Returns the dispatcher with which a server is started. If the server stores events, its durable handlers get events
+ * only from its store: an event that arrives without being stored is passed to the other handlers only, because durable
+ * handlers would run twice for it.
  */
 export function dispatcherFor(server: { readonly isDurable?: boolean }, dispatcher: Dispatcher): Dispatcher {
   if (server.isDurable !== true) return dispatcher
@@ -182,8 +198,8 @@ export function dispatcherFor(server: { readonly isDurable?: boolean }, dispatch
 }
 
 /**
- * Refuses durable handlers where nothing stores events.
- * @throws {OptionError} no transport of the service does
+ * Refuses durable handlers if no transport of the service stores events.
+ * @throws {OptionError} no transport stores events
  */
 export function checkDurable(
   dispatcher: Pick<Dispatcher, 'routes'>,

@@ -8,7 +8,7 @@ import { DurableWorker, type HeldEvent } from './worker.ts'
 
 const QUIET = { error() {}, warn() {} }
 
-/** A time whose wakes are called by the test, the next one first. */
+/** A clock that moves to the next function that is due when the test says so. */
 class Steps implements Clock {
   #now = 0
   wakes: { readonly at: number; readonly wake: () => void }[] = []
@@ -39,13 +39,13 @@ interface TestEvent extends HeldEvent {
   readonly order: number
 }
 
-/** A handler that ends when the test says so. */
+/** A run of a handler that ends when the test says so. */
 interface Run {
   readonly event: TestEvent
   end(error?: unknown): void
 }
 
-/** An engine that delivers again at once what is to be retried, as its clock says. */
+/** An engine that delivers a retried event again when the test's clock reaches the time of the retry. */
 class Setting {
   readonly clock = new Steps()
   readonly worker: DurableWorker<TestEvent>
@@ -53,14 +53,14 @@ class Setting {
   readonly begun: TestEvent[] = []
   readonly acknowledged: number[] = []
   readonly buried: number[] = []
-  /** Events that are not ours any more, and those that were let go. */
+  /** `lost`: events that this process no longer owns. `letGo`: events that the worker has let go. */
   readonly lost = new Set<number>()
   readonly letGo: number[] = []
   most = 0
-  /** How many dead letters are refused from now on. */
+  /** How many of the next dead letters the engine refuses to store. */
   refusals = 0
 
-  /** Events that the engine is to deliver again. */
+  /** Events that the engine has to deliver again. */
   readonly retried: number[] = []
 
   constructor(options: Parameters<typeof durableSettings>[0], delays = true) {
@@ -104,7 +104,7 @@ class Setting {
     this.worker.add({ order, key, pattern: 'p', id: String(order), attempt: 1 })
   }
 
-  /** Ends runs until nothing is left, with what `how` says. */
+  /** Ends handlers until nothing is left, each with the result that `how` returns. */
   async finish(how: (event: TestEvent) => unknown, pick: () => number): Promise<void> {
     for (;;) {
       for (let turn = 0; turn < 4; turn++) await Promise.resolve()
@@ -339,7 +339,7 @@ describe('a worker of durable events', () => {
   })
 })
 
-/** Whether three attempts end as a dead letter. */
+/** Returns whether an event with these outcomes becomes a dead letter within three attempts. */
 function diesOf(fates: readonly string[]): boolean {
   for (const [index, fate] of fates.entries()) {
     if (fate === 'well' || fate === 'discard') return false

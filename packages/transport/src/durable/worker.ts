@@ -1,6 +1,7 @@
 /**
- * The events of one durable handler in one process: how many run at a time, in which order, and what their ends mean.
- * Engines hand events in and do what is decided; here is no engine, and time is given.
+ * Runs the events of one durable handler in one process: how many run at the same time, in which order, and what
+ * happens after each. Engines pass events in and carry out the decisions. This file knows no engine, and the clock is a
+ * parameter.
  */
 import type { Logger } from '../logger.ts'
 import { shown } from '../quiet-log.ts'
@@ -14,48 +15,54 @@ export interface HeldEvent {
   readonly pattern: string
   readonly id: string
   readonly key: string | undefined
-  /** Deliveries, from 1. Retries that are made in place count on. */
+  /** Number of deliveries, from 1. Retries inside this process count, too. */
   attempt: number
-  /** It is in no order with any other, and begins also while the worker is closed. Default: false. */
+  /** The event need not keep any order, and may begin even while the worker is closed. Default: false. */
   readonly isFree?: boolean
   /**
-   * The engine has lost it: it cannot be given back, and nobody else has it. It begins also while the worker is closed, and
-   * is retried here. Default: false.
+   * The engine has lost the event: it cannot be given back, and no other process has it. Such an event begins even
+   * while the worker is closed, and is retried in this process. Default: false.
    */
   readonly isOnlyHere?: boolean
 }
 
-/** Does what is decided. */
+/** Carries out the decisions of a worker. */
 export interface DurableEngine<Event extends HeldEvent> {
-  /** Runs the handlers; settles with their outcome. */
+  /** Runs the handlers of an event; settles with their outcome. */
   run(event: Event): void | Promise<void>
-  /** Whether the event is still ours; false, and it is let go, because it comes again. */
+  /**
+   * Whether this process still owns the event. If not, the worker lets the event go, because the engine delivers it
+   * again.
+   */
   isOurs(event: Event): boolean
-  /** It has been let go: it is not ours any more, or comes behind one that is not. */
+  /** The worker has let the event go: this process does not own the event or an earlier event in its line. */
   letGo(event: Event): void
   /** Acknowledges an event that has succeeded, or that its handler has discarded. */
   acknowledge(event: Event): void
   /**
-   * Whether the engine delivers again after a pause (`traits.stores.delays`). If not, an event pauses here, and is kept
-   * ours meanwhile. Default: true.
+   * Whether the engine itself delivers again after a pause (`traits.stores.delays`). If not, the event waits in this
+   * process, which keeps owning it. Default: true.
    */
   readonly delays?: boolean
-  /** It is to be delivered again after `delay` milliseconds. */
+  /** Delivers the event again after `delay` milliseconds. */
   retry(event: Event, delay: number): void
-  /** It is to be kept as a dead letter. Resolves when it is stored, and acknowledged then. */
+  /** Stores the event as a dead letter and acknowledges it. Resolves when that is done. */
   bury(event: Event, reason: string): Promise<void>
-  /** An event has left: there is room for another. */
+  /** An event has left the worker, so there is room for another event. */
   left(): void
 }
 
-/** Milliseconds a handler may take for events to be held that cannot begin yet: others could have them meanwhile. */
+/**
+ * Only if a handler takes less than so many milliseconds, further events are fetched before they can begin: with a slow
+ * handler, other processes could run those events meanwhile.
+ */
 const QUICK = 100
-/** How much the last handler counts for the mean. */
+/** Weight of the latest handler in the moving average of durations. */
 const WEIGHT = 0.2
-/** Events that may wait for those of their key, for each that may run. */
+/** For each event that may run, so many events may wait for an earlier event with the same key. */
 const WAITING_FOR_KEY = 16
 
-/** Events with a key, one after the other: the first one runs, or pauses before it runs again. */
+/** Events with the same key, which run one after the other: the first event runs, or pauses before it runs again. */
 type Line<Event> = Event[]
 
 /** Runs the events of one handler. */
@@ -64,20 +71,20 @@ export class DurableWorker<Event extends HeldEvent> {
   readonly #engine: DurableEngine<Event>
   readonly #clock: Clock
   readonly #logger: Logger
-  /** Events that may begin, in the order of their coming. */
+  /** Events that may begin, in the order in which they arrived. */
   #ready: Event[] = []
   #free: Event[] = []
   readonly #lines = new Map<string, Line<Event>>()
   readonly #running = new Set<Event>()
-  /** Events that pause before they are tried again here, with what ends the pause. */
+  /** Events that pause before this process retries them, each with a function that cancels the pause. */
   readonly #pausing = new Map<Event, () => void>()
-  /** Events whose dead letters could not be stored and are tried again, with what prevents that. */
+  /** Events whose dead letters could not be stored yet, each with a function that cancels the next attempt. */
   readonly #unburied = new Map<Event, () => void>()
-  /** All events that are here. */
+  /** All events that the worker has. */
   readonly #held = new Set<Event>()
   #isClosed = false
   #isStopped = false
-  /** Nothing is held in advance before a handler has been seen to be quick. */
+  /** Starts at `QUICK`, so that no further events are fetched until the handler has been fast. */
   #meanTime = QUICK
   #retries = 0
   #deadLetters = 0
@@ -90,32 +97,35 @@ export class DurableWorker<Event extends HeldEvent> {
     this.#logger = logger
   }
 
-  /** Events that run at the moment. */
+  /** Number of events that run at the moment. */
   get running(): number {
     return this.#running.size
   }
 
-  /** Whether an attempt at an event is under way in this process. */
+  /** Whether the handler of an event runs in this process. */
   isRunning(event: Event): boolean {
     return this.#running.has(event)
   }
 
-  /** Events that are here, running or not. */
+  /** All events that the worker has, running or not. */
   get held(): ReadonlySet<Event> {
     return this.#held
   }
 
-  /** Deliveries that have failed here and were to be repeated, and events that became dead letters here. */
+  /**
+   * Counts of deliveries that failed and were to be repeated, and of events that became dead letters in this process.
+   */
   get figures(): { readonly retries: number; readonly deadLetters: number } {
     return { retries: this.#retries, deadLetters: this.#deadLetters }
   }
 
-  /** How many more events are wanted: as many as can run, and some in advance where handlers are quick. */
+  /** How many more events the worker wants: as many as can run, and some more if the handler is fast. */
   get room(): number {
     if (this.#isStopped) return 0
     const { concurrency, ordered } = this.#settings
     if (ordered) return concurrency * WAITING_FOR_KEY - this.#held.size
-    // Events that pause here, because the engine cannot delay them, keep no other from running, up to a bound.
+    // Events that pause in this process, because the engine cannot delay them, do not keep other events from running,
+    // up to a limit.
     const pausing = Math.min(this.#pausing.size + this.#unburied.size, concurrency * WAITING_FOR_KEY)
     return concurrency * (this.#meanTime < QUICK ? 2 : 1) - (this.#held.size - pausing)
   }
@@ -134,7 +144,9 @@ export class DurableWorker<Event extends HeldEvent> {
     this.#begin()
   }
 
-  /** Begins no event until `open`, but those that are free. What runs goes on. */
+  /**
+   * Begins no event until `open`, except free events and events that only this process has. Running handlers continue.
+   */
   close(): void {
     this.#isClosed = true
   }
@@ -146,8 +158,8 @@ export class DurableWorker<Event extends HeldEvent> {
   }
 
   /**
-   * Lets go of all events that have not begun, and gives them. Those that pause before another attempt are among them.
-   * @param keepsFree those that are free, only here, or as good as dead stay
+   * Lets go of all events that have not begun, and returns them. Events that pause before another attempt are included.
+   * @param keepsFree keeps events that are free, that only this process has, or that wait to be stored as dead letters
    */
   release(keepsFree = false): Event[] {
     const released = [...this.#held].filter(
@@ -175,8 +187,8 @@ export class DurableWorker<Event extends HeldEvent> {
   }
 
   /**
-   * Begins nothing any more. Resolves when what runs has ended.
-   * @returns what has not begun
+   * Begins no more events.
+   * @returns `released`: the events that have not begun; `ended`: resolves when running handlers have ended
    */
   stop(): { readonly released: Event[]; readonly ended: Promise<void> } {
     this.#isStopped = true
@@ -187,7 +199,7 @@ export class DurableWorker<Event extends HeldEvent> {
   }
 
   #begin(): void {
-    // The handler's first turn may call this method again.
+    // The handler of an event may call this method again while it starts.
     while (!this.#isStopped && this.#running.size < this.#settings.concurrency) {
       const event = this.#free.shift() ?? this.#nextReady()
       if (event === undefined) return
@@ -202,7 +214,7 @@ export class DurableWorker<Event extends HeldEvent> {
     return index === -1 ? undefined : this.#ready.splice(index, 1)[0]
   }
 
-  /** An event that may be with another process by now: so may be all that come behind it. */
+  /** Lets go of an event that another process may have by now. Later events with the same key are let go as well. */
   #letGo(event: Event): void {
     const line = this.#lineOf(event)
     const isFirst = line?.[0] === event
@@ -263,7 +275,7 @@ export class DurableWorker<Event extends HeldEvent> {
 
   #bury(event: Event, reason: string, error?: unknown): void {
     const what = `The durable event '${shown(event.pattern)}' (id ${event.id}, attempt ${event.attempt})`
-    // The reason is the error's message, which the logger writes with the error.
+    // Without the reason, which is the message of the error: the logger writes it with the error.
     this.#logger.error(
       error === undefined ? `${what} becomes a dead letter: ${reason}` : `${what} becomes a dead letter`,
       error
@@ -290,7 +302,9 @@ export class DurableWorker<Event extends HeldEvent> {
     )
   }
 
-  /** Its handler is not run again meanwhile, and neither others nor those of its key wait for it. */
+  /**
+   * Stores the dead letter later. Until then the handler does not run again for it, and no other event waits for it.
+   */
   #buryLater(event: Event, reason: string, what: string): void {
     const again = () => {
       this.#unburied.delete(event)
@@ -303,7 +317,10 @@ export class DurableWorker<Event extends HeldEvent> {
     this.#next()
   }
 
-  /** In place: no later event of its key can overtake it, and the engine need not have it wait. */
+  /**
+   * Retries the event in this process after a pause, so that no later event with the same key overtakes it and the
+   * engine need not delay it.
+   */
   #pause(event: Event, delay: number): void {
     this.#running.delete(event)
     this.#pausing.set(
@@ -325,7 +342,7 @@ export class DurableWorker<Event extends HeldEvent> {
     this.#next()
   }
 
-  /** It takes no place among those that run, nor in the line of its key. */
+  /** Frees the event's place among the running events and in the line of its key. */
   #leave(event: Event): void {
     this.#running.delete(event)
     const line = this.#lineOf(event)
@@ -343,7 +360,10 @@ export class DurableWorker<Event extends HeldEvent> {
     this.#begin()
   }
 
-  /** Keys are read only where they matter: engines find them among headers. */
+  /**
+   * The line of an event. The key is read only if the handler is ordered, because some engines must search the headers
+   * for it.
+   */
   #lineOf(event: Event): Line<Event> | undefined {
     const { ordered } = this.#settings
     return ordered && event.isFree !== true && event.key !== undefined

@@ -1,17 +1,17 @@
-/** Where an engine has the messages of a pattern. */
+/** The address on an engine at which the messages of a pattern are published. */
 import { OptionError } from '../errors/index.ts'
 import { SEGMENTS } from '../wildcards.ts'
 import type { Engine } from './carrier.ts'
 
-/** An engine, as far as addresses are concerned. */
+/** The fields of an engine that decide about addresses. */
 type Addressing = Pick<Engine, 'title' | 'whyNot' | 'wildcards'>
 
-/** Characters of a pattern that an error shows. */
+/** Most characters of a pattern that an error shows. */
 const SHOWN = 300
 
 /**
- * The address that a handler's pattern is subscribed by, wildcards included.
- * @throws {OptionError} the engine has none
+ * Returns the address to which the handler of a pattern subscribes, wildcards included.
+ * @throws {OptionError} the engine has no address for the pattern
  */
 export function addressOfHandler(engine: Addressing, route: string | undefined): string {
   if (route === undefined) {
@@ -24,8 +24,8 @@ export function addressOfHandler(engine: Addressing, route: string | undefined):
 }
 
 /**
- * The address that calls and events go to for a route; services answer requests there.
- * @throws {OptionError} the engine has none
+ * Returns the address to which calls and events of a route are published, and at which services answer requests.
+ * @throws {OptionError} the engine has no address for the route
  */
 export function addressOfCall(engine: Addressing, route: string): string {
   const address = addressOfHandler(engine, route)

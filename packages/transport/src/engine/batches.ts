@@ -1,31 +1,32 @@
 /**
- * Messages that leave together: an engine's work is by the message, whatever is in it. Answers of one turn to one inbox
- * are one message, requests of one turn to one address may be. Each is an entry: `<reply token> <length> <words>`, and of
- * a request `<reply token> <length> <length of headers> <packet><headers as JSON>`; lengths are in UTF-16 units.
+ * Puts several small messages into one, because the work of an engine depends on the number of messages, not on their
+ * content. The answers of one turn of the event loop to one inbox are one message; the requests of one turn to one
+ * address can be one message, too. An answer is the entry `<reply token> <length> <words>`, a request
+ * `<reply token> <length> <length of headers> <packet><headers as JSON>`; lengths are in UTF-16 units.
  */
 import type { Headers } from '../headers.ts'
 import type { Carrier } from './carrier.ts'
 import { jsonOf, numberIn } from './words.ts'
 
-/** The first character of requests that leave together: no JSON begins with it. */
+/** The first character of a batch of requests: no JSON begins with it. */
 export const TOGETHER = '&'
 /**
- * Suffixes behind an inbox: in the address of answers that leave together, and in the reply address of requests that
- * do.
+ * Suffixes behind an inbox: `ANSWERS` in the address of a batch of answers, `REQUESTS` in the reply address of a batch
+ * of requests.
  */
 export const ANSWERS = '1b'
 export const REQUESTS = '1m'
-/** Suffix behind an inbox, in the address of the question whether all that was sent before has come. */
+/** Suffix behind an inbox, in the address of the question whether all earlier messages have arrived. */
 export const QUESTION = '1q'
 
-/** Characters of words that may leave together with others, and of all of them. */
+/** Most characters of one message that may join a batch, and of the whole batch. */
 export const MOST_OF_ONE = 4 * 1024
 const MOST = 16 * 1024
 
-/** Answers on their way out. */
+/** Collects the answers of one turn of the event loop and sends them. */
 export class AnswersOfTurn {
   readonly #carrier: Carrier
-  /** The inbox for which answers are collected first, and those of all others. */
+  /** `#batches` has the answers by inbox, `#last` the batch that was used last. */
   readonly #batches = new Map<string, Batch>()
   #last: Batch | undefined
   #isAsked = false
@@ -34,7 +35,7 @@ export class AnswersOfTurn {
     this.#carrier = carrier
   }
 
-  /** Sends the only answer to a request of one of our callers, with others of the turn. */
+  /** Sends the only answer to a request of one of our callers, together with other answers of the same turn. */
   send(replyTo: string, words: string): void {
     if (words.length > MOST_OF_ONE) return this.#carrier.publish(replyTo, words)
     let batch = this.#last
@@ -81,11 +82,11 @@ export class AnswersOfTurn {
   }
 }
 
-/** Answers for one inbox. */
+/** The answers for one inbox. */
 interface Batch {
   readonly inbox: string
   count: number
-  /** The first of them, as long as it is the only one. */
+  /** Reply address and words of the first answer, used while it is the only one. */
   replyTo: string
   words: string
   text: string
@@ -95,13 +96,18 @@ function entryOf(replyTo: string, inbox: string, words: string): string {
   return `${replyTo.slice(inbox.length)} ${words.length} ${words}`
 }
 
-/** An entry for a request. @param token the last segment of its reply address */
+/**
+ * Makes the entry of a request.
+ * @param token the last segment of its reply address
+ */
 export function requestEntry(token: string, packet: string, headers: Headers | undefined): string {
   const json = headers === undefined ? '' : JSON.stringify(headers)
   return `${token} ${packet.length} ${json.length} ${packet}${json}`
 }
 
-/** Reads answers that left together. What is malformed ends it: nobody can be told. */
+/**
+ * Reads a batch of answers. A malformed entry ends the reading without an error, because no call would get the error.
+ */
 export function readAnswers(text: string, found: (token: string, words: string) => void): void {
   for (let at = 0; at < text.length; ) {
     const blank = text.indexOf(' ', at)
@@ -114,7 +120,7 @@ export function readAnswers(text: string, found: (token: string, words: string) 
   }
 }
 
-/** Reads requests that left together. What is malformed ends it. */
+/** Reads a batch of requests. A malformed entry ends the reading. */
 export function readRequests(
   text: string,
   found: (token: string, packet: string, headers: Headers | undefined) => void
@@ -134,7 +140,7 @@ export function readRequests(
   }
 }
 
-/** Texts by name; whatever else stands there is left out. */
+/** Reads the headers of an entry. Values that are not text are left out. */
 function headersIn(json: string): Headers | undefined {
   try {
     const given: unknown = jsonOf(json)

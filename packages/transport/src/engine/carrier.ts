@@ -5,143 +5,164 @@ import type { Headers } from '../headers.ts'
 import type { Wildcards } from '../wildcards.ts'
 import type { Subject } from './server/subjects.ts'
 
-/** The body of a message: as text or as bytes of UTF-8, whichever the engine has. */
+/** The body of a message: as text or as bytes of UTF-8, depending on the engine. */
 export type Words = string | Uint8Array
 
-/** Headers on their way out; a name may have several values. */
+/** Headers of a message to be sent; a name may have several values. */
 export type CarriedHeaders = Readonly<Record<string, string | readonly string[]>>
 
-/** A message that has come. */
+/** A message that has arrived. */
 export interface Carried {
-  /** Where it was published to. */
+  /** The address to which the message was published. */
   readonly address: string
   readonly words: Words
-  /** Where its sender wants the answer; empty: nowhere. */
+  /** The address for the answer; empty if the sender wants none. */
   readonly reply: string
-  /** Its headers; several values of a name with commas between. `undefined` if it has none. */
+  /**
+   * The headers of the message; several values of one name are joined with commas. `undefined` if the message has no
+   * headers.
+   */
   readonly headers: Headers | undefined
-  /** The engine's own word that nobody listens at the address we published to, with this `address` as our reply. */
+  /**
+   * The message is the engine's notice that nobody listens at the address of a message that we published with this
+   * `address` as its reply address.
+   */
   readonly isNobody?: boolean
-  /** It came in parts, and not whole: why. Only `inParts` sets it. */
+  /** Why a message that was sent in parts did not arrive whole. Only `inParts` sets it. */
   readonly refusal?: Error
-  /** Is told when its handling is over, or nobody handles it; perhaps more than once. */
+  /** Called when the handling of the message has ended, or if nobody handles it; perhaps more than once. */
   readonly ended?: () => void
 }
 
-/** Something that sends much, and waits while there is no room. */
+/** A stream that sends many messages, and waits while there is no room. */
 export interface Sender {
-  /** There may be room again. */
+  /** Called when there may be room again. */
   resume(): void
 }
 
-/** One connection to an engine. Between two addresses messages keep their order. */
+/** One connection to an engine. Messages from one address to another stay in order. */
 export interface Carrier {
-  /** False while the server is lost; what is published meanwhile is held until there is one again. */
+  /** False while the server is lost. Messages published meanwhile are held until the server is back. */
   readonly isConnected: boolean
-  /** Where the server is, for errors and logs. */
+  /** The address of the server, for errors and logs. */
   readonly server: string
   /** The largest message in bytes, headers included; `Infinity`: no limit. */
   readonly maxPayload: number
-  /** Address at which all services listen: callers ask there about calls of which they have heard nothing. */
+  /**
+   * Address at which all services listen: callers send questions there about calls of which they have heard nothing.
+   */
   readonly everyone: string
-  /** A new address that nobody can guess and only this connection has; ends in `.`, and what is behind it comes here, too. */
+  /**
+   * Makes a new address that nobody can guess and only this connection uses. It ends in `.`, and the connection also
+   * receives messages for all addresses that begin with it.
+   */
   newInbox(): string
   /**
-   * Where our services take requests for an address that left together; `undefined`: nowhere. Who publishes there
-   * hears if nobody listens. Default: nowhere.
+   * The address at which our services take batches of requests for an address; `undefined`: none. The publisher of a
+   * batch gets a notice if nobody listens. Default: none.
    */
   togetherAt?(address: string): string | undefined
-  /** Whether answers may be published to an address: it is an inbox, and nothing else on the engine. */
+  /** Returns whether an address is an inbox: only then an answer may be published to it. */
   isInbox(address: string): boolean
   /**
    * Publishes to an address.
-   * @param reply where the answer is wanted
-   * @param expires milliseconds after which nobody waits for it: an engine that keeps what nobody takes may drop it then
+   * @param reply the address for the answer
+   * @param expires milliseconds after which nobody waits for the message: an engine that keeps messages until they are
+   * taken may then drop it
    */
   publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders, expires?: number): void
   /**
-   * A call is over, or an attempt at it: nobody waits for answers at its reply address any more. Missing at the moment, or
-   * always: nothing is kept for calls. @param head what every reply address of the call begins with
+   * A call or its current attempt has ended: nobody waits for answers at its reply address any more. Missing if the
+   * carrier stores nothing for calls.
+   * @param head the beginning of every reply address of the call
    */
   readonly over?: ((head: string) => void) | undefined
-  /** Publishes an event for the handlers of a route, Nest's included. @param reply hears if nobody listens */
+  /**
+   * Publishes an event for the handlers of a route, those of Nest included.
+   * @param reply the address that gets a notice if nobody listens
+   */
   emit(address: string, packet: string, reply: string | undefined, headers: CarriedHeaders | undefined): void
   /**
-   * Receives what is published to an address, or behind it if it ends in `.`.
-   * @param refused the engine does not allow it
+   * Receives messages that are published to an address; if the address ends in `.`, also messages for all addresses
+   * that begin with it.
+   * @param refused is called if the engine does not allow to listen
    */
   listen(address: string, receive: (message: Carried) => void, refused?: (error: Error) => void): void
   /**
-   * Receives what is published to the subjects of a service, and to where requests for them leave together, shared with
-   * the other members of each queue. The address of a message is that of the subject in both cases.
-   * @throws {ListenError} the engine does not allow it
+   * Receives messages that are published to the subjects of a service, and batches of requests for these subjects. The
+   * members of each queue share the messages. The address of a message is always that of its subject.
+   * @throws {ListenError} the engine does not allow to listen
    */
   take(subjects: readonly Subject[], receive: (subject: Subject, message: Carried) => void): Promise<void>
-  /** Takes nothing new; resolves when what the server has already sent has been received. */
+  /** Stops taking new messages; resolves when the messages that the server has already sent were received. */
   leave(): Promise<void>
-  /** Whether a stream may send more now. If not, the sender is called when it may. */
+  /** Returns whether a stream may send more now. If not, the carrier calls `resume` of the sender later. */
   hasRoomFor(sender: Sender): boolean
   /** Runs a task when the current turn of the event loop is over. */
   atTurnEnd(task: () => void): void
-  /** Resolves when the server has everything that was published. Rejects if it is lost before. */
+  /** Resolves when the server has received every published message. Rejects if the server is lost before. */
   flush(): Promise<void>
-  /** Sends what was published, if there is a server, and closes. */
+  /** Sends the published messages, if there is a server, and closes the connection. */
   close(): Promise<void>
 }
 
-/** Is told what becomes of a connection. */
+/** Gets the events of a connection. */
 export interface CarrierListener {
-  /** The server is lost; the carrier looks for it, or for another. */
+  /** The server is lost; the carrier tries to reach this server or another one. */
   lost(): void
-  /** There is a server again. */
+  /** The carrier is connected to a server again. */
   restored(): void
-  /** The server does not let this user publish to an address, or listen to it. */
+  /** The server does not let this user publish to an address, or listen at it. */
   refused(address: string, operation: 'publish' | 'listen', error: Error): void
-  /** Called when a message cannot be published; what it throws is thrown to the publisher. */
+  /** Called when a message cannot be published; an error that `unpublished` throws is thrown to the publisher. */
   unpublished(address: string, error: Error): void
-  /** Handling a message has failed. */
+  /** The handling of a message has failed. */
   failed(error: unknown): void
-  /** The connection is over, and not because it was closed. */
+  /** The connection has ended without a call of `close`. */
   ended(error: Error | undefined): void
 }
 
-/** Data with headers of its own, such as Nest's `NatsRecord`. */
+/** Data with its own headers, such as Nest's `NatsRecord`. */
 export interface DataRecord {
   readonly data: unknown
   readonly headers: CarriedHeaders | undefined
 }
 
-/** An engine, as its client and its server need it. */
+/** The interface of an engine that its client and its server use. */
 export interface Engine<Connection extends Carrier = Carrier> {
   /** The name of the transport, such as `'nats'`. */
   readonly name: string
-  /** Its name in errors and logs, such as `'NATS'`. */
+  /** The name of the engine in errors and logs, such as `'NATS'`. */
   readonly title: string
-  /** Where its servers are expected, for errors. */
+  /** The configured address of the engine's servers, for errors. */
   readonly where: string
-  /** The syntax of patterns that stand for several addresses. Default: `*` and `>`, by segments between dots. */
+  /** The syntax of wildcards in patterns. Default: `*` and `>`, for segments between dots. */
   readonly wildcards?: Wildcards
   /**
-   * Connects.
+   * Opens a connection.
    * @throws {ConnectionError} no server can be reached
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   open(listener: CarrierListener): Promise<Connection>
   /**
-   * Why it has no address for a pattern, in words, and what to do: "it has a blank; write '-' or '_' in its place".
-   * `undefined`: it has one, the pattern itself. Wildcards are allowed here; who calls may have none.
+   * Why the engine has no address for a pattern, as text with advice: "it has a blank; write '-' or '_' in its place".
+   * `undefined` if it has: then the pattern itself is the address. `whyNot` allows wildcards; the pattern of a call may
+   * have none.
    */
   whyNot(route: string): string | undefined
-  /** Data with headers of its own, known by the class of the engine's Nest record. */
+  /** Reads data with its own headers, which is an instance of the engine's Nest record class. */
   recordOf?(value: unknown): DataRecord | undefined
-  /** Why a header cannot be sent, because the engine would change it, or act by it: "has a blank". `undefined`: it can. */
+  /**
+   * Why a header cannot be sent, because the engine would change it or act on it, as the end of a sentence: "has a
+   * blank". `undefined`: the header can be sent.
+   */
   whyNoHeader?(name: string, value: string | readonly string[]): string | undefined
-  /** The error that a service of another system has answered with; `undefined`: it is none. */
+  /** The error with which a service of another system has answered; `undefined` if the message is no error. */
   foreignError?(message: Carried): Error | undefined
-  /** Headers that tell callers of other systems of an error. */
+  /** Headers that tell callers on other systems about an error. */
   foreignErrorHeaders?(code: string | undefined, message: string): CarriedHeaders
-  /** The error in an answer that the engine itself gives to a request that it has stored; the call fails with it. */
+  /** The error in an answer that the engine itself sends for a request which it has stored; the call fails with it. */
   engineAnswer?(body: unknown, pattern: string): Error | undefined
-  /** Lets the engine do more on a connection, such as discovery. Called when a service listens. */
+  /** Lets the engine start more on a connection, such as discovery. Called when a service listens. */
   listening?(connection: Connection, subjects: readonly Subject[]): void
 }

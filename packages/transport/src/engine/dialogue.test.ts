@@ -15,14 +15,14 @@ afterEach(async () => {
 })
 
 const later = (ms = 0) => new Promise<void>((resolve) => setTimeout(resolve, ms))
-/** Waits until something is so. */
+/** Waits until a condition is true. */
 async function until(what: string, isSo: () => boolean): Promise<void> {
   for (let tries = 0; !isSo(); tries++) {
     assert.ok(tries < 5_000, `${what}: it has not become so`)
     await later(1)
   }
 }
-/** Random numbers that are the same in each run. */
+/** A generator of random numbers that are the same in each run. */
 function seeded(seed: number): () => number {
   let state = seed | 1
   return () => {
@@ -85,7 +85,7 @@ for (const words of ['text', 'bytes'] as const)
             isLeft = true
           }
         },
-        // A list has no word for undefined.
+        // JSON cannot express `undefined` in a list.
         holes: async function* () {
           yield 1
           yield undefined
@@ -199,7 +199,7 @@ describe('demand', () => {
     const client = both.client()
     await client.connect()
     const { values, ended } = valuesOf(client, 'large')
-    // It ends with its client.
+    // The stream ends when its client is closed.
     ended.catch(() => {})
     await until('the first values', () => values.length > 3)
     const service = [...both.hub.carriers][0]
@@ -229,14 +229,14 @@ describe('a deadline', () => {
 })
 
 describe('requests of one turn', () => {
-  /** How many messages go to and fro for each request. */
+  /** Returns the average number of messages, in both directions, for each request. */
   async function messagesFor(both: Ends, requests: number): Promise<number> {
     const client = both.client()
     const ask = () => Promise.all(Array.from({ length: requests }, (_, n) => client.request('echo', n)))
-    // Services are known to be ours once they have answered.
+    // A client knows that a service uses this library once the service has answered.
     await ask()
     let least = Number.POSITIVE_INFINITY
-    // On a busy machine answers may be slow, and the slower they are the fewer leave together.
+    // On a busy machine answers may be slow, and the slower the answers, the fewer requests are sent in one message.
     for (let round = 0; round < 20 && least > 0.5; round++) {
       const before = both.hub.published.length
       assert.deepEqual(await ask(), [...Array(requests).keys()])
@@ -262,7 +262,7 @@ describe('requests of one turn', () => {
   it('leave alone where the engine has no place for them, or few are in flight', async () => {
     const none = ends({ together: false })
     await none.serve({ echo: ({ data }) => data })
-    // Their answers leave together all the same.
+    // The answers are sent together nevertheless.
     assert.ok((await messagesFor(none, 100)) > 1)
     const few = ends()
     await few.serve({ echo: ({ data }) => data })
@@ -300,7 +300,7 @@ describe('requests of one turn', () => {
     const ask = () => Promise.all(Array.from({ length: 100 }, (_, n) => client.request('echo', n)))
     await ask()
     await first.stop()
-    // A service of Nest's would listen at the address of the pattern only.
+    // A service of Nest would listen only at the address of the pattern.
     both.lastCarrier.listen('echo', ({ words, reply }) => {
       const { data, id } = JSON.parse(String(words)) as { data: unknown; id: string }
       both.lastCarrier.publish(reply, JSON.stringify({ response: data, isDisposed: true, id }))
@@ -508,7 +508,7 @@ describe('the end of a service', () => {
     })
     const client = both.client()
     const failed = assert.rejects(client.request('hangs', 1), { code: 'CONNECTION', mayHaveRun: true })
-    // It says where it can be reached once it has taken a while.
+    // The service sends its control address when the handler has run for a while.
     await until('it is reached', () => both.hub.published.some(({ words }) => words === '+a'))
     await later(2)
     await client.close()

@@ -1,12 +1,12 @@
-/** Headers on their way out. */
+/** Checks and merges the headers of messages to be sent. */
 import { OptionError } from '../errors/index.ts'
 import type { Headers } from '../headers.ts'
 import type { CarriedHeaders, Engine } from './carrier.ts'
 
-/** Characters of a name that an error shows. */
+/** Most characters of a name that an error shows. */
 const SHOWN = 300
 
-/** @throws {OptionError} the engine cannot carry one of them, with the reason that it gives */
+/** @throws {OptionError} the engine cannot carry a header; the error has the engine's reason */
 export function checkHeaders(engine: Pick<Engine, 'title' | 'whyNoHeader'>, headers: CarriedHeaders): void {
   for (const name in headers) {
     const why = engine.whyNoHeader?.(name, headers[name] as string | readonly string[])
@@ -16,7 +16,7 @@ export function checkHeaders(engine: Pick<Engine, 'title' | 'whyNoHeader'>, head
   }
 }
 
-/** One value for each name: of several, all with commas between. */
+/** Makes one value for each name: several values are joined with commas. */
 export function joinedHeaders(headers: CarriedHeaders): Headers {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]))
 }

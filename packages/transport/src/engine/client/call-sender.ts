@@ -1,4 +1,4 @@
-/** Calls on their way out: in one message, or value by value; events are confirmed. */
+/** Sends calls: as one message, or value by value. Events are confirmed by the server. */
 import { ChannelFeed } from '../../calls/channel-feed.ts'
 import type { OpenCalls } from '../../calls/open-calls.ts'
 import type { PendingCall } from '../../calls/pending-call.ts'
@@ -27,8 +27,8 @@ import { dataToJson, type OutgoingCall, packetOf } from './outgoing-call.ts'
 import { RequestsOfTurn } from './requests-of-turn.ts'
 
 /**
- * For so many milliseconds after a server is there again, services may not be: requests without a listener are sent
- * again, every `AGAIN_AFTER` milliseconds.
+ * For so many milliseconds after a server is back, its services may not be back yet: a request without a listener is
+ * sent again every `AGAIN_AFTER` milliseconds.
  */
 const GRACE = 5_000
 const AGAIN_AFTER = 100
@@ -36,9 +36,9 @@ const MAX_HELD_SIZE = 128 * 1024 * 1024
 
 /** Sends calls over one connection. */
 export class CallSender {
-  /** Calls that are more than a question and an answer. */
+  /** Calls that need more than one request and one answer. */
   readonly conversations = new Map<PendingCall, Conversation>()
-  /** Bytes that all streams may have on their way. */
+  /** Bytes that all streams together may have in transit. */
   #windows = 0
   readonly #engine: Engine
   readonly #carrier: PartedCarrier
@@ -46,13 +46,16 @@ export class CallSender {
   readonly #context: ClientContext
   readonly #calls: OpenCalls
   readonly #requests: RequestsOfTurn
-  /** Events whose arrival at the server is not known yet. */
+  /** Events that the server has not confirmed yet. */
   #events: PendingCall[] = []
   #restoredAt = Number.NEGATIVE_INFINITY
-  /** Calls of which nothing is heard: since when, and whether a service has said that it has no such call. */
+  /**
+   * Calls of which nothing was heard: the time since then, and whether a service has said that it does not have the
+   * call.
+   */
   readonly #silent = new Map<PendingCall, { readonly since: number; isAbsent: boolean }>()
 
-  /** @param inbox where answers come, with the dot behind it */
+  /** @param inbox address for the answers, with the dot at its end */
   constructor(
     engine: Engine,
     carrier: PartedCarrier,
@@ -71,7 +74,7 @@ export class CallSender {
   /** Sends a call. */
   send(call: PendingCall, outgoing: OutgoingCall): void {
     this.#calls.add(call)
-    // New for each attempt: the receiver of an earlier one cannot answer.
+    // Each attempt has a new secret, so the receiver of an earlier attempt cannot answer.
     call.secret = newSecret()
     if (call.kind === 'event') this.#sendEvent(call, outgoing)
     else if (outgoing.input !== undefined) this.#openChannel(call, outgoing, outgoing.input)
@@ -95,14 +98,14 @@ export class CallSender {
     if (this.#events.length === 1) queueMicrotask(() => void this.#confirmEvents())
   }
 
-  /** Events of one turn are confirmed together. */
+  /** The events of one turn of the event loop are confirmed together. */
   async #confirmEvents(): Promise<void> {
     const events = this.#events
     this.#events = []
     const attempts = events.map(({ sequence }) => sequence)
     try {
       await this.#carrier.flush()
-      // A refusal came before the confirmation, and drivers tell of it a little later.
+      // A refusal arrives before the confirmation, but drivers report a refusal a little later.
       await new Promise<void>((resolve) => this.#carrier.atTurnEnd(resolve))
       for (const [index, call] of events.entries())
         if (call.sequence === attempts[index] && !this.#calls.isWaiting(call)) this.#calls.complete(call)
@@ -163,7 +166,10 @@ export class CallSender {
     call.input.start(input)
   }
 
-  /** The window of a new stream: a sixteenth of what the open ones leave of `ALL_WINDOWS`, and not less than the least. */
+  /**
+   * The window of a new stream: a sixteenth of the part of `ALL_WINDOWS` that open streams leave, and at least
+   * `LEAST_WINDOW`.
+   */
   #windowOf({ kind }: PendingCall): number {
     if (kind !== 'stream') return 0
     const part = Math.floor(((ALL_WINDOWS - this.#windows) * STREAM_WINDOW) / ALL_WINDOWS)
@@ -178,7 +184,10 @@ export class CallSender {
     return this.#inbox + replyToken(kind, sequence, secret, tells ? left : undefined, demand, window)
   }
 
-  /** Begins a conversation about a call. @param window bytes that its stream may have on their way; 0: it is none */
+  /**
+   * Begins a conversation about a call.
+   * @param window bytes that its stream may have in transit; 0: the call has no stream
+   */
   converse(call: PendingCall, replyTo: string, window = 0): Conversation {
     const granted = call.initialDemand + call.extraDemand
     const conversation = new Conversation(this.#carrier, replyTo, granted, window)
@@ -196,12 +205,12 @@ export class CallSender {
     this.#carrier.forget(conversation.replyTo)
   }
 
-  /** A server has come back, and services may not have. */
+  /** A server is back, but its services may not be back yet. */
   get #isSettling(): boolean {
     return performance.now() - this.#restoredAt < GRACE
   }
 
-  /** Asks about a call of which nothing has been heard since the last time. */
+  /** Asks about a call of which nothing was heard since the last question. */
   ask(call: PendingCall, now: number): void {
     if (call.kind === 'event' || this.#calls.isWaiting(call)) return
     const conversation = this.conversations.get(call)
@@ -218,19 +227,25 @@ export class CallSender {
     )
   }
 
-  /** A service that handles the pattern of a call does not have it, or one that gets its messages does not handle it. */
+  /**
+   * A service has said that it does not have the call: it handles the pattern of the call, or it gets the messages of
+   * the pattern without handling them.
+   */
   absent(call: PendingCall): void {
     const silent = this.#silent.get(call)
     if (silent !== undefined) silent.isAbsent = true
     else this.#silent.set(call, { since: performance.now(), isAbsent: true })
   }
 
-  /** One of our services has answered. */
+  /** One of our services has answered the call. */
   answered(call: PendingCall): void {
     if (call.batch === 0) this.#requests.answered(call)
   }
 
-  /** Nobody took requests that left together. @param token the last segment of their reply address */
+  /**
+   * Nobody took a batch of requests.
+   * @param token the last segment of the batch's reply address
+   */
   nobodyTook(token: string, calls: readonly PendingCall[]): void {
     const batch = this.#requests.nobody(token)
     if (batch === 0) return
@@ -246,7 +261,7 @@ export class CallSender {
     }
   }
 
-  /** It certainly has not run. */
+  /** Sends the call again, not in a batch. The call has certainly not run. */
   #sendAlone(call: PendingCall): void {
     this.#requests.alone(call)
     call.mayHaveRun = call.mayHaveRunBefore
@@ -254,13 +269,13 @@ export class CallSender {
     this.#calls.wait(call, performance.now())
   }
 
-  /** A server has come back. */
+  /** A server is back. */
   restored(): void {
     this.#restoredAt = performance.now()
     for (const conversation of this.conversations.values()) conversation.restored(this.#restoredAt)
   }
 
-  /** The call is over, or this attempt at it. */
+  /** Forgets a call that has ended, or whose current attempt has ended. */
   forget(call: PendingCall): void {
     this.#requests.over(call)
     if (this.conversations.size > 0) this.#leave(call)
@@ -269,7 +284,10 @@ export class CallSender {
     this.#carrier.over?.(this.#inbox + replyHead(kind, sequence, secret))
   }
 
-  /** Nobody listens where a call was published: at the address of its pattern, or later at its control address. */
+  /**
+   * Nobody listens at the address to which a message of the call was published: that of its pattern, or later its
+   * control address.
+   */
   nobody(call: PendingCall): void {
     if (this.conversations.get(call)?.isReached === true) return this.#calls.fail(call, serviceGone())
     call.mayHaveRun = call.mayHaveRunBefore
@@ -282,7 +300,7 @@ export class CallSender {
   }
 }
 
-/** Milliseconds that a call waits from now on; `undefined`: without end. */
+/** Milliseconds that the call may still take; `undefined`: no limit. */
 function timeLeft({ timeout, isDelayed, deadline }: PendingCall): number | undefined {
   if (timeout === 0) return undefined
   return isDelayed ? Math.max(1, deadline - performance.now()) : timeout

@@ -1,4 +1,7 @@
-/** A client's messages for a call that lasts: its own, and its questions whether the service is there. */
+/**
+ * Tests the messages that a client sends for a call that lasts: demand and values, and the question whether the service
+ * is still there.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Carrier } from '../carrier.ts'

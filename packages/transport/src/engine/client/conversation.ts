@@ -1,6 +1,6 @@
 /**
- * The state of a call that is more than a question and an answer, at its client: where its service is to be reached,
- * how many values it has granted, which message comes next.
+ * The state of a call that needs more than one request and one answer, at its client: the address of its service, the
+ * number of granted values, the number of the next message.
  */
 import { ConnectionError, ProtocolError } from '../../errors/index.ts'
 import type { Carrier } from '../carrier.ts'
@@ -8,27 +8,32 @@ import { LOST_AFTER, numberIn, STREAM_WINDOW, Told } from '../words.ts'
 
 /** One call that lasts. */
 export class Conversation {
-  /** Bytes that the stream may have on their way; 0: there is no stream. */
+  /** Bytes that the stream may have in transit; 0: there is no stream. */
   readonly window: number
   readonly #carrier: Carrier
-  /** The reply address of the call, on which the service answers a beat. */
+  /**
+   * The reply address of the call, at which the service answers a beat (a question whether the service is still there).
+   */
   readonly replyTo: string
-  /** Where the service is to be reached, with the dot behind it; empty until it has said so. */
+  /**
+   * The control address of the service without the number, with the dot at its end; empty until the service has sent
+   * it.
+   */
   #head = ''
-  /** The same with the number of its last message. */
+  /** The control address with the number of the service's last message. */
   #control = ''
-  /** The stream is of a service that is not ours. */
+  /** The stream comes from a service that does not use this library. */
   #isForeign = false
-  /** The number of the last message. */
+  /** The number of the last message received. */
   #received = 0
   #granted: number
   #read = 0
   #told = 0
   #heardAt = performance.now()
-  /** Values of the channel: sent, and granted since the beginning. */
+  /** Values of the channel: the number sent, and the number granted since the beginning. */
   #inputCount = 0
   #inputGranted = 0
-  /** Words to send once the service can be reached. */
+  /** Words to send as soon as the control address is known. */
   #early: string[] = []
 
   constructor(carrier: Carrier, replyTo: string, granted: number, window: number) {
@@ -38,26 +43,26 @@ export class Conversation {
     this.#granted = granted
   }
 
-  /** The service has said where it can be reached. */
+  /** The service has sent its control address. */
   get isReached(): boolean {
     return this.#control !== ''
   }
 
-  // ── what the service says ────────────────────────────────────────────────────────────────────────────
+  // ── messages of the service ──────────────────────────────────────────────────────────────────────────
 
   /**
-   * A message has come.
-   * @param control its reply address: where the service is to be reached, and the message's number
-   * @param isNumbered it counts: a value, an end
-   * @returns false: it is not to be read, because it came twice, or from a second service
-   * @throws {ConnectionError} one before it is missing
-   * @throws {ProtocolError} its reply address is not that of a service
+   * Takes note of a message that has arrived.
+   * @param control the reply address of the message: the control address of the service, with the message's number
+   * @param isNumbered the message has a number, as values and ends have
+   * @returns false if the message must not be read, because it arrived twice or comes from a second service
+   * @throws {ConnectionError} an earlier message is missing
+   * @throws {ProtocolError} the reply address is not that of a service
    */
   heard(control: string, isNumbered: boolean): boolean {
     this.#heardAt = performance.now()
     if (control === '') {
       if (!isNumbered || this.window === 0) return true
-      // The first that answers serves the call; a second one of Nest's cannot be told.
+      // The first service that answers serves the call. A second service that uses Nest cannot be told to stop.
       if (this.#head !== '') return false
       this.#isForeign = true
       return true
@@ -82,16 +87,16 @@ export class Conversation {
     return true
   }
 
-  // ── what the caller says ─────────────────────────────────────────────────────────────────────────────
+  // ── messages of the caller ───────────────────────────────────────────────────────────────────────────
 
-  /** Says something as soon as the service can be reached. */
+  /** Sends words as soon as the control address is known. */
   say(words: string, reply?: string): void {
     if (this.#control === '') this.#early.push(words)
     else this.#carrier.publish(this.#control, words, reply)
   }
 
   cancel(): void {
-    // Without a control address the service cannot be told yet; it is told when its first message names the address.
+    // Without a control address the service cannot be told yet: it is told when its first message names the address.
     if (this.#control !== '') this.#carrier.publish(this.#control, Told.canceled)
   }
 
@@ -101,10 +106,13 @@ export class Conversation {
     this.#tell()
   }
 
-  /** Characters of values have come. @param isPaused their reader has enough: they are not told until it goes on */
+  /**
+   * Takes note that characters of values were read.
+   * @param isPaused the reader has paused: the service is not told of these characters until the reader resumes
+   */
   read(size: number, isPaused: boolean): void {
     this.#read += size
-    // Told in time, the service does not have to wait.
+    // The service is told early, so that it does not have to wait.
     if (!isPaused && this.#read - this.#told >= (this.window || STREAM_WINDOW) / 4) this.#tell()
   }
 
@@ -113,23 +121,29 @@ export class Conversation {
     if (this.#control !== '') this.say(`${Told.granted}${this.#granted},${this.#read}`)
   }
 
-  /** Asks the service whether it is still there. @throws {ConnectionError} it has not answered for long */
+  /**
+   * Asks the service whether it is still there.
+   * @throws {ConnectionError} the service has not answered for too long
+   */
   beat(now: number): void {
     if (this.#control === '') return
     if (now - this.#heardAt > LOST_AFTER) throw serviceGone()
-    // Repeats the last figures, in case they were lost. Newer ones would let the service send more to a reader that has
-    // paused.
+    // Repeats the last figures, in case they were lost. Newer figures would let the service send more to a reader that
+    // has paused.
     this.say(`${Told.granted}${this.#granted},${this.#told}`, this.replyTo)
   }
 
-  /** There is a server again. */
+  /** A server is back. */
   restored(now: number): void {
     this.#heardAt = now
   }
 
   // ── channels ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Sends a value of the channel. @param json empty for `undefined` */
+  /**
+   * Sends a value of the channel.
+   * @param json empty for `undefined`
+   */
   sendInput(json: string): void {
     this.say(`${Told.input}${++this.#inputCount} ${json}`)
   }
@@ -138,7 +152,7 @@ export class Conversation {
     this.say(`${Told.inputEnded}${this.#inputCount}`)
   }
 
-  /** The service grants values of the channel; gives how many are new. */
+  /** The service grants values of the channel; returns how many of them are new. */
   inputGranted(total: number): number {
     const more = Math.max(0, total - this.#inputGranted)
     this.#inputGranted += more
@@ -146,7 +160,7 @@ export class Conversation {
   }
 }
 
-/** The service of a call has gone. */
+/** Makes the error of a call whose service has gone. */
 export function serviceGone(): ConnectionError {
   return new ConnectionError('The service stopped, or was lost, before it had answered', true)
 }

@@ -1,4 +1,4 @@
-/** The asking side of an engine: one connection, and one inbox on which the answers to all calls come. */
+/** The asking side of an engine: one connection, and one inbox at which the answers to all calls arrive. */
 import { type CallSender, OpenCalls } from '../../calls/open-calls.ts'
 import type { PendingCall } from '../../calls/pending-call.ts'
 import { PendingCaller } from '../../calls/pending-caller.ts'
@@ -14,7 +14,7 @@ import type { ClientStore, ClientStoreInit } from '../durable/client-store.ts'
 import { CallWriter, type OutgoingCall } from './outgoing-call.ts'
 import { Requester } from './requester.ts'
 
-/** The parts from which a client is made. */
+/** The parameters of a client. */
 export interface DialogueClientInit<Connection extends Carrier> {
   readonly engine: Engine<Connection>
   readonly context: ClientContext
@@ -22,7 +22,7 @@ export interface DialogueClientInit<Connection extends Carrier> {
   readonly store?: ((init: ClientStoreInit<Connection>) => ClientStore<Connection>) | undefined
 }
 
-/** One connection of a client, and what speaks over it. */
+/** One connection of a client, and the requester that uses it. */
 interface Connected<Connection> {
   readonly connection: Connection
   readonly requester: Requester
@@ -41,7 +41,7 @@ export class DialogueClient<Connection extends Carrier>
   readonly #writer: CallWriter
   readonly #table = new StreamTable<PendingCall>()
   readonly #calls: OpenCalls
-  /** Calls that wait for a connection, with what is sent of each. */
+  /** Calls that wait for a connection, each with the message to send. */
   readonly #written = new Map<PendingCall, OutgoingCall>()
   #connected: Connected<Connection> | undefined
   #connecting: Promise<void> | undefined
@@ -62,7 +62,7 @@ export class DialogueClient<Connection extends Carrier>
       notices: this.#notices,
       retries: new RetryPolicy(DEFAULT_RETRY, performance.now()),
       endpoint: () => this.#connected?.requester.server ?? engine.where,
-      // Without a connection a call fails at once: the next one tries to connect.
+      // Without a connection a call is not retried but fails at once; the next call tries to connect.
       recover: (call, error) => this.#connected !== undefined && this.#calls.retry(call, error),
       unreached: (call) =>
         call.unconnected(context.waitForConnection, undefined, ` to ${engine.title} at ${engine.where}`),
@@ -102,7 +102,7 @@ export class DialogueClient<Connection extends Carrier>
     await this.#connecting?.catch(() => {})
   }
 
-  // ── how calls are sent ───────────────────────────────────────────────────────────────────────────────
+  // ── sending calls ────────────────────────────────────────────────────────────────────────────────────
 
   send(call: PendingCall): void {
     const outgoing = this.#written.get(call) ?? this.#writer.write(call)
@@ -113,7 +113,7 @@ export class DialogueClient<Connection extends Carrier>
     }
     this.#calls.wait(call, undefined, this.#connected === undefined)
     this.#written.set(call, outgoing)
-    // Why it fails is told by each call that waits.
+    // If the connection cannot be made, each call that waits fails with the reason.
     if (this.#connected === undefined) this.connect().catch(() => {})
   }
 
@@ -162,7 +162,7 @@ export class DialogueClient<Connection extends Carrier>
     this.#calls.release(() => requester.isConnected)
   }
 
-  /** @param ours the connection that is told about, once it is made */
+  /** @param ours returns the connection whose events the listener gets, once it is made */
   #listener(ours: () => Connected<Connection> | undefined): CarrierListener {
     const { title } = this.#engine
     const isCurrent = () => ours() !== undefined && this.#connected === ours() && !this.#calls.isClosed
@@ -190,7 +190,7 @@ export class DialogueClient<Connection extends Carrier>
       },
       failed: (error) =>
         quietLog(this.#context.logger).error('failed', `A message of ${title} could not be handled`, error),
-      // The driver has given the connection up; the next call makes a new one.
+      // The driver has given up the connection; the next call makes a new one.
       ended: (cause) => {
         if (!isCurrent()) return
         this.#connected = undefined

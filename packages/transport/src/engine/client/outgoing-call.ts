@@ -1,4 +1,4 @@
-/** A call as it goes to an engine: its address, its packet as Nest's clients write it, its headers. */
+/** A call as it is sent to an engine: its address, its headers, and its packet in the format of Nest's clients. */
 import type { PendingCall } from '../../calls/pending-call.ts'
 import { reasonOf } from '../../codec/uncarriable.ts'
 import { OptionError } from '../../errors/index.ts'
@@ -14,18 +14,18 @@ import { checkHeaders } from '../headers.ts'
 export interface OutgoingCall {
   readonly address: string
   readonly headers: CarriedHeaders | undefined
-  /** The packet as far as its data. */
+  /** The packet without its data and its end. */
   readonly head: string
-  /** The data as JSON; `undefined` if there are none. */
+  /** The data as JSON; `undefined` if the call has no data. */
   readonly json: string | undefined
   /** The stream of a channel. */
   readonly input: object | undefined
 }
 
-/** Addresses and heads of packets by pattern; bounded, because patterns may be made at run time. */
+/** Most patterns whose address and packet head are remembered; limited, because patterns may be made at run time. */
 const MAX_REMEMBERED = 1024
 
-/** A call, or an event that is to be stored, as far as it is written here. */
+/** The fields of a call, or of an event to be stored, that a `CallWriter` needs. */
 type Writable = Pick<PendingCall, 'kind' | 'pattern' | 'data'> & {
   readonly options?: { readonly headers?: Headers | undefined } | undefined
 }
@@ -44,7 +44,7 @@ export class CallWriter {
     this.#engine = engine
   }
 
-  /** @throws {OptionError} the engine, or JSON, cannot carry a part of it */
+  /** @throws {OptionError} the engine or JSON cannot carry a part of the call */
   write(call: Writable): OutgoingCall {
     const { address, head } = this.#placeOf(call)
     const record = this.#engine.recordOf?.(call.data)
@@ -76,17 +76,17 @@ export class CallWriter {
   }
 }
 
-/** The packet of a call. Events have no number. */
+/** The packet of a call. The packet of an event has no number. */
 export function packetOf({ kind, sequence }: PendingCall, { head, json }: OutgoingCall): string {
   return kind === 'event' ? eventOf(head, json) : requestPacket(head, json, undefined, sequence)
 }
 
-/** The packet of an event, with the pattern as it was given, as Nest's clients of brokers write it. */
+/** The packet of an event, with the pattern as the user wrote it, in the format of Nest's clients of brokers. */
 export function eventOf(head: string, json: string | undefined): string {
   return json === undefined ? `${head}}` : `${head},"data":${json}}`
 }
 
-/** Headers of a record, and those of the call over them. */
+/** Merges the headers of a record with those of the call, which win. */
 export function mergedHeaders(
   record: CarriedHeaders | undefined,
   given: Headers | undefined
@@ -95,7 +95,7 @@ export function mergedHeaders(
   return given === undefined ? record : { ...record, ...given }
 }
 
-/** @throws {OptionError} JSON cannot carry it */
+/** @throws {OptionError} JSON cannot carry the data */
 export function dataToJson(data: unknown): string | undefined {
   try {
     return toJson(data)

@@ -1,4 +1,4 @@
-/** The asking side over one connection: calls out, answers in. */
+/** The asking side of one connection: it sends calls and receives answers. */
 
 import { callerName } from '../../caller-name.ts'
 import type { OpenCalls } from '../../calls/open-calls.ts'
@@ -19,7 +19,7 @@ import { CallSender } from './call-sender.ts'
 import { type Conversation, serviceGone } from './conversation.ts'
 import type { OutgoingCall } from './outgoing-call.ts'
 
-/** Sends calls and finds them by their answers. */
+/** Sends calls, and finds the call that an answer belongs to. */
 export class Requester {
   readonly #engine: Engine
   readonly #carrier: PartedCarrier
@@ -30,7 +30,7 @@ export class Requester {
   readonly #name: string | undefined
   readonly #stopBeating: () => void
 
-  /** @param table where `calls` has its calls by number */
+  /** @param table the table in which `calls` stores its calls by number */
   constructor(
     engine: Engine,
     carrier: Carrier,
@@ -49,8 +49,8 @@ export class Requester {
   }
 
   /**
-   * Begins to hear answers.
-   * @throws {ConnectionError} the server does not allow it
+   * Starts to listen for answers.
+   * @throws {ConnectionError} the server does not allow to listen
    */
   async listen(): Promise<void> {
     let refusal: Error | undefined
@@ -62,7 +62,7 @@ export class Requester {
       },
       (address) => this.#callAt(address) !== undefined
     )
-    // A server that is lost now is noticed elsewhere.
+    // If the server is lost now, the carrier's listener is told.
     await this.#carrier.flush().catch(() => {})
     if (refusal === undefined) return
     await this.close()
@@ -89,7 +89,7 @@ export class Requester {
     this.#sender.send(call, outgoing)
   }
 
-  /** Tells the service that a call is given up. */
+  /** Tells the service that a call is cancelled. */
   cancel(call: PendingCall): void {
     if (!call.isOver) this.#sender.conversations.get(call)?.cancel()
   }
@@ -98,12 +98,12 @@ export class Requester {
     this.#sender.conversations.get(call)?.grant(n)
   }
 
-  /** The call is over, or this attempt at it. */
+  /** A call or its current attempt has ended. */
   over(call: PendingCall): void {
     this.#sender.forget(call)
   }
 
-  /** There is a server again. */
+  /** A server is back. */
   restored(): void {
     this.#sender.restored()
   }
@@ -116,7 +116,7 @@ export class Requester {
 
   // ── answers ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The call that is addressed, its secret included: `1r17-<secret>-` behind our inbox. */
+  /** Finds the call for a reply address, whose secret must match: `1r17-<secret>-` behind our inbox. */
   #callAt(address: string): PendingCall | undefined {
     const start = this.#inbox.length + 2
     const dash = address.indexOf('-', start)
@@ -137,13 +137,16 @@ export class Requester {
     else if (message.isNobody === true) this.#sender.nobodyTook(address.slice(length), this.#table.all())
   }
 
-  /** A service wants to know whether all that it has sent has come (messages keep their order), and who this is. */
+  /**
+   * Answers the question of a service whether all its messages have arrived (messages keep their order), and tells it
+   * the name of this client.
+   */
   #heard(reply: string): void {
     if (this.#carrier.isInbox(reply))
       this.#carrier.publish(reply, Told.heard + (callerName(this.#name) ?? ''))
   }
 
-  /** One of several answers that left together. */
+  /** Receives one answer of a batch. */
   readonly #receiveOne = (token: string, words: string): void => {
     const address = this.#inbox + token
     this.#receiveAt(address, { address, words, reply: '', headers: undefined })
@@ -193,7 +196,7 @@ export class Requester {
     else this.#calls.value(call, packet.response, text.length)
   }
 
-  /** The last value of an answer: the service need not be told that no more is wanted. */
+  /** Passes on the last value of an answer. `isOver` is set, because the service need not be told to stop. */
   #last(call: PendingCall, value: unknown, size: number): void {
     call.isOver = true
     this.#calls.value(call, value, size)
@@ -206,12 +209,12 @@ export class Requester {
     if (word === Said.absent) return this.#sender.absent(call)
     const text = textOf(words, 2)
     let conversation = this.#sender.conversations.get(call)
-    // Most answers are a value, at once: nothing has to be known of them.
+    // Most answers are one value that comes at once: they need no conversation.
     if (conversation !== undefined || (word !== Said.last && word !== Said.end)) {
       conversation ??= this.#sender.converse(call, address)
       const isNumbered = NUMBERED.has(word)
       if (!conversation.heard(reply, isNumbered)) return
-      // As many as the service counts, which may be fewer than bytes.
+      // Counts characters as the service does, which may be fewer than bytes.
       if (isNumbered) conversation.read(text.length + 2, call.isPaused)
     }
     this.#obey(call, word, text, conversation)
@@ -260,12 +263,13 @@ export class Requester {
   }
 }
 
-/** Words that count: those whose loss would be one of the answer. */
+/** Words with a number, by which a lost message is noticed, because the answer would be incomplete without it. */
 const NUMBERED: ReadonlySet<string> = new Set([Said.last, Said.end, Said.values, Said.rejected])
 
 /**
- * Whether an answer is of another system, in whole or by a key that Nest does not write: all of it is the value then.
- * @param inbox what the id begins with where all clients hear all answers
+ * Returns whether an answer comes from another system: it has not the form of a packet, or has a key that Nest does not
+ * write. Then the whole answer is the value.
+ * @param inbox beginning of the id where all clients receive all answers
  */
 function isForeignTo({ sequence }: PendingCall, packet: NestPacket, inbox: string): boolean {
   if (isForeign(packet)) return true

@@ -1,6 +1,6 @@
 /**
- * Requests on their way out. Where our services are known to answer, those of one turn to one address leave
- * together, as many as leave enough messages for the engine to share among processes.
+ * Sends requests. If our services are known to answer at an address, the requests of one turn of the event loop are
+ * sent to it as a batch, but only as many as leave enough messages for the engine to share among processes.
  */
 import type { PendingCall } from '../../calls/pending-call.ts'
 import { MOST_OF_ONE, REQUESTS, requestEntry, TOGETHER } from '../batches.ts'
@@ -9,49 +9,49 @@ import { newSecret, SECRET_LENGTH } from '../secret.ts'
 import { numberIn } from '../words.ts'
 
 /**
- * A message goes to one process, with all that is in it: so only a share of the requests in flight at an address is in
- * one, and never more than `most`. The slower the answers, the more a process that gets too many costs. Measured with
- * 100 callers of an echo over NATS: at 1/4 and 32 the server works 0.67 to 0.70 of what single messages cost it, at 1/8
- * and 16 0.70 to 0.76; of four processes that are busy with their handlers 2.7 have work at 1/4, 3.6 at 1/8.
+ * One process gets the whole batch. So a batch has only a share of the requests in flight at an address, and never more
+ * than `most`. The slower the answers, the more it costs if one process gets too many. Measured with 100 callers of an
+ * echo over NATS, relative to the server's work for single messages: 0.67 to 0.70 at 1/4 and 32, 0.70 to 0.76 at 1/8
+ * and 16. Of four processes with busy handlers, 2.7 have work at 1/4, 3.6 at 1/8.
  */
 const SIZES = [
   { quickerThan: 2, share: 1 / 4, most: 32 },
   { quickerThan: 25, share: 1 / 8, most: 16 }
 ] as const
-/** Characters of requests that leave together. */
+/** Most characters of a batch. */
 const MOST_SIZE = 16 * 1024
-/** Milliseconds for which requests go alone after nobody took them together. */
+/** Milliseconds during which requests are sent one by one after nobody took a batch. */
 const ALONE_FOR = 10_000
-/** Addresses that are remembered; bounded, because patterns may be made at run time. */
+/** Most addresses that are remembered; limited, because patterns may be made at run time. */
 const MAX_REMEMBERED = 1_024
-/** Batches whose secrets are remembered: the engine says at once that nobody listens. */
+/** Most batches whose secrets are remembered. Few are enough, because the engine says at once that nobody listens. */
 const MAX_SECRETS = 1_024
 
-/** An address that requests go to: what is known of it, and its requests of this turn. */
+/** What is known of an address for requests, and its requests of this turn. */
 class Place {
-  /** Where our services take requests together. */
+  /** The address at which our services take batches. */
   readonly together: string
-  /** Our services have answered. */
+  /** Our services have answered at this address. */
   isOurs = false
-  /** Until then requests go alone. */
+  /** Until this time requests are sent one by one. */
   aloneUntil = 0
-  /** Requests sent and not ended. */
+  /** Requests that were sent and have not ended. */
   inFlight = 0
-  /** Milliseconds until an answer comes, on average; of one call after the other. */
+  /** Average milliseconds until an answer arrives, measured with one call at a time. */
   #time = Number.POSITIVE_INFINITY
   #measured = 0
   #measuredAt = 0
-  /** The calls of this turn. */
+  /** The calls of this turn of the event loop. */
   calls: PendingCall[] = []
   text = ''
-  /** Publishes the first request of this turn by itself; called if no other joins it. */
+  /** Publishes the first request of this turn as a single message; called if no other request joins it. */
   alone: (() => void) | undefined
 
   constructor(together: string) {
     this.together = together
   }
 
-  /** How many requests may leave in one message. */
+  /** Most requests in one batch. */
   get most(): number {
     for (const { quickerThan, share, most } of SIZES)
       if (this.#time < quickerThan) return Math.min(this.inFlight * share, most)
@@ -80,19 +80,19 @@ export class RequestsOfTurn {
   readonly #inbox: string
   readonly #failed: (call: PendingCall, error: Error) => void
   readonly #places = new Map<string, Place>()
-  /** Places with requests of this turn. */
+  /** Addresses with requests of this turn. */
   #collecting: Place[] = []
   readonly #secrets: string[] = new Array(MAX_SECRETS).fill('')
   #last = 0
 
-  /** @param failed is told of a request that could not be published */
+  /** @param failed is called with a request that could not be published */
   constructor(carrier: Carrier, inbox: string, failed: (call: PendingCall, error: Error) => void) {
     this.#carrier = carrier
     this.#inbox = inbox
     this.#failed = failed
   }
 
-  /** Sends a request, now or at the end of the turn. */
+  /** Sends a request, now or at the end of the turn of the event loop. */
   send(
     call: PendingCall,
     address: string,
@@ -137,7 +137,7 @@ export class RequestsOfTurn {
     if (attachment instanceof Place) attachment.isOurs = true
   }
 
-  /** A request has ended, or this attempt at it. */
+  /** A request or its current attempt has ended. */
   over(call: PendingCall): void {
     if (!(call.attachment instanceof Place)) return
     call.attachment.end(call)
@@ -145,9 +145,9 @@ export class RequestsOfTurn {
   }
 
   /**
-   * Nobody took requests that left together.
-   * @param token the last segment of their reply address: `1m17-<secret>-`
-   * @returns the number of their batch; 0: it is not known
+   * Nobody took a batch of requests.
+   * @param token the last segment of the batch's reply address: `1m17-<secret>-`
+   * @returns the number of the batch; 0 if it is not known
    */
   nobody(token: string): number {
     const dash = token.indexOf('-')
@@ -157,7 +157,7 @@ export class RequestsOfTurn {
     return number
   }
 
-  /** The call was to leave with others, and has to leave alone. */
+  /** The call was sent in a batch that nobody took, so its address gets single requests for a while. */
   alone({ attachment }: PendingCall): void {
     if (attachment instanceof Place) attachment.aloneUntil = performance.now() + ALONE_FOR
   }
@@ -188,7 +188,7 @@ export class RequestsOfTurn {
   }
 }
 
-/** Whether each header has one value: an entry carries no others. */
+/** Returns whether each header has only one value: an entry of a batch cannot carry several values. */
 function isPlain(
   headers: CarriedHeaders | undefined
 ): headers is Readonly<Record<string, string>> | undefined {

@@ -1,7 +1,4 @@
-/**
- * The methods that a client has besides calls where its engine stores events: publishing, dead letters, pauses of
- * groups.
- */
+/** Further methods of a client whose engine stores events: publishing, dead letters, and pausing of groups. */
 import { inheritedOptions } from '../../calls/within.ts'
 import {
   checkPublishOptions,
@@ -18,15 +15,19 @@ import { CallWriter, eventOf } from '../client/outgoing-call.ts'
 import { newSecret } from '../secret.ts'
 import { type OutgoingEvent, Publisher, type PublisherOptions } from './publisher.ts'
 
-/** Stored events of a client. It is told about the client's connection. */
+/** The durable part of a client. The client tells it about its connection. */
 export interface ClientStore<Connection> extends DurableCaller {
-  /** There is a connection: events that wait are published over it. */
+  /** The client has a connection: events that wait are published over it. */
   attach(connection: Connection): void
-  /** The server is there again. */
+  /** The server is back. */
   restored(): void
-  /** The connection is over; `attach` follows with the next. */
+  /** The connection has ended; `attach` follows with the next connection. */
   detach(): void
-  /** The client is closed. @param error of events that were sent @param unsent of events that were not */
+  /**
+   * The client is closed.
+   * @param error the error for events that were sent
+   * @param unsent the error for events that were not sent
+   */
   close(error: Error, unsent: Error): void
 }
 
@@ -34,7 +35,7 @@ export interface ClientStore<Connection> extends DurableCaller {
 export interface ClientStoreInit<Connection extends Carrier> {
   readonly engine: Engine<Connection>
   readonly context: ClientContext
-  /** Gives the connection; makes it if there is none. */
+  /** Returns the connection; connects if there is none. */
   connect(): Promise<Connection>
 }
 
@@ -43,29 +44,35 @@ export type EventHead = Omit<OutgoingEvent, 'size'>
 
 /** The content of an event. */
 export interface EventContent {
-  /** Its data; `undefined` if there are none. */
+  /** The data as JSON; `undefined` if the event has no data. */
   readonly json: string | undefined
-  /** Its packet with them, as Nest's clients write it. */
+  /** The packet with the data, in the format of Nest's clients. */
   readonly packet: string
   readonly key: string | undefined
   readonly headers: CarriedHeaders | undefined
 }
 
-/** The error of a group that does not exist. @param where such as 'on this NATS server' */
+/**
+ * Makes the error for a group that does not exist.
+ * @param where such as 'on this NATS server'
+ */
 export function unknownGroup(group: string, where: string): OptionError {
   return new OptionError('group', `There is no group '${group}' ${where}: it begins with its first service`)
 }
 
-/** Publishes over whatever connection the client has. Engines say how an event looks, and look after dead letters. */
+/**
+ * Publishes events over the connection that the client has at the time. An engine implements how it stores an event,
+ * and the management of dead letters.
+ */
 export abstract class PublishingStore<Connection extends Carrier, Event extends OutgoingEvent>
   implements ClientStore<Connection>
 {
   protected readonly context: ClientContext
   protected readonly publisher: Publisher<Event>
-  /** Gives the connection; makes it if there is none. */
+  /** Returns the connection; connects if there is none. */
   protected readonly connect: () => Promise<Connection>
   readonly #writer: CallWriter
-  /** Prefix of the ids of events that were published without one. */
+  /** Prefix of the ids of events that were published without an id. */
   readonly #ids = `${newSecret()}${newSecret()}-`
   #nextId = 0
 
@@ -83,7 +90,10 @@ export abstract class PublishingStore<Connection extends Carrier, Event extends 
   abstract deadLetters(group: string): DeadLetters
   abstract pauseGroup(group: string, isPaused: boolean): Promise<void>
 
-  /** An event as the engine stores it. @throws {OptionError} it cannot be stored so */
+  /**
+   * Makes an event as the engine stores it.
+   * @throws {OptionError} the engine cannot store the event
+   */
   protected abstract outgoing(head: EventHead, content: EventContent): Event
 
   publish(pattern: Pattern, data: unknown, given: PublishOptions = {}): Promise<Published> {
@@ -114,7 +124,7 @@ export abstract class PublishingStore<Connection extends Carrier, Event extends 
     }
   }
 
-  /** Nobody else makes such a one. */
+  /** Makes an id that no other client makes. */
   #newId(): string {
     return `${this.#ids}${this.#nextId++}`
   }

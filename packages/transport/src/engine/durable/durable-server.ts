@@ -1,4 +1,7 @@
-/** The durable handlers of a service over an engine that stores, over one connection after the other. */
+/**
+ * The durable handlers of a service over an engine that stores events. They continue when a new connection replaces the
+ * last one.
+ */
 import type { Dispatcher } from '../../dispatcher.ts'
 import { groupOf } from '../../durable/options.ts'
 import { type DurableFigures, type DurableRoute, durableRoutes, viaOf } from '../../durable/published.ts'
@@ -11,36 +14,39 @@ import type { Carrier, Engine } from '../carrier.ts'
 
 /** One durable handler of a service in one process. */
 export interface Consumer<Connection> {
-  /** Events whose handlers run. */
+  /** Number of events whose handlers run. */
   readonly running: number
   readonly figures: DurableFigures
-  /** Makes what is missing at the engine, and begins to take events. @throws {OptionError} what is there differs */
+  /**
+   * Creates what is missing at the engine, such as a queue, and begins to take events.
+   * @throws {OptionError} what exists at the engine differs from what is needed
+   */
   start(connection: Connection): Promise<void>
   /** The server is lost. */
   lost(): void
-  /** The server is there again. */
+  /** The server is back. */
   restored(): void
-  /** The connection is over for good; `start` follows with another. */
+  /** The connection has ended for good; `start` follows with another connection. */
   leave(): Promise<void>
-  /** Takes nothing new; what has not begun goes back. Resolves when what runs has ended. */
+  /** Takes no new events and gives back those that have not begun. Resolves when running handlers have ended. */
   stop(): Promise<void>
-  /** Ends, whatever runs. */
+  /** Ends at once, even if handlers run. */
   cut(): void
 }
 
-/** The handler that a consumer receives events for. */
+/** The handler for which a consumer receives events. */
 export interface ConsumerInit {
   readonly dispatcher: Dispatcher
   readonly route: DurableRoute
-  /** The address of its pattern. */
+  /** The address of the handler's pattern. */
   readonly pattern: string
   readonly group: string
-  /** The handlers that its messages are for (`viaOf`). */
+  /** Identifies the handlers that get the messages (`viaOf`). */
   readonly via: string
   readonly logger: Logger
 }
 
-/** Figures of a consumer: what its worker has counted, and the rest as it knows it from the engine. */
+/** Figures of a consumer: the counts of its worker, and figures that the engine has reported. */
 export function figuresOf(
   { pattern, group, route }: ConsumerInit,
   { retries, deadLetters }: DurableWorker<HeldEvent>['figures'],
@@ -54,31 +60,36 @@ export function figuresOf(
     pattern,
     group,
     deadLetters,
-    // In order it is retried in its place, and the engine delivers nothing again.
+    // An ordered event is retried in the process, so the engine delivers nothing again and only `retries` counts.
     redeliveries: redeliveries + (route.durable.ordered ? retries : 0),
     ...said,
     ...(unavailable !== undefined && { unavailable })
   }
 }
 
-/** The part of a server that an engine writes if it stores events: a consumer for each durable handler. */
+/**
+ * The part of a server that an engine which stores events must implement: it makes a consumer for each durable handler.
+ */
 export interface ServerStore<Connection> {
-  /** @throws {OptionError} the pattern cannot be stored */
+  /** @throws {OptionError} the engine cannot store events of the pattern */
   consumer(init: ConsumerInit): Consumer<Connection>
-  /** A new connection, before the consumers start with it; also for further attempts with the same. */
+  /**
+   * A connection was made, and the consumers will start with it. Called again for each further attempt with the same
+   * connection.
+   */
   attach(connection: Connection): Promise<void>
-  /** The server is there again. */
+  /** The server is back. */
   restored(): void
-  /** The connection is over for good. */
+  /** The connection has ended for good. */
   detach(): void
   /** The service stops. */
   close(): void
 }
 
-/** How often an engine is asked at the start. */
+/** Number of attempts to start the consumers on one connection. */
 const ATTEMPTS = 3
 
-/** Takes durable events. */
+/** Receives durable events. */
 export class DurableServer<Connection extends Carrier> {
   readonly #store: ServerStore<Connection>
   readonly #engine: Engine<Connection>
@@ -86,8 +97,8 @@ export class DurableServer<Connection extends Carrier> {
   readonly #consumers: readonly Consumer<Connection>[]
 
   /**
-   * @param service the group of handlers that name none; see `groupOf`
-   * @throws {OptionError} a pattern cannot be stored, or has no group
+   * @param service the group of handlers that name no group; see `groupOf`
+   * @throws {OptionError} the engine cannot store a pattern, or a handler has no group
    */
   constructor(
     store: ServerStore<Connection>,
@@ -117,20 +128,20 @@ export class DurableServer<Connection extends Carrier> {
   }
 
   /**
-   * Takes a new connection.
+   * Starts the consumers on a new connection.
    * @throws {NotStoredError} the engine stores nothing
-   * @throws {OptionError} what is there differs from what is wanted
+   * @throws {OptionError} what exists at the engine differs from what is needed
    */
   async start(connection: Connection): Promise<void> {
     if (this.#consumers.length === 0) return
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#store.attach(connection)
-        // One after the other: they may share what is to be made.
+        // The consumers start one after the other, because they may share streams or queues that must be created.
         for (const consumer of this.#consumers) await consumer.start(connection)
         return
       } catch (error) {
-        // A cluster that elects a leader does not answer meanwhile.
+        // While a cluster elects a leader, it does not answer.
         if (!(error instanceof ConnectionError) || attempt === ATTEMPTS) throw error
         this.#context.logger.warn(
           `${this.#engine.title} does not answer about its stored events; asking again`,
@@ -145,24 +156,24 @@ export class DurableServer<Connection extends Carrier> {
     for (const consumer of this.#consumers) consumer.lost()
   }
 
-  /** The server is there again. */
+  /** The server is back. */
   restored(): void {
     this.#store.restored()
     for (const consumer of this.#consumers) consumer.restored()
   }
 
-  /** The connection is over for good; `start` follows with another. */
+  /** The connection has ended for good; `start` follows with another connection. */
   async leave(): Promise<void> {
     this.#store.detach()
     await Promise.all(this.#consumers.map((consumer) => consumer.leave()))
   }
 
-  /** Takes nothing new; what has not begun goes back. Resolves when what runs has ended. */
+  /** Takes no new events and gives back those that have not begun. Resolves when running handlers have ended. */
   async stop(): Promise<void> {
     await Promise.all(this.#consumers.map((consumer) => consumer.stop()))
   }
 
-  /** Ends, whatever runs. */
+  /** Ends at once, even if handlers run. */
   cut(): void {
     for (const consumer of this.#consumers) consumer.cut()
     this.#store.close()

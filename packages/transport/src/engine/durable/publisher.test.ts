@@ -5,11 +5,11 @@ import type { Published } from '../../durable/published.ts'
 import { NotStoredError, TimeoutError } from '../../errors/index.ts'
 import { type OutgoingEvent, Publisher, type Store } from './publisher.ts'
 
-/** An engine that stores and answers when the test says so. */
+/** An engine that stores events and answers when the test says so. */
 class Server implements Store<OutgoingEvent> {
   isConnected = true
   readonly maxPayload = 1024 * 1024
-  /** On their way to the engine, and answers on their way back. */
+  /** `sent`: events on their way to the engine. `answers`: answers on their way back. */
   sent: { readonly number: number; readonly id: string }[] = []
   answers: (() => void)[] = []
   readonly stored: string[] = []
@@ -35,7 +35,7 @@ class Server implements Store<OutgoingEvent> {
     for (const answer of this.answers.splice(0, count)) answer()
   }
 
-  /** The connection is lost, with all that is under way. */
+  /** Cuts the connection: all events and answers in transit are lost. */
   lose(): void {
     this.isConnected = false
     this.sent = []
@@ -71,7 +71,7 @@ describe('a publisher', () => {
   it('says that its server is there, and silent, when nobody confirms an event', async () => {
     const { server, publisher } = setting()
     const silent = publisher.publish(event('a', { timeout: 20 }))
-    // From now on: a turn may take longer than the event waits.
+    // Awaited from now on, because a turn of the event loop may take longer than the event's timeout.
     const refused = assert.rejects(silent, (error: Error) => {
       assert.ok(error instanceof TimeoutError && error.mayHaveRun)
       assert.match(error.message, /the NATS server is there: its log says more, also of a full disk/)

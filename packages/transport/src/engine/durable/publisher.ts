@@ -1,4 +1,4 @@
-/** Events on their way into a stream: many at a time, in order, each until the server says that it has it. */
+/** Publishes durable events: many at a time, in order, and each until the server confirms it. */
 import { DeadlineTimer } from '../../calls/deadline-timer.ts'
 import { SlotTable } from '../../calls/stream-table.ts'
 import type { Published } from '../../durable/published.ts'
@@ -13,58 +13,61 @@ import {
 } from '../../errors/index.ts'
 import { repeat } from '../repeat.ts'
 
-/** An event that is to be stored. Engines add what they need to store it. */
+/** An event that is to be stored. Engines add the fields that they need. */
 export interface OutgoingEvent {
   readonly pattern: string
-  /** Where it is published. */
+  /** The address to which the event is published. */
   readonly address: string
-  /** In bytes. */
+  /** Size of the event in bytes. */
   readonly size: number
   readonly id: string
-  /** Nobody else has this id: what is a duplicate is our own. */
+  /** The id was generated here, so a duplicate can only be an event that this publisher has sent twice. */
   readonly isOwnId: boolean
-  /** Milliseconds; 0: no limit. */
+  /** Milliseconds for publishing; 0: no limit. */
   readonly timeout: number
   readonly signal: AbortSignal | undefined
 }
 
-/** One connection to an engine, as a publisher needs it to store events. */
+/** The methods of a connection to an engine that a publisher needs. */
 export interface Store<Event extends OutgoingEvent> {
   readonly isConnected: boolean
   /** The largest event in bytes. */
   readonly maxPayload: number
   /**
-   * Sends an event. The engine answers in the order of sending, by `stored`, `refused` or `missing` of the publisher. An
-   * event that was sent before, with the same id, must not be stored twice.
+   * Sends an event. The engine answers in the order of sending, by `stored`, `refused` or `missing` of the publisher.
+   * If an event with the same id was sent before, the engine must not store it twice.
    */
   append(event: Event, number: number): void
 }
 
-/** Events that the server has not confirmed yet; a stream of it takes some 10,000. */
+/**
+ * Most events, and most bytes of events, that the server has not confirmed yet. A stream of JetStream takes some
+ * 10,000.
+ */
 const WINDOW = 512
 const WINDOW_SIZE = 16 * 1024 * 1024
-/** Events that may wait for their turn. */
+/** Most events, and most bytes of events, that may wait to be sent. */
 const MAX_WAITING = 65_536
 const MAX_WAITING_SIZE = 64 * 1024 * 1024
-/** Milliseconds after which an event that is not confirmed is sent again: its server may be gone. */
+/** Milliseconds after which an event without a confirmation is sent again, because its server may be gone. */
 const AGAIN_AFTER = 5_000
 /** Milliseconds between attempts while the server stores nothing. */
 const REFUSED_PAUSE = 250
-/** Addresses of which it is known that they are stored; bounded, because patterns may be made at run time. */
+/** Most addresses that are remembered as stored; limited, because patterns may be made at run time. */
 const MAX_KNOWN = 1_024
 
 interface Entry<Event> {
   readonly event: Event
   readonly sequence: number
   readonly deadline: number
-  /** When it was sent first, and last; 0: not yet. */
+  /** The times at which the event was sent first and last; 0: not yet. */
   firstSentAt: number
   sentAt: number
-  /** It has ended; where it stood in line is skipped. */
+  /** The event has ended; its entry in a list is skipped. */
   isOver: boolean
   readonly resolve: (published: Published) => void
   readonly reject: (error: Error) => void
-  /** Listens to its signal no more. */
+  /** Removes the listener from the event's signal. */
   forget: (() => void) | undefined
 }
 
@@ -72,27 +75,27 @@ interface Entry<Event> {
 export interface PublisherOptions {
   /** The name of the engine in errors, such as `'NATS'`. */
   readonly title: string
-  /** Makes sure that what is published to an address is stored. Default: it is. */
+  /** Makes sure that events published to an address are stored. Default: they always are. */
   ensure?(address: string): Promise<void>
-  /** Milliseconds in which an id is stored once. */
+  /** Milliseconds within which the engine stores an id only once. */
   readonly duplicateWindow: number
-  /** Events that may be unconfirmed at a time. Default: 512. */
+  /** Most events that are not confirmed yet. Default: 512. */
   readonly window?: number
 }
 
-/** Publishes over one connection after the other. */
+/** Publishes events. When a connection ends, it continues with the next connection. */
 export class Publisher<Event extends OutgoingEvent> {
   readonly #options: PublisherOptions
   readonly #timer = new DeadlineTimer({ wake: (now) => this.#expire(now) })
   readonly #known = new Set<string>()
-  /** Not sent, or to be sent again, in order. */
+  /** Events that were not sent yet, in order. */
   #waiting: Entry<Event>[] = []
   #waitingCount = 0
   #waitingSize = 0
-  /** Sent and not confirmed. */
+  /** Events that were sent and are not confirmed. */
   #flight = new SlotTable<Entry<Event>>()
   #flightSize = 0
-  /** Refused for now; sent again, in order, when nothing else is in flight. */
+  /** Events that were refused for now; they are sent again, in order, when no other event is in flight. */
   #refused: Entry<Event>[] = []
   #store: Store<Event> | undefined
   #sequence = 0
@@ -106,24 +109,24 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#options = options
   }
 
-  /** Whether nothing is to be published at the moment. */
+  /** Whether no event is left to publish. */
   get isIdle(): boolean {
     return this.#flight.size + this.#waitingCount + this.#refused.length === 0
   }
 
-  /** Whether there is a connection, with or without its server. */
+  /** Whether there is a connection, even if its server is lost at the moment. */
   get isAttached(): boolean {
     return this.#store !== undefined
   }
 
-  /** Takes a new connection. */
+  /** Starts to use a new connection. */
   attach(store: Store<Event>): void {
     this.#store = store
     this.#known.clear()
     this.restored()
   }
 
-  /** The connection has its server again: what was not confirmed is sent once more, before all else. */
+  /** The connection has its server again: events that were not confirmed are sent again, before all other events. */
   restored(): void {
     this.#refused = [...this.#flight.all(), ...this.#refused]
     this.#flight = new SlotTable()
@@ -131,12 +134,12 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#resend()
   }
 
-  /** The driver has given the connection up; `attach` follows with the next. */
+  /** The driver has given up the connection; `attach` follows with the next connection. */
   detach(): void {
     this.#store = undefined
   }
 
-  /** Resolves when a stream has the event. */
+  /** Publishes an event. Resolves when the engine has stored the event. */
   publish(event: Event): Promise<Published> {
     return new Promise((resolve, reject) => {
       const { signal, timeout, size, pattern } = event
@@ -175,7 +178,7 @@ export class Publisher<Event extends OutgoingEvent> {
     entry.forget = () => signal.removeEventListener('abort', abort)
   }
 
-  /** Fails all that is not confirmed. */
+  /** Fails all events that are not confirmed. */
   close(error: Error, unsent: Error = error): void {
     this.#closed = unsent
     this.#timer.stop()
@@ -184,7 +187,7 @@ export class Publisher<Event extends OutgoingEvent> {
     for (const entry of this.#all()) this.#end(entry, entry.firstSentAt === 0 ? unsent : error)
   }
 
-  /** Fails what has not been sent, and cannot be. */
+  /** Fails events that were not sent, because they cannot be sent. */
   failWaiting(error: Error): void {
     for (const entry of [...this.#waiting]) if (!entry.isOver) this.#end(entry, error)
   }
@@ -244,7 +247,10 @@ export class Publisher<Event extends OutgoingEvent> {
     return this.#options.ensure === undefined || this.#known.has(event.address)
   }
 
-  /** The first event for an address waits until it is stored there; so do all behind it. */
+  /**
+   * Makes sure that events for an address are stored. The first event for the address waits for this, and so do all
+   * later events.
+   */
   async #ensure(entry: Entry<Event>): Promise<void> {
     const { address } = entry.event
     this.#isEnsuring = true
@@ -257,7 +263,7 @@ export class Publisher<Event extends OutgoingEvent> {
       const { retryable } = error as { retryable?: unknown }
       if (retryable !== true)
         for (const one of this.#all()) if (one.event.address === address) this.#end(one, error as Error)
-      // An error that may pass is that of the events whose time is over meanwhile.
+      // A temporary error is the error of events whose timeout ends meanwhile.
       this.#lastRefusal = error as Error
       pause = retryable === true ? REFUSED_PAUSE : 0
     } finally {
@@ -275,9 +281,12 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#pause = setTimeout(task, REFUSED_PAUSE)
   }
 
-  // ── what the engine says ─────────────────────────────────────────────────────────────────────────────
+  // ── answers of the engine ────────────────────────────────────────────────────────────────────────────
 
-  /** An event is stored. @param isDuplicate its id was there already */
+  /**
+   * The engine has stored an event.
+   * @param isDuplicate the engine already had an event with this id
+   */
   stored(number: number, position: string | undefined, isDuplicate: boolean): void {
     const entry = this.#flight.get(number)
     if (entry === undefined) return
@@ -288,7 +297,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#goOn()
   }
 
-  /** Sends more once all answers that have come together are read. */
+  /** Sends more events as soon as all answers that have arrived together are read. */
   #goOn(): void {
     if (this.#isGoingOn) return
     this.#isGoingOn = true
@@ -298,7 +307,10 @@ export class Publisher<Event extends OutgoingEvent> {
     })
   }
 
-  /** An event is not stored. @param passes it is to be sent again, because the reason passes by itself */
+  /**
+   * The engine has not stored an event.
+   * @param passes the reason is temporary, so the event is sent again
+   */
   refused(number: number, error: NotStoredError | EventRefusedError, passes: boolean): void {
     const entry = this.#flight.get(number)
     if (entry === undefined) return
@@ -308,7 +320,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#resend()
   }
 
-  /** Nothing stores what is published to the address of an event: what did is gone, or is not there yet. */
+  /** Nothing at the engine stores events for this address: the stream or queue was deleted, or was not created yet. */
   missing(number: number): void {
     const entry = this.#flight.get(number)
     if (entry === undefined) return
@@ -327,7 +339,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#later(() => this.#resend())
   }
 
-  /** Sends again what was refused or lost, in order, once nothing is in flight that could come before it. */
+  /** Sends refused and lost events again, in order, once no event is in flight that could be stored before them. */
   #resend(): void {
     const store = this.#store
     if (this.#refused.length === 0) return this.#send()
@@ -338,7 +350,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#refused = []
     const now = performance.now()
     for (const entry of refused) {
-      // By now the server may have forgotten the id, and would store the event a second time.
+      // After so long the server may have forgotten the id, and would store the event a second time.
       if (now - entry.firstSentAt < this.#options.duplicateWindow * 0.8) this.#transmit(store, entry)
       else this.#end(entry, this.#unknown(entry))
     }
@@ -353,7 +365,8 @@ export class Publisher<Event extends OutgoingEvent> {
     }
     const [oldest] = this.#flight.all()
     if (oldest === undefined || performance.now() - oldest.sentAt <= AGAIN_AFTER) return
-    // Another listener on an address keeps the engine from saying that nothing stores it any more.
+    // If something else listens at the address, the engine does not report that nothing stores its events any more, so
+    // all addresses are checked again.
     this.#known.clear()
     this.restored()
   }
@@ -371,7 +384,7 @@ export class Publisher<Event extends OutgoingEvent> {
     const { pattern, timeout } = entry.event
     if (entry.firstSentAt === 0 && this.#lastRefusal !== undefined) return this.#lastRefusal
     const isThere = this.#store?.isConnected === true && entry.firstSentAt !== 0
-    // It is silent when its disk is full.
+    // A server with a full disk does not answer.
     const silent = isThere
       ? ` (the ${this.#options.title} server is there: its log says more, also of a full disk)`
       : ''
@@ -391,7 +404,7 @@ export class Publisher<Event extends OutgoingEvent> {
     )
   }
 
-  /** It is not in flight any more. */
+  /** Removes the event from the events in flight. */
   #land(entry: Entry<Event>): void {
     if (this.#flight.delete(entry)) this.#flightSize -= entry.event.size
   }
@@ -408,13 +421,13 @@ export class Publisher<Event extends OutgoingEvent> {
     if (entry.firstSentAt === 0) this.#leave(entry)
     entry.forget?.()
     entry.reject(error)
-    // Not one by one: many end together while there is no server.
+    // The lists are not filtered for each event, because many events end at once while there is no server.
     if (this.#waiting.length > 2 * this.#waitingCount + 16) this.#waiting = this.#waiting.filter(isOpen)
     if (this.#refused.length > 16) return
     this.#refused = this.#refused.filter(isOpen)
   }
 
-  /** It does not wait for its first sending any more. */
+  /** Removes the event from the count of events that wait to be sent. */
   #leave({ event }: Entry<Event>): void {
     this.#waitingCount--
     this.#waitingSize -= event.size

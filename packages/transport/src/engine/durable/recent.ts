@@ -1,13 +1,13 @@
-/** Remembers what has been done lately: if the acknowledgement is lost with a server, the event comes again. */
+/** Remembers recent results: if the acknowledgement of an event is lost with a server, the event is delivered again. */
 
-/** Keys with a value each, so many of the latest at least, and twice as many at most. */
+/** Stores a value for each key: at least the latest `size` keys, at most twice as many. */
 export class Recent<Key, Value> {
   readonly #size: number
-  /** Two generations: taking the oldest out of one map is slow. */
+  /** Two generations of entries, because to remove the oldest entry of one Map is slow. */
   #young = new Map<Key, Value>()
   #old: ReadonlyMap<Key, Value> = new Map()
 
-  /** @param size how many are remembered at least */
+  /** @param size number of keys that are remembered at least */
   constructor(size: number) {
     this.#size = size
   }
@@ -24,7 +24,7 @@ export class Recent<Key, Value> {
     this.#young = new Map()
   }
 
-  /** The latest value of a key; `undefined`: there is none, or it was too long ago. */
+  /** The latest value of a key; `undefined` if there was none, or too long ago. */
   get(key: Key): Value | undefined {
     return this.#young.get(key) ?? this.#old.get(key)
   }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { Recovery } from './recovery.ts'
 
 describe('the recovery of a consumer', () => {
-  /** Recovers as the test says. */
+  /** A consumer whose recovery succeeds or fails as the test says. */
   class Setting {
     readonly lines: string[] = []
     readonly attempts: { resolve(where: string): void; reject(error: Error): void }[] = []

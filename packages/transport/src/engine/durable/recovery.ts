@@ -1,49 +1,55 @@
 /**
- * Restores a consumer whose stream, queue or group at the engine is gone: retries until it is there again, and logs
- * that.
+ * Restores a consumer whose stream, queue or group at the engine is gone: retries until the consumer receives again,
+ * and logs the loss and the recovery.
  */
 import { backoffDelay } from '../../backoff.ts'
 import type { Logger } from '../../logger.ts'
 
 const PAUSES = { minDelay: 250, maxDelay: 5_000 }
 
-/** The parts from which a recovery is made. */
+/** The parameters of a recovery. */
 export interface RecoveryOptions {
   /**
-   * The events that are received, for logs and health, such as `The durable event 'orders.placed' of the group
-   * 'billing'`.
+   * Names the events that the consumer receives, for logs and health, such as
+   * `The durable event 'orders.placed' of the group 'billing'`.
    */
   readonly what: string
   readonly logger: Logger
-  /** Makes what is missing and receives again; rejects if that is not possible now. Resolves with where it goes on, in words. */
+  /**
+   * Creates what is missing at the engine and receives again; rejects if that is not possible now. Resolves with a text
+   * that says where the consumer continues.
+   */
   recover(): Promise<string>
 }
 
-/** One consumer's. */
+/** Restores one consumer. */
 export class Recovery {
   readonly #options: RecoveryOptions
   #unavailable: string | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Counts recoveries: what belongs to an earlier one is over. */
+  /** Counts recoveries, so that the result of an earlier recovery is ignored. */
   #number = 0
 
   constructor(options: RecoveryOptions) {
     this.#options = options
   }
 
-  /** Why nothing is received at the moment, in words; `undefined` if it is. */
+  /** Why the consumer receives nothing at the moment, as text; `undefined` while it receives. */
   get unavailable(): string | undefined {
     return this.#unavailable
   }
 
-  /** Something is gone. One recovery at a time: what is said while one is under way changes nothing. */
+  /**
+   * Begins a recovery, because something at the engine is gone. While a recovery is under way, a further call does
+   * nothing.
+   */
   begin(reason: string): void {
     if (this.#unavailable !== undefined) return
     this.#unavailable = `${this.#options.what} is not received: ${reason}`
     void this.#try(reason, ++this.#number, 0)
   }
 
-  /** It is not wanted any more, or done otherwise. */
+  /** Ends a recovery that is no longer needed, or that succeeded in another way. */
   end(): void {
     this.#number++
     clearTimeout(this.#timer)

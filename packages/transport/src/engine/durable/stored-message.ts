@@ -1,25 +1,27 @@
-/** From an event of a store to the message for its handlers. */
+/** Makes the message for the handlers of an event that was stored. */
 import { type DeliveredEvent, deliveryOf } from '../../durable/delivery.ts'
 import type { Headers } from '../../headers.ts'
 import { type Delivery, IncomingMessage } from '../../message.ts'
 import type { Words } from '../carrier.ts'
 import { contentOf, patternOf } from '../server/incoming.ts'
 
-/** An event that is here. */
+/** A stored event that this process has received. */
 export interface StoredEvent extends DeliveredEvent {
   readonly pattern: string
-  /** Its caller's headers. */
+  /** The headers with which the event was published. */
   readonly headers: Headers | undefined
 }
 
-/** Fields of a stored event that most handlers do not read, and that cost more than all others. */
+/**
+ * Fields of a stored event that most handlers do not read, made on demand because they cost more than all other fields.
+ */
 export class StoredFields {
   readonly #event: StoredEvent
   readonly #group: string
-  /** The event counts on where it is retried in place. */
+  /** Copied, because `attempt` of the event grows when the event is retried in this process. */
   readonly #attempt: number
   readonly #now = Date.now()
-  /** `null`: not read yet. */
+  /** The headers; `null`: not read yet. */
   #headers: Headers | undefined | null = null
   #delivery: Delivery | undefined
 
@@ -45,9 +47,9 @@ export class StoredFields {
 }
 
 /**
- * The message of a stored event for the dispatcher.
- * @param via which handlers it is for
- * @throws {SyntaxError} its body is not JSON
+ * Makes the message of a stored event for the dispatcher.
+ * @param via identifies the handlers that get the message
+ * @throws {SyntaxError} the body of the event is not JSON
  */
 export function storedMessage(
   transport: string,
