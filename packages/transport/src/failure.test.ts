@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readFailure } from './failure.ts'
 
-/** An exception of the shape of Nest's. */
+/** Makes an exception with the methods of Nest's exceptions. */
 const exception = (status: unknown, response: unknown, message = 'Http Exception') =>
   Object.assign(new Error(message), { getStatus: () => status, getResponse: () => response })
 

@@ -1,14 +1,14 @@
 /**
- * Decides what a caller learns about a handler's failure. A handler tells its caller something by throwing an
- * `RpcError` (or Nest's `RpcException` or `HttpException`). Any other error is a bug or an outage: the caller gets an
- * internal error only.
+ * Decides what a caller learns about a handler's failure. A handler sends an error to its caller by throwing an
+ * `RpcError` (or Nest's `RpcException` or `HttpException`). Any other error is a bug or an outage: the caller gets only
+ * an internal error.
  */
 import { PatternNotFoundError, RejectedError, RpcError } from './errors/index.ts'
 import { httpAnswerOf } from './http-exception.ts'
 
 /**
- * An error with its final answer: the caller gets `value` unchanged. Dispatchers with their own rules for errors, such
- * as Nest's exception filters, throw it.
+ * An error with its final answer: the caller gets `value` unchanged. A dispatcher with its own rules for errors, such
+ * as Nest's exception filters, throws it.
  */
 export class ErrorAnswer {
   /** The answer for the caller: any value that the codec can carry. */
@@ -26,7 +26,10 @@ export class EventHandlersError extends AggregateError {
   }
 }
 
-/** Whether an error says that no handler here has the pattern. Users may throw anything: reading it never throws. */
+/**
+ * Whether an error says that no handler of this service has the pattern. Never throws, even if reading the error
+ * throws.
+ */
 export function isNoHandler(error: unknown): boolean {
   try {
     return error instanceof PatternNotFoundError && error.received === undefined
@@ -35,7 +38,10 @@ export function isNoHandler(error: unknown): boolean {
   }
 }
 
-/** Whether an error refuses the message as a whole: one from a further service is none. Reading it never throws. */
+/**
+ * Whether an error refuses the message as a whole. False for an error from another service. Never throws, even if
+ * reading the error throws.
+ */
 export function isRejected(error: unknown): boolean {
   try {
     return error instanceof RejectedError && error.received === undefined
@@ -44,12 +50,12 @@ export function isRejected(error: unknown): boolean {
   }
 }
 
-/** Either the answer for the caller, or no answer and whether to log the error. */
+/** Either the answer for the caller, or no answer and whether the error must be logged. */
 export type Failure = { readonly answer: unknown } | { readonly answer?: never; readonly logged: boolean }
 
 const UNEXPECTED: Failure = { logged: true }
 
-/** Reads whatever a handler threw. Never throws itself. */
+/** Reads the value that a handler has thrown. Never throws. */
 export function readFailure(error: unknown): Failure {
   if (typeof error !== 'object' || error === null) return UNEXPECTED
   try {
@@ -63,7 +69,8 @@ export function readFailure(error: unknown): Failure {
 function readObject(error: object): Failure {
   if (error instanceof ErrorAnswer) return { answer: error.value }
   if (error instanceof RpcError) {
-    // Received from another service and not caught: this is a failure of the handler, not its answer.
+    // Another service has sent this error and the handler did not catch it: that is a failure of the handler, not its
+    // answer.
     return error.received === undefined ? { answer: error.toJSON() } : UNEXPECTED
   }
   if (isNestRpcException(error)) {

@@ -1,4 +1,4 @@
-/** Errors of a signal's listeners are logged, and nobody else hears of them. */
+/** Errors of a signal's listeners are logged and do not become uncaught exceptions. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { IncomingMessage } from './message.ts'

@@ -1,6 +1,7 @@
 /**
- * The signal of a message. Its listeners are the user's code, and a runtime makes an uncaught exception of what one of
- * them throws, which ends a Node process: here it is caught, so that a caller who leaves harms nobody.
+ * Protects the signal of a message. Its listeners are the user's code. If a listener throws, the runtime reports an
+ * uncaught exception, which ends a Node process. Here the error is caught, so that a caller that cancels cannot end the
+ * process.
  */
 import { isThenable, whenSettled } from './stream.ts'
 
@@ -8,9 +9,9 @@ type AddListener = AbortSignal['addEventListener']
 type Listener = Parameters<AddListener>[1]
 
 /**
- * Catches what the listeners of a signal throw, and what they reject with, from here on. Those of another signal that
- * follows it (`AbortSignal.any`) are not seen.
- * @param failed is called with it
+ * Catches errors that the listeners of a signal throw or reject with, from now on. Listeners of another signal that
+ * follows this signal (`AbortSignal.any`) are not covered.
+ * @param failed is called with the error
  */
 export function guardListeners(signal: AbortSignal, failed: (error: unknown) => void): void {
   const add = signal.addEventListener.bind(signal)
@@ -18,7 +19,7 @@ export function guardListeners(signal: AbortSignal, failed: (error: unknown) => 
   const guarded = new WeakMap<object, (event: Event) => void>()
 
   function guard(listener: Listener): Listener {
-    // The runtime itself refuses a value that is no listener.
+    // A value that is no listener is refused by the runtime itself.
     if ((typeof listener !== 'function' && typeof listener !== 'object') || listener === null) return listener
     let guard = guarded.get(listener)
     if (guard === undefined) {
@@ -40,7 +41,7 @@ export function guardListeners(signal: AbortSignal, failed: (error: unknown) => 
   }
 
   let onabort: AbortSignal['onabort'] = null
-  // A listener of its own: the same function may be registered beside it.
+  // A separate listener, because the same function may also be registered with `addEventListener`.
   const runOnAbort = (event: Event) => onabort !== null && run(onabort as NonNullable<Listener>, event)
   Object.defineProperties(signal, {
     addEventListener: {

@@ -1,4 +1,4 @@
-/** A line of the log says which handler failed, for which request. */
+/** The log line names the handler that failed, and the request. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { noteCall, RpcError } from './errors/index.ts'
@@ -46,7 +46,7 @@ describe('a handler that failed', () => {
     assert.equal(handlerFailed(message('orders.place'), received), `${said}, ${todo}`)
     noteCall(received, () => ({ pattern: 'stock.take' }))
     assert.equal(handlerFailed(message('orders.place'), received), `${said} to 'stock.take', ${todo}`)
-    // Nobody waits for an answer to an event.
+    // An event has no answer, so the line gives no advice about `pass`.
     assert.doesNotMatch(handlerFailed(message('paid', {}, 'event'), received), /pass/)
     assert.doesNotMatch(handlerFailed(message('orders.place'), new RpcError('own')), /pass/)
     const { proxy, revoke } = Proxy.revocable({}, {})

@@ -1,16 +1,17 @@
-/** Log line of a failed handler: its pattern and its request. */
+/** Makes the log line of a failed handler: its pattern and its request. */
 
 import { RpcError } from './errors/index.ts'
 import type { IncomingMessage } from './message.ts'
 import { shown } from './quiet-log.ts'
 
-/** The header by which callers and gateways name a request. */
+/** The header with which callers and gateways identify a request. */
 const REQUEST_ID = 'x-request-id'
 
 /**
- * Names the handler by the pattern of its message, and the request by its `x-request-id`, if it has one. Of the error of
- * a further service it says how to pass it on. Never throws, whatever the handler has made of the message.
- * @param of the message whose handler failed, or words that say what has failed; `undefined`: not known
+ * Makes a line that names the handler by the pattern of its message, and the request by its `x-request-id` if it has
+ * one. If the error comes from another service, the line says how to pass it on. Never throws, whatever the handler has
+ * done to the message.
+ * @param of the message whose handler failed, or a text that says what has failed; `undefined`: not known
  */
 export function handlerFailed(of: IncomingMessage | string | undefined, error?: unknown): string {
   if (typeof of === 'string') return of + notPassedOn(error)
@@ -23,7 +24,7 @@ export function handlerFailed(of: IncomingMessage | string | undefined, error?: 
 }
 
 /**
- * The log line for a stream whose clean-up failed, such as a `finally` that throws. Never throws.
+ * Makes the log line for a stream whose clean-up failed, such as a `finally` that throws. Never throws.
  * @param answer the message that the stream answers; `undefined`: not known
  */
 export function cleanUpFailed(answer: IncomingMessage | undefined): string {
@@ -35,7 +36,7 @@ export function cleanUpFailed(answer: IncomingMessage | undefined): string {
   }
 }
 
-/** Says of the error of a further service that its caller does not get it; nothing of any other error. */
+/** If the error comes from another service, says that the caller does not get it; otherwise returns an empty text. */
 function notPassedOn(error: unknown): string {
   try {
     if (!(error instanceof RpcError) || error.received === undefined) return ''

@@ -1,4 +1,4 @@
-/** Values that wait for demand come out as they went in, however many are taken at a time. */
+/** Held values are taken in the order in which they were added, and unchanged, however many are taken at a time. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -18,7 +18,7 @@ describe('held values', () => {
       fc.property(steps, (all) => {
         const held = new HeldValues()
         const waiting: string[] = []
-        /** Values that were taken must stay as they are: they are compared again at the end. */
+        /** Values that were taken must not change later: they are compared again at the end. */
         const taken: [bytes: Uint8Array, text: string][] = []
         for (const step of all) {
           if ('add' in step) {

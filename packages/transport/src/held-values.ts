@@ -1,26 +1,26 @@
-/** Encoded values of an Observable, which cannot be slowed, until there is demand for them. */
+/** Holds encoded values of an Observable until there is demand for them, because an Observable cannot be slowed. */
 import { ByteWriter } from './bytes/byte-writer.ts'
 
-/** Bytes of a chunk, beyond which the next value begins another. */
+/** Bytes of a chunk beyond which the next value begins a new chunk. */
 const CHUNK_SIZE = 64 * 1024
 
-/** Values one behind the other in one buffer, so that many are copied at once. */
+/** A buffer with several values, so that many can be copied at once. */
 interface Chunk {
   readonly bytes: ByteWriter
-  /** Where each value ends. */
+  /** The end position of each value. */
   readonly ends: number[]
-  /** Bytes of the data of all values up to each. */
+  /** For each value, the bytes of its data and of the data of all values before it. */
   readonly sizes: number[]
-  /** How many of them are taken. */
+  /** Number of values that were taken. */
   taken: number
 }
 
-/** Some of the values, in their order. */
+/** Several values in order. */
 export interface HeldRun {
   readonly count: number
-  /** Bytes of their data alone. */
+  /** Bytes of the values' data alone. */
   readonly size: number
-  /** Stays as it is: nothing else is ever written there. */
+  /** The bytes of the values. They never change, because nothing else is written there. */
   readonly bytes: Uint8Array
 }
 
@@ -40,9 +40,9 @@ export class HeldValues {
 
   /**
    * Adds a value.
-   * @param write writes it behind what is there, and runs no code of users; if it throws, what it has written is left
-   * out
-   * @param size bytes of its data alone. Default: not of interest
+   * @param write appends the value to the buffer, and runs no code of the user; if it throws, the bytes that it has
+   * written are removed
+   * @param size bytes of the value's data alone. Default: not counted
    */
   add(write: (out: ByteWriter) => void, size = 0): void {
     let chunk = this.#chunks.at(-1)
@@ -62,7 +62,7 @@ export class HeldValues {
     if (ends.length === 1) this.#chunks.push(chunk)
   }
 
-  /** Takes the oldest values, up to `most`; fewer at the end of a chunk. There must be one. */
+  /** Takes the oldest values, at most `most`; fewer at the end of a chunk. There must be at least one value. */
   take(most: number): HeldRun {
     const chunk = this.#chunks[0] as Chunk
     const { bytes, ends, sizes, taken } = chunk

@@ -1,6 +1,9 @@
-/** HTTP's statuses as codes: where an error was made with a status, and where a gateway has to find one. */
+/**
+ * Names of HTTP statuses as error codes: for errors made with a status, and for gateways that need the status of a
+ * code.
+ */
 
-/** Codes by status, of errors (RFC 9110, 15.5 and 15.6, and what other RFCs have added). */
+/** Codes by HTTP status (RFC 9110, 15.5 and 15.6, and later RFCs). */
 export const HTTP_CODES: ReadonlyMap<number, string> = new Map([
   [400, 'BAD_REQUEST'],
   [401, 'UNAUTHORIZED'],
@@ -28,12 +31,12 @@ export const HTTP_CODES: ReadonlyMap<number, string> = new Map([
   [504, 'GATEWAY_TIMEOUT']
 ])
 
-/** The code for a status; one that has none is read as the first of its hundred. */
+/** The code for a status; a status without a code gets that of 400 or 500. */
 export function codeOfStatus(status: number): string {
   return HTTP_CODES.get(status) ?? (status < 500 ? 'BAD_REQUEST' : 'INTERNAL')
 }
 
-/** Whether a value is a status of an error. */
+/** Whether a value is an HTTP status of an error. */
 export function isErrorStatus(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 400 && (value as number) <= 599
 }

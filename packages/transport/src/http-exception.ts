@@ -1,18 +1,21 @@
 /**
- * Nest's `HttpException`: what pipes, guards and controllers say no with. It is known by its methods, because the
- * class is the user's own copy of Nest.
+ * Reads Nest's `HttpException`, with which pipes, guards and controllers refuse a request. It is recognised by its
+ * methods, because the class comes from the user's own copy of Nest.
  */
 import { HTTP_CODES, isErrorStatus } from './http-codes.ts'
 
-/** The answer that callers get in place of an exception. */
+/** The answer that callers get for an exception. */
 export interface HttpAnswer {
   readonly status: 'error'
-  /** The name of the status, such as `BAD_REQUEST`, or `HTTP_418` where it has none. */
+  /** The name of the HTTP status, such as `BAD_REQUEST`; `HTTP_418` for a status without a name. */
   readonly code: string
   readonly message: string
   /** The status itself. */
   readonly statusCode: number
-  /** Further details of the exception: `{ messages }` where it has several messages, as a validating pipe's. */
+  /**
+   * Further details of the exception; `{ messages }` if it has several messages, as the exception of a validating pipe
+   * has.
+   */
   readonly details?: unknown
 }
 
@@ -21,7 +24,10 @@ interface HttpException {
   getResponse(): unknown
 }
 
-/** Its answer; `undefined` for what is no such exception, or one that says no more than that something has failed. */
+/**
+ * The answer for an exception; `undefined` if the value is no such exception, or the exception says only that something
+ * has failed.
+ */
 export function httpAnswerOf(error: object): HttpAnswer | undefined {
   if (!isHttpException(error)) return undefined
   const statusCode = error.getStatus()
@@ -31,7 +37,7 @@ export function httpAnswerOf(error: object): HttpAnswer | undefined {
   const ownMessage = String((error as { message?: unknown }).message ?? head.code)
   if (typeof response !== 'object' || response === null)
     return { ...head, message: typeof response === 'string' ? response : ownMessage, statusCode }
-  // `error` is the status in words.
+  // `error` is the name of the status.
   const { message, error: _words, statusCode: _status, ...rest } = response as Record<string, unknown>
   const messages = Array.isArray(message) ? message.map(String) : undefined
   const text = typeof message === 'string' ? message : (messages?.join('; ') ?? ownMessage)

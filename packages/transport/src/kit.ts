@@ -1,4 +1,4 @@
-/** The exports for writing a transport or building on one: everything in `index.ts`, and its parts. */
+/** The exports for writing a transport or building on one: all exports of `index.ts`, and internal parts. */
 export { type Answer, answerWith } from './answer.ts'
 export { aroundCaller, aroundDispatcher, aroundPublish, composeArounds } from './around.ts'
 export { type BackoffOptions, backoffCeiling, backoffDelay } from './backoff.ts'

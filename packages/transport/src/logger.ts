@@ -1,22 +1,23 @@
 import { OptionError } from './errors/index.ts'
 import { isThenable, whenSettled } from './stream.ts'
 
-/** Receives what the library cannot tell a caller: broken peers, failing handlers, unknown events. */
+/** Receives messages that cannot be told to a caller: broken peers, failing handlers, unknown events. */
 export interface Logger {
-  /** Something failed and needs attention; `cause` is the original error. */
+  /** Logs a failure that needs attention; `cause` is the original error. */
   error(message: string, cause?: unknown): void
-  /** Something is odd, but the service goes on. */
+  /** Logs something unusual that does not stop the service. */
   warn(message: string, cause?: unknown): void
   /**
-   * One line for each message that a service has handled. Left out, no such line is made; nor if the logger has
-   * `isLevelEnabled`, as pino has, and that says no to `'debug'` when the service is made.
+   * Logs one line for each message that a service has handled. Without this method no such line is made. The same
+   * applies if the logger has `isLevelEnabled`, as pino has, and `isLevelEnabled('debug')` is false when the service is
+   * made.
    */
   debug?(message: string): void
 }
 
 function ignore(): void {}
 
-/** Writes the line without its cause, which may be what could not be written. */
+/** Writes the line without its cause, because the cause may be the reason for which the logger failed. */
 function sayOnConsole(message: string): void {
   try {
     console.error(message)
@@ -30,22 +31,22 @@ export function checkLogger(path: string, value: unknown): void {
   throw OptionError.expected(path, 'an object with the functions error and warn', value)
 }
 
-/** The default logger: writes to the console, the cause behind the message. */
+/** The default logger: writes the message and then the cause to the console. */
 export const consoleLogger: Logger = {
   error: (message, cause) => (cause === undefined ? console.error(message) : console.error(message, cause)),
   warn: (message, cause) => (cause === undefined ? console.warn(message) : console.warn(message, cause))
 }
 
-/** A logger that takes what belongs to a line before its text, as pino does. */
+/** A logger whose methods take the fields of a line before its text, as pino does. */
 interface ObjectFirst {
   error(fields: object, message: string): void
   warn(fields: object, message: string): void
 }
 
 /**
- * The given logger as this library calls it. pino gets a cause in front of the text, where it does not drop it. The
- * result never throws and never rejects, whatever the given logger does, because no call may fail for a line that cannot
- * be written; if writing throws, the console gets the line.
+ * Wraps the given logger for this library. pino takes the cause before the text, because it would ignore a cause behind
+ * the text. The wrapped logger never throws and never rejects, because no call may fail if a line cannot be written. If
+ * the given logger throws, the console gets the line.
  */
 export function loggerOf(given: Logger): Logger {
   const pino = isPino(given) ? (given as Logger & ObjectFirst) : undefined
@@ -70,7 +71,7 @@ function isDebugging(given: Logger): boolean {
   return typeof isLevelEnabled !== 'function' || isLevelEnabled.call(given, 'debug')
 }
 
-/** Known by its methods, because pino is no dependency. */
+/** pino is recognised by its methods, because it is no dependency. */
 function isPino(given: object): boolean {
   return ['bindings', 'setBindings', 'child'].every((name) => typeof Reflect.get(given, name) === 'function')
 }

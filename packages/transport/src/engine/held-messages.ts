@@ -1,8 +1,8 @@
-/** Messages published while there is no server: held in order, up to a limit, and sent once there is one. */
+/** Holds messages published while there is no server: in order, up to a limit, until there is a server again. */
 import { OverloadedError } from '../errors/index.ts'
 import type { CarrierListener } from './carrier.ts'
 
-/** Bytes (or characters) of messages that may wait for a server. */
+/** Most bytes (or characters) of messages that may wait for a server. */
 const MAX_HELD = 64 * 1024 * 1024
 
 /** Messages that wait for a server. */
@@ -13,7 +13,7 @@ export class HeldMessages {
   #size = 0
 
   /**
-   * @param listener is told of a message that is too many
+   * @param listener is told of a message that exceeds the limit
    * @param max bytes or characters that may be held; default: 64 MiB
    */
   constructor(listener: Pick<CarrierListener, 'unpublished' | 'failed'>, max = MAX_HELD) {
@@ -21,15 +21,15 @@ export class HeldMessages {
     this.#max = max
   }
 
-  /** Bytes, or characters, that are held. */
+  /** Bytes (or characters) of the held messages. */
   get size(): number {
     return this.#size
   }
 
   /**
    * Holds a message.
-   * @param publish publishes it, once there is a server
-   * @throws what the listener throws if too much is held already
+   * @param publish publishes the message once there is a server
+   * @throws the error that the listener throws for a message that exceeds the limit
    */
   hold(address: string, size: number, publish: () => void): void {
     if (this.#size + size > this.#max) {
@@ -40,7 +40,7 @@ export class HeldMessages {
     this.#messages.push(publish)
   }
 
-  /** Publishes what is held, in order. One that fails does not take the others with it. */
+  /** Publishes the held messages, in order. If one of them fails, the others are published nevertheless. */
   release(): void {
     const messages = this.#messages
     this.#messages = []

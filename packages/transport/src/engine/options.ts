@@ -1,4 +1,4 @@
-/** Options that several engines have: rows for their tables, and how the address of a server is read. */
+/** Options that several engines have: entries for their option tables, and a parser of server addresses. */
 import { OptionError } from '../errors/index.ts'
 import { atLeast, mustBe, mustBeMilliseconds, mustBeOneOf, mustHaveOnly, type OptionRow } from '../options.ts'
 
@@ -18,20 +18,23 @@ export const TLS: OptionRow<object> = {
   check: mustHaveOnly('ca', 'cert', 'key', 'passphrase', 'pfx', 'servername')
 }
 
-/** How long stored events and their ids are kept, and how long a silent process has its events: in `durable` of an engine. */
+/**
+ * The options in `durable` of an engine: how long it stores events and their ids, and after how long it takes events
+ * away from a silent process.
+ */
 export const STORAGE = {
   maxAge: { byDefault: 7 * 24 * 60 * 60 * 1_000, check: checkAge },
   duplicateWindow: { byDefault: 120_000, check: mustBeMilliseconds(100) },
   ackWait: { byDefault: 30_000, check: mustBeMilliseconds(500) }
 } as const
 
-/** May be longer than a timer. */
+/** Checks an age, which may be longer than a timer can be. */
 function checkAge(path: string, value: unknown): void {
   atLeast(0, path, value)
   if (!Number.isSafeInteger(value)) throw OptionError.expected(path, 'a whole number of milliseconds', value)
 }
 
-/** @throws {OptionError} ids are kept longer than their events */
+/** @throws {OptionError} ids would be stored longer than their events */
 export function checkWindow(
   path: string,
   { maxAge, duplicateWindow }: { readonly maxAge: number; readonly duplicateWindow: number }
@@ -40,23 +43,24 @@ export function checkWindow(
     throw new OptionError(`${path}.duplicateWindow`, `${path}.duplicateWindow must not be longer than maxAge`)
 }
 
-/** Where a server is, and who signs in there. */
+/** The address of a server, and the credentials in it. */
 export interface ServerAddress<Protocol> {
   readonly protocol: Protocol
   readonly host: string
   readonly port: number
   readonly username: string | undefined
   readonly password: string | undefined
-  /** With its slash; empty: none. */
+  /** The path with its slash; empty if there is no path. */
   readonly path: string
 }
 
 /**
  * Reads the address of a server.
  * @param path the name of the option in error messages
- * @param ports the protocols that may be, with the port of each where none is given
- * @param wanted in words for errors: "an address such as 'mqtt://localhost:1883'"
- * @throws {OptionError} it is no such address; the error does not show it, because it may have a password in it
+ * @param ports the allowed protocols, each with its default port
+ * @param wanted description for errors: "an address such as 'mqtt://localhost:1883'"
+ * @throws {OptionError} the value is no such address; the error does not show the value, because it may contain a
+ * password
  */
 export function readAddress<Protocol extends string>(
   path: string,

@@ -3,7 +3,7 @@ import { describe, it, mock } from 'node:test'
 import { Reconnecting } from './reconnecting.ts'
 import { unreachable } from './unreachable.ts'
 
-/** The longest pause there may be now. */
+/** The longest pause that is possible now. */
 function ceiling(pauses: Reconnecting): number {
   const random = mock.method(Math, 'random', () => 1)
   try {

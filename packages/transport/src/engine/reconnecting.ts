@@ -1,7 +1,7 @@
-/** How long a carrier pauses before it looks for a lost server again. */
+/** Calculates how long a carrier waits before it tries to reach a lost server again. */
 import { type BackoffOptions, backoffDelay } from '../backoff.ts'
 
-/** Pauses that grow, for one connection. */
+/** The growing pauses between attempts of one connection. */
 export class Reconnecting {
   readonly #options: BackoffOptions
   #attempts = 0
@@ -11,12 +11,15 @@ export class Reconnecting {
     this.#options = options
   }
 
-  /** There is a connection. */
+  /** The connection was made. */
   connected(): void {
     this.#connectedAt = performance.now()
   }
 
-  /** It is lost. One that is lost again and again at once is no reason to hurry: the pauses go on growing then. */
+  /**
+   * The connection was lost. If it had lasted only briefly, the pauses keep growing, so that a connection which is lost
+   * again and again is not retried at once.
+   */
   lost(): void {
     const hasHeld = performance.now() - this.#connectedAt > this.#options.maxDelay
     this.#attempts = hasHeld ? 0 : this.#attempts + 1

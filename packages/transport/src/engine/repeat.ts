@@ -1,7 +1,7 @@
-/** Runs a task again and again, without keeping the process alive. Returns the function that ends it. */
+/** Runs a task at an interval without keeping the process alive. Returns a function that stops the task. */
 export function repeat(task: () => void, every: number): () => void {
   const timer = setInterval(task, every)
-  // Timers are objects in Node and Bun, and numbers elsewhere.
+  // A timer is an object in Node and Bun, and a number in other runtimes.
   ;(timer as { unref?(): void }).unref?.()
   return () => clearInterval(timer)
 }

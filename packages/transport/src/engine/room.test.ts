@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { HeldMessages } from './held-messages.ts'
 import { Room } from './room.ts'
 
-/** A server that confirms what it has when the test says so. */
+/** A server that confirms published bytes when the test says so. */
 function setting(window = 100) {
   const server = { isConnected: true, confirm: () => {}, fail: () => {} }
   const confirm = () =>

@@ -1,15 +1,18 @@
 /**
- * A window of bytes on their way to the server. Drivers keep everything that a server does not take; streams wait
- * here instead, and take turns.
+ * A window of bytes in transit to the server. A driver buffers everything that a server does not take; so a stream
+ * waits for room in this window instead, and streams take turns.
  */
 import type { Sender } from './carrier.ts'
 
-/** Bytes on their way from which streams wait. */
+/** Bytes in transit from which on streams wait. */
 const WINDOW = 1024 * 1024
-/** Milliseconds until the server is asked again after it was lost: the loss may be known before the driver says so. */
+/**
+ * Milliseconds until the server is asked again after it was lost: `confirm` may fail before the driver reports the
+ * loss.
+ */
 const ASK_AGAIN_AFTER = 20
 
-/** The room of one connection. */
+/** The room for bytes of one connection. */
 export class Room {
   readonly #confirm: () => Promise<unknown>
   readonly #isConnected: () => boolean
@@ -20,7 +23,7 @@ export class Room {
   #senders = new Set<Sender>()
 
   /**
-   * @param confirm resolves when the server has everything that was published
+   * @param confirm resolves when the server has received every published byte
    * @param window bytes; default: 1 MiB
    */
   constructor(confirm: () => Promise<unknown>, isConnected: () => boolean, window = WINDOW) {
@@ -29,30 +32,30 @@ export class Room {
     this.#window = window
   }
 
-  /** Bytes that were published, and of which it is not known that they have arrived. */
+  /** Bytes that were published and are not confirmed yet. */
   get onItsWay(): number {
     return this.#published - this.#arrived
   }
 
-  /** It waits to hear of them. */
+  /** Whether a confirmation is awaited. */
   get isAsking(): boolean {
     return this.#isAsking
   }
 
-  /** Bytes were published. */
+  /** Counts bytes that were published. */
   use(size: number): void {
     this.#published += size
     if (!this.#isAsking && this.#published - this.#arrived >= this.#window / 4) void this.#ask()
   }
 
-  /** Whether a stream may send more. If not, the sender is called when it may. */
+  /** Returns whether a stream may send more. If not, `resume` of the sender is called later. */
   hasRoomFor(sender: Sender): boolean {
     if (this.#hasRoom) return true
     this.#senders.add(sender)
     return false
   }
 
-  /** Lets senders go on as far as there is room. */
+  /** Resumes senders as long as there is room. */
   resume(): void {
     const senders = this.#senders
     this.#senders = new Set()
@@ -61,7 +64,8 @@ export class Room {
       if (this.#hasRoom) sender.resume()
       else unserved.push(sender)
     }
-    // They go first the next time: otherwise a stream that always has values would take all the room.
+    // The senders that got no room are first the next time: otherwise a stream that always has values would take all
+    // the room.
     if (unserved.length > 0) this.#senders = new Set([...unserved, ...this.#senders])
   }
 
@@ -69,7 +73,7 @@ export class Room {
     return this.#isConnected() && this.#published - this.#arrived < this.#window
   }
 
-  /** Asks the server whether it has what was published, until little is on its way. It answers in order. */
+  /** Asks the server to confirm published bytes, until only few are in transit. The server answers in order. */
   async #ask(): Promise<void> {
     this.#isAsking = true
     while (this.#published - this.#arrived >= this.#window / 4) {
@@ -77,7 +81,7 @@ export class Room {
       try {
         await this.#confirm()
       } catch {
-        // The server is lost, and with it what was on its way to it.
+        // The server is lost, and with it the bytes in transit.
         await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_AFTER))
       }
       this.#arrived = published

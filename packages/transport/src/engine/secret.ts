@@ -1,13 +1,14 @@
 /**
- * Secrets that address calls. Everybody who answers a caller learns its inbox, and everybody who asks a service learns
- * that service's: without a secret for each call they could answer, cancel and wedge the calls of others. 60 random bits
- * are 12 letters; a secret costs 50 ns, because random bytes are fetched for hundreds at a time.
+ * Secrets in the addresses of calls. Every service that answers a caller learns the caller's inbox, and every caller
+ * learns the inbox of its service. Without a secret for each call they could answer, cancel and block the calls of
+ * others. A secret has 12 letters, which are 60 random bits, and costs 50 ns, because random bytes are fetched for
+ * hundreds of secrets at a time.
  */
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567'
-/** Letters of a secret. */
+/** Number of letters of a secret. */
 export const SECRET_LENGTH = 12
-/** Ten bits are two letters. */
+/** The two letters for each value of ten bits. */
 const PAIRS: readonly string[] = Array.from(
   { length: 1024 },
   (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`
@@ -15,7 +16,7 @@ const PAIRS: readonly string[] = Array.from(
 const random = new Uint16Array(6 * 512)
 let next = random.length
 
-/** A new secret. */
+/** Makes a new secret. */
 export function newSecret(): string {
   if (next === random.length) {
     crypto.getRandomValues(random)
@@ -27,7 +28,7 @@ export function newSecret(): string {
   return secret
 }
 
-/** Whether a text has something that could be a secret at a position. */
+/** Whether a text has 12 letters that may be a secret at a position. */
 export function isSecret(text: string, start: number): boolean {
   for (let at = start; at < start + SECRET_LENGTH; at++) {
     const code = text.charCodeAt(at)

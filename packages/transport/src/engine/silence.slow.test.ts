@@ -20,7 +20,7 @@ it('a caller that goes before it knows where its service is told has its handler
   const client = both.client()
   client.request('hangs', 1).catch(() => {})
   await has('begun')
-  // Not even that nobody listens is told any more.
+  // The notice that nobody listens is lost, too.
   both.hub.faults = { lost: 1 }
   await client.close()
   await has('aborted')

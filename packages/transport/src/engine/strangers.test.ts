@@ -262,7 +262,7 @@ describe('parts of requests', () => {
     const { current, limit } = service.stats().parts
     assert.ok(current <= 64 * 1024 * 1024 && current > 60_000_000, String(current))
     assert.ok(limit >= current)
-    // Others are served.
+    // Other callers are still served.
     const text = 'y'.repeat(3_000_000)
     assert.equal(await client.request('echo', text), text)
   })

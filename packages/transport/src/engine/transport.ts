@@ -1,4 +1,4 @@
-/** Both ends of a transport over an engine, from what only the engine knows. */
+/** Makes both ends of a transport over an engine. */
 import type { ServerContext, Traits, Transport } from '../transport.ts'
 import type { Carrier, Engine } from './carrier.ts'
 import { DialogueClient, type DialogueClientInit } from './client/dialogue-client.ts'
@@ -7,28 +7,31 @@ import { DialogueServer, type DialogueServerInit } from './server/dialogue-serve
 /** The queue of services without a name. */
 const NAMELESS = 'elysia-microservices'
 
-/** The parts from which `engineTransport()` makes a transport. */
+/** The parameters of `engineTransport()`: all that differs between engines. */
 export interface EngineParts<Name extends string, Connection extends Carrier> {
   readonly name: Name
   readonly traits: Traits
   /**
-   * The name under which the processes of a service share its messages, if its user has set one. Default: the service's
-   * name.
+   * The name of the queue, in which the processes of a service share its messages, if the user has set a name. Default:
+   * the name of the service.
    */
   readonly queue?: string | undefined
   /** The receivers of an event: `one` process of the queue, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
-  /** The queue of a service of that name, where the engine cannot have any text. Default: the name. */
+  /**
+   * Makes the queue's name from the service's name, if the engine does not allow every text. Default: the name of the
+   * service.
+   */
   queueOf?(name: string): string
-  /** The engine for one service, or (`undefined`) for one client. */
+  /** Makes the engine for one service, or (`undefined`) for one client. */
   engine(service?: ServerContext): Engine<Connection>
-  /** Takes stored events. Default: the engine stores none. */
+  /** Receives stored events. Default: the engine stores none. */
   readonly serverStore?: DialogueServerInit<Connection>['store']
   /** Publishes stored events. Default: the engine stores none. */
   readonly clientStore?: DialogueClientInit<Connection>['store']
 }
 
-/** A transport over an engine. */
+/** Makes a transport over an engine. */
 export function engineTransport<Name extends string, Connection extends Carrier>(
   parts: EngineParts<Name, Connection>
 ): Transport & { readonly name: Name } {

@@ -2,11 +2,11 @@
 import { ConnectionError } from '../errors/index.ts'
 
 /**
- * The error of an engine that cannot be reached.
+ * Makes the error for an engine that cannot be reached.
  * @param title the name of the engine
- * @param where its servers are expected; without credentials
- * @param cause as the driver has it
- * @param advice what to do
+ * @param where the configured address of its servers, without credentials
+ * @param cause the error of the driver
+ * @param advice what the user can do
  */
 export function unreachable(
   title: string,

@@ -124,7 +124,7 @@ describe('a secret', () => {
     for (const secret of secrets) assert.match(secret, /^[a-z2-7]{12}$/)
     assert.ok(isSecret(`x${secrets[0]}`, 1))
     assert.ok(!isSecret('x', 0) && !isSecret('A'.repeat(SECRET_LENGTH), 0))
-    // Each letter of the alphabet comes at each place.
+    // Each letter of the alphabet occurs at each position.
     for (let at = 0; at < SECRET_LENGTH; at++)
       assert.equal(new Set(secrets.map((secret) => secret[at])).size, 32)
   })

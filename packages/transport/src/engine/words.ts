@@ -1,7 +1,8 @@
 /**
- * The words that our two ends say to each other beside Nest's packets, described in docs/protocol.md ("Engines"). Our
- * callers are known by their reply address; a call that lasts has a control address at the service, which is the
- * reply address of what the service sends. Nest's ends look at neither.
+ * The words that our clients and services exchange in addition to Nest's packets, described in docs/protocol.md
+ * ("Engines"). Our callers are recognised by their reply address. A call that lasts has a control address at the
+ * service, which the service sends as the reply address of its messages. Clients and services that use Nest ignore
+ * both.
  */
 import { text as utf8 } from '../bytes/text.ts'
 import { checkDepth } from '../codec/depth.ts'
@@ -9,37 +10,42 @@ import { ProtocolError } from '../errors/index.ts'
 import type { Words } from './carrier.ts'
 import { isSecret, SECRET_LENGTH } from './secret.ts'
 
-/** The version of these words, the first character of a reply token. Callers of other versions are served as Nest's. */
+/**
+ * The version of these words: the first character of a reply token. A caller with another version is served like a
+ * caller that uses Nest.
+ */
 export const VERSION = '1'
 
-/** The kind of a call, as its caller's reply address names it. */
+/** The kind of a call, as the reply address of its caller names it. */
 export type CallerKind = 'request' | 'stream' | 'event'
 
 /** Content of the last segment of our reply addresses. */
 export interface ReplyToken {
   readonly kind: CallerKind
-  /** Milliseconds the caller waits; `undefined` if it does not say. */
+  /** Milliseconds for which the caller waits; `undefined` if the caller does not tell. */
   readonly timeout: number | undefined
-  /** Values that may be sent before more are granted. */
+  /** Values that may be sent before the caller grants more. */
   readonly demand: number
-  /** Bytes of a stream that may be on their way without having been taken. */
+  /** Bytes of a stream that may be sent before the reader has taken them. */
   readonly window: number
 }
 
-/** Most bytes of a stream that are on their way without having been taken by its reader. */
+/** Most bytes of a stream that may be sent before its reader has taken them. */
 export const STREAM_WINDOW = 1024 * 1024
-/** Bytes of all streams of a caller together: engines cut off a connection for which they hold too much (32 to 64 MiB). */
+/**
+ * Most bytes of all streams of one caller: engines close a connection for which they buffer too much (32 to 64 MiB).
+ */
 export const ALL_WINDOWS = 16 * STREAM_WINDOW
-/** Fewest bytes that a stream may have on their way, however many streams there are. */
+/** Least window of a stream in bytes, however many streams there are. */
 export const LEAST_WINDOW = 16 * 1024
-/** The largest message between our own ends, in bytes. */
+/** The largest message between our clients and services, in bytes. */
 export const MAX_MESSAGE = 32 * 1024 * 1024
-/** The longest reply address that is answered, in characters. */
+/** The longest reply address, in characters, to which a service sends an answer. */
 export const MAX_REPLY = 512
 
 const LETTERS: Readonly<Record<CallerKind, string>> = { request: 'r', stream: 's', event: 'e' }
 
-/** The last segment of a reply address: `1r17-<secret>-`, `1s18-<secret>-5000-256-1048576`. */
+/** Makes the last segment of a reply address: `1r17-<secret>-`, `1s18-<secret>-5000-256-1048576`. */
 export function replyToken(
   kind: CallerKind,
   call: number,
@@ -52,7 +58,7 @@ export function replyToken(
   return kind === 'stream' ? `${head}-${demand}-${window}` : head
 }
 
-/** The part of a reply token that names the call: `1r17-<secret>-`. */
+/** Makes the part of a reply token that names the call: `1r17-<secret>-`. */
 export function replyHead(kind: CallerKind, call: number, secret: string): string {
   return `${VERSION}${LETTERS[kind]}${call}-${secret}-`
 }
@@ -64,7 +70,7 @@ const STREAM = LETTERS.stream.charCodeAt(0)
 const EVENT = LETTERS.event.charCodeAt(0)
 const PLAIN_REQUEST: ReplyToken = { kind: 'request', timeout: undefined, demand: 1, window: STREAM_WINDOW }
 
-/** Reads a reply address; `undefined`: it is not one of ours, or not as this version writes it. */
+/** Reads a reply address; `undefined` if it is not one of ours, or of another version. */
 export function readReply(reply: string): ReplyToken | undefined {
   const start = reply.lastIndexOf('.') + 1
   if (reply.charCodeAt(start) !== VERSION_CODE) return undefined
@@ -89,9 +95,9 @@ export function readReply(reply: string): ReplyToken | undefined {
   return { kind: 'stream', timeout, demand, window: Math.min(window, STREAM_WINDOW) }
 }
 
-/** The whole number written between two positions of a text, in decimal digits only; -1 if something else is there. */
+/** The whole number between two positions of a text, in decimal digits only; -1 if there are other characters. */
 export function numberIn(text: string, start: number, end = text.length): number {
-  // 2 ** 53 has 16 digits.
+  // Longer numbers may not be exact: 2 ** 53 has 16 digits.
   if (end <= start || end - start > 15) return -1
   let number = 0
   for (let at = start; at < end; at++) {
@@ -102,50 +108,52 @@ export function numberIn(text: string, start: number, end = text.length): number
   return number
 }
 
-/** The first character of a request that only one of our services may understand, a channel: no JSON begins with it. */
+/** The first character of the request of a channel, which only our services understand: no JSON begins with it. */
 export const CHANNEL = '^'
-/** The first character of what a service says that is no packet of Nest's. */
+/** The first character of each message of a service that is not a packet of Nest. */
 export const SAID = '+'
 
-/** The letters that follow `+` in what a service says. */
+/** The letter that follows `+` in a message of a service. */
 export const Said = {
-  /** The request has begun, or goes on: here is its control address. */
+  /** The request is accepted or still runs; the reply address is its control address. */
   accepted: 'a',
-  /** The only or last value, as JSON; `e`: the end without one. */
+  /** `last`: the only or last value, as JSON. `end`: the end without a value. */
   last: 'd',
   end: 'e',
   /** Several values of a stream, as a JSON array. */
   values: 'v',
-  /** So many values of the channel may be sent in all; `s`: no more. */
+  /**
+   * `inputGranted`: the total number of values that the channel may send. `inputStopped`: the channel may send no more.
+   */
   inputGranted: 'i',
   inputStopped: 's',
   /** The handler is busy, and has not started. */
   rejected: 'r',
-  /** This process has no such call, or nobody here handles its pattern. */
+  /** This process does not have the call, or does not handle its pattern. */
   absent: 'n',
-  /** The service knows of no such request (any more): it has stopped. */
+  /** The service does not know the request, or not any more, because it has stopped. */
   gone: 'x'
 } as const
 
-/** The first letter of what a caller says to a control address. */
+/** The first letter of a message of a caller to a control address. */
 export const Told = {
-  /** Values granted and characters taken, since the beginning: `g512,20480`. */
+  /** Values granted and characters taken, in total: `g512,20480`. */
   granted: 'g',
   canceled: 'x',
-  /** All that was sent to this caller has come. */
+  /** All messages that were sent to this caller have arrived. */
   heard: 'p',
-  /** A value of the channel behind its number: `v3 {"a":1}`. */
+  /** A value of the channel, with its number: `v3 {"a":1}`. */
   input: 'v',
-  /** So many values were all: `e3`. */
+  /** The channel has ended; the number of its values follows: `e3`. */
   inputEnded: 'e',
   inputFailed: 'f'
 } as const
 
-/** Milliseconds between signs of life of a call that lasts, and after which one without them is over. */
+/** Milliseconds between signs of life of a call that lasts, and the silence after which the call counts as lost. */
 export const HEARTBEAT = 5_000
 export const LOST_AFTER = 4 * HEARTBEAT
 
-/** Content of a grant: values granted and characters taken since the beginning; `undefined` if it is malformed. */
+/** Reads a grant: values granted and characters taken, in total; `undefined` if the grant is malformed. */
 export function readGrant(words: string): { readonly values: number; readonly size: number } | undefined {
   const comma = words.indexOf(',')
   const values = numberIn(words, 1, comma)
@@ -159,7 +167,7 @@ export function textOf(words: Words, start = 0): string {
   return start === 0 ? words : words.slice(start)
 }
 
-/** The character that words begin with, or have at a position; `''`: they are shorter. Only for ASCII. */
+/** The character of words at a position, by default the first; `''` if the words are shorter. Only for ASCII. */
 export function letterAt(words: Words, at = 0): string {
   if (typeof words === 'string') return words.charAt(at)
   const code = words[at]
@@ -173,20 +181,20 @@ export function bytesOf(text: string): Uint8Array {
 }
 
 /**
- * The value of a JSON text.
- * @throws {SyntaxError} it is not JSON
- * @throws {ProtocolError} it is nested too deeply
+ * Parses JSON.
+ * @throws {SyntaxError} the text is not JSON
+ * @throws {ProtocolError} the value is nested too deeply
  */
 export function jsonOf(text: string): unknown {
   const value: unknown = JSON.parse(text)
-  // Each level is opened and closed.
+  // Each level has an opening and a closing bracket.
   checkDepth(value, text.length / 2)
   return value
 }
 
 /**
- * The body of an answer.
- * @throws {ProtocolError} it is not JSON, or nested too deeply
+ * Parses the body of an answer.
+ * @throws {ProtocolError} the body is not JSON, or nested too deeply
  */
 export function bodyOf(text: string): unknown {
   try {

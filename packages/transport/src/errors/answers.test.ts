@@ -1,4 +1,4 @@
-/** The parts of an answer besides its code: its number, and how it is passed on. */
+/** Tests of an answer's fields other than its code: its number, and how a handler passes it on. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readFailure } from '../failure.ts'
@@ -6,7 +6,10 @@ import { readRemoteError } from '../nest/reply.ts'
 import { readErrorText } from '../wire-error.ts'
 import { errorOf, RejectedError, RpcError, ValidationError } from './index.ts'
 
-/** The errors that a text from RSocket and a packet from Nest's wire make. */
+/**
+ * Makes the errors that a client makes of an answer in RSocket's text, and of the same answer in a packet of Nest's
+ * wire.
+ */
 function received(answer: object): RpcError[] {
   const { code = 'UNKNOWN', message, details, received } = readErrorText(JSON.stringify(answer))
   return [errorOf(code, message, details, received), readRemoteError(answer)]

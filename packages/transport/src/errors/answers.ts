@@ -1,30 +1,30 @@
 /**
- * Answers: errors that the other side sent. A handler throws an `RpcError`, and its caller catches the same class. The
- * content of other errors stays in the process: see `failure.ts`.
+ * Answers: errors that the other side has sent. A handler throws an `RpcError`, and its caller catches the same class.
+ * The content of other errors stays in the process: see `failure.ts`.
  */
 import { describe, MicroserviceError } from './microservice-error.ts'
 
-/** The parts of an application error. */
+/** The fields of an application error. */
 export interface RpcErrorInit {
   /** Stable identifier that callers compare against, such as `'ORDER_NOT_FOUND'`. Default: `'UNKNOWN'`. */
   readonly code?: string
-  /** One sentence for a human. Default: the code. */
+  /** One sentence for people. Default: the code. */
   readonly message?: string
   /** Any further value that helps the caller and that the codec can carry. */
   readonly details?: unknown
-  /** A number for the error, such as a status of HTTP, with which a gateway answers. Default: none. */
+  /** A number for the error, such as an HTTP status, with which a gateway answers. Default: none. */
   readonly status?: number | undefined
 }
 
 /**
  * An application error: throw it in a handler, and the caller catches the same class with the same code, message and
- * details. It is the only kind of error whose content leaves the process.
+ * details. Of all errors, only the content of an `RpcError` leaves the process.
  * @example
  * ```ts
  * import { RpcError } from 'elysia-microservices'
  *
  * function find(id: number): never {
- *   throw new RpcError({ code: 'USER_NOT_FOUND', message: `There is no user ${id}`, details: { id } })
+ * throw new RpcError({ code: 'USER_NOT_FOUND', message: `There is no user ${id}`, details: { id } })
  * }
  * ```
  */
@@ -35,13 +35,13 @@ export class RpcError extends MicroserviceError {
   /** The details for the caller; `undefined` if there are none. */
   readonly details: unknown
   /**
-   * The number of the error; `undefined` if it has none. Of a received error it is `statusCode`, `status` or `code`, the
-   * first that is a number, as in Nest's `RpcException({ code: 404, message })`.
+   * The number of the error; `undefined` if it has none. The number of a received error is the first number among its
+   * fields `statusCode`, `status` and `code`, as in Nest's `RpcException({ code: 404, message })`.
    */
   readonly status: number | undefined
   /**
-   * The error exactly as it came over the wire; `undefined` for an error made in this process. A received error that
-   * escapes a handler is not passed on, because it counts as an internal failure of the handler: see {@link pass}.
+   * The error exactly as it was received; `undefined` for an error made in this process. A received error that a
+   * handler does not catch is not passed on, because it counts as an internal failure of the handler: see {@link pass}.
    */
   readonly received: unknown
 
@@ -55,15 +55,16 @@ export class RpcError extends MicroserviceError {
   }
 
   /**
-   * The error of a further service, to be thrown to the own caller: `throw error.pass()`. It has the same code, message,
-   * details and status. Where a further service has refused the call as a whole, the code is the name of the status in
-   * HTTP (`NOT_IMPLEMENTED`, `SERVICE_UNAVAILABLE`, `UNAUTHORIZED`), because this service has not refused its caller's.
+   * Makes an error to pass on to this handler's caller the error of another service: `throw error.pass()`. The new
+   * error has the same code, message, details and status. If the other service has refused the call as a whole, the
+   * code is the name of the HTTP status (`NOT_IMPLEMENTED`, `SERVICE_UNAVAILABLE`, `UNAUTHORIZED`), because this
+   * service has not refused its own caller.
    */
   pass(): RpcError {
     return passedOn(this, this.code)
   }
 
-  /** The form in which the error crosses the wire. */
+  /** The form in which the error is sent. */
   toJSON(): { status: 'error'; code: string; message: string; statusCode?: number; details?: unknown } {
     const { code, message, details, status } = this
     return {
@@ -80,7 +81,7 @@ function passedOn({ message, details, status }: RpcError, code: string): RpcErro
   return new RpcError({ code, message, details, status })
 }
 
-/** The number of an error as it came over the wire. */
+/** Finds the number of a received error. */
 function numberOf(received: unknown): number | undefined {
   if (typeof received !== 'object' || received === null) return undefined
   const { statusCode, status, code } = received as Readonly<Record<string, unknown>>
@@ -100,7 +101,7 @@ export class PatternNotFoundError extends RpcError {
     return passedOn(this, 'NOT_IMPLEMENTED')
   }
 
-  /** The error that a dispatcher without a handler for the pattern throws. */
+  /** Makes the error that a dispatcher throws if no handler has the pattern. */
   static of(pattern: string): PatternNotFoundError {
     return new PatternNotFoundError(`There is no handler for the pattern '${pattern}'`)
   }
@@ -108,11 +109,11 @@ export class PatternNotFoundError extends RpcError {
 
 /** One value that fails a schema. */
 export interface ValidationIssue {
-  /** Where it stands, such as `data.items[2]`. */
+  /** Path of the wrong value, such as `data.items[2]`. */
   readonly path: string
-  /** The expected value, in words. */
+  /** The expected value, as text. */
   readonly expected: string
-  /** The value found there, in words. */
+  /** The value that was found, as text. */
   readonly received: string
 }
 
@@ -121,15 +122,15 @@ export class ValidationError extends RpcError {
   override name = 'ValidationError'
   /** Path of the first wrong value, such as `data.items[2]`. */
   readonly path: string
-  /** The expected value, in words. */
+  /** The expected value, as text. */
   readonly expected: string
-  /** All wrong values, the first of them first; of very many the first 32. On the wire they are `details.issues`. */
+  /** All wrong values, in order; at most the first 32. On the wire they are `details.issues`. */
   readonly issues: readonly ValidationIssue[]
 
   /**
    * @param message the schema library's own sentence; default: made from the other arguments
-   * @param answer the error as it came over the wire; its details are kept
-   * @param issues all that is wrong; default: this alone
+   * @param answer the error exactly as it was received; its details are kept
+   * @param issues all wrong values; default: only the value at `path`
    */
   constructor(
     path: string,
@@ -185,9 +186,9 @@ export class UnauthenticatedError extends RpcError {
 }
 
 /**
- * Makes the error for an answer that has a code, in the class that the other side threw. It never makes a
- * `RejectedError`: a handler may use the code `REJECTED` in a meaning of its own, and a client that read it as "not
- * started" would retry the call. Transports mark rejections in a way that no handler can send.
+ * Makes the error for an answer that has a code, in the class that the other side has thrown. It never makes a
+ * `RejectedError`: a handler may use the code `REJECTED` in a different meaning, and a client that reads the code as
+ * "not started" would retry the call. Transports mark rejections in a way that no handler can send.
  */
 export function errorOf(code: string, message: string, details: unknown, answer: unknown): RpcError {
   switch (code) {
@@ -209,7 +210,7 @@ export function errorOf(code: string, message: string, details: unknown, answer:
   return new RpcError({ code, message, details }, answer)
 }
 
-/** An issue as it came over the wire, in a list; an empty one if it is none. */
+/** Reads a received issue. Returns a list with the issue; an empty list if the value is no issue. */
 function issueOf(given: unknown): readonly ValidationIssue[] {
   const { path, expected, received } = Object(given) as Record<string, unknown>
   if (typeof path !== 'string' || typeof expected !== 'string') return []

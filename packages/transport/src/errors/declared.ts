@@ -2,25 +2,25 @@
 import { RpcError } from './answers.ts'
 import { LocalError } from './local.ts'
 
-/** An error of a pattern's contract: who catches it knows the type of its details by its code. */
+/** An error of a pattern's contract: its code tells the type of its details. */
 export interface DeclaredError<Code extends string = string, Details = unknown> extends RpcError {
   readonly code: Code
   readonly details: Details
 }
 
-/** Makes an error by its code; a handler throws it, or returns it. */
+/** Makes an error of the contract by its code. A handler throws or returns the error. */
 export function declaredError(code: string, details?: unknown, message?: string): RpcError {
   return new RpcError({ code, details, ...(message !== undefined && { message }) })
 }
 
-/** The codes that are known of a type of errors: those that are not any text. */
+/** The codes that a type of errors can have; none if the code can be any text. */
 type CodesOf<Failure> = Failure extends { readonly code: infer Code extends string }
   ? string extends Code
     ? never
     : Code
   : never
 
-/** The codes that `isError` may ask for: those of the error's type, or, where it has none, any text. */
+/** The codes that `isError` may ask for: the codes of the error's type; if that type has none, any text. */
 type AskedCode<Failure> = [CodesOf<Failure>] extends [never] ? string : CodesOf<Failure>
 
 /** The errors of a type that have a code. */
@@ -36,15 +36,15 @@ interface ErrorWith<Code extends string> {
 }
 
 /**
- * Whether an answer has a code. Where the type of the error says which codes there are, as that of
- * `client.safeRequest()` does, its `details` have their type from then on; so do those of the body of an error that a
- * gateway has answered. Local errors are never meant. Reading the error never throws.
+ * Whether an answer has a code. If the type of the error lists its codes, as the type of `client.safeRequest()` does,
+ * TypeScript knows the type of `details` after the check. The body of an error that a gateway has sent works as well.
+ * The result is false for local errors. Reading the error never throws.
  * @example
  * ```ts
  * import { isError } from 'elysia-microservices/client'
  *
  * function show(error: unknown) {
- *   return isError(error, 'OUT_OF_STOCK') ? `Sold out: ${JSON.stringify(error.details)}` : 'Try again later'
+ * return isError(error, 'OUT_OF_STOCK') ? `Sold out: ${JSON.stringify(error.details)}` : 'Try again later'
  * }
  * ```
  */

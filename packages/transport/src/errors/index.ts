@@ -1,4 +1,4 @@
-/** All errors: answers (the other side said it) and local errors (it happened here). */
+/** All errors: answers (sent by the other side) and local errors (failures on this side). */
 export {
   errorOf,
   PatternNotFoundError,

@@ -1,11 +1,11 @@
 /**
- * Local errors: failures on this side. They never cross the wire: a local error that escapes a handler becomes an
+ * Local errors: failures on this side. They are never sent: a local error that a handler does not catch becomes an
  * internal failure of the handler, whatever its class.
  */
 import { UnauthenticatedError } from './answers.ts'
 import { describe, MicroserviceError } from './microservice-error.ts'
 
-/** The base of errors that say why no answer came. */
+/** The base class of errors that say why no answer has arrived. */
 export abstract class LocalError extends MicroserviceError {
   override name = 'LocalError'
 }
@@ -27,21 +27,24 @@ export class OptionError extends LocalError {
     this.path = path
   }
 
-  /** The error for a value of the wrong kind. @param expected the right kind, in words */
+  /**
+   * Makes the error for a value of the wrong kind.
+   * @param expected the right kind, as text
+   */
   static expected(path: string, expected: string, value: unknown): OptionError {
     return new OptionError(path, `${path} must be ${expected}, but is ${describe(value)}`)
   }
 }
 
 /**
- * The error of a call that could not be sent. An error of this library stays as it is. Anything else was thrown by what
- * the user gave, such as a getter or a Proxy, and becomes the cause of an `OptionError`.
+ * Makes the error of a call that could not be sent. An error of this library stays unchanged. Any other error was
+ * thrown by a value of the user, such as a getter or a Proxy, and becomes the cause of an `OptionError`.
  */
 export function unsendable(error: unknown): Error {
   try {
     if (error instanceof MicroserviceError) return error
   } catch {
-    // A revoked Proxy was thrown.
+    // The thrown value is a revoked Proxy, which throws when it is read.
   }
   return new OptionError(
     'call',
@@ -81,7 +84,7 @@ export class TimeoutError extends LocalError {
   }
 }
 
-/** The call was given up: by its `AbortSignal`, or by the other side when its deadline had passed. Code `CANCELED`. */
+/** The call was cancelled: by its `AbortSignal`, or by the other side when its deadline had passed. Code `CANCELED`. */
 export class CanceledError extends LocalError {
   override name = 'CanceledError'
   readonly mayHaveRun: boolean
@@ -114,14 +117,14 @@ export class ConnectionError extends LocalError {
     else this.reason = typeof code === 'string' ? code : undefined
   }
 
-  /** The error of a call on a closed client. */
+  /** Makes the error of a call on a closed client. */
   static closed(mayHaveRun = false): ConnectionError {
     const message = 'The client is closed; make a new one with connect()'
     return new ConnectionError(message, mayHaveRun, undefined, false)
   }
 }
 
-/** Why a client cannot reach its server, for one more call: each caller has an error of its own. */
+/** Copies the error that says why a client cannot reach its server, so that each caller gets a separate error. */
 export function forOneMore(error: Error): Error {
   if (error instanceof UnauthenticatedError) return new UnauthenticatedError(error.message, error.received)
   if (error instanceof ConnectionError)
@@ -129,20 +132,20 @@ export function forOneMore(error: Error): Error {
   return error
 }
 
-/** A server could not start to listen. The code comes from the system, such as `EADDRINUSE`. */
+/** A server could not listen. The code comes from the system, such as `EADDRINUSE`. */
 export class ListenError extends LocalError {
   override name = 'ListenError'
   readonly mayHaveRun = false
   readonly retryable = false
 
-  /** @param where the address in words: host and port, or a path */
+  /** @param where the address as text: host and port, or a path */
   constructor(where: string, cause: Error & { code?: string }) {
     const code = cause.code ?? 'LISTEN'
     super(code, `Cannot listen on ${where}: ${reasonInWords(code, cause)}`, { cause })
   }
 }
 
-/** Explains the system's codes in words. Errors of certificates have no such code: their message says what is wrong. */
+/** Explains the code of the system. An error about a certificate has no such code: its message is the explanation. */
 function reasonInWords(code: string, { message }: Error): string {
   switch (code) {
     case 'EADDRINUSE':
@@ -164,7 +167,7 @@ export class WorkerError extends LocalError {
   /** Number of the worker, from 1. */
   readonly worker: number
 
-  /** @param reason what happened to the worker, in words */
+  /** @param reason what happened to the worker, as text */
   constructor(worker: number, pid: number | undefined, reason: string) {
     const which = pid === undefined ? '' : ` (process ${pid})`
     super('WORKER', `Worker ${worker}${which}: ${reason}`)
@@ -190,7 +193,7 @@ export class PayloadTooLargeError extends LocalError {
   readonly retryable = false
   /** The option that set the limit, such as `limits.sendBuffer`. */
   readonly option: string
-  /** Its value, in the unit of the option. */
+  /** The value of the limit, in the unit of the option. */
   readonly limit: number
 
   constructor(option: string, limit: number, actual: number, unit: string) {

@@ -1,22 +1,22 @@
 /** The base of all errors of this library. It has two branches: `RpcError` (answers) and `LocalError`. */
 
-/** An error with a stable `code`. It says whether the work may have run, and whether a retry can help. */
+/** An error with a stable `code`. It says whether the work may have run, and whether a retry may succeed. */
 export abstract class MicroserviceError extends Error {
   override name = 'MicroserviceError'
-  /** Stable upper-case identifier of the failure, made to be compared against. */
+  /** Stable upper-case identifier of the failure, for comparisons in code. */
   readonly code: string
-  /** Whether the work may have run, in whole or in part. False only if it certainly has not. */
+  /** Whether the work may have run, in whole or in part. False only if it has certainly not run. */
   abstract readonly mayHaveRun: boolean
   /**
-   * Whether the same call may succeed later. If `mayHaveRun` is true too, retry only if running the work twice
-   * does no harm.
+   * Whether the same call may succeed later. If `mayHaveRun` is true as well, retry only if running the work twice does
+   * no harm.
    */
   abstract readonly retryable: boolean
   /** The pattern of the call that failed, as text. Only on errors that a call gave to its caller. */
   declare readonly pattern?: string
   /**
-   * The server it was sent to, or that could not be reached, as client events name it: `host:port`, over NATS the NATS
-   * server. Only on errors that a call gave to its caller, and only where there is one.
+   * The server that the call was sent to, or that could not be reached, by its name in client events: `host:port`, over
+   * NATS the NATS server. Only on errors that a call gave to its caller, and only if there is such a server.
    */
   declare readonly endpoint?: string
 
@@ -27,9 +27,9 @@ export abstract class MicroserviceError extends Error {
 }
 
 /**
- * Notes on an error of this library which call failed; what it says already stays. Errors of others are left as they
- * are. Never throws.
- * @param call gives what is to be noted; it may throw
+ * Adds to an error of this library which call has failed. Fields that the error already has stay unchanged, and so do
+ * errors of other libraries. Never throws.
+ * @param call returns the fields to add; it may throw
  */
 export function noteCall<Failure>(
   error: Failure,
@@ -43,12 +43,12 @@ export function noteCall<Failure>(
     if (!(error instanceof MicroserviceError)) return error
     const { pattern, endpoint, mayHaveRun } = call()
     const noted: { pattern?: string; endpoint?: string; mayHaveRun: boolean } = error
-    // An answer speaks of its own attempt.
+    // Set in any case, because an answer knows only about its own attempt.
     if (mayHaveRun) noted.mayHaveRun = true
     if (pattern !== undefined) noted.pattern ??= pattern
     if (endpoint !== undefined) noted.endpoint ??= endpoint
   } catch {
-    // A pattern that cannot be shown, or an error that cannot be changed.
+    // The pattern cannot be converted to text, or the error is frozen.
   }
   return error
 }
@@ -62,7 +62,7 @@ export function describe(value: unknown): string {
   return String(value)
 }
 
-/** Users' objects may throw at every look. */
+/** Describes an object. An object of the user may throw whenever it is read. */
 function describeObject(value: object): string {
   try {
     return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no prototype'})`

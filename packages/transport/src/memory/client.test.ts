@@ -1,4 +1,4 @@
-/** The calling side of `memory()`, and what it says to the other side, which here writes it down. */
+/** Tests the calling side of `memory()`, and the messages that it sends, with a server that records them. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EMPTY, of, Subject } from 'rxjs'
@@ -11,13 +11,13 @@ import { MemoryClient } from './client.ts'
 import { type MemoryCaller, type MemoryEnd, MemoryHub, type MemoryRequest, type Wanted } from './hub.ts'
 import type { MemoryMessage } from './memory-message.ts'
 
-/** A request as the other side has it. */
+/** A request as the server has received it. */
 interface Asked {
   readonly message: MemoryMessage
   readonly isSingle: boolean
   readonly demand: number
   readonly caller: MemoryCaller
-  /** The events of the caller since then. */
+  /** Messages of the caller about the request, after the request itself. */
   readonly told: string[]
 }
 
@@ -25,7 +25,7 @@ class RecordingEnd implements MemoryEnd {
   readonly service: string
   readonly asked: Asked[] = []
   readonly events: MemoryMessage[] = []
-  /** Is asked before a request is taken. */
+  /** Called before a request is accepted; a test makes it throw. */
   refuse: (message: MemoryMessage) => void = () => {}
 
   constructor(service = 'test') {
@@ -57,7 +57,7 @@ class RecordingEnd implements MemoryEnd {
     this.events.push(message)
   }
 
-  /** The request that came last. */
+  /** The request that arrived last. */
   get last(): Asked {
     const last = this.asked.at(-1)
     assert.ok(last)
@@ -81,7 +81,7 @@ function newClient(given: Partial<ClientContext> = {}) {
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value))
 
-/** Writes down what a call gives. */
+/** Records the values and the end of a call. */
 class Receiver implements CallReceiver {
   readonly seen: unknown[] = []
   errors: Error[] = []
@@ -131,7 +131,7 @@ describe('a client of memory()', () => {
     const waiting = client.request('late', 1)
     await client.close()
     await assert.rejects(asked, closed(true))
-    // This one was never sent.
+    // This call was never sent.
     await assert.rejects(waiting, closed(false))
     await assert.rejects(client.request('late', 1), closed(false))
     await assert.rejects(client.emit('late', 1), closed(false))
@@ -201,7 +201,7 @@ describe('a request over memory()', () => {
     caller.value(json(5))
     assert.equal(await asked, 5)
     await turn()
-    // The first value is the answer, whatever would come behind it.
+    // The first value is the answer, even if more values follow.
     assert.deepEqual(told, ['cancelled'])
   })
 
@@ -244,7 +244,7 @@ describe('a request over memory()', () => {
       while (end.asked.length < attempt) await turn()
       const { caller } = end.last
       caller.error('{"message":"busy"}', true)
-      // A late value of an earlier attempt no longer counts.
+      // A late value of an earlier attempt is ignored.
       caller.value(json('late'))
     }
     await outcome
@@ -275,7 +275,7 @@ describe('a request over memory()', () => {
     other.refuse = unknown
     await assert.rejects(client.request('p', 1), (error) => {
       assert.ok(error instanceof PatternNotFoundError)
-      // As one that came from another service: a handler that does not catch it, has failed itself.
+      // The error counts as received from another service, so a handler that does not catch it fails.
       assert.deepEqual([error.received, error.message], ['p', PatternNotFoundError.of('p').message])
       return true
     })
@@ -314,7 +314,7 @@ describe('a request over memory()', () => {
     )
     const last = client.request('answered', 1)
     await Promise.all(calls)
-    // A busy machine may notice several at once.
+    // A busy machine may notice several deadlines at once.
     assert.deepEqual(
       failed.sort(),
       [10, 20, 30].map((timeout) => `No answer to 'for ${timeout}' within ${timeout} ms, true`)
@@ -326,7 +326,7 @@ describe('a request over memory()', () => {
     )
     end.last.caller.value(json(1))
     assert.equal(await last, 1)
-    // Its timer would keep the process for a minute.
+    // Otherwise the timer of the client would keep the process alive for a minute.
     await client.close()
   })
 
@@ -431,7 +431,7 @@ describe('a channel over memory()', () => {
     client.stream('p', numbers(), receiver)
     await turn()
     assert.equal(end.last.message.data, undefined)
-    // The first value goes with the request; what the other side makes of its size says how many more may.
+    // The first value is sent with the request; the other side estimates by its size how many more may follow.
     assert.deepEqual(end.last.told, ['0'])
     end.last.caller.inputWanted(64)
     await turn()
@@ -456,7 +456,7 @@ describe('a channel over memory()', () => {
       [[1].values(), ['1']],
       [EMPTY, []],
       [of(1), ['1']],
-      // An undefined value is one all the same.
+      // An `undefined` value counts as a value.
       [of(undefined), ['']],
       [of(1, 2), ['1', '2']]
     ] as const) {

@@ -79,7 +79,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     this.#notices.status = 'closed'
   }
 
-  // ── how calls are sent ───────────────────────────────────────────────────────────────────────────────
+  // ── sending calls ────────────────────────────────────────────────────────────────────────────────────
 
   send(call: PendingCall): void {
     this.#calls.add(call)
@@ -99,7 +99,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     this.#requests.delete(call)
   }
 
-  /** Sends a message in a turn of its own, as over a wire. */
+  /** Sends a message in a later turn of the event loop, as over a wire. */
   #sendMessage(call: PendingCall, message: MemoryMessage): void {
     const attempt = call.sequence
     outside(() => {
@@ -131,14 +131,14 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
           this.#requests.set(call, fromAfar(request))
         })
       } catch (error) {
-        // Another service may handle it.
+        // Another service of this transport may handle the pattern.
         if (!(error instanceof PatternNotFoundError)) throw error
       }
     }
     throw new PatternNotFoundError(PatternNotFoundError.of(message.pattern).message, message.pattern)
   }
 
-  /** Takes what a server says to one attempt at a call. */
+  /** Makes the object through which a server answers one attempt of a call. */
   #callerOf(call: PendingCall): MemoryCaller {
     const calls = this.#calls
     const codec = this.#hub.openCodec()
@@ -172,7 +172,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   #startChannel(call: PendingCall, source: object): void {
     const codec = this.#hub.openCodec()
     const request = () => this.#requests.get(call)
-    // Whatever is said before the request runs waits here.
+    // Messages for the request wait here until the request runs.
     const early: ((request: MemoryRequest) => void)[] = []
     const tell = (say: (request: MemoryRequest) => void) => {
       const running = request()
@@ -235,7 +235,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   }
 }
 
-/** A request as its caller has it: what it says arrives later, as over a wire. */
+/** Wraps a request for its caller, so that each message of the caller arrives later, as over a wire. */
 function fromAfar(request: MemoryRequest): MemoryRequest {
   return {
     requestN: later((n) => request.requestN(n)),
@@ -245,7 +245,7 @@ function fromAfar(request: MemoryRequest): MemoryRequest {
   }
 }
 
-/** The error of an answer, made from its text as if it had come over a wire. */
+/** Makes the error of an answer from its text, as if it had arrived over a wire. */
 function errorOfText(text: string, isRejected: boolean): Error {
   const { code = 'UNKNOWN', message, details, received } = readErrorText(text)
   return isRejected ? new RejectedError(message, received) : errorOf(code, message, details, received)

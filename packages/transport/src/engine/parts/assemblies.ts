@@ -1,4 +1,4 @@
-/** Messages in parts on their way in: put together, and bounded, because strangers send them. */
+/** Assembles messages that arrive in parts. Memory is limited, because strangers may send parts. */
 import {
   ConnectionError,
   OverloadedError,
@@ -12,42 +12,45 @@ import { newSecret } from '../secret.ts'
 import { LOST_AFTER, MAX_MESSAGE } from '../words.ts'
 import { isNoMore, joined, type Part, readPart, receivedWord } from './part.ts'
 
-/** Bytes of messages in parts that a connection holds until they are whole, in all, and of requests of one caller. */
+/** Most bytes of incomplete messages that a connection holds: in total, and of the requests of one caller. */
 const MAX_PARTS = 256 * 1024 * 1024
 const MAX_PARTS_OF_ONE = 2 * MAX_MESSAGE
-/** Bytes that each part counts beside its own: else many that are nearly empty would cost far more than is counted. */
+/**
+ * Bytes added to the size of each part when it is counted: otherwise many tiny parts would use far more memory than is
+ * counted.
+ */
 const COST_OF_PART = 256
-/** Bytes that each message counts beside its parts and headers. */
+/** Bytes counted for each message in addition to its parts and headers. */
 const COST_OF_MESSAGE = 1_024
 /**
- * While there is no room, requests that have come for at least so many milliseconds make room for others, if they came
- * with fewer bytes a second than this: who sends one byte now and then would keep the room for ever.
+ * While there is no room, a request that is older than `PATIENCE` milliseconds and arrives at fewer bytes per second
+ * than `LEAST_PACE` is refused: otherwise a sender of one byte now and then would occupy the room for ever.
  */
 const PATIENCE = 2_000
 const LEAST_PACE = 64 * 1024
-/** Milliseconds between two looks for such requests that find too little. */
+/** Least milliseconds between two searches for slow requests after a search that has not freed enough room. */
 const CLEARING = 100
 
 /** A connection, as far as messages in parts need it. */
 type PartsCarrier = Pick<Carrier, 'isConnected' | 'publish' | 'newInbox' | 'listen' | 'flush'>
 
-/** A message of which not all has come. */
+/** A message of which some parts are missing. */
 interface Assembly {
   readonly first: Carried
   readonly id: string
   readonly size: number
-  /** The inbox of the caller whose request it is; empty: it has come to our own inbox. */
+  /** The inbox of the caller that has sent the request; empty for a message to our own inbox. */
   readonly owner: string
   readonly deliver: (message: Carried) => void
-  /** Where its parts go. */
+  /** The address of further parts. */
   readonly address: string
-  /** By which it is found. */
+  /** The key of the assembly in the Map. */
   readonly place: string
-  /** It has come to a service, which acknowledges its parts. */
+  /** The message is a request to a service, which acknowledges each part. */
   readonly isRequest: boolean
   readonly chunks: Uint8Array[]
   received: number
-  /** Bytes that it counts against the limits: its parts, its headers, and what holding them costs. */
+  /** Bytes that count against the limits: parts, headers, and the overhead of storing them. */
   cost: number
   readonly startedAt: number
   heardAt: number
@@ -60,7 +63,10 @@ export class Assemblies {
   #inbox = ''
   /** Resolves when the engine delivers there: it may take a while, and parts that come before would be lost. */
   #isOpen: Promise<void> | undefined
-  /** By where their parts come and, of what comes to our own inbox, by their id: two services may answer one call. */
+  /**
+   * Keyed by the address of the parts. For messages to our own inbox, the id of the message is added, because two
+   * services may answer one call.
+   */
   readonly #assemblies = new Map<string, Assembly>()
   readonly #held = new Map<string, number>()
   #heldSize = 0
@@ -68,22 +74,22 @@ export class Assemblies {
   #check: ReturnType<typeof setTimeout> | undefined
   #whole: (() => void) | undefined
 
-  /** @param carrier tells the senders of requests how far they have come */
+  /** @param carrier sends the acknowledgements of parts */
   constructor(carrier: PartsCarrier) {
     this.#carrier = carrier
   }
 
-  /** Bytes that wait for the rest of their messages. */
+  /** Bytes of incomplete messages. */
   get size(): Gauge {
     return { current: this.#heldSize, limit: MAX_PARTS }
   }
 
-  /** Resolves when none waits for its rest any more. */
+  /** Resolves when no message is incomplete any more. */
   async ended(): Promise<void> {
     if (this.#assemblies.size > 0) await new Promise<void>((resolve) => (this.#whole = resolve))
   }
 
-  /** Gives all up. */
+  /** Drops all incomplete messages. */
   close(): void {
     clearTimeout(this.#check)
     this.#check = undefined
@@ -156,11 +162,11 @@ export class Assemblies {
 
   #add(assembly: Assembly, message: Carried, { id, index, size, bytes }: Part): void {
     const { chunks } = assembly
-    // It came twice.
+    // The part arrived twice.
     if (id === assembly.id && index < chunks.length) return
     if (id !== assembly.id || index !== chunks.length || size !== assembly.size)
       return this.#end(assembly, lost())
-    // A part of nothing is no sign of life.
+    // An empty part is refused, because it must not count as a sign of life.
     if (bytes.length === 0 || assembly.received + bytes.length > assembly.size)
       return this.#end(
         assembly,
@@ -169,13 +175,16 @@ export class Assemblies {
     if (!this.#charge(assembly, bytes.length + COST_OF_PART)) return
     assembly.received += bytes.length
     assembly.heardAt = performance.now()
-    // A copy: it lies in what the socket gave.
+    // Copied, because the bytes lie in a chunk from the socket.
     chunks.push(new Uint8Array(bytes))
     if (assembly.received === assembly.size) return this.#end(assembly, undefined, message)
     if (assembly.isRequest) void this.#acknowledge(assembly)
   }
 
-  /** Counts what a message costs. @returns false: that is too much, and its message has ended */
+  /**
+   * Counts the memory of a message.
+   * @returns false if there is no room; the message has ended then
+   */
   #charge(assembly: Assembly, cost: number): boolean {
     const { owner } = assembly
     if (this.#heldSize + cost > MAX_PARTS) this.#makeRoom(cost)
@@ -191,7 +200,7 @@ export class Assemblies {
     return true
   }
 
-  /** Ends requests that come too slowly, the oldest first, until there is room. */
+  /** Refuses requests that arrive too slowly, the oldest first, until there is room. */
   #makeRoom(size: number): void {
     const now = performance.now()
     if (now < this.#nextClearing) return
@@ -201,11 +210,11 @@ export class Assemblies {
       const isSlow = one.isRequest && time > PATIENCE && (one.received * 1_000) / time < LEAST_PACE
       if (isSlow) this.#end(one, this.#full(one))
     }
-    // To look at all of them costs time, and who sends much more could have it done for each part.
+    // A search takes time, and a sender of many bytes could cause a search for each part.
     this.#nextClearing = now + CLEARING
   }
 
-  /** Is called for each part of a request: its sender goes on as they come. */
+  /** Acknowledges a part of a request, so that its sender sends more. */
   async #acknowledge({ first, received, address }: Assembly): Promise<void> {
     await this.#isOpen
     this.#carrier.publish(first.reply, receivedWord(received), address)
@@ -217,11 +226,14 @@ export class Assemblies {
     return isRequest ? new RejectedError(message) : new OverloadedError(message)
   }
 
-  /** Ends an assembly: it is whole, or will not be. @param last its last part */
+  /**
+   * Ends an assembly, because the message is complete or has failed.
+   * @param last the last part of the message
+   */
   #end(assembly: Assembly, refusal: Error | undefined, last = assembly.first): void {
     const { first, isRequest, chunks, deliver } = assembly
     this.#remove(assembly)
-    // The number of a message stands in the reply address of its last part.
+    // The number of the message is in the reply address of its last part.
     const message = { ...first, reply: isRequest ? first.reply : last.reply }
     deliver(refusal === undefined ? { ...message, words: joined(chunks) } : { ...message, refusal })
     if (this.#assemblies.size === 0) this.#whole?.()
@@ -251,19 +263,21 @@ export class Assemblies {
   }
 }
 
-/** Everything of a message but its words. Its fields may be getters of a class. */
+/**
+ * Copies all fields of a message except its words. They are read one by one, because a class may have them as getters.
+ */
 function plain({ address, reply, headers, ended }: Carried): Carried {
   return { address, reply, headers, words: '', ...(ended !== undefined && { ended }) }
 }
 
-/** Bytes of headers, about. */
+/** Approximate bytes of headers. */
 function sizeOf(headers: Carried['headers']): number {
   let size = 0
   for (const name in headers) size += 2 * (name.length + (headers[name] ?? '').length)
   return size
 }
 
-/** The inbox that an address is behind. */
+/** The inbox at the beginning of an address. */
 function ownerOf(address: string): string {
   return address.slice(0, address.lastIndexOf('.') + 1)
 }

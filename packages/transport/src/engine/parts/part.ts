@@ -7,16 +7,16 @@ import type { Words } from '../carrier.ts'
 import { SECRET_LENGTH } from '../secret.ts'
 import { bytesOf, letterAt, numberIn, textOf } from '../words.ts'
 
-/** The first character of a part: no JSON begins with it, and none of our other words. */
+/** The first character of a part: no JSON and no other word of this library begins with it. */
 const PART = '~'
-/** Follows `PART` in the word that tells how many bytes have come. */
+/** Follows `PART` in the word that acknowledges bytes. */
 const RECEIVED = '+'
 /** Tells a process which has the first part of a request that the others do not come: another has them, or the call is over. */
 export const NO_MORE = '~-'
-/** The head of a part is shorter than this, in bytes. */
+/** Most bytes of the head of a part. */
 export const HEAD = 64
 
-/** Of a message. */
+/** One part of a message. */
 export interface Part {
   readonly id: string
   readonly index: number
@@ -24,7 +24,7 @@ export interface Part {
   readonly bytes: Uint8Array
 }
 
-/** Reads a part; `undefined`: it is none. */
+/** Reads a part; `undefined` if the words are no part. */
 export function readPart(words: Words): Part | undefined {
   const bytes = typeof words === 'string' ? bytesOf(words) : words
   const end = bytes.subarray(0, HEAD).indexOf(LINE_FEED)
@@ -39,12 +39,12 @@ export function readPart(words: Words): Part | undefined {
 
 const LINE_FEED = 10
 
-/** Whether words are a part, or one about parts. */
+/** Whether words are a part or the acknowledgement of parts. */
 export function isOfParts(words: Words): boolean {
   return letterAt(words) === PART
 }
 
-/** How many bytes have come, if words say that; -1: not a number; `undefined`: they say something else. */
+/** The number of bytes that words acknowledge; -1: not a number; `undefined`: the words are no acknowledgement. */
 export function readReceived(words: Words): number | undefined {
   return letterAt(words, 1) === RECEIVED ? numberIn(textOf(words), 2) : undefined
 }
@@ -54,12 +54,12 @@ export function isNoMore(words: Words): boolean {
   return words.length === NO_MORE.length && textOf(words) === NO_MORE
 }
 
-/** Says that so many bytes have come. */
+/** Makes the word that acknowledges so many bytes. */
 export function receivedWord(bytes: number): string {
   return `${PART}${RECEIVED}${bytes}`
 }
 
-/** Writes a part. */
+/** Makes the bytes of a part. */
 export function partOf(id: string, index: number, size: number, bytes: Uint8Array): Uint8Array {
   const head = `${PART}${id} ${index} ${size}\n`
   const all = utf8.allocate(head.length + bytes.length)
@@ -68,7 +68,7 @@ export function partOf(id: string, index: number, size: number, bytes: Uint8Arra
   return all
 }
 
-/** Puts parts together again. */
+/** Joins the parts to the whole message. */
 export function joined(parts: readonly Uint8Array[]): Uint8Array {
   const all = utf8.allocate(parts.reduce((sum, { length }) => sum + length, 0))
   let at = 0

@@ -12,22 +12,27 @@ import { bytesOf, LOST_AFTER, MAX_MESSAGE, MAX_REPLY } from '../words.ts'
 import { Assemblies } from './assemblies.ts'
 import { HEAD, isOfParts, NO_MORE, partOf, readReceived } from './part.ts'
 
-/** Bytes left for headers and addresses in a message that is as large as the server allows. */
+/** Bytes reserved for headers and addresses in a message of the largest size that the server allows. */
 export const MARGIN = 1_024
-/** Bytes of a request that are on their way without having been acknowledged. */
+/** Most bytes of a request that are sent before they are acknowledged. */
 const WINDOW = 4 * 1024 * 1024
 const NOTHING = new Uint8Array(0)
 
-/** A carrier of messages of any size up to `MAX_MESSAGE`, and of answers to addresses of at most `MAX_REPLY` characters. */
+/**
+ * A carrier for messages of up to `MAX_MESSAGE` bytes, and for answers to addresses of at most `MAX_REPLY` characters.
+ */
 export interface PartedCarrier extends Carrier {
   togetherAt(address: string): string | undefined
-  /** Bytes that wait for the rest of their messages. */
+  /** Bytes of incomplete messages. */
   readonly parts: Gauge
   /** Whether the request with this reply address is still being sent. */
   isSending(reply: string): boolean
-  /** Nobody waits at this reply address any more: what has not been sent of its request is not. */
+  /** Nobody waits at this reply address any more: the unsent parts of its request are dropped. */
   forget(reply: string): void
-  /** As of a carrier. @param wants whether somebody waits at an address behind this one: parts for nobody are not kept */
+  /**
+   * Listens like `listen` of a carrier.
+   * @param wants returns whether somebody waits at an address that begins with this one: other parts are dropped
+   */
   listen(
     address: string,
     receive: (message: Carried) => void,
@@ -42,7 +47,7 @@ export interface PartedCarrier extends Carrier {
   ): Promise<void>
 }
 
-/** A carrier that cuts what is too large for another. */
+/** Wraps a carrier so that messages which are too large for it are sent in parts. */
 export function inParts(carrier: Carrier): PartedCarrier {
   return new Parts(carrier)
 }
@@ -63,7 +68,7 @@ interface Outgoing {
 class Parts implements PartedCarrier {
   readonly #carrier: Carrier
   readonly everyone: string
-  /** By the reply address of the request. */
+  /** Requests that are being sent, by their reply addresses. */
   readonly #outgoing = new Map<string, Outgoing>()
   readonly #incoming: Assemblies
 
@@ -121,7 +126,7 @@ class Parts implements PartedCarrier {
     return this.#carrier.flush()
   }
 
-  /** @throws {PayloadTooLargeError} it is larger than any message may be */
+  /** @throws {PayloadTooLargeError} the message has more than `MAX_MESSAGE` bytes */
   publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders, expires?: number): void {
     const room = this.#carrier.maxPayload - MARGIN
     if (words.length * 3 <= room) return this.#carrier.publish(address, words, reply, headers, expires)
@@ -179,7 +184,7 @@ class Parts implements PartedCarrier {
 
   async leave(): Promise<void> {
     await this.#carrier.leave()
-    // The first parts have come: what they began belongs to what is in flight.
+    // The first parts of these messages have arrived, so the messages count as requests in flight.
     await this.#incoming.ended()
   }
 
@@ -199,19 +204,19 @@ class Parts implements PartedCarrier {
     this.#outgoing.delete(reply)
   }
 
-  // ── out ──────────────────────────────────────────────────────────────────────────────────────────────
+  // ── outgoing parts ───────────────────────────────────────────────────────────────────────────────────
 
   #sendPart(outgoing: Outgoing, address: string, reply: string | undefined, headers?: CarriedHeaders): void {
     const { id, bytes, partSize, sent } = outgoing
     const part = bytes.subarray(sent, sent + partSize)
     const words = partOf(id, outgoing.index, bytes.length, part)
     outgoing.sent += part.length
-    // Headers are those of the message, and the first part tells them.
+    // The headers belong to the whole message, so only the first part has them.
     this.#carrier.publish(address, words, reply, outgoing.index === 0 ? headers : undefined)
     outgoing.index++
   }
 
-  /** A service has so many bytes of a request, and says where the others go. */
+  /** A service has acknowledged bytes of a request, and has named the address for further parts. */
   #sendMore({ address: reply, reply: address }: Carried, received: number): void {
     const outgoing = this.#outgoing.get(reply)
     if (!this.isInbox(address)) return

@@ -1,7 +1,7 @@
 /**
- * Limits the messages on their way to each of our callers. An engine cuts off a connection for which it holds too much
- * (NATS: 64 MiB), with all of its calls; so the streams and the large answers for one caller have one window together.
- * Messages keep their order: a caller that answers a question has all that was sent before it.
+ * Limits the bytes in transit to each of our callers. An engine closes a connection for which it buffers too much
+ * (NATS: 64 MiB), and all calls of that connection fail. So the streams and the large answers for one caller share one
+ * window. Messages keep their order: a caller that answers a question has received all earlier messages.
  */
 
 import { readCallerName, type Source } from '../../caller-name.ts'
@@ -18,37 +18,37 @@ import { Room } from '../room.ts'
 import { HEARTBEAT, LOST_AFTER, textOf } from '../words.ts'
 import type { Control, Controlled } from './control.ts'
 
-/** Bytes on their way to one caller. */
+/** Most characters in transit to one caller. */
 export const CALLER_WINDOW = 8 * 1024 * 1024
-/** Characters of answers that wait for room, in all and for one caller. */
+/** Most characters of answers that wait for room: in total, and for one caller. */
 export const MAX_WAITING = 256 * 1024 * 1024
 const MAX_WAITING_OF_ONE = 128 * 1024 * 1024
 
-/** Callers that are asked for their names. */
+/** Most callers that are asked for their names. */
 const MAX_NAMED = 1_000
 const UNNAMED: Source = {}
 
-/** Words of an answer that waits. */
+/** Words of an answer that wait for room. */
 interface Waiting {
   readonly replyTo: string
   readonly words: string
-  /** The answer, if it is to be told when they leave. */
+  /** The answer, if it must be told when the words are sent. */
   readonly answer: WaitingAnswer | undefined
 }
 
 /** An answer whose words may have to wait. */
 export interface WaitingAnswer {
   readonly replyTo: string
-  /** Words that have waited leave: gives their reply address. */
+  /** Called when words that have waited are sent; returns their reply address. */
   leaves(words: string): string | undefined
 }
 
-/** One inbox. */
+/** One caller, known by its inbox. */
 export class Caller implements Controlled, Sender, Source {
   number = 0
   secret = ''
   heardAt = Number.POSITIVE_INFINITY
-  /** Streams that are open. */
+  /** Number of open streams. */
   streams = 0
   readonly #carrier: PartedCarrier
   readonly #control: Control
@@ -56,7 +56,7 @@ export class Caller implements Controlled, Sender, Source {
   readonly room: Room
   #asked = 0
   #isNameAsked = false
-  /** The name that it has given when it was asked; `undefined` before, or if it gave none. */
+  /** The name that the caller has given when it was asked; `undefined` before, or if the caller has no name. */
   name: string | undefined
   #heard: (() => void) | undefined
   readonly waiting: Waiting[] = []
@@ -64,8 +64,9 @@ export class Caller implements Controlled, Sender, Source {
   readonly #sent: (size: number) => void
 
   /**
-   * @param inbox with the dot behind it; empty: of callers that are not ours, and cannot be asked
-   * @param sent is told of waiting characters that have left
+   * @param inbox the inbox with the dot at its end; empty for all callers that do not use this library, and cannot be
+   * asked
+   * @param sent is called with the number of waiting characters that were sent
    */
   constructor(carrier: PartedCarrier, control: Control, inbox: string, sent: (size: number) => void) {
     this.#carrier = carrier
@@ -89,17 +90,17 @@ export class Caller implements Controlled, Sender, Source {
     return this.#control.address(this, this.#asked)
   }
 
-  /** Nobody sends, and nothing is to be heard. */
+  /** No stream is open, no answer waits, and no reply is expected. */
   get isIdle(): boolean {
     return this.streams === 0 && this.waiting.length === 0 && !this.room.isAsking
   }
 
-  /** Whether a stream or a large answer may be sent. If not, its sender is called when it may. */
+  /** Returns whether a stream or a large answer may be sent. If not, `resume` of the sender is called later. */
   hasRoomFor(sender: Sender): boolean {
     return this.room.hasRoomFor(sender) && this.#carrier.hasRoomFor(sender)
   }
 
-  /** There is room: what waits is sent. */
+  /** There is room: sends the waiting answers. */
   resume(): void {
     while (this.waiting.length > 0 && this.hasRoomFor(this)) this.sendNext()
   }
@@ -112,7 +113,7 @@ export class Caller implements Controlled, Sender, Source {
     this.#carrier.publish(replyTo, words, answer?.leaves(words))
   }
 
-  /** An answer is not wanted any more: its words do not leave. */
+  /** Removes the waiting words of an answer that nobody wants any more. */
   forget(answer: WaitingAnswer): void {
     const kept = this.waiting.filter((one) => one.answer !== answer)
     let size = 0
@@ -122,7 +123,7 @@ export class Caller implements Controlled, Sender, Source {
     this.waiting.splice(0, this.waiting.length, ...kept)
   }
 
-  /** Asks the caller; resolves when it has answered, or has been silent for `LOST_AFTER`. */
+  /** Asks the caller for a confirmation; resolves when the caller has answered, or has been silent for `LOST_AFTER`. */
   #ask(): Promise<void> {
     if (this.#inbox === '') return Promise.resolve()
     this.#asked++
@@ -137,7 +138,7 @@ export class Caller implements Controlled, Sender, Source {
     })
   }
 
-  /** Asks for its name, once. */
+  /** Asks the caller for its name, once. */
   askName(): void {
     if (this.#isNameAsked || this.#inbox === '') return
     this.#isNameAsked = true
@@ -145,13 +146,13 @@ export class Caller implements Controlled, Sender, Source {
   }
 
   told(_word: string, { address, words }: { readonly address: string; readonly words: Words }): void {
-    // Behind the word that all has come.
+    // The name follows the word that confirms.
     this.name ??= readCallerName(textOf(words, 1))
-    // To an earlier question: what was sent since then may not have come.
+    // An answer to an earlier question is ignored: messages sent since then may not have arrived.
     if (address.endsWith(`.${this.#asked}`)) this.callerGone()
   }
 
-  /** Nothing is on its way to it any more. */
+  /** The caller has confirmed all messages, or has gone: nothing is in transit to it any more. */
   callerGone(): void {
     this.#heard?.()
   }
@@ -175,19 +176,19 @@ export class Callers {
     this.#stopSweeping = repeat(() => this.#sweep(), HEARTBEAT)
   }
 
-  /** Large answers that wait for room. */
+  /** Characters of large answers that wait for room. */
   get answers(): Gauge {
     return { current: this.#waitingSize, limit: MAX_WAITING }
   }
 
-  /** Characters that were sent and that callers have not confirmed, of all callers together. */
+  /** Characters that were sent to callers and that the callers have not confirmed, in total. */
   get onItsWay(): number {
     let size = 0
     for (const { room } of this.#byInbox.values()) size += room.onItsWay
     return size
   }
 
-  /** See `IncomingMessage.source`. Whom there is no room for stays without a name. */
+  /** See `IncomingMessage.source`. Callers beyond `MAX_NAMED` have no name. */
   sourceOf(replyTo: string): Source | undefined {
     const inbox = replyTo.slice(0, replyTo.lastIndexOf('.') + 1)
     if (this.#byInbox.size >= MAX_NAMED && !this.#byInbox.has(inbox)) return UNNAMED
@@ -196,7 +197,7 @@ export class Callers {
     return caller
   }
 
-  /** Our caller that is answered at an address. */
+  /** Returns the caller that a reply address belongs to. */
   of(replyTo: string): Caller {
     return this.#at(replyTo.slice(0, replyTo.lastIndexOf('.') + 1))
   }
@@ -211,14 +212,14 @@ export class Callers {
   }
 
   /**
-   * Sends words of an answer to one of our callers as soon as there is room for them, in their order.
-   * @returns false: too much waits already, and its caller has been told
+   * Sends words of an answer to one of our callers as soon as there is room, in order.
+   * @returns false if too many characters wait already; the caller then gets an error
    */
   sendOf(caller: Caller, answer: WaitingAnswer, words: string): boolean {
     return this.#send(caller, { replyTo: answer.replyTo, words, answer })
   }
 
-  /** Sends a large answer to a caller that is not ours as soon as there is room for it. */
+  /** Sends a large answer, as soon as there is room, to a caller that does not use this library. */
   sendForeign(replyTo: string, words: string): void {
     this.#send(this.#at(''), { replyTo, words, answer: undefined })
   }
@@ -248,7 +249,7 @@ export class Callers {
     this.#carrier.publish(replyTo, errorPacket(JSON.stringify(INTERNAL_ERROR), 'null'))
   }
 
-  /** There is a server again: questions may be lost. */
+  /** The server is back: questions may have been lost, so they count as answered. */
   restored(): void {
     for (const caller of this.#byInbox.values()) {
       caller.callerGone()
@@ -256,7 +257,7 @@ export class Callers {
     }
   }
 
-  /** The service stops: what waits is sent, room or not. */
+  /** The service stops: sends the waiting answers even without room. */
   stop(): void {
     this.#stopSweeping()
     for (const caller of this.#byInbox.values()) {

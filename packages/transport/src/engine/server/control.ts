@@ -1,4 +1,7 @@
-/** The control addresses of one service: where callers say what concerns a call that lasts. */
+/**
+ * The control addresses of one service: callers send messages about a call that lasts to the control address of that
+ * call.
+ */
 import type { Logger } from '../../logger.ts'
 import type { Carried } from '../carrier.ts'
 import type { PartedCarrier } from '../parts/parts.ts'
@@ -8,42 +11,48 @@ import { HEARTBEAT, LOST_AFTER, letterAt, numberIn, Said, Told } from '../words.
 
 /** A call that has a control address. */
 export interface Controlled {
-  /** Given when it is added. */
+  /** The number of the call, set when the call is added. */
   number: number
-  /** Made when its control address is first asked for; empty before. */
+  /** The secret in the control address; empty until the address is needed. */
   secret: string
-  /** When its caller was heard of last. */
+  /** The time at which the caller was last heard. */
   heardAt: number
-  /** The control address with the number of what was sent last, as the reply address of what is said next. */
+  /** The control address with the number of the last message that was sent: the reply address of the next message. */
   readonly reply: string
-  /** Where its caller gets its answer. */
+  /** The address at which the caller receives the answer. */
   readonly replyTo: string
-  /** Its caller has sent a message to the control address. @param word the first letter of the message */
+  /**
+   * The caller has sent a message to the control address.
+   * @param word the first letter of the message
+   */
   told(word: string, message: Carried): void
-  /** Nobody is there to take the answer. */
+  /** The caller has gone, so nobody takes the answer. */
   callerGone(): void
   /** Tells the caller that the call goes on. */
   beat(): void
 }
 
-/** Milliseconds after which a request that is not answered tells its caller where it can be reached. */
+/** Milliseconds after which a request without an answer tells its caller the control address. */
 const ACCEPT_AFTER = 25
 
-/** Finds calls by what comes at their control addresses, and notices callers that have gone. */
+/** Finds the call that a message to a control address belongs to, and notices callers that have gone. */
 export class Control {
   readonly #carrier: PartedCarrier
   /** The inbox of this service. */
   readonly inbox: string
   readonly #calls = new Map<number, Controlled>()
-  /** By the reply address up to its secret; made when somebody asks, and kept as long as somebody does. */
+  /**
+   * Calls by the part of the reply address that ends with the secret. The Map is made at the first question of a
+   * caller, and kept while callers ask.
+   */
   #byReply: Map<string, Controlled> | undefined
   #isAsked = false
   readonly #stopBeating: () => void
   #last = 0
-  /** Calls that may have to tell where they can be reached. */
+  /** Calls that may have to tell their control addresses. */
   #unaccepted: Controlled[] = []
   #acceptTimer: ReturnType<typeof setTimeout> | undefined
-  /** Messages that addressed no call as its caller does. */
+  /** Number of messages that matched no call, or had the wrong secret. */
   strayed = 0
 
   constructor(carrier: PartedCarrier, logger: Logger) {
@@ -62,7 +71,10 @@ export class Control {
     this.#stopBeating = repeat(() => this.#beat(), HEARTBEAT)
   }
 
-  /** The control address of a call. @param sent the number of its last message */
+  /**
+   * Returns the control address of a call.
+   * @param sent the number of the call's last message
+   */
   address(call: Controlled, sent: number): string {
     if (call.secret === '') call.secret = newSecret()
     return `${this.inbox}${call.number}-${call.secret}.${sent}`
@@ -75,20 +87,22 @@ export class Control {
     this.#byReply?.set(headOf(call.replyTo), call)
   }
 
-  /** The call whose answer goes to an address that begins so, up to its secret; `undefined` if there is none. */
+  /**
+   * Returns the call whose reply address begins with `head`, which ends with the secret; `undefined` if there is none.
+   */
   byReply(head: string): Controlled | undefined {
     this.#isAsked = true
     this.#byReply ??= new Map([...this.#calls.values()].map((call) => [headOf(call.replyTo), call]))
     return this.#byReply.get(head)
   }
 
-  /** Has a call say where it can be reached, unless it ends soon. */
+  /** Lets a call tell its control address, unless the call ends soon. */
   acceptLater(call: Controlled): void {
     this.#unaccepted.push(call)
     this.#acceptTimer ??= setTimeout(() => this.#accept(), ACCEPT_AFTER)
   }
 
-  /** There is a server again: nobody could be heard for a while. */
+  /** The server is back: the silence of callers while it was lost does not count. */
   restored(): void {
     const now = performance.now()
     for (const call of this.#calls.values()) call.heardAt = Math.max(call.heardAt, now)
@@ -114,12 +128,12 @@ export class Control {
   #receive(message: Carried): void {
     const { address, reply } = message
     const call = this.#callAt(address)
-    // Nobody listens at the reply address of the call.
+    // The engine reports that nobody listens at the reply address of the call.
     if (message.isNobody === true) return call?.callerGone()
     const word = letterAt(message.words)
     if (call === undefined) {
       this.strayed++
-      // A caller that cancels does not want to know.
+      // A caller that cancels needs no reply.
       if (reply !== '' && word !== Told.canceled && this.#carrier.isInbox(reply))
         this.#carrier.publish(reply, `+${Said.gone}`)
       return
@@ -129,7 +143,7 @@ export class Control {
     if (reply !== '' && this.#calls.has(call.number)) call.beat()
   }
 
-  /** The call whose control address it is, its secret included. */
+  /** Returns the call that a control address belongs to, if the secret matches. */
   #callAt(address: string): Controlled | undefined {
     const start = this.inbox.length
     const dash = address.indexOf('-', start)
@@ -143,7 +157,7 @@ export class Control {
   #beat(): void {
     if (!this.#isAsked) this.#byReply = undefined
     this.#isAsked = false
-    // Without a server nobody can be heard.
+    // Without a server no caller can be heard.
     if (!this.#carrier.isConnected) return
     const now = performance.now()
     for (const call of [...this.#calls.values()]) {
@@ -154,7 +168,7 @@ export class Control {
   }
 }
 
-/** One of our reply addresses up to the dash behind its secret. */
+/** Returns the part of one of our reply addresses that ends with the dash behind the secret. */
 function headOf(replyTo: string): string {
   const dash = replyTo.indexOf('-', replyTo.lastIndexOf('.') + 1)
   return replyTo.slice(0, dash + SECRET_LENGTH + 2)

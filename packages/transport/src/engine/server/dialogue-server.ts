@@ -1,4 +1,7 @@
-/** The answering side of an engine: subscribes by the routes of its dispatcher, listens again, drains and stops. */
+/**
+ * The answering side of an engine: subscribes to the routes of its dispatcher, connects again after a loss, drains and
+ * stops.
+ */
 import { backoffDelay } from '../../backoff.ts'
 import type { Dispatcher, Route } from '../../dispatcher.ts'
 import { quietLog, shown } from '../../quiet-log.ts'
@@ -15,31 +18,34 @@ import type { OpenConnection } from './open-connection.ts'
 import { Responder } from './responder.ts'
 import { addressOfMessage, Subjects } from './subjects.ts'
 
-/** Most lines in 10 seconds about permissions that the engine refuses: a service that listens may lack several. */
+/** Most log lines in 10 seconds about permissions that the engine refuses: a new service may lack several. */
 const MOST_REFUSALS = 10
 const AGAIN = { minDelay: 500, maxDelay: 10_000 }
 
 /** Current figures of a server over an engine. */
 export interface EngineStats extends TransportStats {
-  /** Requests dropped since the start because they wanted their answer where there is no inbox. */
+  /** Requests dropped since the start because their reply address was no inbox. */
   readonly refused: number
-  /** Bytes of messages in parts that have not come whole yet. */
+  /** Bytes of incomplete messages that arrive in parts. */
   readonly parts: Gauge
-  /** Characters of large answers that wait until their callers, or the server, have room for them. */
+  /** Characters of large answers that wait for room at their callers or at the server. */
   readonly answers: Gauge
-  /** Characters of streams and large answers that callers have not confirmed; each caller may have 8 MiB. */
+  /** Characters of streams and large answers that callers have not confirmed; each caller may have 8 MiB of them. */
   readonly unconfirmed: number
 }
 
-/** The parts from which a server is made. */
+/** The parameters of a server. */
 export interface DialogueServerInit<Connection extends Carrier> {
   readonly engine: Engine<Connection>
   readonly context: ServerContext
-  /** The queue for each kind of handlers: who of several processes gets a message. `undefined`: all of them. */
+  /**
+   * The queue for each kind of handlers: of the processes in one queue, one gets each message. `undefined`: every
+   * process gets it.
+   */
   readonly queues: Readonly<Record<Route['kind'], string | undefined>>
   /** The group of a service for its durable handlers; see `groupOf`. */
   readonly service?: string | undefined
-  /** Takes stored events. Default: the engine stores none. */
+  /** Receives stored events. Default: the engine stores none. */
   readonly store?: ((context: ServerContext) => ServerStore<Connection>) | undefined
 }
 
@@ -55,7 +61,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
   #responder: Responder | undefined
   #durable: DurableServer<Connection> | undefined
   #listening: Listening | undefined
-  /** Why there is no server, in words; `undefined` while there is one. */
+  /** Why there is no connection to a server, as text; `undefined` while there is one. */
   #lost: string | undefined
 
   constructor(init: DialogueServerInit<Connection>) {
@@ -94,7 +100,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     if (responder === undefined || listening === undefined) return
     const { carrier, control, callers } = listening
     const durableEnded = durable?.stop()
-    // Messages that the broker has already sent are handled; it sends no new ones.
+    // The server sends no new messages. Those that it has already sent are handled.
     const left = carrier.isConnected ? carrier.leave() : undefined
     await Promise.all([
       responder.running.drained(drain, Promise.resolve(left)),
@@ -145,7 +151,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     const callers = new Callers(carrier, control, logger)
     const answers = new AnswersOfTurn(carrier)
     const listening: Listening = { engine, carrier, control, answers, callers, logger, subjects }
-    // A user without the right to listen there cannot be asked about its calls, and serves all the same.
+    // If the user has no right to listen at this address, callers cannot ask about their calls, but the service works.
     carrier.listen(
       carrier.everyone,
       (message) => responder.asked(listening, message),
@@ -186,7 +192,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
         this.#durable?.restored()
       },
       refused: (address, operation) =>
-        // Callers choose where they want their answers.
+        // The address may be a caller's reply address, so the number of log lines is limited.
         quietLog(logger).error(
           operation,
           `${title} does not let this service ${operation === 'publish' ? 'publish' : 'subscribe'} to '${shown(address)}'; give its user the permission`,
@@ -212,7 +218,10 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     context.logger.warn(`Connected to the ${engine.title} server ${server} again`)
   }
 
-  /** The driver has given up, which it does only for reasons of its own, such as credentials that it cannot read. */
+  /**
+   * Connects again, because the driver has given up. A driver does so for a reason other than a lost server, such as
+   * credentials that it cannot read.
+   */
   async #listenAgain(dispatcher: Dispatcher, responder: Responder, error: Error | undefined): Promise<void> {
     const { context, engine } = this.#init
     const { logger } = context
@@ -236,7 +245,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
   }
 }
 
-/** Durable handlers get their events otherwise. */
+/** Returns the routes without durable handlers, which get their events from the store. */
 function plainRoutes(dispatcher: Dispatcher): readonly Route[] {
   return dispatcher.routes().filter(({ durable }) => durable === undefined)
 }

@@ -1,6 +1,6 @@
 /**
- * The answer to a caller that is neither ours nor Nest's, such as `nats request`: the first value as JSON and nothing
- * around it, an error as the services of other systems on the engine say it, in headers.
+ * The answer to a caller that uses neither this library nor Nest, such as `nats request`. The first value is sent as
+ * plain JSON. An error is sent in headers, as services of other systems on the engine send errors.
  */
 import { cleanUpFailed } from '../../handler-failed.ts'
 import type { IncomingMessage } from '../../message.ts'
@@ -32,7 +32,7 @@ export class ForeignAnswer extends OutgoingValues {
     this.#ended = ended
   }
 
-  /** The service stops and does not wait any longer. */
+  /** The service stops and waits no longer for the handler. */
   cut(): void {
     this.error(new Error('The service stopped before it had answered'))
   }

@@ -1,4 +1,4 @@
-/** From a message of an engine to one of our messages. */
+/** Makes a message for handlers of a message that arrived over an engine. */
 import { VIA_PLAIN } from '../../durable/published.ts'
 import { IncomingMessage, type Sources } from '../../message.ts'
 import type { NestPacket } from '../../nest/packet.ts'
@@ -7,21 +7,24 @@ import type { Carried, Words } from '../carrier.ts'
 import { jsonOf, type ReplyToken, textOf } from '../words.ts'
 import type { Subject } from './subjects.ts'
 
-/** Where a request came from, and when. */
+/** The origin of a request, and the time of its arrival. */
 export interface Origin {
   readonly subject: Pick<Subject, 'count'>
   readonly address: string
   readonly headers: Carried['headers']
-  /** The pattern of the handlers it is for, where the engine says it. */
+  /** The pattern of the handlers that get the request, if the engine names it. */
   readonly matched: string | undefined
   readonly replyTo: string
-  /** `undefined`: the caller is not ours. */
+  /** Content of the reply address; `undefined` if the caller does not use this library. */
   readonly own: ReplyToken | undefined
   readonly callers: Sources
   readonly startedAt: number
 }
 
-/** The packet of a body that has a pattern or data; `undefined`: it is of another system, and data as a whole. */
+/**
+ * Returns a body that has a pattern or data as a packet; `undefined` if another system has sent the body: then the
+ * whole body is the data.
+ */
 export function envelopeOf(body: unknown): NestPacket | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   const { pattern, data } = body as NestPacket
@@ -29,8 +32,8 @@ export function envelopeOf(body: unknown): NestPacket | undefined {
 }
 
 /**
- * The pattern as its sender wrote it, if it is one of the address; otherwise the address: rights are by address, and who
- * looks at the pattern must not be shown another one.
+ * Returns the pattern as its sender has written it, if that is a pattern of the address; otherwise the address.
+ * Permissions are checked by address, so code that reads the pattern must not get a different one.
  */
 export function patternOf(pattern: unknown, address: string): string {
   if (pattern === address || typeof pattern !== 'object' || routeOfValue(pattern) !== address) return address
@@ -38,8 +41,9 @@ export function patternOf(pattern: unknown, address: string): string {
 }
 
 /**
- * The content of an event's body: its data, and the pattern as its sender wrote it, if it is a packet.
- * @throws {SyntaxError} it is not JSON
+ * Returns the content of an event's body: its data, and, if the body is a packet, the pattern as its sender has written
+ * it.
+ * @throws {SyntaxError} the body is not JSON
  */
 export function contentOf(body: Words): Pick<NestPacket, 'data' | 'pattern'> {
   if (body.length === 0) return { data: undefined }
@@ -47,7 +51,7 @@ export function contentOf(body: Words): Pick<NestPacket, 'data' | 'pattern'> {
   return envelopeOf(data) ?? { data }
 }
 
-/** The same of a body that may be anything: what is not JSON is text. */
+/** Returns the same as `contentOf`, but accepts any body: a body that is not JSON is text. */
 export function readableContentOf(body: Words): ReturnType<typeof contentOf> {
   try {
     return contentOf(body)
@@ -56,7 +60,10 @@ export function readableContentOf(body: Words): ReturnType<typeof contentOf> {
   }
 }
 
-/** The message for the dispatcher. What counts is the address; the packet says how the caller has written it. */
+/**
+ * Makes the message for the dispatcher. The address decides which handler gets the message; the packet only has the
+ * pattern as its sender has written it.
+ */
 export function incoming(
   transport: string,
   origin: Pick<Origin, 'address' | 'headers' | 'own' | 'matched'> &
@@ -74,7 +81,7 @@ export function incoming(
     matched,
     data,
     metadata: headers,
-    // Durable handlers get what is stored, and nothing twice.
+    // Durable handlers get stored events only, or they would run twice.
     via: VIA_PLAIN,
     timeout: own?.timeout,
     from: own === undefined ? undefined : (origin as Origin)

@@ -1,6 +1,6 @@
 /**
- * The answer to a caller of Nest's, which grants no demand and cannot cancel: a stream is slowed to what the server of
- * the engine takes, and given up when nobody listens at its reply address any more.
+ * The answer to a caller that uses Nest, and so grants no demand and cannot cancel. A stream is slowed to the speed at
+ * which the engine's server takes it, and is cancelled when nobody listens at its reply address any more.
  */
 import type { RejectedError } from '../../errors/index.ts'
 import type { Logger } from '../../logger.ts'
@@ -15,14 +15,14 @@ import { bytesOf } from '../words.ts'
 import type { Controlled } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
 
-/** Milliseconds of a stream after which it is asked (again) whether anybody listens. */
+/** Milliseconds between two messages of a stream that ask the engine whether anybody listens. */
 const ASKING = 1_000
 
-/** Answers one request that takes more than a turn. */
+/** Answers one request that takes more than one turn of the event loop. */
 export class NestAnswer implements Replies, Controlled {
   number = 0
   secret = ''
-  /** Nothing is heard of such a caller. */
+  /** Never: a caller that uses Nest sends no signs of life. */
   heardAt = Number.POSITIVE_INFINITY
   readonly running: RunningReply
   readonly #connection: OpenConnection
@@ -30,7 +30,7 @@ export class NestAnswer implements Replies, Controlled {
   readonly #message: IncomingMessage
   readonly #ended: (hasFailed: boolean) => void
   #hasFailed = false
-  /** When it was last asked whether anybody listens. */
+  /** The time at which the engine was last asked whether anybody listens. */
   #askedAt = performance.now()
 
   constructor(
@@ -57,7 +57,7 @@ export class NestAnswer implements Replies, Controlled {
     const now = performance.now()
     const isAsking = this.running.isStream && now - this.#askedAt > ASKING
     if (isAsking) this.#askedAt = now
-    // The engine answers at the control address if nobody listens at the reply address.
+    // If nobody listens at the reply address, the engine sends a notice to the control address.
     if (this.running.isStream)
       publishPacket(this.#connection, this.replyTo, json, isAsking ? this.reply : undefined)
     else sendOnlyPacket(this.#connection, this.replyTo, json)
@@ -89,7 +89,7 @@ export class NestAnswer implements Replies, Controlled {
     this.#ended(this.#hasFailed)
   }
 
-  // Nest's callers say nothing.
+  // Never called, because a caller that uses Nest sends nothing to a control address.
   told(): void {}
 
   beat(): void {}
@@ -98,7 +98,7 @@ export class NestAnswer implements Replies, Controlled {
     this.running.abort()
   }
 
-  /** The service stops and does not wait any longer. */
+  /** The service stops and waits no longer for the handler. */
   cut(): void {
     this.running.error(new Error('The service stopped before it had answered'))
     this.#message.abort(this.logger)
@@ -116,7 +116,7 @@ function fits({ carrier: { maxPayload } }: OpenConnection, packet: string): bool
   return packet.length * 3 <= maxPayload || bytesOf(packet).length <= maxPayload
 }
 
-/** Publishes a packet to a caller that takes no parts. */
+/** Publishes a packet to a caller that does not support messages in parts. */
 function publishPacket(connection: OpenConnection, replyTo: string, packet: string, reply?: string): void {
   const { carrier, engine, logger } = connection
   if (fits(connection, packet)) return carrier.publish(replyTo, packet, reply)

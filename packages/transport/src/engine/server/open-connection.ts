@@ -1,4 +1,4 @@
-/** State that all answers of a service share: its connection, and the control addresses of calls. */
+/** The state that all answers of a service share: its connection, and the control addresses of calls. */
 import type { Logger } from '../../logger.ts'
 import type { AnswersOfTurn } from '../batches.ts'
 import type { Engine } from '../carrier.ts'
@@ -7,7 +7,7 @@ import type { Callers } from './callers.ts'
 import type { Control } from './control.ts'
 import type { Subjects } from './subjects.ts'
 
-/** A connection of a service that listens. */
+/** An open connection of a service. */
 export interface OpenConnection {
   readonly engine: Engine
   readonly carrier: PartedCarrier

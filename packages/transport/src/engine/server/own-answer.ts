@@ -1,6 +1,6 @@
 /**
- * The answer to one of our callers: values as far as it has granted demand, several of one turn in one message, each
- * message with a number, so that a message that a broken server has lost is noticed.
+ * The answer to one of our callers: sends as many values as the caller has granted, the values of one turn in one
+ * message. Each message has a number, so that the caller notices a message that the engine has lost.
  */
 
 import { INPUT_REFUSED, InputStream } from '../../calls/input-stream.ts'
@@ -30,7 +30,7 @@ import type { Caller } from './callers.ts'
 import type { Controlled } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
 
-/** From so many characters on, the values of a turn leave before it is over. */
+/** When the values of a turn reach so many characters, they are sent before the turn ends. */
 const BATCH_SIZE = 16 * 1024
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
@@ -46,25 +46,25 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   readonly #ended: (hasFailed: boolean) => void
   #message: IncomingMessage | undefined
   #input: InputStream | undefined
-  /** Values of the channel granted, and come, since the beginning. */
+  /** Values of the channel that were granted, and that arrived, since the beginning. */
   #inputGranted = 0
   #inputCount = 0
   #hasFailed = false
-  /** When the caller waits no longer; unset for never, and once a value has been sent. */
+  /** Fires when the caller stops waiting; unset if the caller sets no limit, and once a value was sent. */
   #deadline: ReturnType<typeof setTimeout> | undefined
-  /** Messages sent. */
+  /** Number of messages sent. */
   #sent = 0
   #granted: number
   readonly #window: number
-  /** The caller, if it gets much. */
+  /** The caller, if the answer is a stream or large. */
   #caller: Caller | undefined
-  /** Words that wait for room at the caller. */
+  /** Number of messages that wait for room at the caller. */
   #waiting = 0
   /** The only words of the answer, if they are known already. */
   #only: string | undefined
-  /** The answer is complete, and some of its words wait. */
+  /** The answer is complete, but some of its words still wait for room. */
   #isLeaving = false
-  /** Characters of the stream that were sent, and that its caller has. */
+  /** Characters of the stream that were sent, and that the caller has confirmed. */
   #sentSize = 0
   #takenSize = 0
   #batch: string[] = []
@@ -99,7 +99,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     return caller
   }
 
-  /** The message is with its handler. */
+  /** The message is passed to its handler: starts the timer of the caller's limit. */
   begin(message: IncomingMessage): void {
     this.#message = message
     if (message.timeout === undefined || this.isDone) return
@@ -115,12 +115,12 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     return this.#input
   }
 
-  /** The caller may send values. */
+  /** Grants the caller its first values. */
   startInput(n: number): void {
     this.#grantInput(n)
   }
 
-  // ── what the caller says ─────────────────────────────────────────────────────────────────────────────
+  // ── messages of the caller ───────────────────────────────────────────────────────────────────────────
 
   told(word: string, message: Carried): void {
     if (message.refusal !== undefined) this.#failInput(message.refusal.message)
@@ -144,13 +144,13 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     if (!this.isDone || this.#isLeaving) this.#say(Said.accepted)
   }
 
-  /** Answers with words that say a value. */
+  /** Answers with words that already contain the only value. */
   only(words: string): void {
     this.#only = words
     this.value(undefined)
   }
 
-  /** The service stops and does not wait any longer. */
+  /** The service stops and waits no longer for the handler. */
   cut(): void {
     if (!this.#isLeaving) this.abort(() => this.#say(Said.gone))
   }
@@ -158,7 +158,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   #grant(words: string): void {
     const grant = readGrant(words)
     if (grant === undefined) return
-    // A caller cannot have taken more than was sent, whatever it says.
+    // Limited, because a caller may claim more characters than were sent.
     this.#takenSize = Math.min(Math.max(this.#takenSize, grant.size), this.#sentSize)
     const more = grant.values - this.#granted
     if (more > 0) {
@@ -171,7 +171,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     const blank = text.indexOf(' ')
     const number = numberIn(text, 0, blank)
     if (this.#input === undefined || number === -1) return
-    // It came twice.
+    // The value arrived twice.
     if (number <= this.#inputCount) return
     if (number !== ++this.#inputCount) return this.#failInput('A value of the channel was lost on its way')
     try {
@@ -197,7 +197,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     this.#say(`${Said.inputGranted}${this.#inputGranted}`)
   }
 
-  // ── how values leave ─────────────────────────────────────────────────────────────────────────────────
+  // ── outgoing values ──────────────────────────────────────────────────────────────────────────────────
 
   protected send(value: unknown, isLast: boolean): void {
     if (this.#only !== undefined) return this.#publish(this.#only)
@@ -250,7 +250,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     if (!this.#isLeaving) this.#over()
   }
 
-  /** All has left. */
+  /** All words of the answer were sent. */
   #over(): void {
     this.#isLeaving = false
     if (this.#caller !== undefined) this.#caller.streams--
@@ -258,19 +258,22 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     this.#ended(this.#hasFailed)
   }
 
-  /** Words that waited leave. */
+  /** Counts words that have waited and are now sent. Returns their reply address. */
   leaves(words: string): string {
     this.#waiting--
     this.#sent++
     this.#sentSize += words.length
-    // Not before they are published: this gives only their reply address.
+    // The caller publishes the words after this method returns, so the stream is resumed only in a microtask.
     const { reply } = this
     if (this.#waiting === 0 && this.#isLeaving) this.#over()
     else if (this.#waiting === 0) queueMicrotask(() => this.resume())
     return reply
   }
 
-  /** A value of a stream; `undefined`, for which JSON has no word in a list, goes alone. */
+  /**
+   * Adds a value of a stream to the message of this turn. `undefined` is sent in a message of its own, because a JSON
+   * array cannot contain it.
+   */
   #collect(json: string | undefined): void {
     this.#stopClock()
     if (json === undefined) return this.#publish(valuePacket(undefined, this.#id))
@@ -290,7 +293,10 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     this.#sendNumbered(words)
   }
 
-  /** The timeout is for the first answer; a stream may pause between values as long as it likes. */
+  /**
+   * Stops the timer, because the timeout limits the wait for the first answer only: a stream may pause between values
+   * as long as it likes.
+   */
   #stopClock(): void {
     clearTimeout(this.#deadline)
     this.#deadline = undefined
@@ -301,7 +307,10 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     this.#sendNumbered(words)
   }
 
-  /** An only answer needs no number: if it is lost, nothing has come. */
+  /**
+   * Sends words with a number. An answer of a single message needs no number: if it is lost, the call gets nothing and
+   * notices the loss.
+   */
   #sendNumbered(words: string): void {
     if (words.length * 3 > MAX_MESSAGE && bytesOf(words).length > MAX_MESSAGE)
       return this.#sendTooLarge(words)
@@ -337,7 +346,10 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   }
 }
 
-/** The only or last value of an answer to one of our callers; `undefined`: the end without one. */
+/**
+ * Makes the words of the only or last value of an answer to one of our callers; for `undefined`, the words of an end
+ * without a value.
+ */
 export function lastWords(json: string | undefined): string {
   return json === undefined ? `+${Said.end}` : `+${Said.last}${json}`
 }

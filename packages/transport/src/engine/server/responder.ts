@@ -1,4 +1,4 @@
-/** The answering side: a message of an engine on its way to its handler, and the answer on its way back. */
+/** The answering side of an engine: takes a message to its handler, and the handler's answer to the caller. */
 import { type Answer, answerWith } from '../../answer.ts'
 import type { Dispatcher } from '../../dispatcher.ts'
 import { PayloadTooLargeError } from '../../errors/index.ts'
@@ -20,18 +20,18 @@ import { lastWords, OwnAnswer } from './own-answer.ts'
 import { addressOfMessage, type Subject } from './subjects.ts'
 
 const NOT_JSON = 'The body of the request is not JSON'
-/** Values of a channel's input that may come before the size of the first is known. */
+/** Values of a channel's input that the caller may send before the size of the first value is known. */
 const INPUT_AT_FIRST = 4
-/** A reply address with which one of our callers asks about a call: up to its secret. */
+/** The reply address, up to its secret, with which one of our callers asks about a call. */
 const HEAD = /\.1[rs]\d{1,15}-[a-z2-7]{12}-$/
 
-/** Handles what comes for one service. */
+/** Handles the messages of one service. */
 export class Responder {
   readonly #engine: Engine
   readonly #dispatcher: Dispatcher
   readonly #logger: Logger
   readonly running = new RunningMessages()
-  /** Requests that were dropped because nobody may be answered where they wanted it. */
+  /** Number of requests that were dropped because their reply address was no inbox. */
   refused = 0
 
   constructor(engine: Engine, dispatcher: Dispatcher, logger: Logger) {
@@ -40,7 +40,7 @@ export class Responder {
     this.#logger = logger
   }
 
-  /** A message has come for a subject: one request or event, or several requests that left together. */
+  /** Receives a message of a subject: one request, one event, or a batch of requests. */
   receive(connection: OpenConnection, received: Subject, message: Carried): void {
     if (letterAt(message.words) !== TOGETHER) return this.#receiveOne(connection, received, message)
     const { address, reply } = message
@@ -54,7 +54,7 @@ export class Responder {
     const { reply: replyTo } = message
     const address = addressOfMessage(received, message)
     const own = replyTo === '' ? undefined : readReply(replyTo)
-    // The sender of an event may want to know whether anybody listens, and no more.
+    // The sender of an event may set a reply address only to learn whether anybody listens.
     const isEvent = replyTo === '' || own?.kind === 'event'
     const chosen = connection.subjects.of(received, address, isEvent ? 'event' : 'message')
     const { ended } = message
@@ -92,14 +92,15 @@ export class Responder {
       if (message.refusal !== undefined) this.#refuseParts(connection, origin, message.refusal)
       else this.#receiveRequest(connection, origin, message)
     } catch (error) {
-      // Headers that are none, or a pattern nested too deeply to be written. The driver would stop reading.
+      // Headers that are no headers, or a pattern that is nested too deeply. The error is caught, because the driver
+      // would stop reading.
       quietLog(this.#logger).error('message', `A message on '${shown(address)}' cannot be read`, error)
       ended?.()
       if (!isEvent) this.#refuse(connection, replyTo, 'The message cannot be read')
     }
   }
 
-  /** A caller has heard nothing of a call: it has been lost on its way, or another process has it. */
+  /** Answers the question of a caller about a call: the call may have been lost, or another process may have it. */
   asked(connection: OpenConnection, { words, reply }: Carried): void {
     if (!HEAD.test(reply) || !this.#mayAnswer(connection, reply)) return
     const call = connection.control.byReply(reply)
@@ -110,7 +111,7 @@ export class Responder {
 
   /**
    * Whether an answer may be published to an address that a caller has chosen. Engines do not check whether the caller
-   * may publish there itself, so it could have this service delete streams, or talk to itself.
+   * itself may publish there: a caller could make this service delete streams, or send messages to itself.
    */
   #mayAnswer({ carrier, control }: OpenConnection, replyTo: string): boolean {
     return carrier.isInbox(replyTo) && !replyTo.startsWith(control.inbox)
@@ -182,7 +183,7 @@ export class Responder {
 
   // ── answers ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Calls the handler. Most answers are a value that is there at once: they take no object of their own. */
+  /** Calls the handler. Most answers are a value that is there at once, so no object is made for such an answer. */
   #run(
     connection: OpenConnection,
     origin: Origin,
@@ -256,7 +257,7 @@ export class Responder {
     }
   }
 
-  /** An answer has begun. Gives what is to be done when it has ended. */
+  /** Registers an answer that has begun. Returns a function to call when the answer has ended. */
   #begin(answer: RunningAnswer, { subject, startedAt, own }: Origin): (hasFailed: boolean) => void {
     this.running.begin(answer, own?.kind === 'stream')
     return (hasFailed) => {
@@ -269,18 +270,18 @@ export class Responder {
     carrier.publish(replyTo, errorPacket(JSON.stringify({ status: 'error', code, message }), 'null'))
   }
 
-  /** A request in parts that did not come whole. */
+  /** Refuses a request of which some parts did not arrive. */
   #refuseParts(connection: OpenConnection, { replyTo, subject, startedAt }: Origin, refusal: Error): void {
     subject.count(startedAt, true)
     const { message } = refusal
     if (refusal instanceof PayloadTooLargeError)
       return this.#refuse(connection, replyTo, message, 'PAYLOAD_TOO_LARGE')
-    // It has not begun, and may be sent again.
+    // The handler has not begun, so the caller may send the request again.
     connection.carrier.publish(replyTo, `+${Said.rejected}${JSON.stringify({ code: 'REJECTED', message })}`)
   }
 }
 
-/** A subject that says when one message of it is over. */
+/** Wraps a subject so that the end of one message calls `ended`. */
 function tellingOf(subject: Subject, ended: () => void): Origin['subject'] {
   return {
     count(startedAt, hasFailed) {

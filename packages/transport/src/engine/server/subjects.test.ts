@@ -14,7 +14,10 @@ function subjectsOf(
   )
 }
 
-/** How often a message counts, and for which one, if NATS delivers it to those that match. */
+/**
+ * Returns which subject a message counts for, and how often, if NATS delivers the message to all subscriptions that
+ * match.
+ */
 function counted(
   subjects: Subjects,
   received: readonly string[],

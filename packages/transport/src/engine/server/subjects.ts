@@ -1,7 +1,8 @@
 /**
- * The subscriptions of a service. An engine delivers a message once to every queue, whichever of the queue's
- * subscriptions match, and to every matching subscription without a queue. So a service may get a message several
- * times, perhaps in several of its processes; here is decided, in the same way in all, which time counts.
+ * The subscriptions of a service. An engine delivers a message once to every queue, even if several subscriptions of
+ * the queue match, and once to every matching subscription without a queue. So a service may get a message several
+ * times, perhaps in several of its processes. This file decides which of these deliveries counts; all processes decide
+ * in the same way.
  */
 import type { Route } from '../../dispatcher.ts'
 import { SEGMENTS, type Wildcards } from '../../wildcards.ts'
@@ -12,15 +13,17 @@ export class Subject {
   readonly address: string
   /** The queue whose members share the messages; `undefined`: every process gets every message. */
   readonly queue: string | undefined
-  /** Facts about its handler that callers may know. See `Route`. */
+  /** Facts about the handler that callers may know. See `Route`. */
   readonly facts: Route['facts']
-  /** It has no wildcards: all that comes is for its address. */
+  /** The address has no wildcards, so every message of the subscription is for this address. */
   readonly isExact: boolean
-  /** Requests may come for it: its handler is one of requests, or of the events at just its address. */
+  /**
+   * The subject may get requests: its handlers are message handlers, or event handlers whose address has no wildcards.
+   */
   answers: boolean
   requests = 0
   errors = 0
-  /** Milliseconds between requests and the ends of their answers, together. */
+  /** Sum of the milliseconds from each request to the end of its answer. */
   time = 0
 
   constructor(
@@ -36,7 +39,10 @@ export class Subject {
     this.answers = this.isExact
   }
 
-  /** A request or an event has ended. @param startedAt in milliseconds of `performance.now()` */
+  /**
+   * Counts a request or an event that has ended.
+   * @param startedAt in milliseconds of `performance.now()`
+   */
   count(startedAt: number, hasFailed: boolean): void {
     this.requests++
     this.time += performance.now() - startedAt
@@ -50,13 +56,13 @@ export function addressOfMessage({ isExact, address }: Subject, message: Carried
   return isExact ? address : message.address
 }
 
-/** Chosen subjects that are remembered; bounded, because callers choose addresses. */
+/** Most addresses for which the choice is remembered; limited, because callers choose addresses. */
 const MAX_REMEMBERED = 1024
 
 /** The subscriptions of a service. */
 export class Subjects {
   readonly all: readonly Subject[]
-  /** Every message matches one subject only. */
+  /** No two subjects match the same message, so no choice is necessary. */
   readonly #isPlain: boolean
   readonly #byKind: Readonly<Record<Route['kind'], readonly Subject[]>>
   readonly #wildcards: Wildcards
@@ -65,7 +71,7 @@ export class Subjects {
   /**
    * @param addressOf the address of a handler's route
    * @param queues the queue for each kind of handlers
-   * @param wildcards how patterns stand for several addresses
+   * @param wildcards the syntax of patterns with wildcards
    * @throws {OptionError} the engine has no address for a pattern
    */
   constructor(
@@ -100,8 +106,9 @@ export class Subjects {
   }
 
   /**
-   * The subject of a message that has come for one; `undefined`: it comes for another, too, and is handled there, or it
-   * is a request that only handlers of many events get, and another service answers.
+   * Returns the subject that must handle a message which one subject has received. `undefined` in two cases: another
+   * subject receives the message as well and handles it, or the message is a request, the subject has only event
+   * handlers with wildcards, and another service answers.
    */
   of(received: Subject, address: string, kind: Route['kind']): Subject | undefined {
     if (this.#isPlain) return received
@@ -122,8 +129,8 @@ export class Subjects {
   }
 
   /**
-   * A request goes to message handlers before event handlers of just its address, an event to all event handlers before
-   * message handlers, as in the dispatcher.
+   * Chooses as the dispatcher does: a request goes to message handlers before event handlers of exactly its address, an
+   * event to all event handlers before message handlers.
    */
   #choose(address: string, kind: Route['kind']): Subject | undefined {
     const { message, event } = this.#byKind

@@ -10,7 +10,7 @@ import { Hub, type HubOptions, type TestCarrier, TestEngine } from './hub.ts'
 /** Handlers by their patterns. */
 export type Handlers = Readonly<Record<string, (message: IncomingMessage) => unknown>>
 
-/** Both ends over one hub. */
+/** A service and its clients over one hub. */
 export class Ends {
   readonly hub: Hub
   readonly engine: TestEngine
@@ -29,7 +29,10 @@ export class Ends {
     return { error: write, warn: write }
   }
 
-  /** Starts a service. @param handlers of requests; those whose names begin with `on ` are of events */
+  /**
+   * Starts a service.
+   * @param handlers handlers of requests; a handler whose name begins with `on ` is one of events
+   */
   async serve(handlers: Handlers, name = 'service'): Promise<DialogueServer<TestCarrier>> {
     const server = new DialogueServer({
       engine: this.engine,
@@ -82,7 +85,7 @@ function dispatcherOf(handlers: Handlers): Dispatcher {
   }
 }
 
-/** All values of a stream; rejects with its error. */
+/** Collects all values of a stream; rejects with the error of the stream. */
 export function valuesOf(
   client: DialogueClient<TestCarrier>,
   pattern: string,

@@ -1,6 +1,6 @@
 /**
- * An engine inside a test: any number of connections, queues, wildcards, inboxes. Messages between two ends keep their
- * order, as `Carrier` demands; otherwise they are delayed against each other by chance, and may be lost or doubled.
+ * An engine inside a test: any number of connections, queues, wildcards, inboxes. Messages from one end to another stay
+ * in order, as `Carrier` demands. Other messages are delayed at random, and any message may be lost or doubled.
  */
 import type { Headers } from '../../headers.ts'
 import { routeMatches } from '../../wildcards.ts'
@@ -26,7 +26,7 @@ export interface HubOptions {
   readonly maxPayload?: number
   /** The type in which words arrive. Default: text. */
   readonly words?: 'text' | 'bytes'
-  /** Whether requests may leave together. Default: true. */
+  /** Whether services take batches of requests. Default: true. */
   readonly together?: boolean
 }
 
@@ -44,15 +44,15 @@ interface Delivery {
 
 const TOGETHER = '_TOGETHER.'
 
-/** Carries messages. */
+/** The server of the test's engine: it carries messages between connections. */
 export class Hub {
   readonly options: HubOptions
   faults: Faults = {}
-  /** Messages published since the start, and what they said. */
+  /** All messages published since the start. */
   readonly published: { readonly address: string; readonly words: string; readonly reply: string }[] = []
   readonly carriers = new Set<TestCarrier>()
   #subscriptions: Subscription[] = []
-  /** Messages on their way, by sender and receiver. */
+  /** Messages in transit, by sender and receiver. */
   readonly #ways = new Map<string, Delivery[]>()
   #isPumping = false
   #pumped = 0
@@ -66,7 +66,7 @@ export class Hub {
     return this.options.random ?? Math.random
   }
 
-  /** Nothing is delivered until `resume`. */
+  /** Delivers nothing until `resume`. */
   pause(): void {
     this.#isStopped = true
   }
@@ -80,12 +80,15 @@ export class Hub {
     this.#subscriptions.push(subscription)
   }
 
-  /** Ends subscriptions. @param which default: all of a connection */
+  /**
+   * Ends subscriptions of a connection.
+   * @param which chooses the subscriptions; default: all
+   */
   remove(owner: TestCarrier, which: (one: Subscription) => boolean = () => true): void {
     this.#subscriptions = this.#subscriptions.filter((one) => one.owner !== owner || !which(one))
   }
 
-  /** Forgets what is on its way from and to a connection. */
+  /** Drops the messages in transit from and to a connection. */
   drop(owner: TestCarrier): void {
     for (const way of this.#ways.keys())
       if (way.split(' ').includes(String(owner.number))) this.#ways.delete(way)
@@ -128,7 +131,7 @@ export class Hub {
   #pump(): void {
     if (this.#isPumping || this.#isStopped) return
     this.#isPumping = true
-    // Timers get their turn, too, however much is said.
+    // Timers run in between, however many messages are in transit.
     const later = ++this.#pumped % 64 === 0 ? (task: () => void) => setTimeout(task, 0) : queueMicrotask
     later(() => {
       this.#isPumping = false
@@ -151,7 +154,7 @@ function matches(pattern: string, address: string): boolean {
 
 let connections = 0
 
-/** One connection. */
+/** One connection to the hub. */
 export class TestCarrier implements Carrier {
   readonly everyone = '_EVERYONE'
   readonly server = 'hub'
@@ -236,7 +239,7 @@ export class TestCarrier implements Carrier {
     return false
   }
 
-  /** Streams may send again. */
+  /** Lets streams send again. */
   makeRoom(): void {
     this.hasRoom = true
     const waiting = [...this.#waiting]
@@ -257,7 +260,7 @@ export class TestCarrier implements Carrier {
     this.#hub.carriers.delete(this)
   }
 
-  /** The connection is lost, with all that is on its way. */
+  /** Cuts the connection: messages in transit are lost. */
   lose(): void {
     this.isConnected = false
     this.#hub.drop(this)
@@ -271,7 +274,7 @@ export class TestCarrier implements Carrier {
     this.makeRoom()
   }
 
-  /** The driver gives the connection up. */
+  /** Ends the connection as if the driver had given it up. */
   end(error?: Error): void {
     this.isConnected = false
     this.#hub.remove(this)
@@ -286,7 +289,7 @@ export class TestEngine implements Engine<TestCarrier> {
   readonly title = 'TEST'
   readonly where = 'hub'
   readonly #hub: Hub
-  /** Connections that are refused. */
+  /** If set, connections are refused with this error. */
   refusal: Error | undefined
 
   constructor(hub: Hub) {
