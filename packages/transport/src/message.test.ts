@@ -1,4 +1,4 @@
-/** The members of a message, as its handler sees them. */
+/** Tests the fields of a message that its handler gets. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { IncomingMessage } from './message.ts'

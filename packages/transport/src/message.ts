@@ -1,5 +1,6 @@
 /**
- * Messages as a transport hands them to a dispatcher: one request or event each. They know neither bytes nor handlers.
+ * Messages as a transport passes them to a dispatcher: each is one request or event. This file depends neither on bytes
+ * nor on handlers.
  */
 import type { Caller } from './call.ts'
 import type { Source } from './caller-name.ts'
@@ -8,22 +9,22 @@ import type { Headers } from './headers.ts'
 import type { Logger } from './logger.ts'
 import type { PeerCertificate } from './peer-certificate.ts'
 
-/** The other end of the connection that a message came over. Messages from brokers have none. */
+/** The other end of the connection over which a message arrived. Messages from engines have no peer. */
 export interface Peer {
-  /** Its address; `undefined` if the socket has none. */
+  /** The address of the peer; `undefined` if the socket has none. */
   readonly address: string | undefined
-  /** Its port; `undefined` if the socket has none. */
+  /** The port of the peer; `undefined` if the socket has none. */
   readonly port: number | undefined
-  /** The certificate that it sent, with TLS and `requestCert`; `undefined` if none. */
+  /** The certificate that the peer has sent, with TLS and `requestCert`; `undefined` if it has sent none. */
   readonly certificate: PeerCertificate | undefined
-  /** The user, as `authenticate` of a transport with users has identified it; `undefined` if none has. */
+  /** The user whom `authenticate` of the transport has identified; `undefined` if there is none. */
   readonly user?: string | undefined
   /**
-   * The name that it gives itself: that of its service, or its client's. Nobody has checked it. `undefined`: it does
-   * not say so, as Nest's ends.
+   * The name that the peer gives itself: the name of its service or of its client. Nobody has checked it. `undefined`
+   * if the peer sends no name, as programs that use Nest.
    */
   readonly name?: string | undefined
-  /** Makes calls to the peer; `undefined` on Nest's wire, which cannot. */
+  /** Makes calls to the peer; `undefined` on Nest's wire, which does not allow such calls. */
   readonly caller: Caller | undefined
   /** Cuts the connection at once, as if the network had failed; unsent bytes are lost. */
   disconnect(): void
@@ -31,53 +32,56 @@ export interface Peer {
 
 /** Facts about a message that was stored before it was delivered. Only transports that store messages have them. */
 export interface Delivery {
-  /** The id that the publisher or the store gave it. */
+  /** The id that the publisher or the store has given the message. */
   readonly id: string
-  /** The group it is delivered to. */
+  /** The group to which the message is delivered. */
   readonly group: string
   /** Number of deliveries so far, this one included: 1 or more. */
   readonly attempt: number
-  /** Whether it was delivered before: `attempt` is 2 or more. */
+  /** Whether the message was delivered before: `attempt` is 2 or more. */
   readonly redelivered: boolean
-  /** Messages with the same key are handled in order; `undefined` if it has no key. */
+  /** Messages with the same key are handled in order; `undefined` if the message has no key. */
   readonly key: string | undefined
-  /** When it was stored. */
+  /** The time at which the message was stored. */
   readonly publishedAt: Date
-  /** Milliseconds since then, when it was delivered. */
+  /** Milliseconds from that time until this delivery. */
   readonly age: number
-  /** Where it is stored; `undefined` if the engine has no positions. */
+  /** Position of the message in the engine's store; `undefined` if the engine has no positions. */
   readonly position: string | undefined
 }
 
-/** The fields from which a message is made. */
+/** The parameters of an `IncomingMessage`. */
 export interface IncomingMessageInit<Data = unknown> {
-  /** The name of the transport it came over. */
+  /** The name of the transport over which the message arrived. */
   readonly transport: string
   readonly kind: 'request' | 'event'
-  /** The pattern as the caller wrote it; an object pattern as its JSON text. */
+  /** The pattern as the caller has written it; an object pattern as its JSON text. */
   readonly pattern: string
-  /** The canonical pattern; `undefined` for one that can name no handler. */
+  /** The canonical pattern; `undefined` if the pattern cannot belong to a handler. */
   readonly route: string | undefined
   readonly data: Data
-  /** The metadata sent beside the data, as it came. Default: none. */
+  /** The metadata that was sent with the data, unchanged. Default: none. */
   readonly metadata?: unknown
-  /** Milliseconds that the caller waits, counted from now. Default: no limit is known. */
+  /** Milliseconds for which the caller waits, counted from now. Default: no limit is known. */
   readonly timeout?: number | undefined
-  /** Default: there is no connection. */
+  /** The other end of the connection. Default: there is no connection. */
   readonly peer?: Peer | undefined
-  /** Where to learn who has sent it, if there is no peer. Default: nobody knows. */
+  /** Finds the sender of the message if there is no peer. Default: the sender is not known. */
   readonly from?: { readonly replyTo: string; readonly callers: Sources } | undefined
-  /** Default: the message was not stored. */
+  /** Facts about the delivery. Default: the message was not stored. */
   readonly delivery?: Delivery | undefined
-  /** In the place of `metadata` and `delivery`, where these are dear: each is asked for when it is first read. */
+  /** Replaces `metadata` and `delivery` if they are expensive to make: each is made when it is first read. */
   readonly stored?: { readonly metadata: unknown; readonly delivery: Delivery } | undefined
-  /** The pattern of the handlers it is for, where the engine has chosen it. Default: they are found by `route`. */
+  /**
+   * The pattern of the handlers that get the message, if the engine has chosen it. Default: the handlers are found by
+   * `route`.
+   */
   readonly matched?: string | undefined
-  /** The handlers of an event that it is for (`viaOf`). Default: all. */
+  /** Identifies the handlers that get an event (`viaOf`). Default: all handlers. */
   readonly via?: string | undefined
 }
 
-/** The callers of an engine by the addresses at which they are answered. */
+/** Finds the caller that belongs to a reply address of an engine. */
 export interface Sources {
   sourceOf(replyTo: string): Source | undefined
 }
@@ -85,29 +89,32 @@ export interface Sources {
 const NO_HEADERS: Headers = /* @__PURE__ */ Object.freeze({})
 
 /**
- * One request or event on its way to a handler, which destructures its fields. Fields that cost something are made
- * when they are first read.
+ * One request or event that is passed to a handler, which destructures its fields. Expensive fields are made when they
+ * are first read.
  */
 export class IncomingMessage<Data = unknown> {
-  /** The name of the transport the message came over, such as `'tcp'`. */
+  /** The name of the transport over which the message arrived, such as `'tcp'`. */
   readonly transport: string
   /** Whether the caller waits for an answer. */
   readonly kind: 'request' | 'event'
-  /** The pattern as the caller wrote it; an object pattern as its JSON text. */
+  /** The pattern as the caller has written it; an object pattern as its JSON text. */
   readonly pattern: string
-  /** The canonical pattern; `undefined` for one that can name no handler. */
+  /** The canonical pattern; `undefined` if the pattern cannot belong to a handler. */
   readonly route: string | undefined
-  /** The data that the caller sent; `undefined` if none. */
+  /** The data that the caller has sent; `undefined` if it has sent none. */
   readonly data: Data
-  /** Milliseconds that the caller waits in all; `undefined` if the caller sets no limit. */
+  /** Milliseconds for which the caller waits in total; `undefined` if the caller sets no limit. */
   readonly timeout: number | undefined
   /** The other end of the connection; `undefined` if the transport has none. */
   readonly peer: Peer | undefined
-  /** The handlers of an event that it is for (`viaOf`); `undefined`: all. Set before it reaches the handlers. */
+  /**
+   * Identifies the handlers that get an event (`viaOf`); `undefined`: all handlers. Set before the event is passed to
+   * handlers.
+   */
   via: string | undefined
   /**
-   * The pattern with wildcards, or the RegExp as text, by which the handler was found, or has to be looked up; `undefined`
-   * if it was found by `route`, or not yet. So `matched ?? route` of a handled message is one of a bounded number of names.
+   * The pattern with wildcards, or the RegExp as text, by which the handler is found; `undefined` if the handler is
+   * found by `route`, or not yet found. So `matched ?? route` of a handled message has a limited number of values.
    */
   matched: string | undefined
   readonly #metadata: unknown
@@ -116,7 +123,7 @@ export class IncomingMessage<Data = unknown> {
   readonly #from: IncomingMessageInit['from']
   readonly #expires: number
   #aborter: AbortController | undefined
-  /** Gets what listeners of the signal throw; `undefined`: the message is not aborted. */
+  /** Logs errors that listeners of the signal throw; `undefined`: the message is not aborted. */
   #abortedWith: Logger | undefined
 
   constructor(init: IncomingMessageInit<Data>) {
@@ -137,30 +144,33 @@ export class IncomingMessage<Data = unknown> {
     this.#expires = timeout === undefined ? 0 : performance.now() + timeout
   }
 
-  /** The metadata sent beside the data, as it came; `undefined` if none. See `headers`. */
+  /** The metadata that was sent with the data, unchanged; `undefined` if there is none. See `headers`. */
   get metadata(): unknown {
     return this.#stored === undefined ? this.#metadata : this.#stored.metadata
   }
 
   /**
-   * The sender, as far as it is known: the same object for all messages over one connection. Over an engine, asking
-   * makes the service ask its caller, once; so its name may come a little later. `undefined`: it is not known.
+   * The sender, as far as it is known: the same object for all messages over one connection. Over an engine, reading
+   * this property makes the service ask the caller once for its name, so the name may be set a little later.
+   * `undefined` if the sender is not known.
    */
   get source(): Source | undefined {
     return this.peer ?? this.#from?.callers.sourceOf(this.#from.replyTo)
   }
 
-  /** Whether it comes from a store. What there is to know of that is dear to read: see `delivery`. */
+  /** Whether the message comes from a store. Cheaper than reading `delivery`. */
   get isStored(): boolean {
     return this.#stored !== undefined || this.#delivery !== undefined
   }
 
-  /** Facts about its storage and delivery; `undefined` if it was not stored. */
+  /** Facts about the message's storage and delivery; `undefined` if the message was not stored. */
   get delivery(): Delivery | undefined {
     return this.#stored === undefined ? this.#delivery : this.#stored.delivery
   }
 
-  /** The headers that the caller sent; empty if none. What is no text in `metadata` is left out. */
+  /**
+   * The headers that the caller has sent; empty if there are none. Fields of `metadata` that are not text are left out.
+   */
   get headers(): Headers {
     return headersIn(this.metadata)
   }
@@ -185,14 +195,15 @@ export class IncomingMessage<Data = unknown> {
     return this.#aborter.signal
   }
 
-  /** Whether nobody waits for the result any more. Unlike `signal.aborted`, it costs nothing. */
+  /** Whether no caller waits for the result any more. `signal.aborted` tells the same but makes the signal first. */
   get isAborted(): boolean {
     return this.#abortedWith !== undefined
   }
 
   /**
-   * Aborts `signal`. For the transport that received the message, when no caller waits any more. Never throws.
-   * @param logger gets what listeners of the signal throw
+   * Aborts `signal`. The transport that has received the message calls `abort` when no caller waits any more. Never
+   * throws.
+   * @param logger logs errors that listeners of the signal throw
    */
   abort(logger: Logger): void {
     this.#abortedWith = logger
@@ -200,11 +211,11 @@ export class IncomingMessage<Data = unknown> {
   }
 }
 
-/** Nest's callers may write anything into the metadata of a packet. */
+/** Reads the headers in metadata. A caller that uses Nest may write any value into the metadata of a packet. */
 function headersIn(metadata: unknown): Headers {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return NO_HEADERS
   const all = metadata as Headers
-  // Mostly there is nothing to leave out.
+  // Usually no field has to be left out.
   for (const name in all) {
     if (typeof all[name] !== 'string')
       return Object.fromEntries(Object.entries(all).filter(([, value]) => typeof value === 'string'))

@@ -1,4 +1,4 @@
-/** Nest's packets, for everything that speaks to Nest's clients and services, whatever carries them. */
+/** Nest's packets: the exports for transports that exchange messages with programs that use Nest. */
 export { answerByEventHandlers } from './nest/event-answer.ts'
 export { failurePacket } from './nest/failure-packet.ts'
 export { NEST_OPTION_NAMES } from './nest/option-names.ts'

@@ -1,17 +1,17 @@
-/** The status of a client, its listeners, and the lines in its log. */
+/** The status of a client, its listeners, and its log lines. */
 import type { ClientEvent, ClientListener, ClientStatus } from './client-event.ts'
 import { ClientLog } from './client-log.ts'
 import type { Logger } from './logger.ts'
 import { isThenable, whenSettled } from './stream.ts'
 
-/** Keeps the status, and tells listeners and the log about events. */
+/** Stores the status of a client, and passes events to its listeners and its log. */
 export class Notices {
   readonly #listeners = new Set<ClientListener>()
   readonly #logger: Logger
   readonly #log: ClientLog
   #status: ClientStatus
 
-  /** @param isSingle there is one connection at a time, whichever server it leads to */
+  /** @param isSingle the client has one connection at a time, whichever server it leads to */
   constructor(logger: Logger, status: ClientStatus = 'disconnected', isSingle = false) {
     this.#logger = logger
     this.#log = new ClientLog(logger, isSingle)
@@ -28,9 +28,10 @@ export class Notices {
     this.tell({ type: 'status', status })
   }
 
-  /** Registers a listener. Returns the function that removes it. */
+  /** Registers a listener. Returns a function that removes the listener. */
   listen(listener: ClientListener): () => void {
-    // A new function each time, so that a listener registered twice is told twice and removed one by one.
+    // A new function each time, so that a listener which was registered twice gets each event twice, and is removed one
+    // by one.
     const entry: ClientListener = (event) => listener(event)
     this.#listeners.add(entry)
     return () => this.#listeners.delete(entry)
@@ -40,7 +41,7 @@ export class Notices {
     this.#logger.error('A listener of a client failed', error)
   }
 
-  /** Tells the log and all listeners. Never throws, whatever a listener does. */
+  /** Passes an event to the log and to all listeners. Never throws, whatever a listener does. */
   tell(event: ClientEvent): void {
     this.#log.take(event)
     for (const listener of this.#listeners) {

@@ -1,6 +1,6 @@
 /**
- * Where packages that do not send messages themselves meet those that observe: neither knows the other. Nothing happens
- * until both are there.
+ * Connects packages that have traces or figures with packages that observe them, although neither imports the other.
+ * Nothing happens until both are loaded.
  */
 import { developmentTracer } from './development-trace.ts'
 import type { Headers } from './headers.ts'
@@ -8,38 +8,38 @@ import type { Headers } from './headers.ts'
 let writeTrace: ((headers: Headers | undefined) => Headers | undefined) | undefined
 
 /**
- * Sets the function that writes the current trace into a copy of headers. Without a current trace it returns them as
- * they are.
+ * Sets the function that writes the current trace into a copy of headers. Without a current trace, the function returns
+ * the headers unchanged.
  */
 export function writeTracesBy(write: typeof writeTrace): void {
   writeTrace = write
 }
 
-/** Headers for a message that is sent later, by somebody else: with the current trace, if there is one. */
+/** Adds the current trace, if there is one, to the headers of a message that another process sends later. */
 export function withCurrentTrace(headers: Headers | undefined): Headers | undefined {
   const written = writeTrace === undefined ? headers : writeTrace(headers)
   return developmentTracer()?.headers(written) ?? written
 }
 
-/** Figures of something in this process. */
+/** A source of figures in this process. */
 export interface FigureSource {
-  /** Its kind, such as `outbox`. */
+  /** The kind of the source, such as `outbox`. */
   readonly name: string
-  /** Attributes that tell it from others of its name. */
+  /** Attributes that distinguish the source from others with the same name. */
   readonly attributes: Readonly<Record<string, string>>
-  /** Reads them now. May reject: then there are none. */
+  /** Reads the current figures. If it rejects, the source has no figures. */
   read(): Promise<Readonly<Record<string, number>>>
 }
 
 const sources = new Set<FigureSource>()
 
-/** Lets observers read figures, until the returned function is called. */
+/** Makes a source of figures visible to observers. Returns a function that removes the source. */
 export function tellFigures(source: FigureSource): () => void {
   sources.add(source)
   return () => void sources.delete(source)
 }
 
-/** All whose figures can be read. */
+/** Returns all sources of figures. */
 export function figureSources(): readonly FigureSource[] {
   return [...sources]
 }
@@ -51,12 +51,15 @@ export interface ReadFigures {
   readonly figures: Readonly<Record<string, number>>
 }
 
-/** Milliseconds that a reading may take: who asks does not wait long. */
+/** Most milliseconds for reading one source, because the observer does not wait long. */
 const PATIENCE = 1_000
 
 let reading: Promise<readonly ReadFigures[]> | undefined
 
-/** Reads all sources but those that fail; who asks meanwhile waits for the same reading. Never rejects. */
+/**
+ * Reads all sources; a source that fails is left out. A call during a reading gets the result of that reading. Never
+ * rejects.
+ */
 export function readFigures(): Promise<readonly ReadFigures[]> {
   reading ??= Promise.all([...sources].map(read))
     .then((all) => all.filter((each) => each !== undefined))

@@ -1,4 +1,4 @@
-/** Options: names that are not known, defaults, keys that are `undefined`. */
+/** Tests of options: unknown names, defaults, keys that are `undefined`. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'

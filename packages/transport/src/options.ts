@@ -1,11 +1,11 @@
-/** Checks that all options share: unknown names, defaults, numbers. */
+/** Checks that all options share: for unknown names, defaults and numbers. */
 import { OptionError } from './errors/index.ts'
 
 /**
- * Fills in the defaults of options, also where an option is `undefined`. The table of defaults names all options; an
+ * Fills in the default of each option that is missing or `undefined`. The table of defaults names all options; an
  * option without a default is `undefined` there.
  * @param path the name of the options in error messages
- * @throws {OptionError} `given` is no object, or the table lacks one of its options
+ * @throws {OptionError} `given` is not an object, or has an option that the table lacks
  */
 export function withDefaults<Options extends object, Defaults extends object>(
   path: string,
@@ -25,29 +25,29 @@ export function withoutUndefined<Options extends object>(options: Options): Part
 /**
  * Checks the value of an option.
  * @param path the name of the option in error messages
- * @throws {OptionError} it is invalid
+ * @throws {OptionError} the value is invalid
  */
 export type OptionCheck = (path: string, value: unknown) => void
 
-/** One option of a group: a row of the table that defaults, checks, hints and the documentation come from. */
+/** One option of a group: a row of the table from which defaults, checks, hints and the documentation are made. */
 export interface OptionRow<Value> {
-  /** The value where none is given; missing: there is none. */
+  /** The value if the user gives none; missing if there is no default. */
   readonly byDefault?: Value
-  /** Checks a value, given or by default. */
+  /** Checks the value that the user gives, or the default. */
   readonly check?: OptionCheck
-  /** There must be a value: where none is given, `check` is asked about `undefined`. Default: false. */
+  /** The option must have a value: without a value, `check` is called with `undefined`. Default: false. */
   readonly isNeeded?: true
 }
 
-/** A row for each option of a group, so that none can be forgotten. */
+/** A table with a row for each option of a group. The compiler reports an option without a row. */
 export type OptionTable<Options extends object> = {
   readonly [Name in keyof Options]-?: OptionRow<Exclude<Options[Name], undefined>>
 }
 
 /**
- * Options that are what their table says, with its defaults.
+ * Checks options by their table and fills in its defaults.
  * @param path the name of the options in error messages
- * @throws {OptionError} one is not in the table, or not what it must be
+ * @throws {OptionError} an option is not in the table, or has an invalid value
  */
 export function readTable<Options extends object, Table extends OptionTable<Options>>(
   path: string,
@@ -62,14 +62,14 @@ export function readTable<Options extends object, Table extends OptionTable<Opti
   return values as FromTable<Options, Table>
 }
 
-/** Options in which every option of which the table has a default is present. */
+/** The type of options after `readTable`: every option with a default in the table is present. */
 export type FromTable<Options, Table> = {
   readonly [Name in keyof Options & keyof Table]: Table[Name] extends { readonly byDefault: unknown }
     ? Exclude<Options[Name], undefined>
     : Options[Name]
 }
 
-/** Options in which every option with a default is present. */
+/** The type of options after `withDefaults`: every option with a default is present. */
 export type Filled<Options, Defaults> = {
   readonly [Key in keyof Options & keyof Defaults as Defaults[Key] extends undefined
     ? never
@@ -82,7 +82,7 @@ export type Filled<Options, Defaults> = {
     : Key]?: Options[Key]
 }
 
-/** @throws {OptionError} `given` is no object, or one of its names is unknown */
+/** @throws {OptionError} `given` is not an object, or has an unknown name */
 export function checkNames(path: string, given: unknown, known: readonly string[]): asserts given is object {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw OptionError.expected(path, 'an object of options', given)
@@ -94,22 +94,22 @@ export function checkNames(path: string, given: unknown, known: readonly string[
   }
 }
 
-/** @throws {OptionError} the value is no number, or less than `least` */
+/** @throws {OptionError} the value is not a number, or less than `least` */
 export function atLeast(least: number, path: string, value: unknown): void {
   if (typeof value === 'number' && value >= least) return
   throw OptionError.expected(path, `a number, ${least} or more`, value)
 }
 
-/** Most milliseconds of a timer, 24.8 days: with more, runtimes wake it at once. */
+/** Longest time of a timer in milliseconds, 24.8 days: with a longer time, runtimes fire the timer at once. */
 export const LONGEST_TIME = 2 ** 31 - 1
 
-/** @throws {OptionError} the value is no time that a timer can have, or less than `least` */
+/** @throws {OptionError} the value is not a time that a timer can have, or less than `least` */
 export function milliseconds(least: number, path: string, value: unknown): void {
   if (typeof value === 'number' && value >= least && value <= LONGEST_TIME) return
   throw OptionError.expected(path, `milliseconds, from ${least} to ${LONGEST_TIME} (24.8 days)`, value)
 }
 
-/** Checks that a value is what `words` say. */
+/** Makes a check. `words` describe the right value in the error. */
 export function mustBe(words: string, isRight: (value: unknown) => boolean): OptionCheck {
   return (path, value) => {
     if (!isRight(value)) throw OptionError.expected(path, words, value)
@@ -132,40 +132,40 @@ export function mustBeText(path: string, value: unknown): void {
     throw OptionError.expected(path, 'a text that is not empty', value)
 }
 
-/** The same for a value that must not stand in an error. */
+/** Checks a secret like `mustBeText`, but leaves the value out of the error. */
 export function mustBeSecret(path: string, value: unknown): void {
   mustBeText(path, typeof value === 'string' ? value : undefined)
 }
 
-/** Checks that a value is one of these texts. */
+/** Makes a check that a value is one of these texts. */
 export function mustBeOneOf(...texts: readonly string[]): OptionCheck {
   const words = texts.map((text) => `'${text}'`).join(' or ')
   return mustBe(words, (value) => texts.includes(value as string))
 }
 
-/** Checks a number with `atLeast`. */
+/** Makes a check of a number with `atLeast`. */
 export function mustBeAtLeast(least: number): OptionCheck {
   return (path, value) => atLeast(least, path, value)
 }
 
-/** Checks a time with `milliseconds`. */
+/** Makes a check of a time with `milliseconds`. */
 export function mustBeMilliseconds(least: number): OptionCheck {
   return (path, value) => milliseconds(least, path, value)
 }
 
-/** Checks a whole number within limits. */
+/** Makes a check of a whole number within limits. */
 export function mustBeWhole(least: number, most: number): OptionCheck {
   const isWithin = (value: unknown) =>
     Number.isInteger(value) && least <= Number(value) && Number(value) <= most
   return mustBe(`a whole number from ${least} to ${most.toLocaleString('en')}`, isWithin)
 }
 
-/** Checks an object of options by their names alone. */
+/** Makes a check of an object of options by their names alone. */
 export function mustHaveOnly(...known: readonly string[]): OptionCheck {
   return (path, value) => checkNames(path, value, known)
 }
 
-/** The known name most similar to `name`; `undefined` if none is similar enough. */
+/** The known name that is most similar to `name`; `undefined` if no name is similar enough. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const scored = known.map((other) => ({
     other,

@@ -1,4 +1,6 @@
-/** A request that is being answered: values as they are asked for, what cannot wait, and one end. */
+/**
+ * Tests the answer to a request: values are sent as they are requested, held up to a limit, and followed by one end.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -6,10 +8,10 @@ import { from, NEVER, Observable, of, Subject } from 'rxjs'
 import { answerWith } from './answer.ts'
 import { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
 
-/** Sends texts into a list; a value that is a symbol cannot be encoded. */
+/** Records the sent values as texts; a value that is a symbol cannot be encoded. */
 class Recorded extends OutgoingValues {
   readonly sent: string[] = []
-  /** Why it is over: once, or it would be seen. */
+  /** The reasons for which the request ended; a second end would be recorded, too. */
   readonly ends: string[] = []
   isBlocked = false
   protected readonly maxHeldSize: number

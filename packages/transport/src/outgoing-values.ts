@@ -1,6 +1,6 @@
 /**
- * One request that is being answered, in a transport whose callers grant demand. Values go out as far as demand and the
- * connection allow. Values that an Observable emits beyond them are held as bytes, up to a limit.
+ * The answer to one request, in a transport whose callers grant demand. Values are sent as far as demand and the
+ * connection allow. An Observable may emit further values: these are held as bytes, up to a limit.
  */
 import type { Answer } from './answer.ts'
 import type { ByteWriter } from './bytes/byte-writer.ts'
@@ -9,7 +9,7 @@ import { RpcError } from './errors/index.ts'
 import { HeldValues } from './held-values.ts'
 import { consume, type StreamSink, type StreamSource } from './stream.ts'
 
-/** The demand that stands for "no limit": values go out without being counted. */
+/** The demand that stands for "no limit": values are sent without being counted. */
 export const UNLIMITED = 2 ** 31 - 1
 
 /** Answers one request. Each transport implements how values are sent. */
@@ -17,19 +17,19 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   /** Whether the caller wants the first value only. */
   readonly isSingle: boolean
   #demand: number
-  /** Made when the first value has to wait for demand. */
+  /** The held values. Made when the first value has to wait for demand. */
   #held: HeldValues | undefined
   /** The stream has ended, perhaps while values are still held. */
   #isComplete = false
   #isDone = false
   #source: StreamSource | undefined
-  /** Bytes that values may be ahead of their reader, and those sent since the reader has last asked for values. */
+  /** Bytes that may be sent before the reader asks for more values, and bytes sent since the reader last asked. */
   readonly #window: number
   #ahead = 0
 
   /**
-   * @param demand values that may be sent before the first `requestN`
-   * @param window most bytes between two `requestN`: the caller asks again when it has read half of them
+   * @param demand number of values that may be sent before the first `requestN`
+   * @param window most bytes between two calls of `requestN`: the caller asks again when it has read half of them
    */
   constructor(demand: number, isSingle: boolean, window = Number.POSITIVE_INFINITY) {
     this.#demand = isSingle ? UNLIMITED : demand
@@ -37,15 +37,22 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     this.#window = window
   }
 
-  // ── how the transport sends ──────────────────────────────────────────────────────────────────────────
+  // ── implemented by each transport ────────────────────────────────────────────────────────────────────
 
-  /** Sends a value. @param isLast nothing follows. @throws the codec's error; then nothing was sent */
+  /**
+   * Sends a value.
+   * @param isLast no value follows
+   * @throws the codec's error; then nothing was sent
+   */
   protected abstract send(value: unknown, isLast: boolean): void
-  /** Encodes a value that has to wait. @throws the codec's error */
+  /**
+   * Encodes a value that has to wait.
+   * @throws the codec's error
+   */
   protected abstract encode(value: unknown): Encoded
-  /** Sends what `writeHeld` has written: one value, or several behind one another, up to `mostHeldAtOnce`. */
+  /** Sends bytes that `writeHeld` has written: one value, or several in a row, up to `mostHeldAtOnce`. */
   protected abstract sendHeld(bytes: Uint8Array): void
-  /** Writes an encoded value as `sendHeld` is to be given it. */
+  /** Writes an encoded value in the form that `sendHeld` needs. */
   protected writeHeld(encoded: Encoded, out: ByteWriter): void {
     out.data(encoded)
   }
@@ -55,17 +62,20 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   protected abstract sendError(error: unknown): void
   /** Answers that a value of the handler cannot be encoded. */
   protected abstract sendUnencodable(error: unknown): void
-  /** Whether the connection takes more now. If not, the connection calls `resume` later. */
+  /** Returns whether the connection takes more values now. If not, the connection calls `resume` later. */
   protected abstract hasRoom(): boolean
   /** Logs that the clean-up of a cancelled stream failed. */
   abstract teardownFailed(error: unknown): void
-  /** The request is over. Called once. @param isAborted the caller no longer waits for the answer */
+  /**
+   * The request has ended. Called once.
+   * @param isAborted the caller no longer waits for the answer
+   */
   protected abstract over(isAborted: boolean): void
-  /** Values that one call of `sendHeld` may be given. */
+  /** Most values that are passed to one call of `sendHeld`. */
   protected get mostHeldAtOnce(): number {
     return 1
   }
-  /** So many bytes were sent. */
+  /** Counts bytes that were sent. */
   protected hasSent(size: number): void {
     this.#ahead += size
   }
@@ -76,16 +86,16 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   /** Most bytes that may be held. */
   protected abstract readonly maxHeldSize: number
 
-  /** Whether the answer has ended or was given up. */
+  /** Whether the answer has ended or was cancelled. */
   get isDone(): boolean {
     return this.#isDone
   }
 
-  // ── calls from the handler's result ───────────────────────────────────────────────────────────────────────────
+  // ── called by the handler's result ───────────────────────────────────────────────────────────────────
 
   value(value: unknown): void {
     if (this.#isDone) return
-    // As in Nest: a stream that nothing was returned for has no values.
+    // As in Nest, a stream has no values if the handler returns `undefined`.
     if (value === undefined && !this.isSingle) return this.#sendEnd()
     if (this.#demand > 0) return this.#sendLast(value)
     if (this.#hold(value)) this.#isComplete = true
@@ -94,7 +104,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   stream(stream: object): void {
     if (this.#isDone) return
     const source = consume(stream, this)
-    // An Observable may have ended, or have failed to be encoded, before `consume` returned.
+    // An Observable may have ended, or its value may have failed to encode, before `consume` returned.
     if (this.#isDone) return source.cancel()
     this.#source = source
     if (this.#takesMore) source.resume()
@@ -110,7 +120,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     return !this.#isDone && this.#takesMore
   }
 
-  /** There are no more values: what is held is sent first, then the end. */
+  /** The stream has no more values: the held values are sent first, then the end. */
   complete(): void {
     if (this.#isDone) return
     this.#isComplete = true
@@ -124,11 +134,11 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     this.#stop(source)
   }
 
-  // ── calls from the caller and the connection ───────────────────────────────────────────────────────────
+  // ── called by the caller and the connection ──────────────────────────────────────────────────────────
 
   /** The caller asks for `n` more values. */
   requestN(n: number): void {
-    // Demand adds up; beyond the largest number of the wire it is unlimited.
+    // Demand adds up; from the largest number of the wire on, it is unlimited.
     this.#demand = Math.min(this.#demand + n, UNLIMITED)
     this.#ahead = 0
     this.resume()
@@ -143,7 +153,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     }
   }
 
-  /** The connection takes values again, or the reader has taken some. */
+  /** The connection takes values again, or the reader has taken some values. */
   resume(): void {
     this.#sendHeldValues()
     if (this.#isDone) return
@@ -151,7 +161,10 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     else if (this.#takesMore) this.#source?.resume()
   }
 
-  /** Stops the work because the answer is not wanted any more. @param say tells the caller why; default: tells nothing */
+  /**
+   * Stops the work, because the answer is not wanted any more.
+   * @param say tells the caller the reason; default: the caller is not told
+   */
   abort(say?: () => void): void {
     if (this.#isDone) return
     const source = this.#done()
@@ -163,7 +176,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     return this.#maySend && this.hasRoom()
   }
 
-  /** Whether the reader takes a further value. */
+  /** Whether the caller takes one more value. */
   get #maySend(): boolean {
     return this.#demand > 0 && this.isInWindow()
   }
@@ -207,13 +220,13 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     this.#stop(source)
   }
 
-  /** Holds a value. Returns false if it cannot be held, which ends the stream. */
+  /** Holds a value. Returns false if the value cannot be held, which ends the stream. */
   #hold(value: unknown): boolean {
     this.#held ??= new HeldValues()
     const held = this.#held
     try {
       const encoded = this.encode(value)
-      // A `toJSON` may have ended the stream whose value it is.
+      // A `toJSON` of the value may have ended the stream.
       if (this.#isDone) return false
       held.add((out) => this.writeHeld(encoded, out), encoded.length)
     } catch (error) {
@@ -226,9 +239,9 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     return false
   }
 
-  // ── the end: `#done`, then a last message to the caller, then `#stop` ─────────────────────────────────────
+  // ── end: `#done`, then a last message to the caller, then `#stop` ───────────────────────────────────
 
-  /** From now on only the end itself is sent. Returns the source, which the caller stops. */
+  /** From now on, nothing is sent but the end. Returns the source, so that the calling method can stop it. */
   #done(): StreamSource | undefined {
     this.#isDone = true
     this.#held = undefined

@@ -7,7 +7,7 @@ import { OptionError } from './errors/index.ts'
 /** The name of a handler: a string, a number, or a plain object of these (`{ cmd: 'sum' }`). */
 export type Pattern = string | number | object
 
-/** Depth at which Nest, and so this library, cuts off an object pattern. */
+/** Depth from which on Nest, and so this library, cuts off an object pattern. */
 const MAX_DEPTH = 5
 /** Number of keys beyond which Nest, and so this library, gives all object patterns the same route. */
 const MAX_KEYS = 20
@@ -22,7 +22,7 @@ export function routeOf(pattern: Pattern): string {
   return route
 }
 
-/** The route of a value that came over the wire; `undefined` if the value cannot name a handler. */
+/** The route of a value that was received; `undefined` if the value cannot name a handler. */
 export function routeOfValue(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number') return String(value)
@@ -30,12 +30,12 @@ export function routeOfValue(value: unknown): string | undefined {
   return routeOfObject(value, 0)
 }
 
-/** A pattern as text, as its caller wrote it; an object pattern as JSON. Never throws. */
+/** The text of a pattern as its caller has written it; an object pattern as JSON. Never throws. */
 export function nameOf(pattern: Pattern): string {
   try {
     return (typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)) ?? routeOf(pattern)
   } catch {
-    // A pattern that contains itself, or whose getters throw: calls of it fail, and their errors need a name.
+    // The pattern contains itself, or its getters throw. Calls of such a pattern fail, and their errors need a name.
     return 'a pattern that is not JSON'
   }
 }
@@ -44,7 +44,7 @@ function routeOfObject(value: object, depth: number): string {
   if (depth > MAX_DEPTH) return '[MAX_DEPTH_REACHED]'
   const keys = Object.keys(value)
   if (keys.length > MAX_KEYS) return '[TOO_MANY_KEYS]'
-  // Nest sorts by locale; another order would give the same pattern another route.
+  // Nest sorts keys by locale; in another order, the same pattern would have another route.
   if (keys.length > 1) keys.sort((a, b) => a.localeCompare(b))
   const parts = keys.map((key) => `"${escapeText(key)}":${partOf(Reflect.get(value, key), depth + 1)}`)
   return `{${parts.join(',')}}`

@@ -9,11 +9,13 @@ export interface PeerCertificate {
   readonly authorized: boolean
   readonly subject: DistinguishedName
   readonly issuer: DistinguishedName
-  /** Alternative names, such as `'DNS:service.test, URI:spiffe://test/orders'`; `undefined` if it has none. */
+  /**
+   * Alternative names, such as `'DNS:service.test, URI:spiffe://test/orders'`; `undefined` if the certificate has none.
+   */
   readonly subjectaltname: string | undefined
-  /** SHA-256 of the certificate, as `'AB:CD:…'`. */
+  /** SHA-256 hash of the certificate, as `'AB:CD:…'`. */
   readonly fingerprint256: string
-  /** In hexadecimal. */
+  /** The serial number, in hexadecimal. */
   readonly serialNumber: string
   /** Start and end of validity, as text that `new Date(…)` reads. */
   readonly validFrom: string

@@ -1,22 +1,22 @@
 /**
- * Log lines that peers can cause, as often as they like and with texts of their choice: limited by kind, shortened, and
- * without control characters.
+ * Limits log lines that peers can cause, as often as they like and with texts of their choice: each kind of line is
+ * limited in number, and texts are shortened and have no control characters.
  */
 import type { Logger } from './logger.ts'
 
 /** Milliseconds in which a limited number of lines of one kind is written. */
 const INTERVAL = 10_000
-/** Most characters of a text that a peer chose. */
+/** Most characters that are logged of a text from a peer. */
 const MOST_SHOWN = 200
 
 interface Kind {
-  /** When the current interval ends. */
+  /** The end of the current interval. */
   until: number
   written: number
   omitted: number
 }
 
-/** A log for what a flood of peers can cause. */
+/** A log for lines of which peers can cause very many. */
 export class QuietLog {
   readonly #logger: Logger
   readonly #now: () => number
@@ -29,14 +29,15 @@ export class QuietLog {
   }
 
   /**
-   * Warns, unless `most` lines of this kind were written in the last 10 s; the next line says how many were omitted.
+   * Logs a warning, unless `most` lines of this kind were written in the last 10 seconds. The next line tells how many
+   * were omitted.
    * @param kind there must be few kinds, and peers must not choose them
    */
   warn(kind: string, message: string, cause?: unknown, most = 1): void {
     this.#write('warn', kind, message, cause, most)
   }
 
-  /** Reports an error, limited like `warn`. */
+  /** Logs an error, limited like `warn`. */
   error(kind: string, message: string, cause?: unknown, most = 1): void {
     this.#write('error', kind, message, cause, most)
   }
@@ -45,12 +46,12 @@ export class QuietLog {
     const omitted = this.#admit(kind, most)
     if (omitted === undefined) return
     const line = message + omitted
-    // Many loggers print each argument they get.
+    // Without a cause the logger gets one argument, because many loggers print each argument, even `undefined`.
     if (cause === undefined) this.#logger[level](line)
     else this.#logger[level](line, cause)
   }
 
-  /** A remark on omitted lines, for the end of a line; `undefined` if this line is omitted too. */
+  /** Returns a remark on omitted lines, for the end of this line; `undefined` if this line must be omitted, too. */
   #admit(kind: string, most: number): string | undefined {
     const now = this.#now()
     let known = this.#kinds.get(kind)
@@ -75,7 +76,7 @@ export class QuietLog {
 
 const logs = new WeakMap<Logger, QuietLog>()
 
-/** The limited log in front of a logger: one for all connections that have this logger. */
+/** Returns the limited log of a logger: all connections with the same logger share it. */
 export function quietLog(logger: Logger): QuietLog {
   let log = logs.get(logger)
   if (log === undefined) {
@@ -85,7 +86,7 @@ export function quietLog(logger: Logger): QuietLog {
   return log
 }
 
-/** A text from a peer as it may stand in a log: on one line, harmless for terminals, and not long. */
+/** Prepares a text from a peer for a log line: puts it on one line, removes control characters, and shortens it. */
 export function shown(text: string): string {
   const start = text.length > MOST_SHOWN ? text.slice(0, MOST_SHOWN) : text
   const harmless = start.replace(

@@ -1,4 +1,4 @@
-/** An event on a transport that does not store it: it ends once, and a failure is logged. */
+/** Tests an event on a transport that does not store events: it ends once, and a failure is logged. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PatternNotFoundError, RejectedError } from './errors/index.ts'
@@ -14,7 +14,7 @@ const message = new IncomingMessage({
   data: 1
 })
 
-/** Hands the event to a handler. */
+/** Passes the event to a handler, and records the log lines and the end. */
 function report(event: () => unknown) {
   const lines: string[] = []
   const causes: unknown[] = []

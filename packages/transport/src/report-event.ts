@@ -1,4 +1,4 @@
-/** Handles events for transports that do not store them: a failure is only logged. */
+/** Handles events for transports that do not store events: a failure is only logged. */
 import type { Dispatcher } from './dispatcher.ts'
 import { ErrorAnswer, EventHandlersError, isNoHandler, readFailure } from './failure.ts'
 import { handlerFailed } from './handler-failed.ts'
@@ -8,13 +8,13 @@ import { NO_EVENT_HANDLER } from './nest/words.ts'
 import { quietLog, shown } from './quiet-log.ts'
 import { isThenable, whenSettled } from './stream.ts'
 
-/** Most lines about events without a handler in 10 s: peers choose how many there are. */
+/** Most log lines in 10 seconds about events without a handler, because peers choose how many such events they send. */
 const MOST_UNKNOWN = 20
 
 /**
- * Gives an event to a dispatcher and logs failures. Never throws.
+ * Passes an event to a dispatcher and logs failures. Never throws.
  * @param ended is called once, when all handlers of the event have ended
- * @returns whether they ended in this turn
+ * @returns whether all handlers ended in this turn of the event loop
  */
 export function reportEvent(
   dispatcher: Pick<Dispatcher, 'event'>,
@@ -53,13 +53,16 @@ function report(error: unknown, message: IncomingMessage, logger: Logger): void 
   }
 }
 
-/** The errors to report. An `ErrorAnswer` is none: a dispatcher with its own rules for errors has reported it. */
+/**
+ * The errors to log. An `ErrorAnswer` is left out, because a dispatcher with its own rules for errors has already
+ * logged it.
+ */
 function failuresIn(error: unknown): readonly unknown[] {
   try {
     const all: readonly unknown[] = error instanceof EventHandlersError ? error.errors : [error]
     return all.filter((one) => !isReported(one))
   } catch {
-    // A revoked Proxy.
+    // The error is a revoked Proxy, which throws when it is read.
     return [error]
   }
 }

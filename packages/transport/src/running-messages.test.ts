@@ -1,4 +1,4 @@
-/** The messages that a server handles, and their end. */
+/** Tests the messages that a server handles, and how they end. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { IncomingMessage } from './message.ts'
@@ -7,7 +7,7 @@ import { endedWithin, RunningMessages } from './running-messages.ts'
 const MESSAGE = { pattern: 'p' } as IncomingMessage
 const silent = { error() {}, warn() {} }
 
-/** An answer that ends when it is cut, and counts how often it is. */
+/** Makes an answer that ends when it is cut, and counts the cuts. */
 function newAnswer(running: RunningMessages, isStream = false) {
   const answer = {
     cuts: 0,
@@ -74,7 +74,7 @@ describe('running messages', () => {
     running.end(second)
     assert.equal(await drained, true)
     assert.deepEqual([first.cuts, second.cuts], [0, 0])
-    // At once, if nothing runs.
+    // Resolves at once, because nothing runs.
     assert.equal(await running.drained(60_000), true)
   })
 
@@ -97,7 +97,7 @@ describe('running messages', () => {
       return original(task, delay, ...rest)
     }) as typeof setTimeout
     try {
-      // One that were left would keep this process alive for as long.
+      // A timer that is not cleared would keep this process alive for so long.
       assert.equal(await endedWithin(Promise.resolve(), Number.POSITIVE_INFINITY), true)
       assert.equal(await endedWithin(Promise.resolve()), true)
       await assert.rejects(endedWithin(Promise.reject(new Error('no')), 60_000), { message: 'no' })

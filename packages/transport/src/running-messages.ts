@@ -1,4 +1,7 @@
-/** The messages that a server handles at the moment, and the end of them when it stops: the same for every transport. */
+/**
+ * The messages that a server handles at the moment, and how they end when the server stops: the same for every
+ * transport.
+ */
 import type { Dispatcher } from './dispatcher.ts'
 import type { Logger } from './logger.ts'
 import type { IncomingMessage } from './message.ts'
@@ -10,11 +13,11 @@ export const DEFAULT_DRAIN = 10_000
 
 /** The answer to a message, while its handler runs. */
 export interface RunningAnswer {
-  /** The server does not wait any longer: ends the answer, and tells its caller. */
+  /** Ends the answer and tells its caller, because the server waits no longer. */
   cut(): void
 }
 
-/** Counts what is in flight, and ends it. */
+/** Counts the messages in flight, and ends them. */
 export class RunningMessages {
   readonly #answers = new Set<RunningAnswer>()
   readonly #streams = new Set<RunningAnswer>()
@@ -22,23 +25,23 @@ export class RunningMessages {
   /** Resolves the promise of `drained`. */
   #settled: (() => void) | undefined
 
-  /** Requests, streams and events that have begun and not ended. */
+  /** Number of requests, streams and events that have begun and not ended. */
   get inFlight(): number {
     return this.#answers.size + this.#events
   }
 
-  /** Streams among them. */
+  /** Number of streams among them. */
   get streams(): number {
     return this.#streams.size
   }
 
-  /** An answer has begun. It says when it ends, by `end`. */
+  /** Counts an answer that has begun. At its end, the answer calls `end`. */
   begin(answer: RunningAnswer, isStream: boolean): void {
     this.#answers.add(answer)
     if (isStream) this.#streams.add(answer)
   }
 
-  /** An answer has ended. More than once does no harm. */
+  /** Counts an answer as ended. Further calls for the same answer do nothing. */
   end(answer: RunningAnswer): void {
     this.#answers.delete(answer)
     this.#streams.delete(answer)
@@ -46,9 +49,9 @@ export class RunningMessages {
   }
 
   /**
-   * Has an event handled; failures are only logged. Never throws.
-   * @param ended is called once, when all its handlers have ended
-   * @returns whether they ended in this turn
+   * Passes an event to its handlers; failures are only logged. Never throws.
+   * @param ended is called once, when all handlers of the event have ended
+   * @returns whether all handlers ended in this turn of the event loop
    */
   event(
     dispatcher: Pick<Dispatcher, 'event'>,
@@ -69,11 +72,11 @@ export class RunningMessages {
   }
 
   /**
-   * Waits for what is in flight, and cuts it when its time is over; handlers of events, which nobody waits for, are left
-   * alone then. Nothing new may begin once `before` has settled.
+   * Waits for the messages in flight, and cuts the answers that are left when the time is over. Handlers of events are
+   * not cut, because nobody waits for them. No message may begin once `before` has settled.
    * @param ms milliseconds; default: `DEFAULT_DRAIN`
-   * @param before what has to end too, such as taking messages. How it ends does not matter
-   * @returns whether all has ended in time
+   * @param before other work that has to end, such as taking messages; it does not matter whether it succeeds
+   * @returns whether everything has ended in time
    */
   async drained(ms: number | undefined, ...before: readonly Promise<unknown>[]): Promise<boolean> {
     const isInTime = await endedWithin(this.#end(before), ms)
@@ -100,9 +103,9 @@ export class RunningMessages {
 }
 
 /**
- * Waits for work to end, but not longer than a server that stops may wait.
+ * Waits for work to end, but not longer than a stopping server may wait.
  * @param ms milliseconds; default: `DEFAULT_DRAIN`
- * @returns whether it has ended in time
+ * @returns whether the work has ended in time
  */
 export async function endedWithin(work: Promise<unknown>, ms = DEFAULT_DRAIN): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined

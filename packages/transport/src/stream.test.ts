@@ -1,4 +1,4 @@
-/** Streams of every kind, into one sink: order, demand, cancelling, and users' code that misbehaves. */
+/** Tests streams of every kind with one sink: order, demand, cancelling, and code of the user that misbehaves. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { finalize, from, NEVER, of, Subject, throwError } from 'rxjs'

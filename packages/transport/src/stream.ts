@@ -1,30 +1,30 @@
 /**
- * Tells apart what a handler may return beside a plain value (a promise, an Observable, an async iterable, an iterator)
- * and feeds the values of a stream to a sink. Every protocol has its own sink.
+ * Recognises the results of a handler that are not plain values (a promise, an Observable, an async iterable, an
+ * iterator) and feeds the values of a stream to a sink. Every protocol has its own sink.
  */
 
-/** Takes the values of a stream. After `complete` or `error` only `teardownFailed` may still be called. */
+/** Receives the values of a stream. After `complete` or `error` only `teardownFailed` may still be called. */
 export interface StreamSink {
   /**
-   * Takes a value. Returns false if the sink has enough for now; it asks for more by `StreamSource.resume`. An
-   * Observable cannot be slowed: its values keep coming.
+   * Takes a value. Returns false if the sink wants no more values for now; the sink later calls `StreamSource.resume`.
+   * An Observable cannot be slowed: it keeps emitting values.
    */
   next(value: unknown, size?: number): boolean
-  /** There are no more values. */
+  /** The stream has no more values. */
   complete(): void
   /** The stream has failed. */
   error(error: unknown): void
-  /** The stream was cancelled and its clean-up failed. The sink logs it, because no caller waits for it. */
+  /** The clean-up of a cancelled stream has failed. The sink logs the error, because no caller waits for it. */
   teardownFailed(error: unknown): void
 }
 
 /** A stream that feeds a sink. Its methods never throw and may be called at any time. */
 export interface StreamSource {
-  /** The sink takes values: called at the start, and again after `next` has returned false. */
+  /** Lets the stream feed values: called at the start, and again after `next` has returned false. */
   resume(): void
   /** Ends the stream early: unsubscribes from an Observable or calls `return` of an iterator. */
   cancel(): void
-  /** Asks for `n` more values. Only calls with the option `demand` have it. */
+  /** Asks for `n` more values. Only streams of calls with the option `demand` have this method. */
   request?(n: number): void
 }
 
@@ -33,7 +33,7 @@ export const FEED: unique symbol = Symbol.for('elysia-microservices.feed')
 
 /** A stream made by this library, such as one that watches another stream. It is consumed without an iterator. */
 export interface Feed {
-  /** Feeds the values to a sink, as far as it takes them. */
+  /** Feeds the values to a sink, as long as the sink takes them. */
   [FEED](sink: StreamSink): StreamSource
 }
 
@@ -46,7 +46,7 @@ export function isThenable(value: object): value is PromiseLike<unknown> {
   return 'then' in value && typeof value.then === 'function'
 }
 
-/** The original `then`, because a promise may have one of the user's own. */
+/** The original `then`, because the user may have replaced `then` of a promise. */
 const { then } = Promise.prototype
 
 /**
@@ -57,14 +57,14 @@ export function asPromise<Value>(thenable: PromiseLike<Value>): Promise<Value> {
   try {
     return Promise.resolve(thenable)
   } catch (error) {
-    // The user's getter threw.
+    // A getter of the user has thrown.
     return Promise.reject(error)
   }
 }
 
 /**
- * Calls one of the two functions, once and in a later turn; resolves with its result, or rejects as the thenable does if
- * nobody takes its rejection. Never throws.
+ * Calls one of the two functions, once and in a later turn of the event loop. The returned promise resolves with the
+ * result of the function. Without a function for rejections, it rejects as the thenable does. Never throws.
  */
 export function whenSettled<Result>(
   thenable: PromiseLike<unknown>,
@@ -79,7 +79,7 @@ export function whenSettled<Result>(
  * streams; arrays, Maps and Sets are values although they can be iterated. Throws if the user's getter or Proxy throws.
  */
 export function isStream(value: object): boolean {
-  // Data is most often an array or an object of values.
+  // Arrays are checked first, because data is most often an array or a plain object.
   return !Array.isArray(value) && (FEED in value || isSubscribable(value) || isIteratorLike(value))
 }
 
@@ -112,13 +112,13 @@ function isSubscribable(value: object): value is Subscribable {
   return (
     'subscribe' in value &&
     typeof value.subscribe === 'function' &&
-    // Observables of rxjs have `lift`; others have the well-known symbol or name.
+    // Observables of rxjs have `lift`; other Observables have the well-known symbol or name.
     ('lift' in value || '@@observable' in value || observableSymbol() in value)
   )
 }
 
 function observableSymbol(): symbol {
-  // Read each time: a polyfill may define it after this module is loaded.
+  // The symbol is read each time, because a polyfill may define it after this module is loaded.
   return (Symbol as { readonly observable?: symbol }).observable ?? Symbol.for('observable')
 }
 
@@ -129,11 +129,11 @@ function isIteratorLike(value: object): boolean {
   )
 }
 
-/** Pushes the values of an Observable. */
+/** Feeds the values of an Observable. */
 class Subscription implements StreamSource {
   readonly #sink: StreamSink
   #isOver = false
-  /** Whatever `subscribe` returned. */
+  /** The value that `subscribe` has returned; it may be any value. */
   #subscription: unknown
 
   constructor(stream: Subscribable, sink: StreamSink) {
@@ -156,7 +156,7 @@ class Subscription implements StreamSource {
         }
       })
     } catch (error) {
-      // It may have ended before it threw: then the error is ignored.
+      // If the Observable ended before it threw, this error is ignored.
       fail(error)
     }
   }
@@ -176,13 +176,13 @@ class Subscription implements StreamSource {
   }
 }
 
-/** Pulls a synchronous iterator, without a promise, as long as the sink takes values. */
+/** Feeds the values of a synchronous iterator, without promises, as long as the sink takes values. */
 class SyncPull implements StreamSource {
   readonly #iterator: Iterator<unknown>
   readonly #sink: StreamSink
   #isOver = false
   #isPulling = false
-  /** The sink wants the next value. */
+  /** Whether the sink wants the next value. */
   #isAsked = false
 
   constructor(iterator: Iterator<unknown>, sink: StreamSink) {
@@ -214,7 +214,7 @@ class SyncPull implements StreamSource {
     } finally {
       this.#isPulling = false
     }
-    // Cancelled during a step: a running generator can be ended only after its step.
+    // The stream was cancelled during a step: a running generator can be ended only after the step.
     if (this.#isOver) endIterator(this.#iterator, this.#sink)
   }
 
@@ -225,7 +225,7 @@ class SyncPull implements StreamSource {
   }
 }
 
-/** Pulls an async iterator: one promise for each value, and one more for each pause. */
+/** Feeds the values of an async iterator: one promise for each value, and one more for each pause. */
 class AsyncPull implements StreamSource {
   readonly #iterator: AsyncIterator<unknown>
   readonly #sink: StreamSink
@@ -249,7 +249,7 @@ class AsyncPull implements StreamSource {
     try {
       while (this.#isAsked) {
         const step = checkedStep(await this.#iterator.next())
-        // The stream was cancelled during the step: its value is dropped.
+        // The stream was cancelled during the step, so the value of the step is dropped.
         if (this.#isOver) return
         if (step.done === true) {
           this.#isOver = true
@@ -275,14 +275,17 @@ class AsyncPull implements StreamSource {
   }
 }
 
-/** @throws {TypeError} it is not an iterator's step, as in a loop: nothing would ever say that it is the last */
+/**
+ * @throws {TypeError} the value is not an iterator's step. A loop throws for it, too; without this check, the stream
+ * would never end
+ */
 function checkedStep(step: IteratorResult<unknown>): IteratorResult<unknown> {
   if (typeof step !== 'object' || step === null)
     throw new TypeError(`next() of an iterator must give an object, but gave ${typeof step}`)
   return step
 }
 
-/** Lets an iterator clean up. If it is in the middle of a step, it cleans up after the step. */
+/** Lets an iterator clean up. An iterator in the middle of a step cleans up after the step. */
 function endIterator(iterator: Iterator<unknown> | AsyncIterator<unknown>, sink: StreamSink): void {
   try {
     const returned: unknown = iterator.return?.()
@@ -297,7 +300,7 @@ function endIterator(iterator: Iterator<unknown> | AsyncIterator<unknown>, sink:
   }
 }
 
-/** After this many values, `exhaust` lets other work have its turn. */
+/** Number of values after which `exhaust` lets other work run. */
 const VALUES_A_TURN = 1_000
 
 /** Runs a stream to its end for its side effects. Resolves with the last value; rejects if the stream fails. */
@@ -309,7 +312,7 @@ export function exhaust(stream: object): Promise<{ readonly value: unknown } | u
       next(value) {
         last = { value }
         if (++count % VALUES_A_TURN > 0) return true
-        // A stream that always has a value ready would block the event loop.
+        // A pause, because a stream that always has a value ready would block the event loop.
         setTimeout(() => source.resume(), 0)
         return false
       },

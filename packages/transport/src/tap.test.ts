@@ -1,4 +1,4 @@
-/** Watching what passes: when a watcher is told, and what one does that throws. */
+/** Tests of `tap`: when a watcher is called, and what happens if it throws. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { finalize, from, interval, Observable, of, throwError } from 'rxjs'
@@ -7,7 +7,7 @@ import { type ResultEnd, type ResultWatcher, tap } from './tap.ts'
 import { feedOf, laterNumbers, numbers, RecordingSink, textOf, turn, withThen } from './testing/streams.ts'
 
 describe('tap', () => {
-  /** Watches, and writes down what it is told. */
+  /** Makes a watcher that records its calls. */
   function watching(more: Partial<ResultWatcher> = {}) {
     const seen: string[] = []
     const watcher: ResultWatcher = {
@@ -126,7 +126,7 @@ describe('tap', () => {
     const sink = new RecordingSink().take(tap(stream, watching().watcher))
     sink.source?.request?.(3)
     assert.deepEqual(asked, [3])
-    // One that cannot be asked is not.
+    // A stream without `request` ignores the call.
     new RecordingSink().take(tap(numbers(1), watching().watcher)).source?.request?.(3)
   })
 
@@ -216,7 +216,7 @@ describe('tap', () => {
         assert.deepEqual(seen, ['streaming', 'failed watcher'])
       })
 
-      if (kind === 'an Observable') continue // It has ended before it can be given up.
+      if (kind === 'an Observable') continue // It has ended before it can be cancelled.
       it(`which is ${kind}, when it is given up`, async () => {
         let ended = 0
         const sink = new RecordingSink(1).take(

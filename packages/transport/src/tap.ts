@@ -1,4 +1,4 @@
-/** Watches what a handler returns, or what one of our calls gives, while it passes. */
+/** Watches the result of a handler, or of a call of this library, while the result is passed on. */
 import {
   consume,
   FEED,
@@ -11,7 +11,7 @@ import {
   whenSettled
 } from './stream.ts'
 
-/** The end of a result: its last value, an error, or its reader has left. */
+/** The end of a result: it has completed, failed, or its reader has left. */
 export type ResultEnd =
   | { readonly outcome: 'completed' }
   | { readonly outcome: 'failed'; readonly error: unknown }
@@ -25,13 +25,13 @@ export interface ResultWatcher {
   settled?(): void
   /** The result is a stream, and a reader begins to take its values. */
   streaming?(): void
-  /** A value passes: the only one, or one of a stream. */
+  /** A value is passed on: the only value, or one of a stream. */
   value?(value: unknown): void
-  /** Returns the error that is passed on in place of this one. Default: the same error. */
+  /** The result has failed. Returns the error that is passed on in place of this error. Default: the same error. */
   error?(error: unknown): unknown
   /** The result has ended. Called once; never for a stream that no reader begins to take. */
   ended(end: ResultEnd): void
-  /** Runs a piece of the user's code: a step of a generator, a subscription. Default: calls `work`. */
+  /** Runs a part of the user's code: a step of a generator, a subscription. Default: calls `work`. */
   run?<Result>(work: () => Result): Result
 }
 
@@ -72,8 +72,10 @@ function passed(value: unknown, watcher: ResultWatcher): unknown {
   return value
 }
 
-/** A watched stream. A watcher that throws fails it: its reader gets the error, and the stream is cleaned up. */
-// A function, which bundlers leave out where nobody calls it.
+/**
+ * Watches a stream. If the watcher throws, the stream fails: its reader gets the error, and the stream is cleaned up.
+ */
+// A function and not a class, because bundlers remove an unused function.
 function tappedStream(stream: object, watcher: ResultWatcher): Feed {
   return { [FEED]: (sink) => feed(stream, watcher, sink) }
 }
@@ -85,7 +87,7 @@ function feed(stream: object, watcher: ResultWatcher, sink: StreamSink): StreamS
   const watcherThrew = (error: unknown) => {
     if (isOver) return sink.teardownFailed(error)
     isOver = true
-    // Not by `run`, which may be what threw.
+    // Called without `run`, because `run` itself may have thrown.
     source?.cancel()
     try {
       watcher.ended({ outcome: 'failed', error })
@@ -139,7 +141,7 @@ function feed(stream: object, watcher: ResultWatcher, sink: StreamSink): StreamS
       },
       teardownFailed: (error) => sink.teardownFailed(error)
     })
-    // It was an Observable whose first value the watcher did not bear.
+    // The watcher has thrown at the first value of an Observable, before `consume` returned the source.
     if (isOver) source.cancel()
   })
   return {

@@ -1,6 +1,6 @@
 /**
- * The interface of a transport. Users make one (`tcp({ port: 4000 })`) and give it to `microservice()` or `connect()`,
- * which make a server or a client from it.
+ * The interface of a transport. Users make a transport (`tcp({ port: 4000 })`) and pass it to `microservice()` or
+ * `connect()`, which make a server or a client with it.
  */
 import type { Caller } from './call.ts'
 import type { ClientListener, ClientStatus } from './client-event.ts'
@@ -10,17 +10,20 @@ import type { Logger } from './logger.ts'
 
 /** Abilities of a transport that stores events. */
 export interface StoreTraits {
-  /** An event published again with its `id` is stored once. */
+  /** An event that is published again with the same `id` is stored only once. */
   readonly once: boolean
-  /** Events have positions, which `publish` gives and a group may start behind. */
+  /** Stored events have positions. `publish` returns the position, and a group may start behind it. */
   readonly positions: boolean
-  /** The engine delivers again after a pause; otherwise a worker holds the event meanwhile. */
+  /**
+   * The engine itself waits before it delivers an event again. Without this ability, a worker holds the event during
+   * the pause.
+   */
   readonly delays: boolean
   /** Durable handlers may have wildcards in their patterns. */
   readonly wildcards: boolean
-  /** Dead letters can be listed, looked at and deleted one by one. */
+  /** Dead letters can be listed, read and deleted one by one. */
   readonly browses: boolean
-  /** Where a new group may begin. */
+  /** The values of `start` that a new group may have. */
   readonly start: readonly ('new' | 'all' | 'since' | 'after')[]
 }
 
@@ -36,30 +39,32 @@ export const STORES_EVERYTHING: StoreTraits = {
 
 /** Abilities of a transport. Code checks these traits, never a transport's name. */
 export interface Traits {
-  /** `*` and `>` in the patterns of Nest's handlers are wildcards, so that each segment of a pattern needs a text. */
+  /** `*` and `>` in the patterns of Nest's handlers are wildcards, so a segment of a pattern must not be empty. */
   readonly wildcards: boolean
   /**
-   * Wildcards are `+` for one level between slashes and `#` for the rest, in all patterns; `*` and `>` are refused. Default:
-   * false.
+   * Wildcards are `+` for one level between slashes and `#` for all further levels, in all patterns; `*` and `>` are
+   * refused. Default: false.
    */
   readonly levels?: boolean
   /**
-   * Patterns are names of letters, digits, `.`, `_` and `-`: objects, wildcards and other texts are refused, with services
-   * as with calls. Default: false.
+   * Patterns consist of letters, digits, `.`, `_` and `-`: object patterns, wildcards and other characters are refused,
+   * in services and in calls. Default: false.
    */
   readonly names?: boolean
-  /** A call whose pattern nobody handles fails at once; otherwise when its time is over. */
+  /**
+   * A call whose pattern no service handles fails at once; without this ability, it fails at the end of its timeout.
+   */
   readonly hearsNobody: boolean
   /**
-   * The party that shares messages among the processes of a service: an `'engine'`, through which a client reaches
-   * every service there is, or the `'caller'` itself, which is connected to the processes of one service.
+   * Decides which process of a service gets a message. `'engine'`: the engine does, and a client reaches every service
+   * that is connected to the engine. `'caller'`: the client does, and is connected to the processes of one service.
    */
   readonly shares: 'caller' | 'engine'
-  /** Headers travel, also to and from Nest. */
+  /** Messages have headers, also those to and from Nest. */
   readonly headers: boolean
-  /** A stream can be sent as data. */
+  /** A call can send a stream as its data. */
   readonly channels: boolean
-  /** Its abilities with durable events. Missing: it stores none. */
+  /** Abilities with durable events. Missing if the transport stores no events. */
   readonly stores?: StoreTraits
 }
 
@@ -82,11 +87,16 @@ export interface Transport {
 
 /** Context of a server, given by its service. */
 export interface ServerContext {
-  /** The name of the service; brokers share work among all servers with the same name. `undefined` if it has none. */
+  /**
+   * The name of the service; engines share work among all servers with the same name. `undefined` if the service has no
+   * name.
+   */
   readonly name: string | undefined
   /** The version of the service; `undefined` if it has none. */
   readonly version: string | undefined
-  /** Names this process among those of the service. Default: the transport chooses a name, where it needs one. */
+  /**
+   * The name of this process among the processes of the service. Default: the transport chooses a name if it needs one.
+   */
   readonly instance?: string | undefined
   readonly logger: Logger
 }
@@ -94,13 +104,15 @@ export interface ServerContext {
 /** Context of a client, given by `connect()`. */
 export interface ClientContext {
   readonly logger: Logger
-  /** Name of the client. Default: that of this process (`callerName`). */
+  /** The name of the client. Default: the name of this process (`callerName`). */
   readonly name?: string | undefined
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
-  /** Milliseconds for which a call may wait for a connection, without an option of its own. Default: its timeout. */
+  /**
+   * Milliseconds for which a call without its own option may wait for a connection. Default: the timeout of the call.
+   */
   readonly waitForConnection?: number | undefined
-  /** Whether the user set `timeout`: only then the other side is told about it. */
+  /** Whether the user has set `timeout`: only then it is sent to the other side. */
   readonly tellTimeout: boolean
   /** Answers the server's calls to this client; `undefined` if there are no handlers. */
   readonly dispatcher: Dispatcher | undefined
@@ -108,7 +120,7 @@ export interface ClientContext {
 
 /** Options of `stop()`. */
 export interface StopOptions {
-  /** Milliseconds that work in flight may still take before connections are cut. Default: 10,000. */
+  /** Milliseconds that messages in flight may still take before connections are closed. Default: 10,000. */
   readonly drain?: number
 }
 
@@ -122,87 +134,95 @@ export interface Address {
   readonly path?: string | undefined
 }
 
-/** The side that answers. */
+/** The server of a transport. */
 export interface ServerTransport {
-  /** The name of its transport. */
+  /** The name of the transport. */
   readonly name: string
-  /** Where it listens, with the real port; `undefined` while it does not listen, and for brokers. */
+  /**
+   * The address at which the server listens, with the real port; `undefined` while it does not listen, and for engines.
+   */
   readonly address?: Address | undefined
   /**
    * Starts to take messages. Can be called again after `stop`.
-   * @throws {ListenError} it cannot listen
-   * @throws {ConnectionError} the broker cannot be reached
+   * @throws {ListenError} the server cannot listen
+   * @throws {ConnectionError} the engine cannot be reached
    */
   start(dispatcher: Dispatcher): Promise<void>
-  /** Takes no new work, lets work in flight end, then closes. Resolves when all is closed. */
+  /** Takes no new messages, waits for messages in flight, then closes. Resolves when everything is closed. */
   stop(options?: StopOptions): Promise<void>
-  /** Current figures of the server. Costs nothing until it is called. */
+  /** Returns current figures of the server. They cost nothing until `stats` is called. */
   stats(): TransportStats
-  /** Whether it stores events, for durable handlers. Default: false. */
+  /** Whether the server stores events, for durable handlers. Default: false. */
   readonly isDurable?: boolean
   /**
-   * Shares the address of this transport among several processes of one service. `undefined`: each process simply
-   * starts its own server, as with a broker.
+   * Shares the address of this transport among several processes of one service. `undefined`: each process starts its
+   * own server, as with an engine.
    */
   readonly sharing?: Sharing
 }
 
-/** A number next to its limit. */
+/** A number and its limit. */
 export interface Gauge {
   readonly current: number
   /** 0 if there is no limit. */
   readonly limit: number
 }
 
-/** Current figures of a server. Transports add their own. */
+/** Current figures of a server. Transports add further figures. */
 export interface TransportStats {
   /** The name of the transport. */
   readonly transport: string
   readonly address: Address | undefined
   /** Requests, events and streams in flight, and their limit. */
   readonly inFlight: Gauge
-  /** Open streams. */
+  /** Number of open streams. */
   readonly streams: number
   /**
-   * Why it takes no messages at the moment though it was started, in words: its engine is gone, or what it needs there
-   * is. Missing while it takes them.
+   * Why a started server takes no messages at the moment, as text: the engine cannot be reached, or a stream or queue
+   * there is missing. Missing while the server takes messages.
    */
   readonly unavailable?: string | undefined
-  /** Its durable handlers; missing if it has none. */
+  /** Figures of the durable handlers; missing if there are none. */
   readonly durable?: readonly DurableFigures[]
 }
 
-/** Shares a transport among several processes of one service. Questions and places must survive `JSON.stringify`. */
+/**
+ * Shares a transport among several processes of one service. Questions and places are sent as JSON, so `JSON.stringify`
+ * must not change them.
+ */
 export interface Sharing {
   /**
-   * In the supervisor, in place of `start`: reserves the address that the workers share. Resolves with the place that
+   * In the supervisor, instead of `start`: reserves the address that the workers share. Resolves with the place that
    * each worker gets in `join`.
-   * @param ask puts a question to all running workers
-   * @throws {ListenError} the address is taken
+   * @param ask sends a question to all running workers
+   * @throws {ListenError} the address is already in use
    * @throws {OptionError} the address cannot be shared
    */
   reserve(ask: (question: unknown) => Promise<void>): Promise<unknown>
-  /** In the supervisor: the first question for a worker that has just started; `undefined` for none. */
+  /** In the supervisor: returns the first question for a worker that has just started; `undefined` for none. */
   greeting(): unknown
-  /** In the supervisor: no worker is left. */
+  /** In the supervisor: frees the address, because no worker is left. */
   release(): void
-  /** In a worker, before `start`. @param place the place from `reserve` */
+  /**
+   * In a worker, before `start`: takes its place.
+   * @param place the place from `reserve`
+   */
   join(place: unknown): void
-  /** In a worker: answers a question of the supervisor by doing what it asks. */
+  /** In a worker: carries out what a question of the supervisor asks for. */
   answer(question: unknown): Promise<void>
 }
 
-/** The side that calls. It connects at the first call, and again after a lost connection. */
+/** The client of a transport. It connects at the first call, and connects again after a lost connection. */
 export interface ClientTransport extends Caller {
-  /** The name of its transport. */
+  /** The name of the transport. */
   readonly name: string
   readonly status: ClientStatus
-  /** Events that are stored; `undefined`: it stores none. */
+  /** Publishes and manages durable events; `undefined` if the transport stores no events. */
   readonly durable?: DurableCaller | undefined
-  /** Tells a listener about all events from now on. Returns the function that removes the listener. */
+  /** Passes all events of the client to a listener from now on. Returns a function that removes the listener. */
   onEvent(listener: ClientListener): () => void
   /** Connects now. Rejects with a `ConnectionError` if that fails. */
   connect(): Promise<void>
-  /** Closes all connections; waiting calls fail with a `ConnectionError`. Resolves when all is closed. */
+  /** Closes all connections; waiting calls fail with a `ConnectionError`. Resolves when all connections are closed. */
   close(): Promise<void>
 }

@@ -1,10 +1,10 @@
-/** Values between one who pushes them and one who reads them. */
+/** Tests a queue between a sender that pushes values and a reader. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type QueueSource, ValueQueue } from './value-queue.ts'
 
-/** A queue, and what it does to its sender. */
+/** Makes a queue, and a list that records the calls to its sender. */
 function queued() {
   const told: string[] = []
   const source: QueueSource = {
@@ -18,7 +18,7 @@ const END = { done: true, value: undefined }
 const item = (value: number) => ({ done: false, value })
 const failure = (text: string) => ({ error: new Error(text) })
 
-/** Pushes numbers from one up to another; those after which it was told that enough wait. */
+/** Pushes the numbers of a range. Returns the numbers after which `push` has asked the sender to pause. */
 function fill(queue: ValueQueue<number>, from: number, to: number): number[] {
   const enough: number[] = []
   for (let n = from; n <= to; n++) if (!queue.push(n)) enough.push(n)
@@ -210,7 +210,7 @@ describe('ValueQueue', () => {
   })
 })
 
-/** The same in the simplest way. */
+/** The simplest implementation of the same queue, to compare with. */
 class Model {
   values: number[] = []
   readonly outcomes: string[] = []

@@ -1,19 +1,19 @@
 /** A queue between a sender that pushes values and a `for await` loop that reads them. */
 
-/** Number of waiting values at which the sender is asked to pause (HIGH), and at which it may go on (LOW). */
+/** Number of waiting values at which the sender must pause (HIGH), and at which it may continue (LOW). */
 const HIGH = 256
 const LOW = 64
-/** The same in bytes, where their sizes are known. */
+/** The same limits in bytes, for values whose sizes are known. */
 const HIGH_BYTES = 256 * 1024
 const LOW_BYTES = 64 * 1024
 /** Number of read values after which the list is compacted. */
 const COMPACT_AT = 1024
 
-/** The sender, as its queue sees it. */
+/** The sender, as its queue uses it. */
 export interface QueueSource {
-  /** There is room for more values, after `push` has returned false. */
+  /** There is room for more values after `push` has returned false. */
   resume(): void
-  /** The reader has left before the end. */
+  /** The reader has stopped before the end. */
   cancel(): void
 }
 
@@ -22,20 +22,22 @@ interface Waiting<Value> {
   reject(error: unknown): void
 }
 
-/** Any number of values for one reader. */
+/** A queue of values for one reader. */
 export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined, undefined> {
   #values: (Value | undefined)[] = []
-  /** Index of the next value; earlier ones are read. */
+  /** Index of the next value; earlier values were read. */
   #read = 0
   #hasEnded = false
   #failure: { readonly error: unknown } | undefined
   #isPaused = false
   #bytes = 0
-  /** Calls of `next` that wait for a value, oldest first. A loop has one at a time; other readers may have more. */
+  /**
+   * Calls of `next` that wait for a value, oldest first. A loop makes one call at a time; other readers may make more.
+   */
   #waiting: Waiting<Value>[] = []
   readonly #source: QueueSource | undefined
 
-  /** @param source is told when there is room, and when the reader leaves */
+  /** @param source is called when there is room, and when the reader stops early */
   constructor(source?: QueueSource) {
     this.#source = source
   }
@@ -52,7 +54,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
 
   /**
    * Adds a value. Returns false if the sender should pause until `QueueSource.resume`.
-   * @param bytes its size, if that is known
+   * @param bytes the size of the value, if it is known
    */
   push(value: Value, bytes = 0): boolean {
     if (this.#hasEnded) return true
@@ -85,7 +87,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
     this.#bytes = 0
   }
 
-  /** The next value, when there is one; the end; or, once, the failure. */
+  /** Returns the next value as soon as there is one, else the end, or once the failure. */
   next(): Promise<IteratorResult<Value, undefined>> {
     if (this.#read < this.#values.length) return Promise.resolve({ done: false, value: this.#take() })
     return new Promise((resolve, reject) => {
@@ -94,7 +96,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
     })
   }
 
-  /** The reader leaves: waiting values are dropped. */
+  /** The reader stops early: waiting values are dropped. */
   async return(): Promise<IteratorReturnResult<undefined>> {
     this.clear()
     if (!this.#hasEnded) {
@@ -105,14 +107,14 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
     return { done: true, value: undefined }
   }
 
-  /** The queue itself: it has one reader. */
+  /** Returns the queue itself, because a queue has only one reader. */
   [Symbol.asyncIterator](): this {
     return this
   }
 
   #take(): Value {
     const value = this.#values[this.#read] as Value
-    // As if all were of one size: which are the large ones matters little.
+    // Subtracts the average size, because the sizes of single values are not stored.
     this.#bytes -= this.#bytes / this.size
     this.#values[this.#read++] = undefined
     if (this.#read === this.#values.length) {
@@ -131,7 +133,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
 
   #tellEnd({ resolve, reject }: Waiting<Value>): void {
     const failure = this.#failure
-    // The failure is given once: a reader that asks again gets the end, as from a generator.
+    // The failure is passed on once: a reader that asks again gets the end, as from a generator.
     this.#failure = undefined
     if (failure === undefined) resolve({ done: true, value: undefined })
     else reject(failure.error)

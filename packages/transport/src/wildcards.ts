@@ -1,35 +1,39 @@
 /**
- * Wildcards as brokers have them: `*` stands for one segment between dots, `>` at the end for the rest. They are compared
- * segment by segment; a dispatcher of many patterns has something faster.
+ * Wildcards of engines: `*` stands for one segment between dots, `>` at the end for all further segments. Patterns are
+ * compared segment by segment; a dispatcher with many patterns has a faster way.
  */
 const ONE = '*'
 const REST = '>'
 
-/** An engine's syntax for patterns that stand for several addresses. */
+/** An engine's syntax for patterns that match several addresses. */
 export interface Wildcards {
-  /** Whether a pattern stands for others than itself. */
+  /** Whether a pattern has wildcards. */
   has(pattern: string): boolean
-  /** Whether a pattern stands for an address. */
+  /** Whether a pattern matches an address. */
   match(pattern: string, address: string): boolean
-  /** Negative if the first is the more specific one. */
+  /** Negative if the first pattern is more specific than the second. */
   compare(one: string, other: string): number
   /**
-   * The engine delivers a message once for each pattern of a queue that matches, and the handlers of just that pattern
-   * get it. `false`: once for each queue, and the dispatcher finds all handlers that match.
+   * `true`: the engine delivers a message once for each matching pattern of a queue, and the handlers of exactly that
+   * pattern get it. `false`: the engine delivers a message once for each queue, and the dispatcher finds all handlers
+   * that match.
    */
   readonly isEachAlone: boolean
-  /** Why a call cannot have one, and what to do: "'*' and '>' stand for any segment, …; write the segments out". */
+  /**
+   * Why a call cannot have wildcards, and what the user can do: "'*' and '>' stand for any segment, …; write the
+   * segments out".
+   */
   readonly inCalls: string
   /** Advice for users who wanted a RegExp: "use '*' for one segment and '>' for the rest". */
   readonly instead: string
 }
 
-/** Whether a route has a segment that stands for others. */
+/** Whether a route has a wildcard as a segment. */
 export function hasWildcards(route: string): boolean {
   return route.split('.').some((segment) => segment === ONE || segment === REST)
 }
 
-/** Whether a pattern with wildcards stands for a route. */
+/** Whether a pattern with wildcards matches a route. */
 export function routeMatches(pattern: string, route: string): boolean {
   const wanted = pattern.split('.')
   const given = route.split('.')
@@ -56,7 +60,7 @@ function rank(segment: string): number {
   return segment === REST ? 2 : segment === ONE ? 1 : 0
 }
 
-/** The wildcards of segments between dots. */
+/** The syntax with `*` and `>` for segments between dots. */
 export const SEGMENTS: Wildcards = {
   has: hasWildcards,
   match: routeMatches,

@@ -1,6 +1,6 @@
 /**
- * Errors as text, for transports whose wire has no form of its own for them: a JSON object with code, message and
- * details. Only answers made on purpose keep their content; all other errors become `INTERNAL`.
+ * Errors as text, for transports whose wire has no form for errors: a JSON object with code, message and details. Only
+ * errors that a handler throws for its caller keep their content; all other errors become `INTERNAL`.
  */
 import { ErrorAnswer, readFailure } from './failure.ts'
 import { handlerFailed } from './handler-failed.ts'
@@ -17,13 +17,13 @@ export interface ErrorContent {
   readonly code: string | undefined
   readonly message: string
   readonly details: unknown
-  /** The text parsed as JSON, or the text itself if it is not JSON. */
+  /** The text parsed as JSON; if it is not JSON, the text itself. */
   readonly received: unknown
 }
 
 /**
- * The text that the other side gets for an error. An unexpected error is logged and becomes `INTERNAL`.
- * @param of the message whose handler failed, or words for the log that say what has failed; `undefined`: not known
+ * Makes the text that the other side gets for an error. An unexpected error is logged and becomes `INTERNAL`.
+ * @param of the message whose handler failed, or a text for the log that says what has failed; `undefined`: not known
  */
 export function errorToText(
   error: unknown,
@@ -46,13 +46,16 @@ export function errorToText(
   return INTERNAL_ERROR_TEXT
 }
 
-/** Drops `status: 'error'` from our and Nest's errors, because the transport already marks them as errors. */
+/**
+ * Removes `status: 'error'` from errors of this library and of Nest, because the transport already marks them as
+ * errors.
+ */
 function withoutStatus(answer: unknown): object {
   const { status, ...content } = Object(answer) as Record<string, unknown>
   return status === 'error' ? content : Object(answer)
 }
 
-/** Reads the text of an error: JSON from our ends, any text from others. Nest's errors may have no code. */
+/** Reads the text of an error: JSON from our services, any text from others. Errors of Nest may have no code. */
 export function readErrorText(text: string): ErrorContent {
   let received: unknown = text
   try {
@@ -65,8 +68,8 @@ export function readErrorText(text: string): ErrorContent {
 }
 
 /**
- * Reads an error that arrived as an object, from our ends or Nest's. Fields that neither knows, such as those of `new
- * RpcException({ code, fields })`, are its details.
+ * Reads an error that arrived as an object, from our services or from Nest. Other fields, such as `fields` of
+ * `new RpcException({ code, fields })`, become its details.
  */
 export function fieldsOfError(received: unknown): {
   readonly code: string | undefined

@@ -1,4 +1,4 @@
-/** Publishing on `memory()`, and its dead letters, where they are stored. */
+/** Tests publishing on `memory()`, where events are stored, and its dead letters. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ManualClock } from '../durable/clock.ts'
@@ -15,7 +15,7 @@ function newStore() {
   const hub = new MemoryHub('application/json', clock)
   const state = { isClosed: false }
   const durable = memoryDurable(hub, () => state.isClosed)
-  /** A group, with all that was delivered to it. */
+  /** Makes a group whose member records every event that is delivered to it. */
   const joined = (name: string, route: string) => {
     const group: MemoryGroup = hub.store.group(name, route, durableSettings(true))
     const delivered: GroupEvent[] = []
@@ -25,7 +25,7 @@ function newStore() {
   return { hub, clock, state, durable, joined }
 }
 
-/** A service without durable handlers, and the events that it got. */
+/** Makes a service without durable handlers, and the list of the events that it has received. */
 function listening(hub: MemoryHub) {
   const got: [message: MemoryMessage, isStored: boolean][] = []
   const end: MemoryEnd = {
@@ -142,7 +142,7 @@ describe('an event that is published', () => {
 })
 
 describe('dead letters', () => {
-  /** Three of one group, and one of another. */
+  /** Makes three dead letters of one group, and one of another group. */
   async function buried() {
     const all = newStore()
     const { hub, clock, durable, joined } = all

@@ -1,4 +1,4 @@
-/** Publishing on `memory()`, and its dead letters. */
+/** The durable events of a client on `memory()`: publishing and dead letters. */
 import { inheritedOptions } from '../calls/within.ts'
 import {
   checkPublishOptions,
@@ -13,7 +13,7 @@ import { decode, encode, type MemoryHub } from './hub.ts'
 import { outside } from './outside.ts'
 import type { MemoryDeadLetter } from './store.ts'
 
-/** @param isClosed whether the client is closed */
+/** @param isClosed returns whether the client is closed */
 export function memoryDurable(hub: MemoryHub, isClosed: () => boolean): DurableCaller {
   const { store } = hub
   return {

@@ -11,18 +11,18 @@ import { decode, type MemoryHub } from './hub.ts'
 import { outside } from './outside.ts'
 import type { GroupEvent, GroupMember, MemoryGroup } from './store.ts'
 
-/** One durable route of a server. */
+/** The durable handlers of one route of a server. */
 export class MemoryConsumer implements GroupMember {
   readonly #hub: MemoryHub
   readonly #dispatcher: Dispatcher
   readonly #group: MemoryGroup
   readonly #route: DurableRoute
   readonly #worker: DurableWorker<GroupEvent>
-  /** Events on their way here, which count as if they were. */
+  /** Number of events that were accepted but have not arrived yet; they take up room already. */
   #coming = 0
   #redeliveries = 0
 
-  /** @throws {OptionError} the group does not agree, or there is none */
+  /** @throws {OptionError} the group exists with other settings, or the handler has no group */
   constructor(hub: MemoryHub, dispatcher: Dispatcher, route: DurableRoute, context: ServerContext) {
     const { durable: settings } = route
     if (route.route === undefined)
@@ -51,7 +51,7 @@ export class MemoryConsumer implements GroupMember {
     )
   }
 
-  /** Begins to take events. */
+  /** Starts to receive events. */
   start(): void {
     this.#group.join(this)
   }
@@ -70,7 +70,7 @@ export class MemoryConsumer implements GroupMember {
       pattern: this.#group.route,
       group: this.#group.name,
       lag: this.#group.waiting,
-      // A retry of an ordered event is none of the engine.
+      // An ordered event is retried by the worker, so the store does not deliver it again.
       redeliveries: this.#group.ordered ? retries : this.#redeliveries,
       deadLetters,
       isPaused: this.#group.isPaused
@@ -89,7 +89,7 @@ export class MemoryConsumer implements GroupMember {
 
   #isStopped = false
 
-  /** Takes nothing new; what has not begun goes back. @returns resolves when what runs has ended */
+  /** Takes no new events and gives back those that have not begun. Resolves when running handlers have ended. */
   stop(): Promise<void> {
     this.#isStopped = true
     const { released, ended } = this.#worker.stop()
@@ -125,13 +125,13 @@ export class MemoryConsumer implements GroupMember {
   }
 }
 
-/** Its attempt has not begun, and does not count. */
+/** Uncounts an attempt that has not begun. */
 function notDelivered(event: GroupEvent): GroupEvent {
   event.attempt--
   return event
 }
 
-/** @throws {OptionError} a group does not agree */
+/** @throws {OptionError} a group exists with other settings */
 export function memoryConsumers(
   hub: MemoryHub,
   dispatcher: Dispatcher,

@@ -1,4 +1,4 @@
-/** Where the servers and the clients of one `memory()` meet. */
+/** Connects the servers and the clients of one `memory()`. */
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import type { Codec } from '../codec/codec.ts'
 import { openCodec } from '../codec/codecs.ts'
@@ -6,39 +6,42 @@ import type { Clock } from '../durable/clock.ts'
 import type { MemoryMessage } from './memory-message.ts'
 import { MemoryStore } from './store.ts'
 
-/** Receives the answer for a caller. */
+/** Receives the answer to a request for its caller. */
 export interface MemoryCaller {
   value(bytes: Uint8Array): void
   end(): void
-  /** @param isRejected the other side was busy and has not started the work */
+  /**
+   * The request has failed.
+   * @param isRejected the other side was busy and has not started the work
+   */
   error(text: string, isRejected: boolean): void
   /** The server has stopped before the request ended. */
   lost(): void
-  /** The other side takes `n` more values of the channel; 0 means that it takes no more at all. */
+  /** The other side takes `n` more values of the channel; 0 means that it takes no more values at all. */
   inputWanted(n: number): void
 }
 
-/** A running request, as its caller sees it. */
+/** A running request, as its caller uses it. */
 export interface MemoryRequest {
   requestN(n: number): void
   cancel(): void
-  /** A value of the channel. */
+  /** Sends a value of the channel. */
   input(bytes: Uint8Array): void
   inputEnded(failure?: Error): void
 }
 
-/** A server, as the clients see it. */
-/** The answer that a caller asks for. */
+/** A server, as the clients use it. */
+/** The form of the answer that a caller wants. */
 export interface Wanted {
-  /** The first value only. */
+  /** The caller wants only the first value. */
   readonly isSingle: boolean
-  /** Values that may be sent at first, and bytes of them between two demands. */
+  /** Number of values that may be sent at first, and most bytes of values between two grants of demand. */
   readonly demand: number
   readonly window: number
 }
 
 export interface MemoryEnd {
-  /** The same for all servers of one service: each event goes to one of them. */
+  /** Identifies the service: all its servers have the same value, and each event goes to one of them. */
   readonly service: unknown
   /**
    * Answers a request.
@@ -51,16 +54,16 @@ export interface MemoryEnd {
     caller: MemoryCaller,
     opened: (request: MemoryRequest) => void
   ): void
-  /** Whether handlers that are not durable take events of a route. */
+  /** Whether the route has handlers that are not durable. */
   takes(route: string): boolean
   /**
-   * Takes an event.
-   * @param isStored its durable handlers get it otherwise
+   * Handles an event.
+   * @param isStored the event is in the store, from which durable handlers get it
    */
   event(message: MemoryMessage, isStored: boolean): void
 }
 
-/** The started servers, and the codec of all messages. */
+/** The running servers of one `memory()`, and the codec of all messages. */
 export class MemoryHub {
   readonly #mimeType: string
   readonly #servers: MemoryEnd[] = []
@@ -72,7 +75,7 @@ export class MemoryHub {
     this.store = new MemoryStore(clock)
   }
 
-  /** Hands an event to one server of each service that handles it; where none does, one service says so in its log. */
+  /** Passes an event to one server of each service that handles it. If no service handles it, one service logs that. */
   sendEvent(message: MemoryMessage, isStored: boolean): void {
     const told = new Set<unknown>()
     const servers = this.inTurn()
@@ -84,7 +87,7 @@ export class MemoryHub {
     }
   }
 
-  /** The codec for one direction of one call. */
+  /** Makes the codec for one direction of one call. */
   openCodec(): Codec {
     return openCodec(this.#mimeType) as Codec
   }
@@ -102,7 +105,7 @@ export class MemoryHub {
     return this.#servers.length === 0
   }
 
-  /** All servers. Each time another one is first, so that they take turns. */
+  /** All servers, beginning with a different one each time, so that they share the work. */
   inTurn(): readonly MemoryEnd[] {
     const count = this.#servers.length
     if (count < 2) return this.#servers
@@ -111,7 +114,10 @@ export class MemoryHub {
   }
 }
 
-/** Encodes a value. @throws {OptionError} the codec cannot carry it */
+/**
+ * Encodes a value.
+ * @throws {OptionError} the codec cannot carry the value
+ */
 export function encode(codec: Codec, value: unknown): Uint8Array {
   const out = new ByteWriter()
   try {

@@ -1,4 +1,4 @@
-/** A message of `memory()` on its way, or stored. */
+/** A message of `memory()` that is sent or stored. */
 import type { Source } from '../caller-name.ts'
 import type { Headers } from '../headers.ts'
 
@@ -7,11 +7,11 @@ export interface MemoryMessage {
   /** The pattern as text; an object pattern as JSON. */
   readonly pattern: string
   readonly route: string
-  /** The encoded data; `undefined` for a channel, whose values come one by one. */
+  /** The encoded data; `undefined` for a channel, whose values are sent one by one. */
   readonly data: Uint8Array | undefined
-  /** A copy of the caller's headers, as a wire would make. */
+  /** A copy of the caller's headers, because a wire would copy them, too. */
   readonly headers: Headers | undefined
   readonly timeout: number | undefined
-  /** The sender. Missing for a stored message, whose sender nobody knows. */
+  /** The sender. Missing for a stored message, whose sender is not stored. */
   readonly source?: Source | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * The transport inside one process, for tests of services without ports. Values are encoded and decoded all the same,
- * so that a value which no wire could carry fails here too.
+ * The transport inside one process, for tests of services without ports. Values are encoded and decoded nevertheless,
+ * so that a value which no wire can carry fails here, too.
  */
 import { codecsInWords, hasCodec, mimeTypeOfCodec } from '../codec/codecs.ts'
 import { type Clock, systemClock } from '../durable/clock.ts'
@@ -13,11 +13,11 @@ import { MemoryServer } from './server.ts'
 
 /** Options of `memory()`. */
 export interface MemoryOptions {
-  /** How data is encoded: `'json'`, `'msgpack'`, `'bytes'` or a MIME type. Default: `'json'`. */
+  /** The codec of the data: `'json'`, `'msgpack'`, `'bytes'` or a MIME type. Default: `'json'`. */
   readonly codec?: string | undefined
   /**
-   * The time by which durable events are delivered again: a `ManualClock` in tests that do not want to wait. Default:
-   * the system's.
+   * The clock for the retries of durable events: a `ManualClock` in tests that do not want to wait. Default: the
+   * system's clock.
    */
   readonly clock?: Clock | undefined
 }
@@ -33,8 +33,8 @@ const TRAITS: Traits = {
 
 /**
  * Makes a transport inside this process: services and clients that get the same value reach each other. If several
- * services have the same name, each request goes to one of them; an event goes to one service of each name. Events are
- * stored here too, as long as the value lives.
+ * services have the same name, each request goes to one of them; an event goes to one service of each name. Durable
+ * events are stored as long as the value exists.
  * @throws {OptionError} an option is wrong
  * @example
  * ```ts

@@ -1,25 +1,25 @@
 /**
- * Work that belongs to no message. A handler must not find its caller's store in an `AsyncLocalStorage`, as it would
- * not over a wire; a microtask of the caller's would take it there. No runtime is needed to leave it behind: what
- * `then` is given runs in the context in which `then` was called, so each task waits in a `then` of its own that was
- * called outside of all messages.
+ * Runs work outside of all messages. Over a wire, a handler does not see its caller's store in an `AsyncLocalStorage`,
+ * so here it must not see it either, but a microtask that the caller starts would keep the store. The way out needs no
+ * API of the runtime: a callback of `then` runs in the context in which `then` was called. So each task waits in a
+ * `then` that was called outside of all messages.
  */
 
 const tasks: (() => void)[] = []
 let wake = newTurn()
 
-/** Runs a task in a later turn, in the order of their coming, in the context of no message. */
+/** Runs a task in a later turn of the event loop, outside of all messages. Tasks run in the order of the calls. */
 export function outside(task: () => void): void {
   tasks.push(task)
   wake()
 }
 
-/** A function whose calls run the task in that way. */
+/** Makes a function that passes each of its calls to `outside`. */
 export function later<Args extends unknown[]>(task: (...args: Args) => void): (...args: Args) => void {
   return (...args) => outside(() => task(...args))
 }
 
-/** Prepares the turn of the next task. Gives the function that begins it. */
+/** Prepares the turn of the next task. Returns the function that starts this turn. */
 function newTurn(): () => void {
   let begin = () => {}
   const begun = new Promise<void>((resolve) => {
@@ -27,7 +27,7 @@ function newTurn(): () => void {
   })
   void begun.then(() => {
     const task = tasks.shift()
-    // Before the task, which may change the context it runs in (`enterWith`).
+    // The next turn is prepared before the task runs, because the task may change its context (`enterWith`).
     wake = newTurn()
     if (tasks.length > 0) wake()
     task?.()

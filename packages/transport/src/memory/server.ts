@@ -43,7 +43,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     this.#context = context
   }
 
-  /** The same for all servers of one service: each event goes to one of them. */
+  /** Identifies the service: all its servers have the same value, and each event goes to one of them. */
   get service(): unknown {
     return this.#context.name ?? this
   }
@@ -106,7 +106,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     answerWith(result, request)
   }
 
-  /** Takes an event. */
+  /** Handles an event. */
   event(message: MemoryMessage, isStored: boolean): void {
     if (isStored && !this.takes(message.route)) return
     const data = decode(this.#hub.openCodec(), message.data as Uint8Array)
@@ -132,7 +132,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
   }
 }
 
-/** One request that is being answered. */
+/** One running request. */
 class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAnswer {
   protected readonly maxHeldSize = MAX_HELD_SIZE
   readonly #codec: Codec
@@ -157,7 +157,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
     this.#running = running
   }
 
-  /** Makes the stream of values that the caller sends in a channel, for the handler. */
+  /** Opens the input of a channel for the handler: the stream of values that the caller sends. */
   openInput(): InputStream {
     const stream = new InputStream(
       (n) => this.#caller.inputWanted(n),
@@ -172,7 +172,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
     this.abort()
   }
 
-  /** The server stops and does not wait any longer. */
+  /** The server stops and waits no longer for the handler. */
   cut(): void {
     this.abort(() => this.#caller.lost())
   }

@@ -1,4 +1,4 @@
-/** Events that one `memory()` has stored, their groups and their dead letters. */
+/** The store of one `memory()`: events, groups and dead letters. */
 import type { Clock } from '../durable/clock.ts'
 import type { DurableSettings, DurableStart } from '../durable/options.ts'
 import type { Published } from '../durable/published.ts'
@@ -7,9 +7,9 @@ import { NotStoredError, OptionError } from '../errors/index.ts'
 import { routeMatches } from '../wildcards.ts'
 import type { MemoryMessage } from './memory-message.ts'
 
-/** Milliseconds in which an id is stored once. */
+/** Milliseconds within which an id is stored only once. */
 const WINDOW = 120_000
-/** Events that are kept for groups to come, and that may wait in one group. */
+/** Most events that are stored for groups that begin later, and most that may wait in one group. */
 const MOST_KEPT = 10_000
 const MOST_WAITING = 100_000
 
@@ -22,13 +22,13 @@ export interface StoredEvent {
   readonly publishedAt: number
 }
 
-/** A stored event on its way to a group. */
+/** A stored event that is delivered to a group. */
 export interface GroupEvent extends HeldEvent {
   readonly stored: StoredEvent
   readonly group: MemoryGroup
 }
 
-/** A process's part in a group, here: a server. */
+/** A member of a group that receives its events: a server. */
 export interface GroupMember {
   readonly room: number
   deliver(event: GroupEvent): void
@@ -39,11 +39,11 @@ export interface MemoryDeadLetter extends StoredEvent {
   readonly attempts: number
   readonly diedAt: number
   readonly from: MemoryGroup
-  /** Where it is among the dead letters. */
+  /** Position of the dead letter among the dead letters of its group. */
   readonly place: number
 }
 
-/** Everything that is stored. */
+/** Stores all events, groups and dead letters. */
 export class MemoryStore {
   readonly clock: Clock
   readonly groups = new Map<string, MemoryGroup>()
@@ -57,15 +57,15 @@ export class MemoryStore {
     this.clock = clock
   }
 
-  /** Whether a group gets events of a route. */
+  /** Whether a group receives events of a route. */
   takes(route: string): boolean {
     for (const group of this.groups.values()) if (routeMatches(group.route, route)) return true
     return false
   }
 
   /**
-   * Stores an event and hands it to its groups.
-   * @throws {NotStoredError} too many wait in a group
+   * Stores an event and passes it to its groups.
+   * @throws {NotStoredError} too many events wait in a group
    */
   store(message: MemoryMessage, key: string | undefined, id = `memory-${this.#position + 1}`): Published {
     const now = this.clock.now()
@@ -85,8 +85,8 @@ export class MemoryStore {
   }
 
   /**
-   * The group of that name for a route; made if it is missing.
-   * @throws {OptionError} it is there with other settings
+   * Returns the group of a name for a route. Makes the group if it does not exist.
+   * @throws {OptionError} the group exists with other settings
    */
   group(name: string, route: string, settings: DurableSettings): MemoryGroup {
     const key = `${name} ${route}`
@@ -134,9 +134,9 @@ export class MemoryGroup {
   readonly route: string
   readonly ordered: boolean
   readonly #clock: Clock
-  /** In the order of publishing. */
+  /** Events that wait for delivery, in the order of publishing. */
   #waiting: GroupEvent[] = []
-  /** Delivered, or pausing before they are delivered again. */
+  /** Events that were delivered, or that pause before the next delivery. */
   readonly #away = new Set<GroupEvent>()
   readonly #members: GroupMember[] = []
   #isPaused = false
@@ -149,7 +149,7 @@ export class MemoryGroup {
     this.#clock = clock
   }
 
-  /** Events that are not done. */
+  /** Number of events that are not handled yet. */
   get waiting(): number {
     return this.#waiting.length + this.#away.size
   }
@@ -180,20 +180,20 @@ export class MemoryGroup {
     this.pump()
   }
 
-  /** Whether it is still with its member. */
+  /** Whether a member still has the event. */
   isAway(event: GroupEvent): boolean {
     return this.#away.has(event)
   }
 
-  /** It is done. */
+  /** The event was handled. */
   done(event: GroupEvent): void {
     this.#away.delete(event)
   }
 
-  /** It comes back, after a pause perhaps. */
+  /** A member gives an event back, perhaps with a pause before the next delivery. */
   back(event: GroupEvent, delay = 0): void {
     if (!this.#away.has(event)) return
-    // A copy: the holder of the old one has it no more.
+    // Copied, so that the member which had the event does not own the new object.
     const again = { ...event }
     this.#away.delete(event)
     if (delay === 0) return this.#return(again)
@@ -212,10 +212,10 @@ export class MemoryGroup {
     this.pump()
   }
 
-  /** Hands out what waits, as far as there is room. */
+  /** Delivers waiting events as long as members have room. */
   pump(): void {
     while (!this.#isPaused && this.#waiting.length > 0) {
-      // In order, one member has all: another's events could overtake.
+      // One member gets all events of an ordered group, because events of another member could overtake.
       const candidates = this.ordered ? this.#members.slice(0, 1) : this.#members
       const count = candidates.length
       const member = candidates

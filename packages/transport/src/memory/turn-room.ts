@@ -1,23 +1,26 @@
-/** Values of one stream after which other work gets its turn. */
+/** Number of values that a stream may send in one turn of the event loop. */
 const VALUES_A_TURN = 1_000
 
-/** Lets a stream go on in another turn, where nothing else would ever end the one it has. */
+/**
+ * Makes a stream continue in a later turn of the event loop. Without this pause, a stream that always has values would
+ * never end its turn.
+ */
 export class TurnRoom {
   readonly #resume: () => void
   /** Values sent in this turn. */
   #sent = 0
 
-  /** @param resume is called when there is room again, after `isLeft` was false */
+  /** @param resume is called when there is room again after `isLeft` was false */
   constructor(resume: () => void) {
     this.#resume = resume
   }
 
-  /** A value is sent. */
+  /** Counts a value that is sent. */
   use(): void {
     this.#sent++
   }
 
-  /** Whether one more may be sent in this turn. */
+  /** Whether one more value may be sent in this turn. */
   get isLeft(): boolean {
     if (this.#sent < VALUES_A_TURN) return true
     if (this.#sent === VALUES_A_TURN) {

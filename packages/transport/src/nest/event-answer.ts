@@ -1,16 +1,16 @@
 /**
- * The answer to a request whose pattern has only event handlers. As in Nest, it is the result of the handler, or, of
- * several handlers, all results, each nested in the one before.
+ * The answer to a request whose pattern has only event handlers. As in Nest, the answer of one handler is its result.
+ * The answer of several handlers contains all results, each nested in the previous result.
  */
 import { exhaust, isStreamOfValues } from '../stream.ts'
 
-/** The result of a handler that gives no value. Then the whole answer has no value, as with Nest's `forkJoin`. */
+/** The result of a handler that returns no value. Then the whole answer has no value, as with Nest's `forkJoin`. */
 const NOTHING = Symbol('nothing')
 
-/** Calls all handlers. One result is given as it is, several as `{ current, next: { current, next: … } }`. */
+/** Calls all handlers. One result is returned unchanged, several as `{ current, next: { current, next: … } }`. */
 export function answerByEventHandlers(calls: readonly (() => unknown)[]): unknown {
   const [call] = calls
-  // All are called at once, as the handlers of an event are.
+  // All handlers are called at once, as for an event.
   return calls.length <= 1 ? call?.() : nested(calls.map(lastOf))
 }
 
@@ -20,7 +20,7 @@ async function nested(results: readonly Promise<unknown>[]): Promise<unknown> {
   return values.reduceRight((next, current) => ({ current, next }))
 }
 
-/** The value, or the last of several. */
+/** Returns the value of a handler; of a stream, its last value. */
 async function lastOf(call: () => unknown): Promise<unknown> {
   const result = await call()
   if (!isStreamOfValues(result)) return result

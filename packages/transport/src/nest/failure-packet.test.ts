@@ -1,4 +1,4 @@
-/** The packet for a handler's failure on Nest's wire, and the log of it. */
+/** Tests the packet for a handler's failure on Nest's wire, and the log line of the failure. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PatternNotFoundError, RpcError } from '../errors/index.ts'
@@ -14,7 +14,7 @@ const message = new IncomingMessage({
   data: 1
 })
 
-/** The packet of an error, and the lines that it took. */
+/** Returns the packet of an error, and the lines that were logged for it. */
 function told(error: unknown) {
   const logged: unknown[][] = []
   const logger = { warn: assert.fail, error: (...line: unknown[]) => void logged.push(line) }

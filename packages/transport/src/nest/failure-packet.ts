@@ -7,9 +7,9 @@ import { errorPacket, noHandlerPacket, toJson } from './packet.ts'
 import { INTERNAL_ERROR } from './words.ts'
 
 /**
- * The packet that tells a caller of a handler's error; what it may not be told is logged.
+ * Makes the packet that tells a caller about a handler's error. An error that callers may not see is logged instead.
  * @param id as JSON
- * @param message what the handler got, for the log; `undefined`: not known
+ * @param message the message that the handler got, for the log; `undefined`: not known
  */
 export function failurePacket(
   error: unknown,

@@ -1,4 +1,4 @@
-/** Packets from outside: JSON of any kind. */
+/** Tests that packets from outside may be any JSON. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ describe('parsePacket', () => {
 
 describe('packets to be sent', () => {
   const part = fc.option(fc.jsonValue(), { nil: undefined })
-  /** A field of a packet, if it has that. */
+  /** Makes an object with the field; without a value, an empty object. */
   const field = (name: string, value: unknown) => (value === undefined ? {} : { [name]: value })
   const jsonOf = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value))
 

@@ -1,7 +1,6 @@
 /**
-/**
- * Packets of Nest's wires, whatever carries them: JSON, with the keys in Nest's order. Replies are built as text, with
- * one `JSON.stringify` for the value and none for the packet around it.
+ * Packets of Nest's wires, the same on every transport: JSON, with the keys in Nest's order. Replies are built as text:
+ * `JSON.stringify` is called for the value only, not for the packet around it.
  */
 import { checkDepth, isTooDeep, MAX_DEPTH } from '../codec/depth.ts'
 import { ProtocolError } from '../errors/index.ts'
@@ -27,14 +26,14 @@ export interface NestPacket {
  */
 export function parsePacket(json: string): NestPacket {
   const packet = readPacket(json)
-  // Each level is opened and closed.
+  // Each level has an opening and a closing bracket.
   checkDepth(packet, json.length / 2)
   return packet
 }
 
 /**
- * Reads the JSON text of a packet of which a part may be nested too deeply: `isPartTooDeep` tells, so that it can fail
- * its own call alone.
+ * Reads the JSON text of a packet of which a part may be nested too deeply: `isPartTooDeep` finds such a part, so that
+ * only its own call fails.
  * @throws {ProtocolError} the text is not JSON
  */
 export function readPacket(json: string): NestPacket {
@@ -47,7 +46,10 @@ export function readPacket(json: string): NestPacket {
   return typeof packet === 'object' && packet !== null ? packet : {}
 }
 
-/** Whether a part of a packet is nested too deeply to be handed on. @param size characters of the packet's JSON */
+/**
+ * Whether a part of a packet is nested too deeply to be passed on.
+ * @param size characters of the packet's JSON
+ */
 export function isPartTooDeep(part: unknown, size: number): boolean {
   return size / 2 > MAX_DEPTH && isTooDeep(part)
 }
@@ -62,35 +64,42 @@ export function idToJson(id: unknown): string {
   return JSON.stringify(id)
 }
 
-/** The only or last value of a reply. @param json `undefined` to end without a value */
+/**
+ * Makes the packet of the only or last value of a reply.
+ * @param json `undefined` for an end without a value
+ */
 export function lastValuePacket(json: string | undefined, id: string): string {
   return json === undefined
     ? `{"isDisposed":true,"id":${id}}`
     : `{"response":${json},"isDisposed":true,"id":${id}}`
 }
 
-/** A value of a reply that goes on. @param json `undefined` for the value `undefined` */
+/**
+ * Makes the packet of a value after which the reply continues.
+ * @param json `undefined` for the value `undefined`
+ */
 export function valuePacket(json: string | undefined, id: string): string {
   return json === undefined ? `{"id":${id}}` : `{"response":${json},"id":${id}}`
 }
 
-/** An error, which ends a reply. */
+/** Makes the packet of an error, which ends a reply. */
 export function errorPacket(json: string, id: string): string {
   return `{"err":${json},"isDisposed":true,"id":${id}}`
 }
 
-/** The answer to a request whose pattern has no handler. */
+/** Makes the answer to a request whose pattern has no handler. */
 export function noHandlerPacket(id: string): string {
   return `{"id":${id},"status":"error","err":"${NO_MESSAGE_HANDLER}"}`
 }
 
-/** The start of a request, up to its data; the same for all calls with one pattern. */
+/** Makes the start of a request's packet, up to its data; it is the same for all calls with one pattern. */
 export function requestHead(pattern: string | number | object): string {
-  // An object that JSON leaves out, such as one whose toJSON gives a function, goes by its route.
+  // `JSON.stringify` returns `undefined` for some objects, such as one whose `toJSON` returns a function: then the
+  // route is sent.
   return `{"pattern":${JSON.stringify(pattern) ?? JSON.stringify(routeOf(pattern))}`
 }
 
-/** A request. `data` and `metadata` are JSON texts, or `undefined` to leave them out. */
+/** Makes the packet of a request. `data` and `metadata` are JSON texts, or `undefined` to leave them out. */
 export function requestPacket(
   head: string,
   data: string | undefined,
@@ -101,7 +110,7 @@ export function requestPacket(
   return data === undefined ? head + tail : `${head},"data":${data}${tail}`
 }
 
-/** An event: a request without id, with the route as its pattern. */
+/** Makes the packet of an event: a request without an id, with the route as its pattern. */
 export function eventPacket(route: string, data: string | undefined, metadata: string | undefined): string {
   const head = `{"pattern":${JSON.stringify(route)}`
   const tail = metadata === undefined ? '}' : `,"metadata":${metadata}}`

@@ -1,10 +1,13 @@
-/** Reads reply packets as Nest's client does, and turns their errors into ours. */
+/** Reads reply packets as Nest's client does, and makes errors of this library of their errors. */
 import { errorOf, PatternNotFoundError, RpcError } from '../errors/index.ts'
 import { fieldsOfError } from '../wire-error.ts'
 import type { NestPacket } from './packet.ts'
 import { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './words.ts'
 
-/** Whether a packet comes from another system, because it has a key that Nest never writes. Then all of it is the value. */
+/**
+ * Whether a packet comes from another system, because it has a key that Nest never writes. Then the whole packet is the
+ * value.
+ */
 export function isForeign(packet: NestPacket): boolean {
   for (const key in packet) {
     if (key !== 'response' && key !== 'isDisposed' && key !== 'id' && key !== 'err' && key !== 'status')
@@ -14,9 +17,9 @@ export function isForeign(packet: NestPacket): boolean {
 }
 
 /**
- * Makes an error from `err` of a packet: usually `{ status, message }`, from our ends also `code` and `details`, but a
- * Nest handler may send any value. The error keeps it in `received`. Its code is `INTERNAL` if the handler failed
- * unexpectedly, and `UNKNOWN` if `err` has no code.
+ * Makes an error from `err` of a packet. Usually `err` is `{ status, message }`, from our services with `code` and
+ * `details`, but a Nest handler may send any value. The error has that value in `received`. Its code is `INTERNAL` if
+ * the handler failed unexpectedly, and `UNKNOWN` if `err` has no code.
  */
 export function readRemoteError(err: unknown): RpcError {
   if (err === NO_MESSAGE_HANDLER) return new PatternNotFoundError(NO_MESSAGE_HANDLER, err)

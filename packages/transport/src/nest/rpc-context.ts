@@ -1,87 +1,98 @@
 /**
- * The value of `@Ctx()`, in one of our services and in a Nest application: one message, with the methods of Nest's
+ * The value of `@Ctx()`, in services of this library and in a Nest application: one message, with the methods of Nest's
  * contexts.
  */
 import type { Headers } from '../headers.ts'
 import type { IncomingMessage, Peer } from '../message.ts'
 
-/** The part of a message that contexts look at. */
+/** The fields of a message that a context reads. */
 type Viewed = Pick<
   IncomingMessage,
   'headers' | 'kind' | 'metadata' | 'pattern' | 'peer' | 'remaining' | 'signal' | 'timeout'
 >
 
-/** The context of one message: what it tells, and the methods that Nest's contexts of all transports have. */
+/** The context of one message: its facts, and the methods that Nest's contexts have on any transport. */
 export interface MessageView<Message = IncomingMessage> {
   /** The message itself, as handlers of `elysia-microservices` get it. */
   readonly message: Message
-  /** Headers the caller sent, in Nest by `setOnDispatchHook`; empty if none. */
+  /** Headers that the caller has sent, in Nest by `setOnDispatchHook`; empty if there are none. */
   readonly headers: Headers
   /**
-   * Aborts when nobody waits for the result any more: the caller has unsubscribed (RSocket), its deadline has
-   * passed (RSocket), its connection is gone. Never for events.
+   * Aborts when nobody waits for the result any more: the caller has unsubscribed (RSocket), its deadline has passed
+   * (RSocket), or its connection is lost. Never aborts for events.
    */
   readonly signal: AbortSignal
-  /** Milliseconds the caller said it would wait, counted from its sending; `undefined` if it did not say. */
+  /**
+   * Milliseconds for which the caller waits, counted from sending the message; `undefined` if the caller did not tell.
+   */
   readonly timeout: number | undefined
-  /** Milliseconds that are left of `timeout`, 0 if it has passed; `undefined` if the caller did not say. */
+  /** Milliseconds left of `timeout`, 0 if that time has passed; `undefined` if the caller did not tell. */
   readonly remaining: number | undefined
   /** Whether the caller waits for an answer. */
   readonly kind: 'request' | 'event'
-  /** The pattern as the caller wrote it; an object pattern as its JSON text. */
+  /** The pattern as the caller has written it; an object pattern as its JSON text. */
   getPattern(): string
-  /** The metadata that the caller sent beside the data, as it came; `undefined` if there is none. */
+  /** The metadata that the caller has sent with the data, unchanged; `undefined` if there is none. */
   getMetadata(): unknown
-  /** The other end of the connection the message came on; `undefined` where there is none. Not a socket, as in Nest. */
+  /**
+   * The other end of the connection over which the message arrived; `undefined` without a connection. Unlike in Nest it
+   * is not a socket.
+   */
   getSocketRef(): Peer | undefined
-  /** The pattern as text by which the message came, as Nest's `NatsContext` has it. */
+  /** The pattern of the message as text, under the name that Nest's `NatsContext` uses. */
   getSubject(): string
-  /** The same, as Nest's `RedisContext` has it. */
+  /** The same as `getSubject`, under the name that Nest's `RedisContext` uses. */
   getChannel(): string
-  /** The same, as Nest's `MqttContext` and `KafkaContext` have it. */
+  /** The same as `getSubject`, under the name that Nest's `MqttContext` and `KafkaContext` use. */
   getTopic(): string
-  /** The headers by name. Over NATS Nest gives its driver's class, whose `get`, `has` and `keys` are here, too. */
+  /**
+   * The headers by name. Over NATS, Nest returns a class of its driver; the Map has the same methods `get`, `has` and
+   * `keys`.
+   */
   getHeaders(): ReadonlyMap<string, string>
   /**
-   * The part of the message of Nest's `RmqContext` and `KafkaContext` that is known here: its headers and its priority.
+   * The fields of the message of Nest's `RmqContext` and `KafkaContext` that are known here: its headers and its
+   * priority.
    */
   getMessage(): RmqMessage
-  /** The part of the packet of Nest's `MqttContext` that is known here: its topic, its user properties and its flag. */
+  /**
+   * The fields of the packet of Nest's `MqttContext` that are known here: topic, user properties and the retain flag.
+   */
   getPacket(): MqttPacket
-  /** Peer, pattern and metadata. */
+  /** Returns peer, pattern and metadata. */
   getArgs(): [Peer | undefined, string, unknown]
-  /** One of `getArgs`. */
+  /** Returns one element of `getArgs`. */
   getArgByIndex(index: number): unknown
 }
 
-/** A message of RabbitMQ, or of Kafka, as handlers of Nest look at it. */
+/** A message of RabbitMQ or Kafka, as handlers of Nest read it. */
 export interface RmqMessage {
-  /** Where Kafka's messages have them. */
+  /** The headers, in the field in which Kafka's messages have them. */
   readonly headers: Headers
   readonly properties: {
     readonly headers: Headers
-    /** 0 to 255; `undefined` if the caller gave none. */
+    /** 0 to 255; `undefined` if the caller has set none. */
     readonly priority: number | undefined
   }
 }
 
-/** A message of MQTT as handlers of Nest look at it. */
+/** A message of MQTT, as handlers of Nest read it. */
 export interface MqttPacket {
   readonly topic: string
-  /** The server had kept it when the service subscribed. */
+  /** Whether the message is a retained one, which the server had stored before the service subscribed. */
   readonly retain: boolean
   readonly properties: { readonly userProperties: Headers }
 }
 
 /** A class of contexts. */
 export interface ContextClass<Instance extends object> {
-  /** The context of a message. */
+  /** Makes the context of a message. */
   new <Message extends Viewed = IncomingMessage>(message: Message): Instance & MessageView<Message>
 }
 
 /**
- * A class of contexts on a base: Nest's own class, so that `instanceof` holds there, or none. It replaces what the base
- * has of these names.
+ * Makes a class of contexts that extends a base class: Nest's own class, so that `instanceof` is true for it, or an
+ * empty class. Methods of the same names replace those of the base class.
  */
 export function contextOver<Instance extends object>(
   Base: new (args: [Peer | undefined, string, unknown]) => Instance

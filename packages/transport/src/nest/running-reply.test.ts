@@ -1,4 +1,4 @@
-/** Replies that take more than a turn: what is sent when, and what an end stops. */
+/** Tests replies that take more than one turn of the event loop: what they send when, and what their end stops. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Observable, of, Subject, throwError } from 'rxjs'
@@ -6,7 +6,7 @@ import { RejectedError } from '../errors/index.ts'
 import { IncomingMessage } from '../message.ts'
 import { type Replies, RunningReply } from './running-reply.ts'
 
-/** A reply, and what its connection was told, in order. */
+/** Makes a reply and a list that records the calls to its connection, in order. */
 function newReply(given: Partial<Replies> = {}) {
   const told: string[] = []
   const replies: Replies = {
@@ -32,7 +32,9 @@ function newReply(given: Partial<Replies> = {}) {
   return { told, message, reply: new RunningReply(replies, '"7"', message) }
 }
 
-/** Numbers, until their reader ends them; counts what was made, and whether it was ended. */
+/**
+ * A generator of numbers that runs until its reader ends it. It counts the numbers, and records whether it was ended.
+ */
 function counted() {
   const state = { made: 0, isClosed: false }
   function* numbers() {

@@ -1,6 +1,6 @@
 /**
- * One request on Nest's wire that takes more than the turn in which it came. As in Nest, the last value of a turn is
- * held back until the turn ends, so that the end of a stream can travel in the same packet.
+ * One request on Nest's wire that takes more than one turn of the event loop. As in Nest, the last value of a turn is
+ * held back until the turn ends, so that the end of a stream can be sent in the same packet.
  */
 
 import type { Answer } from '../answer.ts'
@@ -12,7 +12,7 @@ import type { IncomingMessage } from '../message.ts'
 import { consume, type StreamSink, type StreamSource } from '../stream.ts'
 import { lastValuePacket, toJson, valuePacket } from './packet.ts'
 
-/** The connection, as a reply sees it. */
+/** The connection, as a reply uses it. */
 export interface Replies {
   readonly logger: Logger
   /** Sends one packet. */
@@ -21,11 +21,11 @@ export interface Replies {
   fail(idJson: string, error: unknown, message: IncomingMessage): void
   /** Calls `turnEnded` of the reply when the current turn is over. */
   atTurnEnd(reply: RunningReply): void
-  /** Counts one more stream. Returns why it is refused, or `undefined` if it is not. */
+  /** Counts one more stream. Returns the reason if the stream is refused, else `undefined`. */
   openStream(): RejectedError | undefined
-  /** Whether a stream may send now. If not, its `resume` is called later. */
+  /** Returns whether a stream may send now. If not, `resume` of the reply is called later. */
   hasRoomFor(reply: RunningReply): boolean
-  /** The reply has ended or was given up. Called once. */
+  /** The reply has ended or was cancelled. Called once. */
   ended(reply: RunningReply): void
 }
 
@@ -51,7 +51,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     this.#message = message
   }
 
-  // ── calls from the handler's result ───────────────────────────────────────────────────────────────────────────
+  // ── called by the handler's result ───────────────────────────────────────────────────────────────────
 
   value(value: unknown): void {
     let json: string | undefined
@@ -69,7 +69,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     if (refusal !== undefined) return this.error(refusal)
     this.isStream = true
     const source = consume(stream, this)
-    // An Observable may have ended, or have failed to be written, before `consume` returned.
+    // An Observable may have ended, or its value may have failed to encode, before `consume` returned.
     if (this.#isDone) return source.cancel()
     this.#source = source
     this.resume()
@@ -94,7 +94,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     return this.#replies.hasRoomFor(this)
   }
 
-  /** There are no more values: the end travels with the last one, if that is still held. */
+  /** The stream has no more values. If the last value is still held, the end is sent in the same packet. */
   complete(): void {
     this.#end(() => {
       const last = this.#isHolding ? this.#held : undefined
@@ -114,26 +114,26 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     this.#replies.logger.error(cleanUpFailed(this.#message), error)
   }
 
-  // ── calls from the connection ─────────────────────────────────────────────────────────────────────────
+  // ── called by the connection ─────────────────────────────────────────────────────────────────────────
 
   /** The connection takes values again. */
   resume(): void {
     if (!this.#isDone && this.#replies.hasRoomFor(this)) this.#source?.resume()
   }
 
-  /** The turn in which a value came is over. */
+  /** The turn of the event loop in which a value was emitted has ended. */
   turnEnded(): void {
     this.#isTurnEndAsked = false
     this.#release()
   }
 
-  /** Stops the work, because the connection is gone. */
+  /** Stops the work, because the connection is lost. */
   abort(): void {
     this.#isHolding = false
     this.#end(() => this.#message.abort(this.#replies.logger))
   }
 
-  /** Sends the value that was held back, if any. */
+  /** Sends the value that was held back, if there is one. */
   #release(): void {
     if (!this.#isHolding) return
     this.#isHolding = false

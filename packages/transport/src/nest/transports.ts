@@ -1,4 +1,4 @@
-/** Nest's numbers of transports (`Transport` of `@nestjs/microservices`), by our names. */
+/** Nest's numbers of transports (`Transport` of `@nestjs/microservices`), by the names of this library. */
 const NUMBERS: Readonly<Record<string, number>> = {
   tcp: 0,
   redis: 1,
@@ -7,17 +7,17 @@ const NUMBERS: Readonly<Record<string, number>> = {
   rabbitmq: 5,
   kafka: 6
 }
-/** Nest's names by its numbers. */
+/** Nest's names of transports, by its numbers. */
 const NAMES = ['TCP', 'REDIS', 'NATS', 'MQTT', 'GRPC', 'RMQ', 'KAFKA']
 
-/** Nest's number of one of our transports; `undefined` for one that Nest does not have. */
+/** Returns Nest's number of a transport of this library; `undefined` if Nest does not have that transport. */
 export function nestTransportOf(name: string): number | undefined {
   return NUMBERS[name]
 }
 
 /**
- * The name of a transport that one of Nest's decorators was given: a number of Nest's own, or a symbol of a custom
- * strategy.
+ * Returns the name of a transport that was passed to a decorator of Nest: a number of Nest's own, or the symbol of a
+ * custom strategy.
  */
 export function nestTransportName(transport: unknown): string {
   const name = typeof transport === 'number' ? NAMES[transport] : undefined

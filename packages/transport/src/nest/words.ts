@@ -1,4 +1,4 @@
-/** Nest's own sentences, the same on every transport. */
+/** Nest's own sentences, which are the same on every transport. */
 
 /** The answer to a request without a handler. */
 export const NO_MESSAGE_HANDLER = 'There is no matching message handler defined in the remote service.'

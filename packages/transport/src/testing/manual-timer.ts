@@ -1,9 +1,9 @@
 import type { Timer, TimerOwner } from '../calls/timer.ts'
 
-/** A timer whose time is moved by hand. */
+/** A timer for tests whose time the test moves. */
 export class ManualTimer implements Timer {
   owner: TimerOwner = { wake() {} }
-  /** When it wakes its owner; `Infinity`: never; `-Infinity`: it is stopped. */
+  /** The time at which the timer wakes its owner; `Infinity`: never; `-Infinity`: the timer is stopped. */
   at = Number.POSITIVE_INFINITY
   #now = 0
 
@@ -19,7 +19,7 @@ export class ManualTimer implements Timer {
     this.at = Number.NEGATIVE_INFINITY
   }
 
-  /** Lets time pass. */
+  /** Moves the time, and wakes the owner at each time that it has asked for. */
   advance(milliseconds: number): void {
     const end = this.#now + milliseconds
     while (this.at <= end && this.at !== Number.NEGATIVE_INFINITY) {

@@ -1,27 +1,27 @@
-/** Streams of every kind for tests, and a sink that writes down what it is told. */
+/** Streams of every kind for tests, and a sink that records its calls. */
 import { consume, FEED, type StreamSink, type StreamSource } from '../stream.ts'
 
-/** A sink that writes down, in words, what it is told. */
+/** A sink that records its calls as text. */
 export class RecordingSink implements StreamSink {
   readonly seen: string[] = []
-  /** Values that it takes before it has enough; it takes as many again after `more`. */
+  /** Number of values that the sink takes before it pauses; after `more` it takes as many again. */
   room: number
   source: StreamSource | undefined
-  /** Is called with each value. */
+  /** Called with each value. */
   onValue: (value: unknown) => void = () => {}
 
   constructor(room = Number.POSITIVE_INFINITY) {
     this.room = room
   }
 
-  /** Begins to take a stream. */
+  /** Starts to take values from a stream. */
   take(stream: unknown): this {
     this.source = consume(stream as object, this)
     this.source.resume()
     return this
   }
 
-  /** Takes so many more. */
+  /** Takes so many more values. */
   more(count: number): void {
     this.room += count
     this.source?.resume()
@@ -66,18 +66,18 @@ export async function* laterNumbers(to: number, ended: () => unknown = () => {})
   }
 }
 
-/** A thenable: a target with a `then` of its own. */
+/** Makes a thenable: adds the method `then` to the target. */
 export function withThen(target: object, then: unknown): object {
   Reflect.set(target, 'then', then)
   return target
 }
 
-/** A stream of this library's own kind: it is given the sink itself. */
+/** Makes a `Feed`, the kind of stream that this library makes. `begin` gets the sink. */
 export function feedOf(begin: (sink: StreamSink) => StreamSource): object {
   return { [FEED]: begin }
 }
 
-/** An observable of some other library, of which nothing is known but this. */
+/** Makes an Observable of a library other than rxjs: it has only `subscribe` and the well-known name. */
 export function foreign(
   subscribe: (observer: Required<Pick<StreamSink, 'next' | 'complete' | 'error'>>) => unknown
 ) {
