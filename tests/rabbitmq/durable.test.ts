@@ -133,7 +133,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       await until('its second attempt has come', () => seen.length === 2)
       assert.deepEqual(seen, [1, 2])
       // The publisher gives up waiting for the confirm, and the event itself comes again: it is done already.
-      await log.has('cannot pause')
+      await log.has('cannot be stored for a retry')
       await until('it has come again', () => service.stats()[0]?.durable?.[0]?.redeliveries === 2)
       link.release()
       const channel = await setup.driver.createChannel()

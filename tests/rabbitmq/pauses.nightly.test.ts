@@ -88,7 +88,9 @@ if (!isMissing('long pauses of RabbitMQ', rabbitmqMissing())) {
       // The server begins to refuse when it has taken one more.
       await client.publish('full.x', 'good').catch(() => {})
       failing.open()
-      await log.has("The durable event 'full.x' of the group 'full' cannot end a pause; trying again")
+      await log.has(
+        "The durable event 'full.x' of the group 'full': a retry cannot be moved to the queue of the group; trying again"
+      )
       over.open()
       await until('It comes again', async () => (await seen.take()) === 'bad 2')
     } finally {

@@ -88,7 +88,7 @@ if (!isMissing('the rights of RabbitMQ', rabbitmqMissing())) {
       await assert.rejects(client.request('orders.total', 1), {
         name: 'ConnectionError',
         message:
-          /does not let this user make or use the exchanges _elysia.*ACCESS_REFUSED.*give it the permissions/,
+          /does not let this user create or use the exchanges _elysia.*ACCESS_REFUSED.*give the user these permissions/,
         mayHaveRun: false
       })
     })

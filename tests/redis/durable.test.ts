@@ -284,7 +284,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       // It comes back with what it had then.
       await lagging.stop()
       await lagging.start()
-      await until('It is said', () => said('has gone back to the position').length > 0)
+      await until('It is said', () => said('now ends at position').length > 0)
       await publisher.publish(pattern, 3)
       await until('It is handled', () => seen.includes(3))
       assert.deepEqual(seen, [1, 2, 3])

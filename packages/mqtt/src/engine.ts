@@ -1,11 +1,14 @@
-/** MQTT as the dialogue needs it. */
+/** MQTT as an engine: the functions and rules that the shared code of all engines needs. */
 import { type Engine, newSecret } from '@elysia-microservices/transport/engine'
 import { MqttConnection } from './connection/mqtt-connection.ts'
 import type { CheckedOptions } from './options/options.ts'
 import { recordOf, whyNoHeader } from './words/headers.ts'
 import { ADDRESSING } from './words/topics.ts'
 
-/** MQTT for one client or service. @param title what its connections are called, unless the user has given a client id */
+/**
+ * MQTT for one client or one service. @param title the beginning of its client id, unless the option `clientId` is
+ * set
+ */
 export function mqttEngine(options: CheckedOptions, title: string): Engine<MqttConnection> {
   const name = title.replace(/[^\w-]+/g, '-')
   return {

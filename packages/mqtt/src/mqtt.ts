@@ -1,10 +1,10 @@
-/** `mqtt()`: the transport as a value that services and clients are given. */
+/** `mqtt()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/transport/engine'
 import type { Traits, Transport } from '@elysia-microservices/transport/kit'
 import { mqttEngine } from './engine.ts'
 import { type MqttOptions, mqttOptions } from './options/options.ts'
 
-/** An MQTT server, for any number of services and clients; each has a connection of its own. */
+/** An MQTT server, for any number of services and clients; each of them has its own connection. */
 export interface MqttTransport extends Transport {
   readonly name: 'mqtt'
 }
@@ -19,7 +19,8 @@ const TRAITS: Traits = {
 }
 
 /**
- * MQTT 5: Nest's wire, and between our own ends demand, cancellation, deadlines and channels.
+ * MQTT 5. The transport exchanges messages with NestJS; between services and clients of this library it also has
+ * demand, cancellation, deadlines and channels.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts

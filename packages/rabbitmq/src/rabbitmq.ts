@@ -1,4 +1,4 @@
-/** `rabbitmq()`: the transport as a value that services and clients are given. */
+/** `rabbitmq()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/transport/engine'
 import type { Traits, Transport } from '@elysia-microservices/transport/kit'
 import { RabbitClientStore } from './durable/client-store.ts'
@@ -6,7 +6,7 @@ import { RabbitServerStore } from './durable/server-store.ts'
 import { rabbitEngine } from './engine.ts'
 import { type RabbitmqOptions, rabbitmqOptions } from './options/options.ts'
 
-/** RabbitMQ, for any number of services and clients; each has a connection of its own. */
+/** RabbitMQ, for any number of services and clients; each of them has its own connection. */
 export interface RabbitmqTransport extends Transport {
   readonly name: 'rabbitmq'
 }
@@ -21,7 +21,8 @@ const TRAITS: Traits = {
 }
 
 /**
- * RabbitMQ: Nest's wire, and between our own ends demand, cancellation, deadlines and channels.
+ * RabbitMQ. The transport exchanges messages with NestJS; between services and clients of this library it also has
+ * demand, cancellation, deadlines and channels.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts

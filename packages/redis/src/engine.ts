@@ -1,11 +1,14 @@
-/** The engine of the dialogue over Redis. */
+/** Redis as an engine: the functions and rules that the shared code of all engines needs. */
 import type { Engine } from '@elysia-microservices/transport/engine'
 import { RedisConnection } from './connection/redis-connection.ts'
 import { StoredPatterns } from './durable/stored-patterns.ts'
 import type { CheckedOptions } from './options/options.ts'
 import { whyNot } from './words/channels.ts'
 
-/** Redis for one client or service. @param service its name, which CLIENT LIST shows unless the user has given one */
+/**
+ * Redis for one client or one service. @param service the name of its connections in CLIENT LIST, unless the option
+ * `connectionName` is set
+ */
 export function redisEngine(options: CheckedOptions, service: string | undefined): Engine<RedisConnection> {
   const connectionName = service?.replace(/[^!-~]+/g, '-')
   return {

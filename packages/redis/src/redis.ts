@@ -1,4 +1,4 @@
-/** `redis()`: the transport as a value that services and clients are given. */
+/** `redis()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/transport/engine'
 import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
 import { RedisClientStore } from './durable/client-store.ts'
@@ -6,7 +6,7 @@ import { RedisServerStore } from './durable/server-store.ts'
 import { redisEngine } from './engine.ts'
 import { type RedisOptions, redisOptions } from './options/options.ts'
 
-/** Redis, for any number of services and clients; each has connections of its own. */
+/** Redis, for any number of services and clients; each of them has its own connections. */
 export interface RedisTransport extends Transport {
   readonly name: 'redis'
 }
@@ -21,7 +21,8 @@ const TRAITS: Traits = {
 }
 
 /**
- * Redis: Nest's wire, and between our own ends demand, cancellation, deadlines and channels.
+ * Redis. The transport exchanges messages with NestJS; between services and clients of this library it also has
+ * demand, cancellation, deadlines and channels.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts

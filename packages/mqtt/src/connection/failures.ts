@@ -1,14 +1,14 @@
-/** Why a connection cannot be made. */
+/** The errors for connections that cannot be established. */
 import { unreachable } from '@elysia-microservices/transport/engine'
 import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 
-/** MQTT 5's reasons, and what an older server says. */
+/** Reason codes of MQTT 5, and of older servers, that mean a refusal of the credentials. */
 const REFUSED = new Set<unknown>([4, 5, 134, 135])
 const OTHER_VERSION = new Set<unknown>([1, 132])
 
 /**
  * The error for a failed connection, with advice.
- * @param where without credentials
+ * @param where the address of the server, without credentials
  */
 export function connectFailure(where: string, cause: Error & { code?: unknown }): Error {
   if (REFUSED.has(cause.code))

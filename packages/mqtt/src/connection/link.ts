@@ -1,6 +1,6 @@
 /**
- * An MQTT server by mqtt.js: one connection that is looked for again for ever, and what is subscribed over it. The only
- * place that knows how the driver connects, loses its server and finds it again.
+ * An MQTT server by mqtt.js: one connection that reconnects for ever, and its subscriptions. No other file knows how
+ * the driver connects, loses its server and finds it again.
  */
 import type { Socket } from 'node:net'
 import { Reconnecting } from '@elysia-microservices/transport/engine'
@@ -9,41 +9,44 @@ import mqtt, { type IConnackPacket, type IPublishPacket, type MqttClient } from 
 import type { CheckedOptions } from '../options/options.ts'
 import { connectFailure } from './failures.ts'
 
-/** Milliseconds between attempts. */
+/** Milliseconds between attempts to connect. */
 const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
-/** Messages whose arrival the server has not confirmed, at most; it may want fewer. */
+/** Messages at most whose arrival the server has not confirmed; the server may allow fewer. */
 const MOST_UNCONFIRMED = 1_024
-/** A message to which nobody has subscribed. */
+/** The reason code for a message to which nobody has subscribed. */
 const NOBODY = 16
-/** Nobody subscribes to this topic. */
+/** A topic to which nobody subscribes. */
 const NOTHING = '_elysia/nothing'
 
-/** Is told what becomes of a link. */
+/** Is called when a link loses its server, and when it has a server again. */
 export interface LinkListener {
   lost(): void
   restored(): void
   message(topic: string, bytes: Buffer, packet: IPublishPacket): void
-  /** The server refuses a subscription that it had. */
+  /** The server refuses to restore a subscription. */
   failed(error: Error): void
 }
 
-/** A message on its way out. */
+/** A message to be sent. */
 export interface Outgoing {
   readonly topic: string
   readonly payload: string | Buffer
   readonly qos: 0 | 1 | 2
   readonly retain?: boolean
   readonly properties?: IPublishPacket['properties']
-  /** The server has it, nobody has subscribed to it, or it is refused. Only with a quality of service. */
+  /**
+   * Is called when the server has confirmed or refused the message; `isHeard` is false if nobody has subscribed to
+   * its topic. Only with a quality of service above 0.
+   */
   readonly told?: (isHeard: boolean, refusal: Error | undefined) => void
 }
 
-/** The connection of one end. */
+/** The connection of one client or service. */
 export class Link {
   readonly #options: CheckedOptions
   readonly #clientId: string
   readonly #listener: LinkListener
-  /** Identifiers of subscriptions, by filter. */
+  /** The identifiers of subscriptions, by filter. */
   readonly #filters = new Map<string, number | undefined>()
   #driver: MqttClient | undefined
   #connack: IConnackPacket | undefined
@@ -56,10 +59,10 @@ export class Link {
   #unconfirmed = 0
   #sent = 0
   #isHurrying = false
-  /** Messages that are confirmed, of all that have been given with a quality of service. */
+  /** The number of confirmed messages, of all that were given with a quality of service above 0. */
   #confirmed = 0
   #given = 0
-  /** Something has been sent that is not confirmed by itself. */
+  /** Whether a message was sent that the server does not confirm. */
   #isUncertain = false
   #nobody = new Set<number>()
   #flushing: { readonly until: number; resolve(): void; reject(error: Error): void }[] = []
@@ -74,7 +77,7 @@ export class Link {
 
   /**
    * Connects.
-   * @throws {ConnectionError} the server cannot be reached, or has not what we need
+   * @throws {ConnectionError} the server cannot be reached, or lacks a feature of MQTT that is needed
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   static async open(options: CheckedOptions, clientId: string, listener: LinkListener): Promise<Link> {
@@ -92,21 +95,24 @@ export class Link {
     return this.#isConnected
   }
 
-  /** Bytes of the largest message that the server takes; `Infinity`: it does not say. */
+  /** Bytes of the largest message that the server accepts; `Infinity`: the server does not say. */
   get maximumPacketSize(): number {
     return this.#connack?.properties?.maximumPacketSize ?? Number.POSITIVE_INFINITY
   }
 
   // ── subscriptions ────────────────────────────────────────────────────────────────────────────────────
 
-  /** Subscribes, again whenever the server was lost. @param id comes with what is received for this filter */
+  /**
+   * Subscribes. The subscription is restored after the server was lost. @param id is given with each message that is
+   * received for this filter
+   */
   async subscribe(filter: string, id?: number): Promise<void> {
     this.#filters.set(filter, id)
     if (this.#driver === undefined || !this.#driver.connected) return
     try {
       await this.#subscribeNow(this.#driver, filter, id)
     } catch (error) {
-      // Subscriptions that are lost with the server are set up again with all others.
+      // Subscriptions that are lost together with the server are restored with all others.
       if (this.#isConnected) this.#filters.delete(filter)
       throw error
     }
@@ -122,7 +128,7 @@ export class Link {
     )
   }
 
-  /** Ends subscriptions. Resolves when all that was sent for them has come. */
+  /** Ends subscriptions. Resolves when all messages that were sent for them have arrived. */
   async unsubscribe(filters: readonly string[]): Promise<void> {
     for (const filter of filters) this.#filters.delete(filter)
     const driver = this.#driver
@@ -132,7 +138,7 @@ export class Link {
 
   // ── out ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Publishes, behind what waits until the server has confirmed more. */
+  /** Publishes a message, behind those that wait for confirmations of the server. */
   publish(outgoing: Outgoing): void {
     if (outgoing.qos > 0) this.#given++
     else this.#isUncertain = true
@@ -154,7 +160,7 @@ export class Link {
       if (this.#driver !== driver || !this.#isConnected) return
       this.#unconfirmed--
       this.#confirmed++
-      // The driver gives what was published, and not what the server has said to it.
+      // The driver passes the packet that was published, not the answer of the server.
       const isNobody = packet?.messageId !== undefined && this.#nobody.delete(packet.messageId)
       told?.(!isNobody, error ?? undefined)
       this.#sendMore()
@@ -162,10 +168,10 @@ export class Link {
   }
 
   /**
-   * A server that gathers what it writes, as mosquitto does unless it is told not to, sends nothing more until the
-   * packet before has arrived, and systems say so 40 ms later unless something goes back by itself: a request took 45 ms
-   * then, and takes 2 with this; a stream had 26,000 values a second, and has 1.8 million. It is sent only if nothing
-   * else is.
+   * Sends a small packet if no other packet is sent in this turn. A server that collects what it writes (Nagle's
+   * algorithm, as in mosquitto by default) sends nothing more until the previous packet is acknowledged, and
+   * operating systems delay that by 40 ms unless data goes back. With this packet a request takes 2 ms instead of 45,
+   * and a stream has 1.8 million values a second instead of 26,000.
    */
   #hurry(): void {
     if (this.#isHurrying) return
@@ -192,7 +198,7 @@ export class Link {
       this.#flushing.shift()?.resolve()
   }
 
-  /** Resolves when the server has all that was published. Rejects if it is lost before. */
+  /** Resolves when the server has received all that was published. Rejects if the server is lost before. */
   async flush(): Promise<void> {
     const lost = () => new ConnectionError(`The connection to MQTT at ${this.#options.where} was lost`, true)
     if (!this.#isConnected) throw lost()
@@ -202,7 +208,7 @@ export class Link {
       })
     if (!this.#isUncertain) return
     this.#isUncertain = false
-    // The server answers in order.
+    // The server answers in order, so the answer to this PING comes after all confirmations.
     await new Promise<void>((resolve, reject) => {
       this.#asked = { resolve, reject: () => reject(lost()) }
       this.#driver?.sendPing()
@@ -218,7 +224,7 @@ export class Link {
     const driver = this.#driver
     this.#driver = undefined
     if (driver === undefined) return
-    // A server that does not answer is not waited for.
+    // Closing does not wait longer for a server that does not answer.
     await endedWithin(
       driver.endAsync(false).catch(() => {}),
       1_000
@@ -238,7 +244,7 @@ export class Link {
       ...(password !== undefined && { password }),
       protocolVersion: 5,
       clean: true,
-      // Otherwise the driver sends again what was lost, in another order, and for ever.
+      // Otherwise the driver would send lost messages again, in another order, and would never stop.
       reconnectPeriod: 0,
       resubscribe: false,
       queueQoSZero: false,
@@ -253,7 +259,7 @@ export class Link {
           properties: { willDelayInterval: will.delay ?? 0 }
         }
       }),
-      // A will that waits needs a session that is there so long.
+      // A will with a delay needs a session that lasts as long.
       properties: { sessionExpiryInterval: will?.delay ?? 0 }
     })
     driver.setMaxListeners(0)
@@ -281,13 +287,13 @@ export class Link {
         if (packet.cmd === 'puback' && packet.reasonCode === NOBODY)
           this.#nobody.add(packet.messageId as number)
         else if (packet.cmd === 'pingresp') this.#pings.shift()?.resolve()
-        // Subscribers of `#` hear it, too, and would answer each other for ever.
+        // Subscribers of `#` receive this topic, too, and would answer each other's packets for ever.
         const isNothing = packet.cmd === 'publish' && packet.topic === NOTHING
         if (packet.cmd !== 'connack' && !isNothing) this.#hurry()
       })
       driver.on('packetsend', (packet) => {
         if (packet.cmd !== 'pingreq') return
-        // The driver asks by itself, too.
+        // The driver also sends PING on its own, so a list tells which answer belongs to which.
         this.#pings.push(this.#asked)
         this.#asked = undefined
       })
@@ -310,7 +316,7 @@ export class Link {
     if (this.#isClosed || !this.#isConnected) return
     this.#isConnected = false
     this.#listener.lost()
-    // Perhaps at once again: another connection may have its client id.
+    // The connection may be lost again at once, if another connection has the same client id.
     this.#pauses.lost()
     this.#findLater()
   }
@@ -328,7 +334,7 @@ export class Link {
       await Promise.all(
         all.map(([filter, id]) =>
           this.#subscribeNow(driver, filter, id).catch((error: Error) => {
-            // A subscription that is refused while the connection lives fails alone.
+            // If a subscription is refused while the connection lives, only this subscription fails.
             if (driver.connected) this.#listener.failed(error)
             else throw error
           })
@@ -351,7 +357,7 @@ interface Pong {
   reject(error: Error): void
 }
 
-/** Rejects when the connection is lost: the driver does not settle its call then. */
+/** Rejects when the connection is lost: in this case the driver never settles its own call. */
 function settled(driver: MqttClient, act: (done: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const closed = () => reject(new ConnectionError('The connection to MQTT was lost', true))

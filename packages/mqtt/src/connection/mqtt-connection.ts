@@ -1,4 +1,7 @@
-/** One connection to an MQTT server: what goes out and what comes, over our topics and Nest's. */
+/**
+ * One connection to an MQTT server: sends and receives messages, on the topics of this library and on those that
+ * NestJS uses.
+ */
 import {
   type Carried,
   type CarriedHeaders,
@@ -33,21 +36,24 @@ import {
 } from '../words/topics.ts'
 import { Link, type Outgoing } from './link.ts'
 
-/** Bytes from which a message travels in parts: a server holds a message for each that is slow to take it. */
+/**
+ * Bytes of a message; a larger message is sent in parts, because a server keeps a message in memory for each
+ * subscriber that is slow.
+ */
 const MAX_PAYLOAD = 16 * 1024 * 1024
-/** Topics of answers that a client hears at a time; the one that was called longest ago goes first. */
+/** Topics of answers to which a client subscribes at a time; the one that was used longest ago is removed first. */
 const MOST_ANSWERS = 8_192
 
 type Receive = (message: Carried) => void
 
-/** A subject that one of our subscriptions receives messages for. */
+/** A subject for which a subscription of this connection receives messages. */
 interface Taken {
   readonly subject: Subject
-  /** Stands in front of the topics: requests that left together come there. */
+  /** The prefix of the topics, for messages with several requests. */
   readonly before: string
 }
 
-/** A connection that has been made. */
+/** A connection that has been established. */
 export class MqttConnection implements Carrier {
   readonly everyone = EVERYONE
   readonly server: string
@@ -57,11 +63,11 @@ export class MqttConnection implements Carrier {
   readonly #held: HeldMessages
   readonly #room: Room
   readonly #hearing: Hearing
-  /** Told when something has come on an inbox for the first time. */
+  /** Functions that are called with the first message of an inbox. */
   readonly #proofs = new Map<string, () => void>()
-  /** Topics on which Nest's services answer our calls: subscribed once, and not for each call. */
+  /** Topics on which NestJS services answer calls. They stay subscribed, instead of being subscribed for each call. */
   readonly #answers = new Set<string>()
-  /** The subjects of services, by the identifier of the subscription, or by topic if all are exact. */
+  /** The subjects of a service, by the identifier of the subscription, or by topic if no subject has wildcards. */
   readonly #taken = new Map<number | string, Taken>()
   #filters: string[] = []
   #receive: (subject: Subject, message: Carried) => void = () => {}
@@ -83,7 +89,7 @@ export class MqttConnection implements Carrier {
 
   /**
    * Connects.
-   * @throws {ConnectionError} the server cannot be reached, or has not what we need
+   * @throws {ConnectionError} the server cannot be reached, or lacks a feature of MQTT that is needed
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   static async open(
@@ -151,7 +157,8 @@ export class MqttConnection implements Carrier {
     const properties = { ...asking(reply), ...headersOf(headers), ...expiring(expires) }
     const isPacket = typeof words === 'string' ? words.startsWith('{') : words[0] === 0x7b
     if (address === EVERYONE || address.startsWith(TOGETHER) || !isPacket || reply === undefined) {
-      // Nest's services could not read the stream of a channel, or parts.
+      // Whether only services of this library can read the message: a value of a channel or a part of a message is
+      // not a packet of NestJS.
       const isOurs = address === EVERYONE || address.startsWith(TOGETHER)
       return this.#send(address, isOurs ? address : TOGETHER + address, words, reply, properties)
     }
@@ -172,7 +179,7 @@ export class MqttConnection implements Carrier {
     this.#send(address, address, words, reply, properties, { qos, retain })
   }
 
-  /** Publishes. Who gives a reply address wants to know whether anybody listens. */
+  /** Publishes. With a reply address, the caller is told if nobody has subscribed to the topic. */
   #send(
     address: string,
     topic: string,
@@ -197,12 +204,16 @@ export class MqttConnection implements Carrier {
     this.#room.use(payload.length)
   }
 
-  /** The server does in order what it is asked: the answer to the request that follows is heard. */
+  /**
+   * Subscribes to a topic of answers. The server handles commands in order, so the answer to a request that is sent
+   * next is received.
+   */
   #hearAnswers(topic: string): void {
     const isKnown = this.#answers.delete(topic)
     this.#answers.add(topic)
     if (isKnown) return
-    // A user without the right to hear Nest's services gets answers of this library's only.
+    // A user without the right to subscribe to answers of NestJS services still gets answers of this library's
+    // services.
     this.#link.subscribe(topic).catch(() => {})
     if (this.#answers.size <= MOST_ANSWERS) return
     const [oldest = ''] = this.#answers
@@ -224,7 +235,10 @@ export class MqttConnection implements Carrier {
     this.#setUp = Promise.all([this.#setUp, settled])
   }
 
-  /** Some servers let everybody subscribe, and deliver nothing to those who have not the right: so we write to ourselves. */
+  /**
+   * Sends a message to this connection's own inbox: some servers accept every subscription, but deliver nothing to
+   * users without the right.
+   */
   async #prove(topic: string): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined
     try {
@@ -256,7 +270,8 @@ export class MqttConnection implements Carrier {
       const { address, queue } = subject
       for (const before of subject.answers ? ['', TOGETHER] : ['']) {
         const filter = sharedFilter(address, queue, before)
-        // Patterns that overlap bring a message several times, and this says for which it is.
+        // If patterns overlap, a message arrives several times. The identifier tells to which subscription each one
+        // belongs.
         const id = isPlain ? undefined : this.#taken.size + 1
         this.#taken.set(id ?? before + address, { subject, before })
         this.#filters.push(filter)
@@ -266,7 +281,7 @@ export class MqttConnection implements Carrier {
     try {
       await Promise.all(wanted)
     } catch (error) {
-      // Subscriptions that are lost with the server are set up again when there is one.
+      // Subscriptions that are lost together with the server are restored with all others.
       if (this.isConnected) throw new ListenError(`MQTT at ${this.server}`, error as Error)
     }
   }
@@ -274,12 +289,12 @@ export class MqttConnection implements Carrier {
   async leave(): Promise<void> {
     const filters = this.#filters
     this.#filters = []
-    // The server answers in order: what it has sent before is received before.
+    // The server answers in order, so all messages that it has sent before arrive before this answer.
     await this.#link.unsubscribe(filters).catch(() => {})
     this.#taken.clear()
   }
 
-  /** A message has come. */
+  /** Handles a message. */
   message(topic: string, bytes: Buffer, packet: IPublishPacket): void {
     this.#hearing.guard(() => {
       const id = packet.properties?.subscriptionIdentifier
@@ -306,7 +321,7 @@ export class MqttConnection implements Carrier {
     this.#receive(subject, { address, words, reply, headers })
   }
 
-  /** A service of Nest's has answered a call, of ours or of another client. */
+  /** Handles the answer of a NestJS service. The answer may be for another client. */
   #answered(words: string): void {
     const id = idOfAnswer(words)
     if (id === undefined || !isInbox(id)) return
@@ -341,7 +356,7 @@ export class MqttConnection implements Carrier {
     if (!this.#isClosing) this.#listener.lost()
   }
 
-  /** There is a server again, with all subscriptions. */
+  /** There is a server again, and all subscriptions are restored. */
   restored(): void {
     this.#held.release()
     this.#listener.restored()

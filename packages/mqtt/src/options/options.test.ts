@@ -9,7 +9,7 @@ it('options of an address, a user and TLS are read', () => {
   assert.equal(mqttOptions({}).where, 'localhost:1883')
 })
 
-it('options that are wrong are refused by name, and tell no password', () => {
+it('invalid options are refused by name, and the errors contain no password', () => {
   for (const [options, words] of [
     [{ url: 'nats://localhost' }, /options\.url must be an address such as/],
     [{ url: 'mqtt://localhost/path' }, /options\.url/],

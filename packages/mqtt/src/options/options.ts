@@ -19,15 +19,18 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { ADDRESSING, isInboxPrefix, whyNoFilter } from '../words/topics.ts'
 
-/** The event that the server publishes if a connection ends without a word. */
+/** The event that the server publishes if a connection ends without being closed. */
 export interface MqttWill {
   /** The pattern of the event. */
   readonly pattern: string
-  /** Its data. Default: none. */
+  /** The data of the event. Default: none. */
   readonly data?: unknown
-  /** Whether the server keeps it for those who subscribe later. Default: false. */
+  /** Whether the server keeps the event for clients that subscribe later. Default: false. */
   readonly retain?: boolean | undefined
-  /** Seconds until it is published; not at all if the connection is there again before. Default: 0. */
+  /**
+   * Seconds until the event is published; the server does not publish it if the connection is restored before.
+   * Default: 0.
+   */
   readonly delay?: number | undefined
 }
 
@@ -35,45 +38,48 @@ export interface MqttWill {
 export interface MqttOptions {
   /** `mqtt://[user:password@]host:port`, or `mqtts://` for TLS. Default: `mqtt://localhost:1883`. */
   readonly url?: string | undefined
-  /** The user; in place of that in the address. Default: none. */
+  /** The name of the user, in place of the one in the address. Default: none. */
   readonly username?: string | undefined
   /** The user's password. Default: none. */
   readonly password?: string | undefined
-  /** Certificates and keys, as Node's `tls.connect` has them, with `mqtts://`. */
+  /** Certificates and keys, as for Node's `tls.connect`, with `mqtts://`. */
   readonly tls?:
     | (Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx'> & {
         readonly servername?: string
       })
     | undefined
   /**
-   * Names a connection; the server ends an older one of the same name. Default: the service's name and a secret, so that
-   * each connection has its own.
+   * The id of the connection; the server closes an older connection with the same id. Default: the service's name and
+   * a secret, so that each connection has its own id.
    */
   readonly clientId?: string | undefined
   /**
-   * The group of a service's shared subscriptions: its processes share the messages. Default: the service's name. A service
-   * without a name shares requests with all such services, and gets every event.
+   * The group of a service's shared subscriptions: its processes share requests and events. Default: the service's
+   * name. A service without a name shares requests with all other services without a name, and gets every event.
    */
   readonly queue?: string | undefined
   /**
-   * The receivers of an event: `one` process of the group, or `all` processes, which get retained events, too. Default:
-   * `one`.
+   * Which processes receive an event: `one` process of the group, or `all` processes, which also get retained events.
+   * Default: `one`.
    */
   readonly events?: 'one' | 'all' | undefined
   /**
-   * Filters of topics on which devices may want their answers, such as `devices/+/answers`: a service answers nowhere
-   * else, but in inboxes and where Nest's clients wait. Default: none.
+   * Filters of topics on which devices may want their answers, such as `devices/+/answers`. A service answers only on
+   * these topics, in inboxes, and where NestJS clients wait. Default: none.
    */
   readonly replyTopics?: readonly string[] | undefined
-  /** Stands in front of the names of inboxes: the name of the user, where each has rights of its own. Default: none. */
+  /** A prefix for the names of inboxes: the name of the user, if each user has rights of its own. Default: none. */
   readonly inboxPrefix?: string | undefined
-  /** The event that the server publishes if the connection ends without a word. Default: none. */
+  /** The event that the server publishes if the connection ends without being closed. Default: none. */
   readonly will?: MqttWill | undefined
-  /** Milliseconds for connecting, and until a server that says nothing is lost. Default: 10,000. */
+  /**
+   * Milliseconds within which a connection must be established, and after which a server that sends nothing counts as
+   * lost. Default: 10,000.
+   */
   readonly timeout?: number | undefined
 }
 
-/** The will. */
+/** The table of the options of a will. */
 export const MQTT_WILL = {
   pattern: { check: mustBe('a text', (value) => typeof value === 'string'), isNeeded: true },
   data: {},
@@ -81,7 +87,7 @@ export const MQTT_WILL = {
   delay: { byDefault: 0, check: mustBeWhole(0, 2 ** 32 - 1) }
 } as const satisfies OptionTable<MqttWill>
 
-/** All options. */
+/** The table of all options. */
 export const MQTT_OPTIONS = {
   url: { byDefault: 'mqtt://localhost:1883' },
   username: { check: mustBe('a text', isText) },
@@ -101,11 +107,11 @@ export const MQTT_OPTIONS = {
   timeout: TIMEOUT
 } as const satisfies OptionTable<MqttOptions>
 
-/** The checked options. */
+/** The checked options, with their defaults. */
 export interface CheckedOptions
   extends Omit<FromTable<MqttOptions, typeof MQTT_OPTIONS>, 'url'>,
     Pick<ServerAddress<'mqtt' | 'mqtts'>, 'protocol' | 'host' | 'port'> {
-  /** The server, for errors; without credentials. */
+  /** The address of the server for error messages, without credentials. */
   readonly where: string
 }
 

@@ -1,13 +1,16 @@
-/** User properties of MQTT and our headers, and the records in which Nest's users give them. */
+/** Headers as user properties of MQTT, and the records with which users of NestJS set them. */
 import { type CarriedHeaders, type DataRecord, joinedHeaders } from '@elysia-microservices/transport/engine'
 import { type Headers, OptionError } from '@elysia-microservices/transport/kit'
 import type { IPublishPacket } from 'mqtt'
 
-/** The header `'true'` has the server keep an event for those who subscribe later; a message that was kept has it, too. */
+/**
+ * The header with which the server keeps an event for later subscribers (`'true'`); a message that was kept has this
+ * header, too.
+ */
 const RETAIN = 'mqtt-retain'
-/** The header that is the quality of service of an event: `'0'`, `'1'` or `'2'`. */
+/** The header with the quality of service of an event: `'0'`, `'1'` or `'2'`. */
 const QOS = 'mqtt-qos'
-/** The header that says how many whole seconds an event counts. */
+/** The header with the whole seconds after which an event expires. */
 const EXPIRY = 'mqtt-expiry'
 
 type Properties = NonNullable<IPublishPacket['properties']>
@@ -17,11 +20,11 @@ export interface Written {
   readonly userProperties: Properties['userProperties']
   readonly retain: boolean
   readonly qos: 0 | 1 | 2
-  /** Whole seconds; `undefined`: for ever. */
+  /** Whole seconds; `undefined`: the event does not expire. */
   readonly expiry: number | undefined
 }
 
-/** Headers for MQTT; several values of a name with commas between. */
+/** Converts headers for MQTT; several values of one name are joined with commas. */
 export function writeHeaders(given: CarriedHeaders | undefined): Written {
   if (given === undefined) return { userProperties: undefined, retain: false, qos: 1, expiry: undefined }
   const { [RETAIN]: retain, [QOS]: qos, [EXPIRY]: expiry, ...rest } = given
@@ -34,7 +37,7 @@ export function writeHeaders(given: CarriedHeaders | undefined): Written {
   }
 }
 
-/** The headers of a message; `undefined`: it has none. */
+/** The headers of a message; `undefined`: the message has none. */
 export function readHeaders({ properties, retain }: IPublishPacket): Headers | undefined {
   const given = properties?.userProperties
   if (given === undefined && !retain) return undefined
@@ -42,7 +45,7 @@ export function readHeaders({ properties, retain }: IPublishPacket): Headers | u
   return Object.fromEntries(retain ? [...texts, [RETAIN, 'true']] : texts)
 }
 
-/** Why MQTT cannot carry a header; `undefined`: it can. */
+/** Why MQTT cannot carry a header; `undefined`: MQTT can. */
 export function whyNoHeader(name: string, value: unknown): string | undefined {
   if (name === RETAIN && value !== 'true' && value !== 'false') return "must be 'true' or 'false'"
   if (name === QOS && !['0', '1', '2'].includes(String(value))) return "must be '0', '1' or '2'"
@@ -55,7 +58,7 @@ export function whyNoHeader(name: string, value: unknown): string | undefined {
   return undefined
 }
 
-/** The record that Nest's `MqttRecordBuilder` builds. */
+/** The record that NestJS's `MqttRecordBuilder` builds. */
 interface MqttRecord {
   readonly data: unknown
   readonly options?: {
@@ -70,8 +73,9 @@ interface MqttRecord {
 }
 
 /**
- * The data, the user properties and the flags of a record of Nest's, known by its class's name; `undefined`: it is none.
- * @throws {OptionError} it has a property that is the dialogue's own
+ * The data, user properties and flags of a NestJS record, which is recognised by the name of its class; `undefined`:
+ * the value is not such a record.
+ * @throws {OptionError} the record has a property that this library itself uses
  */
 export function recordOf(value: unknown): DataRecord | undefined {
   if (typeof value !== 'object' || value === null || value.constructor?.name !== 'MqttRecord')

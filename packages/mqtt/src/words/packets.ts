@@ -1,21 +1,27 @@
-/** Nest's packets where they differ by what carries them. */
+/** The parts of NestJS's packets that are special to MQTT. */
 import { jsonOf } from '@elysia-microservices/transport/engine'
 
 const ID = ',"id":"'
 
-/** Nest's request for one of our calls: with an id that no other client has, since all hear the answers. */
+/** A request for NestJS services, with an id that no other client uses: all clients receive the answers. */
 export function withId(packet: string, id: string): string {
   return `${packet.slice(0, packet.lastIndexOf(ID))}${ID}${id}"}`
 }
 
-/** A message whose properties ask for no answer: of Nest's clients, or of a device. */
+/** A message without a response topic, from a NestJS client or a device. */
 export interface NestMessage {
   readonly words: string
-  /** Nest's clients say so by an id; answers go to a topic of their own. */
+  /**
+   * Whether the message is a request: requests of NestJS clients have an id, and are answered on a topic of their
+   * own.
+   */
   readonly isRequest: boolean
 }
 
-/** Reads a message of Nest's, or of a device. What is not JSON is the data of an event, as for Nest's own services. */
+/**
+ * Reads a message of a NestJS client or of a device. A text that is not JSON is the data of an event, as for NestJS
+ * services.
+ */
 export function readNest(text: string): NestMessage {
   if (text === '') return { words: text, isRequest: false }
   let body: unknown
@@ -25,11 +31,11 @@ export function readNest(text: string): NestMessage {
     return { words: JSON.stringify({ data: text }), isRequest: false }
   }
   const { id, pattern, data } = Object(body) as Record<string, unknown>
-  // A device's JSON may have an id of its own.
+  // The JSON of a device may have an id that means something else.
   return { words: text, isRequest: id !== undefined && (pattern !== undefined || data !== undefined) }
 }
 
-/** The id of an answer of Nest's; `undefined`: it has none that could be ours. */
+/** The id in an answer of a NestJS service; `undefined`: the answer has no id that this library could have given. */
 export function idOfAnswer(text: string): string | undefined {
   try {
     const { id } = Object(JSON.parse(text)) as { readonly id?: unknown }
@@ -39,7 +45,10 @@ export function idOfAnswer(text: string): string | undefined {
   }
 }
 
-/** The payload that the server retains for an event: empty without data, which has the server forget what it kept. */
+/**
+ * The payload of a retained event. Without data the payload is empty, with which the server deletes the event that it
+ * kept.
+ */
 export function retained(packet: string): string {
   return (jsonOf(packet) as { readonly data?: unknown }).data === undefined ? '' : packet
 }

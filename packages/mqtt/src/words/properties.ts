@@ -1,37 +1,40 @@
-/** The properties of a packet: where answers are wanted, how long it counts, and what stands in them on our own topics. */
+/** The properties of a packet: its reply address, its expiry, and what they contain on the topics of this library. */
 import type { Carried, CarriedHeaders } from '@elysia-microservices/transport/engine'
 import { LONGEST_TIME } from '@elysia-microservices/transport/kit'
 import type { IPublishPacket } from 'mqtt'
 import { writeHeaders } from './headers.ts'
 import { EVERYONE, isInbox, placeOf } from './topics.ts'
 
-/** As the driver has them. */
+/** The properties, as the driver's types define them. */
 export type PacketProperties = NonNullable<IPublishPacket['properties']>
 
-/** In the place of an address that is no inbox: nothing is published there. */
+/** Stands for a reply address that is not an inbox; nothing is published to this address. */
 const NOWHERE = '?'
 
-/** The properties that say where an answer is wanted. */
+/** A reply address as properties of a packet. */
 export function asking(reply: string | undefined): PacketProperties {
   if (reply === undefined || reply === '') return {}
   const { topic, token } = placeOf(reply)
   return { responseTopic: topic, correlationData: Buffer.from(token) }
 }
 
-/** The headers of a message that is no event. */
+/** The headers of a message that is not an event. */
 export function headersOf(headers: CarriedHeaders | undefined): PacketProperties {
   const { userProperties } = writeHeaders(headers)
   return userProperties === undefined ? {} : { userProperties }
 }
 
-/** MQTT counts in whole seconds. */
+/** Converts an expiry to whole seconds, in which MQTT counts. */
 export function expiring(milliseconds: number | undefined): PacketProperties {
   return milliseconds === undefined || milliseconds > LONGEST_TIME
     ? {}
     : { messageExpiryInterval: Math.max(1, Math.ceil(milliseconds / 1_000)) }
 }
 
-/** A message on one of our own topics. Its correlation data are whom it is for, and where the answer is wanted. */
+/**
+ * Reads a message on a topic of this library. Its correlation data have the rest of the address, and of the reply
+ * address.
+ */
 export function heardAt(topic: string, words: Buffer, { properties }: IPublishPacket): Carried {
   const correlation = properties?.correlationData?.toString('latin1') ?? ''
   const from = properties?.responseTopic
@@ -43,7 +46,10 @@ export function heardAt(topic: string, words: Buffer, { properties }: IPublishPa
   return { address: `${topic}.${token}`, words, reply, headers: undefined }
 }
 
-/** Otherwise a stranger could have us publish on topics of others: such a message is dropped, and counted. */
+/**
+ * Returns the reply address if it is an inbox. A message with any other reply address is dropped and counted:
+ * otherwise a stranger could make this service publish to any topic.
+ */
 function known(topic: string | undefined, token: string): string {
   if (topic === undefined) return ''
   const reply = `${topic}.${token}`

@@ -1,27 +1,33 @@
 /**
- * Topics of MQTT. Nest's are the patterns themselves, and `<pattern>/reply`; ours begin with `_elysia/`, so that Nest's
- * ends never see a word that is not theirs.
+ * The names of topics in MQTT. NestJS uses the patterns themselves, and `<pattern>/reply`. The topics of this library
+ * begin with `_elysia/`, so that clients and services of NestJS never receive a message of this library's protocol.
  */
 import { hasWildcards, type Wildcards } from '@elysia-microservices/transport/kit'
 
-/** The prefix of all our topics. */
+/** The prefix of all topics of this library. */
 const OURS = '_elysia/'
-/** Where a caller asks all our services about a call of which it has heard nothing. */
+/** The topic that all services read. A caller that has heard nothing of a call asks here about the call. */
 export const EVERYONE = `${OURS}everyone`
 const INBOX = `${OURS}i/`
-/** In front of a topic: only our services are meant, by requests that left together and by what is no packet of Nest's. */
+/**
+ * The prefix of topics that only services of this library read: for messages with several requests, and messages that
+ * are not packets of NestJS.
+ */
 export const TOGETHER = `${OURS}t/`
-/** In front of the topic of an answer to somebody else's request. No message can name such an address. */
+/**
+ * The prefix of an address at which a NestJS client or a device waits for an answer. No message can name an address
+ * with this prefix.
+ */
 const ANSWER = `${OURS}n/`
 const REPLY = '/reply'
 const SHARED = '$share/'
 
-/** The topic on which answers to requests on another come, among Nest's ends. */
+/** The topic on which NestJS clients wait for the answers to requests on a topic. */
 export function answersOf(topic: string): string {
   return topic + REPLY
 }
 
-/** Whether a topic is not for handlers of everything: it is ours, or answers of Nest's come there. */
+/** Whether a topic is hidden from handlers of all patterns: a topic of this library, or one for answers of NestJS. */
 export function isOfSystem(topic: string): boolean {
   return topic.startsWith(OURS) || topic.endsWith(REPLY)
 }
@@ -31,23 +37,26 @@ export function isOfSystem(topic: string): boolean {
 const INBOX_TOPIC = /^_elysia\/i\/(?:[\w-]{1,64}\/)?[a-z2-7]{12,}$/
 const TOKEN = /^[!-~]+$/
 
-/** A new inbox, with the dot behind it. @param secret what nobody can guess @param prefix names whose it is, for rights */
+/**
+ * The address of a new inbox, with a dot at its end. @param secret a text that nobody can guess @param prefix the
+ * option `inboxPrefix`
+ */
 export function inboxOf(secret: string, prefix: string | undefined): string {
   return prefix === undefined ? `${INBOX}${secret}.` : `${INBOX}${prefix}/${secret}.`
 }
 
-/** Whether a text may stand in front of the secrets of inboxes. */
+/** Whether a text may be the prefix of inboxes. */
 export function isInboxPrefix(prefix: unknown): boolean {
   return typeof prefix === 'string' && /^[\w-]{1,64}$/.test(prefix)
 }
 
-/** Whether an address is that of one of our inboxes. */
+/** Whether an address belongs to an inbox of this library. */
 export function isInbox(address: string): boolean {
   const { topic, token } = placeOf(address)
   return INBOX_TOPIC.test(topic) && TOKEN.test(token)
 }
 
-/** The topic and the correlation data of an address in an inbox, which has a dot between them. */
+/** The topic and the correlation data in the address of an inbox, which are separated by a dot. */
 export function placeOf(address: string): { readonly topic: string; readonly token: string } {
   const dot = address.indexOf('.')
   return { topic: address.slice(0, dot), token: address.slice(dot + 1) }
@@ -55,19 +64,19 @@ export function placeOf(address: string): { readonly topic: string; readonly tok
 
 // ── answers to others ──────────────────────────────────────────────────────────────────────────────────
 
-/** Where somebody who is not one of our ends waits for an answer. */
+/** Where a NestJS client or a device waits for an answer. */
 export interface Asker {
   readonly topic: string
-  /** Base64; empty: none. */
+  /** The correlation data in Base64; empty: none. */
   readonly correlation: string
 }
 
-/** The address of an answer to somebody else. */
+/** The address of an answer to a NestJS client or a device. */
 export function answerAddress({ topic, correlation }: Asker): string {
   return `${ANSWER}${topic}\n${correlation}`
 }
 
-/** Reads such an address; `undefined`: it is none. */
+/** Reads an address of an answer to a NestJS client or a device; `undefined`: the address is not one. */
 export function readAnswerAddress(address: string): Asker | undefined {
   if (!address.startsWith(ANSWER)) return undefined
   const line = address.lastIndexOf('\n')
@@ -75,10 +84,10 @@ export function readAnswerAddress(address: string): Asker | undefined {
 }
 
 /**
- * The reply address that a request names. What is neither an inbox nor a place of others' answers is given as it is, and
- * is no inbox: otherwise a stranger could have a service publish wherever the service may.
- * @param topic where the request came
- * @param own filters of topics on which others may want their answers
+ * Returns the reply address that a request names. An address that is neither an inbox nor an allowed topic of answers
+ * is returned in a form that nothing is published to: otherwise a stranger could make a service publish to any topic.
+ * @param topic the topic of the request
+ * @param own the option `replyTopics`
  */
 export function replyAddress(
   topic: string,
@@ -99,14 +108,14 @@ export function replyAddress(
 
 // ── patterns ───────────────────────────────────────────────────────────────────────────────────────────
 
-/** The filter of a pattern: Nest's users may write a shared subscription, `$share/<group>/<filter>`. */
+/** The filter of a pattern: users of NestJS may write a shared subscription, `$share/<group>/<filter>`. */
 export function filterOf(pattern: string): string {
   return pattern.startsWith(SHARED) ? pattern.slice(pattern.indexOf('/', SHARED.length) + 1) : pattern
 }
 
 /**
  * The filter of a subscription to a pattern.
- * @param queue whose members share it; `undefined`: nobody does
+ * @param queue the queue whose members share the messages; `undefined`: they are not shared
  */
 export function sharedFilter(pattern: string, queue: string | undefined, before = ''): string {
   const filter = before + filterOf(pattern)
@@ -130,7 +139,10 @@ function rank(level: string | undefined): number {
   return level === '#' ? 2 : level === '+' ? 1 : 0
 }
 
-/** `+` for one level between slashes, `#` for the rest; a shared subscription stands for the topics of its filter. */
+/**
+ * The wildcards of MQTT: `+` for one level between slashes, `#` for the rest; a shared subscription stands for the
+ * topics of its filter.
+ */
 export const LEVELS: Wildcards = {
   has: (pattern) => pattern.startsWith(SHARED) || hasLevels(pattern),
   match: (pattern, topic) => matches(filterOf(pattern), topic),
@@ -151,18 +163,20 @@ function hasLevels(filter: string): boolean {
   return /(^|\/)[+#](\/|$)/.test(filter)
 }
 
-/** Servers such as mosquitto take no more levels, and no longer topics; ours stand in front of them. */
+/**
+ * Servers such as mosquitto allow no more levels and no longer topics; the prefix of this library is added in front.
+ */
 const MOST_LEVELS = 190
 const LONGEST = 65_000
-/** Characters for which servers end a connection. */
+/** Characters because of which servers close a connection. */
 const UNWRITABLE = /[\p{Cc}\p{Cs}]|\p{Noncharacter_Code_Point}/u
 
-/** Whether something can be published there. */
+/** Whether messages can be published to a topic. */
 export function isTopic(topic: string): boolean {
   return topic !== '' && !/[+#]/.test(topic) && !UNWRITABLE.test(topic) && Buffer.byteLength(topic) < LONGEST
 }
 
-/** Why a text is no filter of topics; `undefined`: it is one. */
+/** Why a text cannot be a filter of topics; `undefined`: it can. */
 export function whyNoFilter(filter: string): string | undefined {
   if (filter === '') return 'it is empty; give it a text'
   if (UNWRITABLE.test(filter)) return 'it has a character that MQTT cannot carry; leave it out'
@@ -174,7 +188,7 @@ export function whyNoFilter(filter: string): string | undefined {
   return undefined
 }
 
-/** Why MQTT has no topic for a pattern; `undefined`: it has one. */
+/** Why MQTT cannot have a topic for a pattern; `undefined`: MQTT can. */
 export function whyNot(route: string): string | undefined {
   const filter = filterOf(route)
   if (route.startsWith(SHARED) && !/^\$share\/[^/+#]+\/./.test(route))
@@ -184,9 +198,9 @@ export function whyNot(route: string): string | undefined {
   if (filter.startsWith('$')) return "topics that begin with '$' are the server's own; give it another name"
   if (isOfSystem(filter))
     return `topics that begin with '${OURS}' or end in '${REPLY}' carry answers; give it another name`
-  // The text of an object has dots that separate nothing.
+  // A pattern that is the JSON of an object may have dots that separate nothing.
   if (!filter.startsWith('{') && hasWildcards(filter))
-    return "'*' and '>' between dots are no wildcards of MQTT; use '+' for one level between slashes, and '#' for the rest"
+    return "'*' and '>' between dots are not wildcards of MQTT; use '+' for one level between slashes, and '#' for the rest"
   return undefined
 }
 

@@ -26,7 +26,7 @@ const topic = fc.array(level, { minLength: 1, maxLength: 6 }).map((levels) => le
 const INBOX = '_elysia/i/abcdefghijkl.1r17-abcdefghijkl-'
 
 describe('topics', () => {
-  it('of any text are refused with a sentence, or can be published to', () => {
+  it('of any text are refused with a reason, or can be published to', () => {
     fc.assert(
       fc.property(fc.oneof(text, topic, fc.stringMatching(/^[+#/a$]{0,6}$/)), (route) => {
         try {
@@ -57,7 +57,7 @@ describe('topics', () => {
       assert.equal(matches(filter, given), isMatch, `${filter} ${given}`)
   })
 
-  it('match themselves, and their own levels as wildcards', () => {
+  it('match themselves, also with a wildcard in place of a level', () => {
     fc.assert(
       fc.property(topic, fc.nat(), (given, at) => {
         const levels = given.split('/')
@@ -84,7 +84,7 @@ describe('topics', () => {
     assert.equal(filterOf('$share/g/a/+'), 'a/+')
   })
 
-  it('that are ours are not for handlers', () => {
+  it('of this library are hidden from handlers', () => {
     for (const pattern of [
       '_elysia/everyone',
       'a/reply',
@@ -115,7 +115,7 @@ describe('addresses', () => {
     }
   })
 
-  it('that a request names are inboxes, or allowed, and nothing else is answered', () => {
+  it('in a request are accepted only if they are inboxes or allowed', () => {
     const own = ['devices/+/answers']
     assert.equal(
       replyAddress('a', '_elysia/i/abcdefghijkl', Buffer.from('1r1'), own),
@@ -140,7 +140,7 @@ describe('addresses', () => {
     )
   })
 
-  it('of answers to others hold any topic and correlation data', () => {
+  it('of answers to NestJS and devices can hold any topic and correlation data', () => {
     fc.assert(
       fc.property(topic, fc.base64String(), (given, correlation) => {
         assert.deepEqual(readAnswerAddress(answerAddress({ topic: given, correlation })), {
@@ -153,7 +153,7 @@ describe('addresses', () => {
 })
 
 describe('headers', () => {
-  it('travel as user properties, and back', () => {
+  it('are sent as user properties, and read back', () => {
     const { userProperties, ...rest } = writeHeaders({
       a: ['1', '2'],
       b: 'é',
@@ -181,7 +181,7 @@ describe('headers', () => {
     )
   })
 
-  it('come out of a record of Nest, by the name of its class', () => {
+  it('are read from a NestJS record, which is recognised by the name of its class', () => {
     class MqttRecord {
       readonly data = 1
       constructor(readonly options: object) {}
@@ -201,12 +201,12 @@ describe('headers', () => {
 })
 
 describe('packets', () => {
-  it('get an id that is ours alone', () => {
+  it('get an id that no other client uses', () => {
     const packet = '{"pattern":"a","data":{"id":"x","b":",\\"id\\":\\"1\\""},"id":"17"}'
     assert.deepEqual(JSON.parse(withId(packet, INBOX)), { ...JSON.parse(packet), id: INBOX })
   })
 
-  it('of anybody are read, whatever they are', () => {
+  it('are read whatever they contain', () => {
     assert.deepEqual(readNest('{"pattern":"a","data":1,"id":"7"}').isRequest, true)
     assert.deepEqual(readNest('{"id":7,"celsius":21}'), { words: '{"id":7,"celsius":21}', isRequest: false })
     assert.deepEqual(readNest('21,5'), { words: '{"data":"21,5"}', isRequest: false })
@@ -220,7 +220,7 @@ describe('packets', () => {
     assert.equal(idOfAnswer(`{"id":"${INBOX}"}`), INBOX)
   })
 
-  it('without data have the server forget what it kept', () => {
+  it('without data make the server delete the retained event', () => {
     assert.equal(retained('{"pattern":"a"}'), '')
     assert.equal(retained('{"pattern":"a","data":null}'), '{"pattern":"a","data":null}')
   })

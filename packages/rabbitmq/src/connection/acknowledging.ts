@@ -1,10 +1,10 @@
-/** Acknowledges messages of Nest's queues that are to be acknowledged (`noAck: false`). */
+/** Acknowledges messages of a queue shared with NestJS whose messages must be acknowledged (`noAck: false`). */
 import type { Channel, ConsumeMessage } from 'amqplib'
 
-/** The first byte of Nest's packets, which are JSON objects. */
+/** The first byte of NestJS's packets, which are JSON objects. */
 const BRACE = 0x7b
 
-/** Functions of which each is to be called, and then something is done once. */
+/** Returns functions; when all of them have been called, calls `done` once. */
 export function afterAll(count: number, done: () => void): () => () => void {
   let left = count
   return () => {
@@ -17,7 +17,10 @@ export function afterAll(count: number, done: () => void): () => () => void {
   }
 }
 
-/** Takes a message out of its queue when it is handled. What nobody can handle goes where its queue says, as with Nest. */
+/**
+ * Acknowledges a message when its handlers have ended. RabbitMQ moves a message that nobody can handle by the
+ * settings of its queue, as with NestJS.
+ */
 export function acknowledging(
   channel: Channel,
   message: ConsumeMessage,
@@ -28,10 +31,10 @@ export function acknowledging(
       if (isDone) channel.ack(message)
       else channel.nack(message, false, false)
     } catch {
-      // The channel is gone, and the message comes again.
+      // The channel is closed, and the message is delivered again.
     }
   }
-  // Words of our own dialogue are no requests alone.
+  // A message of this library's protocol is acknowledged at once, because it may be only a part of a call.
   const isPacket = message.content[0] === BRACE
   if (!isPacket) settle(true)
   try {

@@ -1,11 +1,14 @@
-/** Whether anybody takes what is sent to a queue of Nest's, which keeps requests also when nobody is there. */
+/**
+ * Asks whether anybody consumes a queue shared with NestJS. RabbitMQ keeps requests in such a queue even if nobody
+ * does.
+ */
 import { ConnectionError } from '@elysia-microservices/transport/kit'
 import type { Link } from './link.ts'
 
-/** Milliseconds for which an answer counts. */
+/** Milliseconds for which the answer that somebody consumes is remembered. */
 const KNOWN_FOR = 1_000
 
-/** Asks about one queue, at most once at a time. */
+/** Asks about one queue, with one request at a time. */
 export class Attendance {
   readonly #link: Link
   readonly #queue: string
@@ -18,14 +21,14 @@ export class Attendance {
     this.#queue = queue
   }
 
-  /** Nothing is known any more. */
+  /** Forgets the last answer. */
   forget(): void {
     this.#knownUntil = 0
   }
 
   /**
-   * Tells whether somebody takes what comes there: at once if it is known that somebody does, otherwise when the server
-   * has said so, in the order of asking.
+   * Calls a function with whether somebody consumes the queue: at once if the last answer was that somebody does,
+   * otherwise after the server's answer. Functions are called in the order of the calls.
    */
   ask(told: (isAttended: boolean | Error) => void): void {
     if (!this.#isAsking && performance.now() < this.#knownUntil) return told(true)
@@ -41,7 +44,7 @@ export class Attendance {
       const { consumerCount } = await this.#link.aside((channel) => channel.checkQueue(this.#queue))
       answer = consumerCount > 0
     } catch (error) {
-      // No such queue is nobody, too.
+      // If the queue does not exist, nobody consumes it.
       answer = /NOT.FOUND/.test((error as Error).message) ? false : (error as Error)
     }
     this.#isAsking = false
@@ -50,7 +53,7 @@ export class Attendance {
   }
 }
 
-/** The server refuses to say it. */
+/** Whether the server refuses to answer. */
 export function isRefusal(error: Error): boolean {
   return !(error instanceof ConnectionError) && /ACCESS.REFUSED/.test(error.message)
 }

@@ -2,8 +2,8 @@ import type { Hearing } from '@elysia-microservices/transport/engine'
 import type { Channel, ConsumeMessage } from 'amqplib'
 
 /**
- * Receives from a queue, as long as its channel is there.
- * @param noAck the server forgets a message when it has sent it
+ * Receives from a queue, as long as its channel is open.
+ * @param noAck whether the server forgets a message as soon as it was sent
  * @returns the consumer's tag
  */
 export async function consume(
@@ -17,7 +17,7 @@ export async function consume(
     queue,
     (message) => {
       if (message !== null) return hearing.guard(() => receive(message))
-      // The queue was deleted. The channel is opened again, with all that is consumed on it.
+      // The queue was deleted. Closing the channel sets up everything on it again, including the queue.
       channel.close().catch(() => {})
     },
     { noAck }

@@ -1,13 +1,13 @@
-/** Chooses the handlers of a service that get a message, where several of its patterns stand for one route. */
+/** Chooses the handlers of a service that receive a message if several of its patterns match one route. */
 import type { Subject } from '@elysia-microservices/transport/engine'
 import { routeMatches } from '@elysia-microservices/transport/kit'
 
-/** The routes whose handlers are remembered; bounded, because callers choose them. */
+/** Routes whose handlers are remembered; limited, because callers choose the routes. */
 const MAX_REMEMBERED = 1_024
 
 /**
- * Of several queues of one service that get a message, because patterns with wildcards overlap, one counts: the same in
- * all its processes.
+ * If patterns with wildcards overlap, several queues of one service get the same message. Exactly one of them handles
+ * it: the same in all processes of the service.
  */
 export class Overlapping {
   readonly #exact: ReadonlySet<string>
@@ -15,7 +15,7 @@ export class Overlapping {
 
   constructor(subject: Subject, all: readonly Subject[]) {
     const { queue, isExact } = subject
-    // Exact ones come first; those without a queue count for themselves.
+    // Handlers without wildcards come first. Handlers without a queue always count.
     const before = isExact || queue === undefined ? [] : all.filter((one) => one.queue === queue)
     this.#exact = new Set(before.filter((one) => one.isExact).map(({ address }) => address))
     this.#wild = before.slice(0, Math.max(0, before.indexOf(subject))).filter((one) => !one.isExact)
@@ -26,7 +26,7 @@ export class Overlapping {
   }
 }
 
-/** Finds the handlers of a service for a route that has come by a queue for all. */
+/** Finds the handlers of a service for a route, if the message came through a queue for all patterns. */
 export class Handling {
   readonly #subjects: readonly Subject[]
   readonly #remembered = new Map<string, readonly Subject[]>()
@@ -35,7 +35,7 @@ export class Handling {
     this.#subjects = subjects
   }
 
-  /** One subject of each queue, and all without one. */
+  /** One subject of each queue, and all subjects without a queue. */
   of(route: string): readonly Subject[] {
     const known = this.#remembered.get(route)
     if (known !== undefined) return known

@@ -1,4 +1,6 @@
-/** Receives messages on queues of a connection's own: those to its inboxes, and those to all. */
+/**
+ * Receives messages on queues that belong to one connection: messages to its inboxes, and messages to all services.
+ */
 import { type Carried, type Hearing, newSecret } from '@elysia-microservices/transport/engine'
 import type { Channel } from 'amqplib'
 import { EVERYONE, INBOXES } from '../words/names.ts'
@@ -8,14 +10,17 @@ import type { Link, Part } from './link.ts'
 
 type Receive = (message: Carried) => void
 
-/** A queue of this connection alone. Its name is ours, because rights are by name. */
+/**
+ * Creates a queue for this connection alone. The name is not left to the server, because users have rights by the
+ * names of queues.
+ */
 export async function ownQueue(channel: Channel, prefix: string): Promise<string> {
   const queue = `${prefix}.${newSecret()}`
   await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false })
   return queue
 }
 
-/** Receives what is said to all, again whenever the server was lost. */
+/** Receives the messages to all services. After the server was lost, the queue is created again. */
 export function listenToAll(link: Link, hearing: Hearing, receive: Receive): Promise<Part> {
   return link.open(async (channel) => {
     const queue = await ownQueue(channel, EVERYONE)
@@ -26,7 +31,7 @@ export function listenToAll(link: Link, hearing: Hearing, receive: Receive): Pro
   })
 }
 
-/** Receives what is published to an inbox, as long as a channel is there. @returns the consumer's tag */
+/** Receives what is published to an inbox, as long as the channel is open. @returns the consumer's tag */
 export async function listenOn(
   channel: Channel,
   hearing: Hearing,
@@ -46,7 +51,7 @@ export async function listenOn(
 export class Inboxes {
   readonly #link: Link
   readonly #hearing: Hearing
-  /** Ends each of them over the channel that there is. */
+  /** Functions that each close one inbox, over its current channel. */
   #deafening: (() => Promise<unknown>)[] = []
 
   constructor(link: Link, hearing: Hearing) {
@@ -54,27 +59,27 @@ export class Inboxes {
     this.#hearing = hearing
   }
 
-  /** Opens an inbox, again whenever the server was lost. */
+  /** Opens an inbox. After the server was lost, the inbox is opened again. */
   open(address: string, receive: Receive): Promise<Part> {
     const queue = address.slice(0, -1)
     this.#hearing.add(queue, receive)
     return this.#link.open(async (channel) => {
       const tag = await listenOn(channel, this.#hearing, address, receive)
       this.#deafening.push(async () => {
-        // Messages published before reach the queue while somebody takes it; senders of later ones hear that nobody
-        // listens.
+        // The queue is unbound before its consumer ends: messages that were published before still arrive, and
+        // senders of later messages are told that nobody listens.
         await channel.unbindQueue(queue, INBOXES, queue)
         await channel.cancel(tag)
       })
     })
   }
 
-  /** The server is lost, and its channels with it. */
+  /** The server is lost, and all channels with it. */
   lost(): void {
     this.#deafening = []
   }
 
-  /** Ends them: what is published there from then on comes back to its sender. */
+  /** Closes the inboxes: messages to them come back to their senders from then on. */
   async deafen(): Promise<void> {
     await Promise.allSettled(this.#deafening.map((deafen) => deafen()))
   }

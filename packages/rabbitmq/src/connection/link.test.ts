@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { rabbitmq } from '../rabbitmq.ts'
 
-it('a port whose digits are those of a refusal is one that nobody listens at', async () => {
-  // Of "access refused" and "not allowed".
+it('a port with the digits of an error code is not taken for that error', async () => {
+  // 403 means "access refused", 530 "not allowed".
   for (const port of [1403, 1530]) {
     const client = rabbitmq({ urls: `amqp://127.0.0.1:${port}` }).client({
       logger: { error() {}, warn() {} },

@@ -1,6 +1,6 @@
 /**
- * RabbitMQ by amqplib: one connection that is looked for again for ever, and channels on it that are opened again. The only
- * place that knows how the driver connects, loses its server and finds it again.
+ * RabbitMQ by amqplib: one connection that reconnects for ever, and channels on it that are opened again. No other
+ * file knows how the driver connects, loses its server and finds it again.
  */
 import { Reconnecting } from '@elysia-microservices/transport/engine'
 import {
@@ -14,34 +14,34 @@ import { type CheckedOptions, hostOf } from '../options/options.ts'
 import { connectFailure } from './failures.ts'
 import { destroy, gatherWrites, onChannelOf, socketOf, watch, withHeartbeat } from './socket.ts'
 
-/** Milliseconds between attempts. */
+/** Milliseconds between attempts to connect. */
 const AGAIN_AFTER = { minDelay: 50, maxDelay: 2_000 }
 
-/** Is told what becomes of a link. */
+/** Is called when a link loses its server, and when it has a server again. */
 export interface LinkListener {
   lost(): void
   restored(): void
-  /** Something at the server cannot be made (again); trying again. */
+  /** Something cannot be set up at the server at the moment; the link tries again. */
   failed(error: Error): void
 }
 
-/** A channel, and what is declared and consumed on it: all of it again whenever it was lost. */
+/** A channel, with all that is declared and consumed on it. After the channel was lost, all of it is set up again. */
 export interface Part<Kind extends Channel = Channel> {
-  /** Missing while there is none. */
+  /** `undefined` while there is no channel. */
   readonly channel: Kind | undefined
-  /** Closes the channel, so that what is unacknowledged goes back, and sets up another. */
+  /** Closes the channel, so that unacknowledged messages go back to their queues, and opens a new one. */
   renew(): Promise<void>
-  /** Closes the channel; it is not opened again. */
+  /** Closes the channel for good. */
   remove(): Promise<void>
 }
 
-/** Options of a channel that is opened again whenever the server was lost. */
+/** Options of a channel that is opened again after the server was lost. */
 export interface PartOptions {
-  /** The server confirms what is published there. Default: false. */
+  /** Whether the server confirms the messages that are published on the channel. Default: false. */
   readonly isConfirmed?: boolean
   /**
-   * Other channels do not wait for it after the server was lost: a queue of several servers may have none that leads it.
-   * Default: false.
+   * Whether other channels need not wait for this one after the server was lost: the channel may use a queue of
+   * several servers, and such a queue may have no leader at the moment. Default: false.
    */
   readonly isApart?: boolean
   readonly alone?: Alone
@@ -52,26 +52,26 @@ interface Held extends Part<ConfirmChannel>, PartOptions {
   readonly setUp: (channel: ConfirmChannel) => Promise<unknown>
 }
 
-/** Is told what becomes of a channel that the server has closed alone. */
+/** Is called when the server has closed a single channel, and when that channel is open again. */
 export interface Alone {
   closed(error: Error): void
   reopened(): void
 }
 
-/** The connection of one end. */
+/** The connection of one client or service. */
 export class Link {
   readonly #options: CheckedOptions
   readonly #name: string | undefined
   readonly #listener: LinkListener
   readonly #parts = new Set<Held>()
   #model: ChannelModel | undefined
-  /** The address that is tried next. */
+  /** The index of the address that is tried next. */
   #next = 0
   #isConnected = false
   readonly #pauses = new Reconnecting(AGAIN_AFTER)
   #isClosed = false
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Of the server. Default: of one that does not say. */
+  /** The major version of the server. Default: that of a server that does not state its version. */
   #version = 4
   server = ''
 
@@ -83,7 +83,7 @@ export class Link {
 
   /**
    * Connects to the first server that can be reached.
-   * @throws {ConnectionError} none can
+   * @throws {ConnectionError} no server can be reached
    * @throws {UnauthenticatedError} a server does not accept the credentials
    */
   static async open(
@@ -111,22 +111,22 @@ export class Link {
   }
 
   /**
-   * Whether a queue that others use, too, may be transient. Of a cluster, such a queue goes with the node that has it, and is
-   * made again on another; a durable one is not to be had until its node is back. RabbitMQ 4.3 has no transient ones, and
-   * earlier 4.x may be told to have none.
+   * Whether a queue that other connections use, too, may be transient. In a cluster, a transient queue is lost with
+   * its node and can be created again on another node at once. A durable queue is not available until its node is
+   * back. RabbitMQ 4.3 has no transient queues, and earlier 4.x may be configured to refuse them.
    */
   get allowsTransient(): boolean {
     return this.#version < 4
   }
 
-  /** Milliseconds in which the server must answer. */
+  /** Milliseconds within which the server must answer. */
   get timeout(): number {
     return this.#options.timeout
   }
 
   /**
-   * Opens a channel, and sets it up; again whenever it was lost.
-   * @throws what the set-up throws the first time
+   * Opens a channel, and sets it up. After the channel was lost, it is opened and set up again.
+   * @throws the error of the first set-up
    */
   async open(
     setUp: (channel: ConfirmChannel) => Promise<unknown>,
@@ -147,18 +147,19 @@ export class Link {
     }
     this.#parts.add(part)
     try {
-      // Without a server it is set up with all others once there is one.
+      // Without a server, the channel is set up later, together with all others.
       if (this.#model !== undefined) await this.#setUp(part)
     } catch (error) {
       if (this.#model !== undefined) this.#parts.delete(part)
-      // RabbitMQ 3.10 ends the connection of one that consumes from a quorum queue which another has not quite made yet.
+      // RabbitMQ 3.10 closes the connection of a consumer if another connection is creating the same quorum queue at
+      // that moment.
       if (this.#model === undefined && part.isApart === true) return part
       throw error
     }
     return part
   }
 
-  /** Runs a task on a channel of its own, which the server may close. */
+  /** Runs a task on a new channel, which the server may close without effect on other channels. */
   async aside<Value>(task: (channel: ConfirmChannel) => Promise<Value>): Promise<Value> {
     if (this.#model === undefined)
       throw new ConnectionError('There is no connection to RabbitMQ at the moment', false)
@@ -171,7 +172,7 @@ export class Link {
     clearTimeout(this.#timer)
     const model = this.#model
     this.#model = undefined
-    // A server that does not answer is not waited for.
+    // Closing does not wait longer for a server that does not answer.
     await endedWithin(Promise.resolve(model?.close().catch(() => {})), 1_000)
     destroy(model)
   }
@@ -185,7 +186,7 @@ export class Link {
       noDelay: true,
       clientProperties: { connection_name: this.#name }
     })
-    // An error event without a listener would end the process; what follows it is 'close'.
+    // An error event without a listener would end the process. The event `close` follows, and is handled.
     model.on('error', () => {})
     if (this.#isClosed) {
       await model.close().catch(() => {})
@@ -194,7 +195,7 @@ export class Link {
     const socket = socketOf(model)
     if (socket !== undefined) {
       gatherWrites(socket)
-      // The driver listens to ends and errors only.
+      // The driver does not listen to the event `close` of its socket.
       socket.once('close', () => this.#lost(model))
       watch(model, socket, timeout, () => this.#model === model)
     }
@@ -217,17 +218,17 @@ export class Link {
     channel.on('close', () => {
       if (part.channel !== channel) return
       part.channel = undefined
-      // The driver closes channels before it says that their connection is lost.
+      // In a microtask, because the driver closes all channels before it reports that their connection is lost.
       queueMicrotask(() => {
         if (this.#model !== model || this.#isClosed || !this.#parts.has(part)) return
-        part.alone?.closed(error ?? new Error('RabbitMQ has closed a channel, and gave no reason'))
+        part.alone?.closed(error ?? new Error('RabbitMQ has closed a channel without a reason'))
         void this.#again(part, 0)
       })
     })
     try {
       if (!(await endedWithin(part.setUp(channel), this.timeout)))
         throw new ConnectionError(
-          'RabbitMQ does not answer about a queue: perhaps no server leads it; see the log of RabbitMQ',
+          'RabbitMQ does not answer a request about a queue: perhaps the queue has no leader; see the log of RabbitMQ',
           false
         )
     } catch (error) {
@@ -237,7 +238,10 @@ export class Link {
     part.channel = channel
   }
 
-  /** Only this channel was closed, because of something that was asked on it, or because its queue is gone. */
+  /**
+   * Opens a single channel again that the server has closed: because of a command on that channel, or because its
+   * queue was deleted.
+   */
   async #again(part: Held, attempt: number): Promise<void> {
     const model = this.#model
     await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN_AFTER, attempt, Math.random())))
@@ -278,7 +282,7 @@ export class Link {
       this.#model = undefined
       if (this.#isClosed) return
       if (model !== undefined) {
-        // The server is there, and refuses what it allowed before.
+        // The server can be reached, but refuses what it allowed before.
         this.#listener.failed(error as Error)
         await model.close().catch(() => {})
         destroy(model)
@@ -287,7 +291,7 @@ export class Link {
       return this.#findLater()
     }
     if (this.#isClosed) return
-    // It may be lost already again.
+    // The connection may be lost again already.
     if (this.#model === undefined) {
       this.#pauses.failed()
       return this.#findLater()

@@ -1,4 +1,7 @@
-/** Where a message goes, by its address: to one of our exchanges, or to where the ends of Nest listen. */
+/**
+ * Chooses the exchange and routing key for a message by its address: an exchange of this library, or the queue or
+ * exchange that NestJS uses.
+ */
 import { type CarriedHeaders, newSecret, type Words } from '@elysia-microservices/transport/engine'
 import type { Options } from 'amqplib'
 import type { NestQueue } from '../options/options.ts'
@@ -15,19 +18,19 @@ import {
 } from '../words/names.ts'
 import { asking, expiring, replyTo, withoutId } from '../words/properties.ts'
 
-/** A message to publish, with its exchange, key and options. */
+/** A message to publish, with its exchange, routing key and options. */
 export interface Outgoing {
   readonly exchange: string
   readonly key: string
   readonly words: Words
   readonly options: Options.Publish
-  /** As its sender named it, for errors. */
+  /** The address as the sender gave it, for error messages. */
   readonly address: string
-  /** It is a call to a queue that others may take from, or nobody. Default: false. */
+  /** Whether the message is a call to a queue shared with NestJS, which may have no consumer. Default: false. */
   readonly isToNest?: boolean
 }
 
-/** A message of the dialogue: a call, an answer, a word about a call, a question to all. */
+/** A message of this library's protocol: a call, an answer, a message about a call, or a request to all services. */
 export function outgoingOf(
   nest: NestQueue | undefined,
   address: string,
@@ -54,7 +57,7 @@ export function outgoingOf(
   return { ...toNest(nest, address, words, options), isToNest: true }
 }
 
-/** An event without an answer. */
+/** An event that is not durable. */
 export function outgoingEvent(
   nest: NestQueue | undefined,
   address: string,
@@ -64,19 +67,19 @@ export function outgoingEvent(
 ): Outgoing {
   const options = { ...replyTo(reply), ...writeHeaders(headers) }
   if (nest !== undefined) return toNest(nest, address, words, options)
-  // A group that stores it knows it by this id and time.
+  // If a group of durable handlers stores the event, the group identifies it by this id and time.
   const named = { ...options, messageId: newSecret(), timestamp: Math.floor(Date.now() / 1_000) }
   return { exchange: EVENTS, key: keyOf(address), words, options: named, address }
 }
 
-/** A stored event for plain handlers, too. */
+/** A copy of a durable event for handlers that are not durable. */
 export function outgoingCopy(address: string, words: Words, given: Options.Publish['headers']): Outgoing {
   const headers = readHeaders(given, undefined)
   const options = { mandatory: true, ...(headers !== undefined && { headers }) }
   return { exchange: CALLS, key: keyOf(address), words, options, address }
 }
 
-/** To the queue that a client uses as Nest's clients do, or to its exchange. */
+/** A message to the queue that the client shares with NestJS, or to its exchange. */
 function toNest(
   { name, exchange }: NestQueue,
   address: string,

@@ -1,4 +1,7 @@
-/** One connection to RabbitMQ: who gets what, by our exchanges and queues, and by Nest's. */
+/**
+ * One connection to RabbitMQ: sends and receives messages, by the exchanges and queues of this library and those that
+ * NestJS uses.
+ */
 import {
   type Carried,
   type CarriedHeaders,
@@ -34,16 +37,19 @@ import { Link, type Part } from './link.ts'
 import { type Outgoing, outgoingCopy, outgoingEvent, outgoingOf } from './outgoing.ts'
 import { Taking } from './taking.ts'
 
-/** Bytes from which a message travels in parts: RabbitMQ 4 takes no larger ones, unless it is told to. */
+/** Bytes of a message; a larger message is sent in parts: RabbitMQ 4 refuses larger messages by default. */
 const MAX_PAYLOAD = 16 * 1024 * 1024
-/** Addresses that are remembered since the server has confirmed something. */
+/** Addresses that are remembered between two confirmations of the server. */
 const MAX_RECENT = 1_024
-/** Milliseconds for which plain handlers of a stored event may be missing where there were none. */
+/**
+ * Milliseconds for which durable events are not sent to handlers that are not durable, after it was seen that there
+ * are none.
+ */
 const UNHEARD_FOR = 100
 
 type Receive = (message: Carried) => void
 
-/** A connection that has been made. */
+/** A connection that has been established. */
 export class RabbitConnection implements Carrier {
   readonly everyone = EVERYONE
   readonly maxPayload = MAX_PAYLOAD
@@ -52,18 +58,21 @@ export class RabbitConnection implements Carrier {
   readonly #listener: CarrierListener
   readonly #held: HeldMessages
   readonly #room: Room
-  /** The listeners at our own addresses. */
+  /** The listeners at the addresses of this connection. */
   readonly hearing: Hearing
   readonly #nest: NestQueue | undefined
   readonly #attendance: Attendance | undefined
   #out: Pick<Part, 'channel'> = { channel: undefined }
   #taking: Taking | undefined
   readonly #inboxes: Inboxes
-  /** Where was published since the server has confirmed something. */
+  /** The addresses to which messages were published since the last confirmation of the server. */
   readonly #recent = new Set<string>()
-  /** Until when stored events are not sent to an address, too, because nobody has heard the last one there. */
+  /**
+   * For each address: until this time, durable events are not sent to other handlers, because there were none for the
+   * last event.
+   */
   readonly #unheardUntil = new Map<string, number>()
-  /** Messages that wait to be told whether somebody listens. */
+  /** Calls that wait for the answer whether somebody consumes their queue. */
   #asked = 0
   #settled: (() => void)[] = []
   #losses = 0
@@ -89,7 +98,7 @@ export class RabbitConnection implements Carrier {
 
   /**
    * Connects.
-   * @throws {ConnectionError} no server can be reached, or it does not let us in
+   * @throws {ConnectionError} no server can be reached, or the server refuses the connection
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   static async open(
@@ -109,7 +118,7 @@ export class RabbitConnection implements Carrier {
     } catch (error) {
       await link.close()
       throw new ConnectionError(
-        `RabbitMQ at ${link.server} does not let this user make or use the exchanges ${CALLS}*: ${(error as Error).message}; give it the permissions`,
+        `RabbitMQ at ${link.server} does not let this user create or use the exchanges ${CALLS}*: ${(error as Error).message}; give the user these permissions`,
         false,
         error
       )
@@ -133,7 +142,10 @@ export class RabbitConnection implements Carrier {
     return isInbox(address) || readNestAnswer(address) !== undefined
   }
 
-  /** Only our services are bound to our exchange; a queue of Nest's may have others, too. */
+  /**
+   * The address for several requests in one message. Only services of this library receive from their exchange; a
+   * queue shared with NestJS may have other consumers, which cannot read such a message.
+   */
   togetherAt(address: string): string | undefined {
     return this.#nest === undefined ? address : undefined
   }
@@ -167,10 +179,13 @@ export class RabbitConnection implements Carrier {
     this.#send(outgoingEvent(this.#nest, address, packet, reply, headers))
   }
 
-  /** A request does not go where it would wait for a service that may come much later. */
+  /**
+   * Sends a request to a queue shared with NestJS only if somebody consumes the queue: otherwise the request would
+   * wait for a service that may start much later.
+   */
   #sendIfAttended(attendance: Attendance, outgoing: Outgoing, reply: string): void {
     const { address, words } = outgoing
-    // Without a server it is asked when there is one.
+    // Without a server, the question is asked when there is one.
     if (!this.isConnected)
       return this.#held.hold(address, words.length, () => this.#sendIfAttended(attendance, outgoing, reply))
     const losses = this.#losses
@@ -185,7 +200,7 @@ export class RabbitConnection implements Carrier {
     })
   }
 
-  /** One call that was asked is over; after the last one, those who wait for all of them go on. */
+  /** Counts down after one call was answered. After the last one, those who wait for all calls go on. */
   #answered(): void {
     if (--this.#asked === 0) for (const settled of this.#settled.splice(0)) settled()
   }
@@ -201,7 +216,7 @@ export class RabbitConnection implements Carrier {
     try {
       channel.publish(exchange, key, bytes, options)
     } catch (error) {
-      // The driver knows already that the server is lost, and says so in a moment.
+      // The driver knows already that the server is lost, and will report it in a moment.
       if ((error as Error).name === 'IllegalOperationError') return
       throw error
     }
@@ -209,7 +224,7 @@ export class RabbitConnection implements Carrier {
     this.#room.use(bytes.length)
   }
 
-  /** Nobody listens where a message was published that wants to know. */
+  /** Handles that the server returns a message, because no queue takes it. */
   #returned({ fields, properties: { messageId, replyTo, correlationId } }: Message): void {
     const asked = typeof messageId === 'string' && isInbox(messageId)
     const reply = asked ? messageId : replyOf(replyTo, correlationId, [])
@@ -218,16 +233,16 @@ export class RabbitConnection implements Carrier {
     this.#unheardUntil.set(routeOfKey(fields.routingKey), performance.now() + UNHEARD_FOR)
   }
 
-  /** Tells one of our own addresses that nobody has got what it has asked. */
+  /** Tells the sender of a request, at its own reply address, that nobody has received the request. */
   #nobody(address: string): void {
     if (isInbox(address)) this.hearing.nobody(queueOfInbox(address), address)
   }
 
-  /** The server has closed the channel, because somebody published where this user may not. */
+  /** Handles that the server has closed the channel, because this user may not publish to one of the addresses. */
   #refused(error: Error): void {
     for (const address of this.#recent) this.#listener.refused(address, 'publish', error)
     this.#recent.clear()
-    // Messages behind it on their way are lost, too, and it is not known which.
+    // Later messages on the same channel are lost, too, and it is not known which.
     this.lost()
   }
 
@@ -245,7 +260,7 @@ export class RabbitConnection implements Carrier {
     void settled.finally(() => this.#answered())
   }
 
-  /** Whether a queue is there. @throws the server refuses to say it */
+  /** Whether a queue exists. @throws the server refuses to answer */
   async hasQueue(name: string): Promise<boolean> {
     try {
       await this.link.aside((channel) => channel.checkQueue(name))
@@ -256,7 +271,7 @@ export class RabbitConnection implements Carrier {
     }
   }
 
-  /** Publishes a stored event for plain handlers, too, unless it was just said that there are none. */
+  /** Publishes a durable event to handlers that are not durable, too, unless it was just seen that there are none. */
   tell(address: string, words: Words, headers: Options.Publish['headers']): void {
     if (performance.now() < (this.#unheardUntil.get(address) ?? 0)) return
     this.#send(outgoingCopy(address, words, headers))
@@ -292,7 +307,8 @@ export class RabbitConnection implements Carrier {
     const losses = this.#losses
     while (this.#asked > 0 && this.isConnected)
       await new Promise<void>((resolve) => this.#settled.push(resolve))
-    // A channel does in order what it is asked; this changes nothing on one where nothing is consumed.
+    // The server handles the commands of a channel in order, so the answer to this harmless command comes after all
+    // published messages. `prefetch` changes nothing on a channel without consumers.
     await this.#out.channel?.prefetch(0).catch(() => {})
     if (losses !== this.#losses || !this.isConnected)
       throw new ConnectionError(`The connection to RabbitMQ at ${this.server} was lost`, true)
@@ -320,7 +336,7 @@ export class RabbitConnection implements Carrier {
     if (!this.#isClosing) this.#listener.lost()
   }
 
-  /** There is a server again, with all that was declared. */
+  /** There is a server again, and everything is declared again. */
   restored(): void {
     this.#held.release()
     this.#listener.restored()

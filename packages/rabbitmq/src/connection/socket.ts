@@ -1,13 +1,18 @@
-/** The connection of amqplib, as far as the driver leaves it to itself: its socket, and whether its server takes anything. */
+/**
+ * The parts of a connection that amqplib does not handle: its socket, and a server that takes no commands any more.
+ */
 import type { Socket } from 'node:net'
 import type { ChannelModel, ConfirmChannel } from 'amqplib'
 
-/** The socket of a connection, which the driver does not show. */
+/** The socket of a connection, which is not part of the driver's API. */
 export function socketOf(model: ChannelModel | undefined): Socket | undefined {
   return (model as { connection?: { stream?: Socket } } | undefined)?.connection?.stream
 }
 
-/** The driver writes each message alone; what it writes in one turn leaves in one system call. */
+/**
+ * Collects what the driver writes in one turn of the event loop into one system call: the driver writes each message
+ * on its own.
+ */
 export function gatherWrites(socket: Socket): void {
   const write = socket.write
   let isGathering = false
@@ -24,12 +29,15 @@ export function gatherWrites(socket: Socket): void {
   } as Socket['write']
 }
 
-/** Whatever it still waits for. */
+/** Closes a connection at once, whatever is still under way. */
 export function destroy(model: ChannelModel | undefined): void {
   socketOf(model)?.destroy()
 }
 
-/** The server is asked for a sign of life twice in this time; the driver gives up after two that are missing. */
+/**
+ * Adds a heartbeat to an address: the server must send a sign of life within half of the timeout, and the driver
+ * gives up when two are missing.
+ */
 export function withHeartbeat(url: string, timeout: number): string {
   const read = new URL(url)
   if (!read.searchParams.has('heartbeat'))
@@ -37,7 +45,7 @@ export function withHeartbeat(url: string, timeout: number): string {
   return read.href
 }
 
-/** Runs a task on a channel of its own, which the server may close. */
+/** Runs a task on a new channel, which the server may close without effect on other channels. */
 export async function onChannelOf<Value>(
   model: ChannelModel,
   task: (channel: ConfirmChannel) => Promise<Value>
@@ -47,16 +55,16 @@ export async function onChannelOf<Value>(
   try {
     return await task(channel)
   } finally {
-    // Nobody waits for it.
+    // Nothing waits for the channel to be closed.
     channel.close().catch(() => {})
   }
 }
 
 /**
- * Ends a connection whose server gives signs of life and takes nothing any more: a process of it that waits for a queue
- * holds up all others.
- * @param timeout milliseconds in which it must answer
- * @param isOurs whether the connection is still the one that is used
+ * Closes a connection whose server still sends heartbeats, but takes no commands any more: a process of the server
+ * that waits for a queue holds up all commands of the connection.
+ * @param timeout milliseconds within which the server must answer
+ * @param isOurs whether the connection is still in use
  */
 export function watch(model: ChannelModel, socket: Socket, timeout: number, isOurs: () => boolean): void {
   let isBlocked = false
@@ -65,9 +73,9 @@ export function watch(model: ChannelModel, socket: Socket, timeout: number, isOu
   const look = () => {
     const isMoving = socket.writableLength !== left
     left = socket.writableLength
-    // One that has no memory or no disk left says so, and is waited for.
+    // A server without free memory or disk space says so (`blocked`), and this connection waits for it.
     if (isBlocked || isMoving || !isOurs()) unanswered = 0
-    // Once may be our own turn that took so long.
+    // One missing answer may be the fault of this process, if it was busy for long.
     else if (++unanswered > 2) socket.destroy(new Error('RabbitMQ no longer reads from this connection'))
     if (unanswered > 1) return
     const answered = () => {

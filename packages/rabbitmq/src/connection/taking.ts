@@ -1,4 +1,7 @@
-/** Subscribes for a service over one connection: a queue for each handler, and Nest's queue if it has one. */
+/**
+ * The subscriptions of a service over one connection: a queue for each handler, and the queue shared with NestJS if
+ * there is one.
+ */
 import {
   type Carried,
   type Carrier,
@@ -19,12 +22,15 @@ import { consume } from './consume.ts'
 import { Handling, Overlapping } from './handlers.ts'
 import type { Link, Part } from './link.ts'
 
-/** Milliseconds for which a queue that nobody uses stays, such as a durable one after a restart of the server. */
+/**
+ * Milliseconds after which RabbitMQ deletes a queue that nobody uses, such as a durable queue after a restart of the
+ * server.
+ */
 const UNUSED_FOR = 60_000
-/** Channels on which a service sets up its queues at a time. */
+/** Channels on which a service sets up its queues at the same time. */
 const MOST_CHANNELS = 4
 
-/** The handlers of a service, and the connection that they take messages over. */
+/** The handlers of a service, and the connection over which they receive messages. */
 export interface TakingInit {
   readonly carrier: Carrier
   readonly link: Link
@@ -45,11 +51,14 @@ export class Taking {
     this.#init = init
   }
 
-  /** Declares the queues, and consumes; again whenever the server was lost. @throws {ListenError} the server does not allow it */
+  /**
+   * Declares the queues and begins to consume. After the server was lost, this is repeated. @throws {ListenError} the
+   * server does not allow it to this user
+   */
   async start(): Promise<void> {
     const { carrier, link, options, subjects } = this.#init
     const id = newSecret()
-    // One after the other on a channel: several channels are set up at a time.
+    // A channel sets up one queue after the other, so several channels are used.
     const channels = Math.min(MOST_CHANNELS, subjects.length)
     const openings = Array.from({ length: channels }, (_, index) => {
       const some = subjects.filter((_one, at) => at % channels === index)
@@ -64,10 +73,11 @@ export class Taking {
       )
     }
     const opened = await Promise.allSettled(openings)
-    // Messages of Nest's queue that are handled while we leave are acknowledged over its channel, which stays.
+    // The channel of the queue shared with NestJS stays open while the service stops: messages that are still being
+    // handled are acknowledged on it.
     const kept = options.nest?.noAck === false ? openings.length - 1 : openings.length
     for (const one of opened.slice(0, kept)) if (one.status === 'fulfilled') this.#taken.push(one.value)
-    // Queues that are lost with the server are declared again when there is one.
+    // Queues that are lost together with the server are declared again later.
     for (const one of opened)
       if (one.status === 'rejected' && carrier.isConnected)
         throw new ListenError(`RabbitMQ at ${carrier.server}`, one.reason as Error)
@@ -125,18 +135,18 @@ export class Taking {
     this.#leaving.push(async () => void (await channel.cancel(tag)))
   }
 
-  /** As Nest's services say it. */
+  /** Answers a request without a handler as NestJS services do. */
   #notHandled({ content }: ConsumeMessage, { address, reply }: Carried): void {
     const { carrier } = this.#init
     if (reply === '' || !carrier.isInbox(reply))
       throw new ProtocolError(
-        `No handler of this service takes the event '${address.slice(0, 300)}', which came by the queue of options.queue`
+        `This service has no handler for the event '${address.slice(0, 300)}', which came through the queue options.queue`
       )
     let id: unknown = null
     try {
       id = (JSON.parse(textOf(content)) as { id?: unknown }).id
     } catch {
-      // The words of a channel.
+      // The content is not JSON: it is a message of this library's protocol.
     }
     carrier.publish(reply, noHandlerPacket(JSON.stringify(id ?? null)))
   }
@@ -151,19 +161,19 @@ export class Taking {
     }
   }
 
-  /** With the server its channels are lost. */
+  /** The server is lost, and all channels with it. */
   lost(): void {
     this.#leaving = []
   }
 
-  /** Takes nothing new; resolves when what the server has already sent has been received. */
+  /** Stops receiving. Resolves when all messages that the server has already sent have been received. */
   async leave(): Promise<void> {
     this.#hasLeft = true
     const leaving = this.#leaving
     this.#leaving = []
     const taken = this.#taken
     this.#taken = []
-    // The server answers in order: what it has sent before is received before.
+    // The server answers in order, so all messages that it has sent before arrive before this answer.
     await Promise.all(leaving.map((leave) => leave().catch(() => {})))
     for (const part of taken) await part.remove()
   }

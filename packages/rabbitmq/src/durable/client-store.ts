@@ -1,4 +1,4 @@
-/** The stored events of a client over RabbitMQ: publishing, and pauses of groups. */
+/** The durable events of a client over RabbitMQ: publishing, and pauses of groups. */
 import {
   type ClientStoreInit,
   type EventContent,
@@ -18,17 +18,17 @@ import { GROUPS, queueOfDead, queueOfMembers, queueOfPaused } from '../words/nam
 import { EventStore } from './event-store.ts'
 import { optionsOf, type StoredMessage } from './stored.ts'
 
-/** Milliseconds for the members of a group to say that they know it is paused. */
+/** Milliseconds within which all members of a group must confirm that the group is paused or resumed. */
 const MEMBERS_KNOW = 5_000
 
-/** Over whatever connection the client has. */
+/** Publishes and manages durable events, over the current connection of the client. */
 export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredMessage> {
   constructor(init: ClientStoreInit<RabbitConnection>) {
-    // RabbitMQ knows no ids: what is sent again may be stored twice, however soon.
+    // RabbitMQ does not know the ids of events: an event that is sent again may be stored twice, however soon.
     super(init, { duplicateWindow: Number.POSITIVE_INFINITY })
   }
 
-  /** @throws {OptionError} always: a queue cannot be looked through */
+  /** @throws {OptionError} always: RabbitMQ cannot list the messages of a queue */
   deadLetters(group: string): DeadLetters {
     throw new OptionError(
       'options.transport',
@@ -44,7 +44,8 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
     const count = await connection.link.aside(async (channel) => {
       await channel.purgeQueue(marker)
       if (isPaused) channel.sendToQueue(marker, Buffer.from('paused'), { persistent: true })
-      // Processes that look at the queue before it has the marker would say that they know, and go on.
+      // The marker must be in its queue before the members are told: a process that looks earlier would confirm and
+      // go on.
       await channel.waitForConfirms()
       const { consumerCount } = await channel.checkQueue(members)
       return consumerCount
@@ -52,7 +53,7 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
     if (count > 0) await this.#tell(connection, group, count)
   }
 
-  /** @throws {ConnectionError} not all members have said that they know it */
+  /** @throws {ConnectionError} some members have not confirmed in time */
   async #tell(connection: RabbitConnection, group: string, count: number): Promise<void> {
     const isKnown = await connection.link.aside(async (channel) => {
       const inbox = connection.newInbox()

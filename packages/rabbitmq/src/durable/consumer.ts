@@ -1,4 +1,4 @@
-/** One durable handler of a service in one process: its queue, its pauses, its dead letters. */
+/** One durable handler of a service in one process: its queue, the queues for its retries, and its dead letters. */
 import {
   type Consumer,
   type ConsumerInit,
@@ -31,18 +31,21 @@ import { Deliveries } from './deliveries.ts'
 import { Pauses } from './pauses.ts'
 import { HEADER, messageOf, RabbitEvent } from './stored.ts'
 
-/** Milliseconds between looks at what the server says of the group. */
+/** Milliseconds between requests for the state of the group. */
 const LOOK = 5_000
-/** Events in order are held in advance for each that may run, so that other keys can go on. */
+/**
+ * An ordered handler receives this many events in advance for each event that may run, so that events with other keys
+ * can go on.
+ */
 const IN_ADVANCE = 16
-/** Events that are remembered as done, in case the word about them was lost. */
+/** Events that are remembered as done, in case an acknowledgement was lost. */
 const MAX_DONE = 10_000
 
 export interface ConsumerOptions extends ConsumerInit {
   readonly copies: () => Copies
 }
 
-/** Takes the events of one group for one pattern. */
+/** Receives the events of one group for one pattern. */
 export class RabbitConsumer implements Consumer<RabbitConnection> {
   readonly group: string
   readonly #options: ConsumerOptions
@@ -50,16 +53,16 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   readonly #queue: string
   readonly #dead: string
   readonly #exact: string | undefined
-  /** For errors and the log. */
+  /** The handler's events, for errors and the log. */
   readonly #what: string
-  /** Events that are here, and those that are done, by what tells them from others. */
+  /** The received events, and those that are done, by their unique id. */
   readonly #held = new Map<string, RabbitEvent>()
   readonly #done = new Recent<string, true>(MAX_DONE)
   readonly #endLooks: () => void
   readonly #pauses: Pauses
   #connection: RabbitConnection | undefined
   #part: Part | undefined
-  /** The deliveries of the current channel; missing while it is lost. */
+  /** The deliveries of the current channel; `undefined` while the channel is lost. */
   #deliveries: Deliveries | undefined
   #tag: string | undefined
   #lag: number | undefined
@@ -81,7 +84,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     if (route.durable.start !== 'new')
       throw new OptionError(
         'options.durable.start',
-        `The durable event '${pattern}' wants events from before its group: RabbitMQ stores events for groups that are there; leave durable.start out`
+        `The durable event '${pattern}' cannot begin with events from before its group: RabbitMQ stores events only for groups that exist; leave out durable.start`
       )
     this.#worker = new DurableWorker<RabbitEvent>(
       route.durable,
@@ -121,8 +124,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   /**
-   * Makes what is missing at the server, and begins to take events.
-   * @throws {OptionError} what is there differs
+   * Creates queues that are missing, and begins to receive events.
+   * @throws {OptionError} a queue exists with other settings
    */
   async start(connection: RabbitConnection): Promise<void> {
     const { logger } = this.#options
@@ -138,13 +141,14 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
           reopened: () => logger.warn(`${this.#what} is received again`)
         }
       })
-      // In order an event pauses in its process, and no later one of its key overtakes it.
+      // An ordered event waits for its retry in this process, so that no later event with its key overtakes it. Only
+      // other events need the queues for retries.
       if (!this.#isOrdered) await this.#pauses.start(connection)
     } catch (error) {
       if (!/406|PRECONDITION/.test((error as Error).message)) throw error
       throw new OptionError(
         'options.durable',
-        `${this.#what} has a queue already that is otherwise (${(error as Error).message}); a handler that becomes 'ordered', or ceases to be, needs another group`,
+        `${this.#what} has a queue already, with other settings (${(error as Error).message}); a handler that becomes 'ordered', or ceases to be, needs another group`,
         error
       )
     }
@@ -153,12 +157,13 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   async #setUp(channel: Channel): Promise<void> {
     const { pattern, route, group } = this.#options
     const { ordered, concurrency } = route.durable
-    // Events that came over an earlier channel are delivered again, here or elsewhere.
+    // Events that came over an earlier channel are delivered again, to this process or another one.
     for (const event of this.#worker.release()) this.#forget(event)
     this.#tag = undefined
     const deliveries = new Deliveries(channel)
     this.#deliveries = deliveries
-    // RabbitMQ 3.10 may close the connection of one that consumes from a queue as another makes it: these are used later.
+    // RabbitMQ 3.10 may close the connection of a consumer while another connection is creating the same queue: so
+    // these queues are created now and used later.
     const pauses = ordered ? [] : this.#pauses.queues
     for (const name of [...pauses, this.#dead, queueOfMembers(group), queueOfPaused(group)])
       await channel.assertQueue(name, safeQueue())
@@ -182,17 +187,18 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     if (event.attempt > 1) this.#redeliveries++
     const known = this.#held.get(event.unique)
     if (known !== undefined && known.failed === event.failed && known.deliveries !== deliveries) {
-      // It runs here already: its end ends this delivery.
+      // The event is running in this process. The end of its handler will acknowledge this delivery.
       known.deliveries = deliveries
       known.tag = event.tag
       return
     }
-    // After a short pause the next attempt may come before the server has confirmed it: only then is the last one settled.
+    // After a short wait, the next attempt may arrive before the server has confirmed its copy. The last attempt is
+    // acknowledged only after this confirmation.
     const isNextAttempt = known !== undefined && known.failed < event.failed
-    // Its publisher has sent it twice, or the word that it is done was lost.
+    // The publisher has sent the event twice, or its acknowledgement was lost.
     const isRepeated = known !== undefined && !isNextAttempt
     if (isRepeated || this.#done.get(event.unique)) return deliveries.acknowledge(event.tag)
-    // In order, others may have it only when all that is here goes back at once.
+    // In an ordered group, other processes may get the event only together with all others of this process.
     if (this.#isStopped && this.#isOrdered) return
     if (this.#isStopped || (this.#isPaused && !this.#isOrdered)) return deliveries.giveBack(event.tag)
     this.#held.set(event.unique, event)
@@ -203,7 +209,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     if (this.#held.get(event.unique) === event) this.#held.delete(event.unique)
   }
 
-  /** Says something of its last delivery, if it can still be said. */
+  /** Acknowledges or gives back the last delivery of an event, if its channel is still open. */
   #settle(event: RabbitEvent, isDone: boolean): void {
     this.#forget(event)
     const { deliveries, tag } = event
@@ -217,16 +223,18 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#settle(event, true)
   }
 
-  /** A copy waits in a queue whose events come back after a time; then the event itself is done. */
+  /**
+   * Stores a copy in a queue from which the event comes back after the delay. Then the event itself is acknowledged.
+   */
   async #retry(event: RabbitEvent, delay: number): Promise<void> {
-    // Its process stops: it comes again in its place.
+    // The process is stopping: an ordered event is delivered again at its place in the queue.
     if (this.#isOrdered) return this.#forget(event)
     try {
       await this.#pauses.put(event, delay)
       this.#settle(event, true)
     } catch (error) {
       this.#options.logger.warn(
-        `A durable event '${event.pattern}' cannot pause; it comes again at once`,
+        `A durable event '${event.pattern}' cannot be stored for a retry; it is delivered again at once`,
         error
       )
       this.#settle(event, false)
@@ -237,7 +245,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     const said = {
       [HEADER.reason]: reason,
       [HEADER.attempts]: event.attempt,
-      // Moved back into the queue of its group it is a new event, whose attempts count from 1 again.
+      // A dead letter that a user moves back into the queue of its group is a new event, whose attempts count from 1
+      // again.
       [HEADER.unique]: newSecret(),
       [HEADER.failed]: 0
     }
@@ -247,7 +256,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
 
   // ── the group ────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Reads what the server says of the group, and does it. */
+  /** Reads the state of the group from the server, and applies it. */
   look(): Promise<void> {
     this.#looking ??= this.#lookNow()
       .catch(() => {})
@@ -276,7 +285,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#isPaused = messageCount > 0
   }
 
-  /** Takes nothing new, and gives back what has not begun. */
+  /** Stops receiving, and gives back the events that have not begun. */
   async #pause(): Promise<void> {
     if (this.#isOrdered) {
       this.#worker.close()
@@ -290,15 +299,15 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   /**
-   * In order, what has not begun goes back together with our turn, and when nothing runs any more: otherwise another process
-   * would have later events first, or at the same time.
+   * Gives back the events of an ordered handler, and its turn, once no event is running any more: otherwise another
+   * process would get later events first, or at the same time.
    */
   #rest(): void {
     if (!this.#isPaused || !this.#isOrdered || this.#tag === undefined || this.#worker.running > 0) return
     this.#tag = undefined
     this.#part?.renew().catch((error: Error) => {
       this.#options.logger.error(
-        `The queue of the durable event '${this.#options.pattern}' cannot be asked`,
+        `The queue of the durable event '${this.#options.pattern}' cannot be given to another process`,
         error
       )
     })
@@ -307,7 +316,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   // ── its end ──────────────────────────────────────────────────────────────────────────────────────────
 
   lost(): void {
-    // Only the channel on which its service publishes was closed: events go on coming over theirs.
+    // The server has closed only the channel on which the service publishes: events still arrive over their own
+    // channels.
     if (this.#connection?.link.isConnected === true) return
     this.#deliveries = undefined
     this.#pauses.lost()

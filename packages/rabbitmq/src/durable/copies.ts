@@ -1,10 +1,16 @@
-/** Copies of events on their way into another queue: confirmed before the event itself is acknowledged. */
+/**
+ * Publishes copies of events to other queues, and waits for the server's confirmation; only then is the event itself
+ * acknowledged.
+ */
 import { endedWithin, NotStoredError } from '@elysia-microservices/transport/kit'
 import type { ConfirmChannel, Message, Options } from 'amqplib'
 import type { Link, Part } from '../connection/link.ts'
 import { uniqueOf } from './stored.ts'
 
-/** A number that RabbitMQ never reaches. It has to be said: RabbitMQ 4 drops what has come 20 times. */
+/**
+ * A number of deliveries that is never reached. It must be set, because RabbitMQ 4 drops a message after 20
+ * deliveries by default.
+ */
 const ANY_NUMBER = 2 ** 31 - 1
 
 /** The options of a queue that must not lose an event. */
@@ -17,7 +23,7 @@ export function safeQueue(more?: Readonly<Record<string, unknown>>): Options.Ass
 export class Copies {
   readonly #link: Link
   #part: Part<ConfirmChannel> | undefined
-  /** Copies that no queue has taken, by queue and event: RabbitMQ returns them, and confirms them all the same. */
+  /** Copies that no queue has taken, by queue and event: RabbitMQ returns such a copy, but also confirms it. */
   readonly #returned = new Set<string>()
 
   private constructor(link: Link) {
@@ -37,9 +43,9 @@ export class Copies {
   }
 
   /**
-   * Resolves when a queue has it.
+   * Publishes a message. Resolves when the queue has stored it.
    * @param options with `mandatory`
-   * @throws {NotStoredError} it has not, or nobody knows
+   * @throws {NotStoredError} the message was not stored, or it is not known whether it was
    */
   async put(queue: string, content: Buffer, options: Options.Publish): Promise<void> {
     const { timeout } = this.#link
@@ -52,11 +58,11 @@ export class Copies {
     })
     if (!(await endedWithin(stored, timeout)))
       throw new NotStoredError(
-        `RabbitMQ has not said for ${timeout} ms whether it has stored a message in '${queue}': perhaps no server leads that queue; its log says more`,
+        `RabbitMQ has not confirmed within ${timeout} ms that a message is stored in '${queue}': perhaps the queue has no leader; see the log of RabbitMQ`,
         true
       )
     if (this.#returned.delete(placeOf(queue, options)))
-      throw new NotStoredError(`RabbitMQ has no queue '${queue}' now`, true)
+      throw new NotStoredError(`RabbitMQ has no queue '${queue}' at the moment`, true)
   }
 }
 

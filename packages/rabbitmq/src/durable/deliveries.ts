@@ -1,18 +1,18 @@
 /**
- * The deliveries over one channel that are not settled. Done ones are acknowledged once a turn, with one command where
- * it can.
+ * The deliveries over one channel that are not acknowledged. The done ones are acknowledged once in each turn of the
+ * event loop, with one command if possible.
  */
 import type { Channel } from 'amqplib'
 
-/** Milliseconds for the server to pass acknowledgements on. */
+/** Milliseconds within which the server passes acknowledgements on to a quorum queue. */
 const PASSED_ON = 100
 
-/** Of one channel. */
+/** The deliveries of one channel. */
 export class Deliveries {
   readonly channel: Channel
-  /** Numbers of deliveries that are not settled, in the order of their coming. */
+  /** The tags of deliveries that are not done, in the order of their arrival. */
   readonly #open = new Set<number>()
-  /** Those that are done, and not acknowledged yet. */
+  /** The tags of deliveries that are done and not acknowledged yet. */
   #done: number[] = []
   #hasAcknowledged = false
 
@@ -24,7 +24,7 @@ export class Deliveries {
     this.#open.add(tag)
   }
 
-  /** It is done. */
+  /** Notes that a delivery is done. */
   acknowledge(tag: number): void {
     this.#open.delete(tag)
     if (this.#done.length === 0) setImmediate(() => this.flush())
@@ -33,20 +33,20 @@ export class Deliveries {
   }
 
   /**
-   * Resolves when the channel may be closed: the server passes acknowledgements on to a quorum queue a few at a time, and
-   * forgets the rest with their channel.
+   * Resolves when the channel may be closed: the server passes acknowledgements on to a quorum queue a few at a time,
+   * and forgets the others if their channel is closed.
    */
   async passedOn(): Promise<void> {
     if (this.#hasAcknowledged) await new Promise((resolve) => setTimeout(resolve, PASSED_ON))
   }
 
-  /** It comes again, here or elsewhere. */
+  /** Gives a delivery back: it is delivered again, to this process or another one. */
   giveBack(tag: number): void {
     this.#open.delete(tag)
     this.#say(() => this.channel.nack(deliveryOf(tag)))
   }
 
-  /** Acknowledges what is done. */
+  /** Acknowledges the deliveries that are done. */
   flush(): void {
     const done = this.#done
     this.#done = []
@@ -62,12 +62,12 @@ export class Deliveries {
     try {
       task()
     } catch {
-      // The channel is closed: what it has brought comes again.
+      // The channel is closed: its messages are delivered again.
     }
   }
 }
 
-/** All that the driver reads of a message that is settled. */
+/** The part of a message that the driver reads to acknowledge it. */
 function deliveryOf(deliveryTag: number): Parameters<Channel['ack']>[0] {
   return { fields: { deliveryTag } } as Parameters<Channel['ack']>[0]
 }

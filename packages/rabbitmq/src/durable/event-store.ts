@@ -1,4 +1,4 @@
-/** Publishes events to the queues of groups, and hears of each when all of them have it. */
+/** Publishes events to the queues of groups. RabbitMQ confirms an event when all of these queues have stored it. */
 import type { Publisher, Store } from '@elysia-microservices/transport/engine'
 import { NotStoredError } from '@elysia-microservices/transport/kit'
 import type { ConfirmChannel, Message } from 'amqplib'
@@ -7,15 +7,15 @@ import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { keyOf, STORED } from '../words/names.ts'
 import { type StoredMessage, uniqueOf } from './stored.ts'
 
-/** The exchange of stored events, over one connection. */
+/** Publishes events over one connection. */
 export class EventStore implements Store<StoredMessage> {
   readonly maxPayload: number
   readonly #connection: RabbitConnection
   readonly #publisher: Publisher<StoredMessage>
   #part: Part<ConfirmChannel> | undefined
-  /** Events that no queue takes: RabbitMQ says so before it confirms them. */
+  /** Events that no queue takes: RabbitMQ returns such an event before it confirms it. */
   readonly #untaken = new Set<string>()
-  /** Events that have gone to plain handlers already. */
+  /** The number of the last event that was also sent to handlers that are not durable. */
   #told = -1
 
   private constructor(connection: RabbitConnection, publisher: Publisher<StoredMessage>) {
@@ -24,7 +24,7 @@ export class EventStore implements Store<StoredMessage> {
     this.maxPayload = connection.maxPayload
   }
 
-  /** Attaches a publisher to a connection. */
+  /** Connects a publisher to a connection. */
   static async attach(connection: RabbitConnection, publisher: Publisher<StoredMessage>): Promise<void> {
     const store = new EventStore(connection, publisher)
     store.#part = await connection.link.open(
@@ -44,7 +44,7 @@ export class EventStore implements Store<StoredMessage> {
   append({ address, payload, options }: StoredMessage, number: number): void {
     const unique = uniqueOf(options)
     const channel = this.#part?.channel
-    // It is sent again when there is one.
+    // Without a channel, the publisher appends the event again later.
     if (channel === undefined) return
     channel.publish(STORED, keyOf(address), payload, options, (error: unknown) => {
       if (channel !== this.#part?.channel) return
@@ -61,14 +61,14 @@ export class EventStore implements Store<StoredMessage> {
 
 function nobody(address: string): NotStoredError {
   return new NotStoredError(
-    `No group stores the event '${address}': a group begins with its first service; start that, or publish later`,
+    `No group stores the event '${address}': a group begins when its first service starts; start the service, or publish later`,
     true
   )
 }
 
 function full(address: string): NotStoredError {
   return new NotStoredError(
-    `RabbitMQ does not store the event '${address}' now: the queue of a group is full, or has no majority of its servers`,
+    `RabbitMQ does not store the event '${address}' now: the queue of a group is full, or the majority of its servers cannot be reached`,
     true
   )
 }

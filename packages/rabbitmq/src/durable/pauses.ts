@@ -1,7 +1,8 @@
 /**
- * Two queues of a handler in which its failed events wait for their next attempts. The processes of its group hold the events
- * in front, and put each back into the group's queue when its pause is over. RabbitMQ itself could end pauses, by a time to
- * live and dead lettering; but at most once it may lose events, and at least once it may stall when a node is lost (3.10).
+ * Two queues of a handler in which its failed events wait for their next attempts. The processes of its group receive
+ * the events at the front, and move each back into the queue of the group when it is due. RabbitMQ itself could do
+ * this, by a time to live and dead lettering. But with at-most-once dead lettering it may lose events, and with
+ * at-least-once it may stall when a node is lost (3.10).
  */
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { Channel, ConsumeMessage } from 'amqplib'
@@ -14,38 +15,42 @@ import { Deliveries } from './deliveries.ts'
 import { HEADER, RabbitEvent } from './stored.ts'
 
 /**
- * Milliseconds for which an event is held at most. If its pause lasts longer, it goes to the back of its queue then, so that
- * others are seen, and because RabbitMQ closes a channel on which a message is unacknowledged for 30 minutes.
+ * Milliseconds for which a process keeps an event at most. An event that is due later then goes to the back of its
+ * queue, so that other events come to the front, and because RabbitMQ closes a channel on which a message is
+ * unacknowledged for 30 minutes.
  */
 const LONGEST_HELD = 60_000
-/** Events that a process holds of each queue. */
+/** Events that a process receives from each queue in advance. */
 const MOST_HELD = 256
 /** Milliseconds until an event that could not be moved is tried again. */
 const AGAIN = 1_000
 
-/** The queue of a handler, and how to publish there. */
+/** The queue of a handler, and the function to publish to it. */
 export interface PausesInit {
-  /** Where events come back to. */
+  /** The queue to which events come back. */
   readonly queue: string
-  /** The pattern of its events; `undefined`: they have several. */
+  /** The pattern of all events; `undefined`: they have several patterns. */
   readonly exact: string | undefined
-  /** Its events, for the log. */
+  /** The events of the handler, for the log. */
   readonly what: string
   readonly copies: () => Copies
   readonly logger: Logger
 }
 
-/** The pauses of one handler's events. */
+/** The waiting events of one handler. */
 export class Pauses {
   readonly #init: PausesInit
-  /** For events that are due within `LONGEST_HELD`, and for all others: so long pauses do not hold up short ones. */
+  /**
+   * The first queue is for events that are due within `LONGEST_HELD`, the second for all others: so long waits do not
+   * hold up short ones.
+   */
   readonly #short: string
   readonly #long: string
   readonly queues: readonly string[]
   #part: Part | undefined
-  /** Deliveries of the present channel; missing while it is lost. */
+  /** The deliveries of the current channel; `undefined` while the channel is lost. */
   #deliveries: Deliveries | undefined
-  /** Events that are here, by what ends their pause. */
+  /** The timers of received events, which end when an event is due. */
   readonly #held = new Set<ReturnType<typeof setTimeout>>()
   readonly #moving = new Set<Promise<void>>()
   #isFailing = false
@@ -62,7 +67,7 @@ export class Pauses {
     return this.#part?.channel !== undefined
   }
 
-  /** Makes the queues, and begins to hold what is in them. */
+  /** Creates the queues, and begins to receive from them. */
   async start({ link, hearing }: RabbitConnection): Promise<void> {
     const { what, logger } = this.#init
     const setUp = async (channel: Channel) => {
@@ -86,16 +91,16 @@ export class Pauses {
         closed: (error) => {
           this.lost()
           logger.error(
-            `${what} does not end its pauses: ${error.message}; declaring their queues again`,
+            `${what}: its retries are not received: ${error.message}; declaring their queues again`,
             error
           )
         },
-        reopened: () => logger.warn(`${what} ends its pauses again`)
+        reopened: () => logger.warn(`${what}: its retries are received again`)
       }
     })
   }
 
-  /** How many pause, without those that other processes hold. */
+  /** The number of waiting events, without those that other processes have received. */
   async count(): Promise<number> {
     const channel = this.#part?.channel
     const queues = channel === undefined ? [] : this.queues
@@ -104,9 +109,9 @@ export class Pauses {
   }
 
   /**
-   * Stores a copy of an event that has failed.
-   * @param delay milliseconds
-   * @throws {NotStoredError} RabbitMQ has not stored it
+   * Stores a copy of a failed event.
+   * @param delay milliseconds until the next attempt
+   * @throws {NotStoredError} RabbitMQ has not stored the copy
    */
   put(event: RabbitEvent, delay: number): Promise<void> {
     return this.#copy(event, Math.ceil(Date.now() + delay), { [HEADER.failed]: event.attempt })
@@ -133,7 +138,10 @@ export class Pauses {
     this.#held.add(timer)
   }
 
-  /** If its process is killed in between, an event is in both queues: it may run twice, and is never lost. */
+  /**
+   * Moves an event to another queue. If the process is killed in between, the event is in both queues: it may run
+   * twice, but is never lost.
+   */
   async #move(event: RabbitEvent, isDue: boolean): Promise<void> {
     const { queue, what, copies, logger } = this.#init
     const { due, message, deliveries, tag } = event
@@ -143,15 +151,16 @@ export class Pauses {
       deliveries.acknowledge(tag)
       this.#isFailing = false
     } catch (error) {
-      // An event whose channel is lost comes again.
+      // The channel is lost, so the event is delivered again.
       if (deliveries !== this.#deliveries) return
-      if (!this.#isFailing) logger.warn(`${what} cannot end a pause; trying again`, error)
+      if (!this.#isFailing)
+        logger.warn(`${what}: a retry cannot be moved to the queue of the group; trying again`, error)
       this.#isFailing = true
       this.#hold(event, AGAIN)
     }
   }
 
-  /** The channel is gone: its events come again, here or elsewhere. */
+  /** The channel is lost: its events are delivered again, to this process or another one. */
   lost(): void {
     this.#deliveries = undefined
     for (const timer of this.#held) clearTimeout(timer)
@@ -163,7 +172,7 @@ export class Pauses {
     this.#part = undefined
   }
 
-  /** Gives the events here to other processes; resolves when those on their way have arrived. */
+  /** Gives the received events to other processes. Resolves when events that were on their way have arrived. */
   async stop(): Promise<void> {
     const deliveries = this.#deliveries
     this.cut()

@@ -1,4 +1,4 @@
-/** The durable handlers of a service, as RabbitMQ has them. */
+/** The durable handlers of a service over RabbitMQ. */
 import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/transport/engine'
 import { ownQueue } from '../connection/inboxes.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
@@ -6,7 +6,7 @@ import { GROUPS, isInbox } from '../words/names.ts'
 import { RabbitConsumer } from './consumer.ts'
 import { Copies } from './copies.ts'
 
-/** Makes consumers. */
+/** Creates the consumers of the handlers. */
 export class RabbitServerStore implements ServerStore<RabbitConnection> {
   readonly #consumers: RabbitConsumer[] = []
   #connection: RabbitConnection | undefined
@@ -35,13 +35,13 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
     this.#connection = connection
   }
 
-  /** Somebody has paused or resumed a group, and wants to know when all of its members know it. */
+  /** Handles the message that a group was paused or resumed. Its sender waits for the answers of all members. */
   async #changed(content: Buffer | undefined, properties?: { readonly messageId?: unknown }): Promise<void> {
     const group = content?.toString()
     const reply = properties?.messageId
     for (const consumer of this.#consumers) {
       if (consumer.group !== group) continue
-      // One that is under way may have looked before.
+      // Twice, because a request that is under way may have read the state before the change.
       await consumer.look()
       await consumer.look()
       if (typeof reply === 'string' && isInbox(reply)) this.#connection?.publish(reply, 'done')

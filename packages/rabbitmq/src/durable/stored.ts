@@ -1,4 +1,7 @@
-/** An event as a message of RabbitMQ: what is published, what has come, and what is told to its handler. */
+/**
+ * A durable event as a message of RabbitMQ: the message to publish, the message received, and the message for the
+ * handler.
+ */
 import {
   type CarriedHeaders,
   type EventHead,
@@ -12,32 +15,35 @@ import { readHeaders, writeHeaders } from '../words/headers.ts'
 import { routeOfKey } from '../words/names.ts'
 import type { Deliveries } from './deliveries.ts'
 
-/** Our headers; callers may not give what begins so. */
+/** The headers of this library; callers may not give headers with the same prefix. */
 export const HEADER = {
   id: 'x-elysia-id',
   key: 'x-elysia-key',
   publishedAt: 'x-elysia-at',
-  /** Tells this event from others, which may have its id. */
+  /** Identifies the event, because several events may have the same id. */
   unique: 'x-elysia-unique',
-  /** Attempts that have failed. */
+  /** The number of failed attempts. */
   failed: 'x-elysia-failed',
-  /** When the pause of an event ends, in milliseconds since 1970. */
+  /** The time of the next attempt, in milliseconds since 1970. */
   due: 'x-elysia-due',
   reason: 'x-elysia-reason',
   attempts: 'x-elysia-attempts',
   pattern: 'x-elysia-pattern'
 } as const
 
-/** The properties of every event that is to be kept. */
+/** The properties of every message that must not be lost. */
 const KEPT = { persistent: true, mandatory: true, contentType: 'application/json' }
 
-/** A message to the exchange of stored events. */
+/** A message to the exchange of durable events. */
 export interface StoredMessage extends OutgoingEvent {
   readonly payload: Buffer
   readonly options: Options.Publish
 }
 
-/** The properties of an event. An id of our own tells it from others; one of the user's may not. */
+/**
+ * The properties of an event. An id that this library generated identifies the event; an id of the user may be used
+ * for several events.
+ */
 export function optionsOf(
   { id, isOwnId }: EventHead,
   key: string | undefined,
@@ -53,22 +59,22 @@ export function optionsOf(
   return options
 }
 
-/** The id by which an event is told from all others, from its properties; empty: none. */
+/** The unique id of an event, from its properties; empty: there is none. */
 export function uniqueOf({ headers, messageId }: Options.Publish | MessageProperties): string {
   return textIn(given(headers)[HEADER.unique]) ?? textIn(messageId) ?? ''
 }
 
-/** An event here. */
+/** An event that was received. */
 export class RabbitEvent implements HeldEvent {
   readonly message: ConsumeMessage
   readonly pattern: string
   readonly id: string
   readonly key: string | undefined
   readonly unique: string
-  /** Attempts that have failed when it was published: each pause publishes a copy, which has one more. */
+  /** Attempts that had failed when this message was published: each retry publishes a copy with one more. */
   readonly failed: number
   attempt: number
-  /** Where it came last, and its number there; what has come over another channel cannot be acknowledged any more. */
+  /** The channel and the tag of the last delivery. A delivery of another channel cannot be acknowledged any more. */
   deliveries: Deliveries
   tag: number
   readonly position = undefined
@@ -104,10 +110,10 @@ export class RabbitEvent implements HeldEvent {
     return typeof timestamp === 'number' ? timestamp * 1_000 : this.#receivedAt
   }
 
-  /** The properties of a copy of it. */
+  /** The properties of a copy of the event. */
   copyWith(headers: Readonly<Record<string, string | number>>): Options.Publish {
     const { properties } = this.message
-    // RabbitMQ's own headers of the message are not copied.
+    // The headers that RabbitMQ itself has added are not copied.
     const { 'x-delivery-count': _count, 'x-death': _death, ...own } = given(properties.headers)
     const said = { [HEADER.id]: this.id, [HEADER.unique]: this.unique, [HEADER.pattern]: this.pattern }
     return {
@@ -120,7 +126,7 @@ export class RabbitEvent implements HeldEvent {
 
 /**
  * The message for the handlers of an event.
- * @throws {SyntaxError} its body is not JSON
+ * @throws {SyntaxError} the body of the event is not JSON
  */
 export function messageOf(event: RabbitEvent, group: string, via: string): IncomingMessage {
   return storedMessage('rabbitmq', event, event.message.content, group, via)

@@ -3,14 +3,14 @@ import { describe, it } from 'node:test'
 import { type RabbitmqOptions, rabbitmqOptions } from './options.ts'
 
 describe('options of rabbitmq()', () => {
-  it('have defaults, and say where without credentials', () => {
+  it('have defaults, and give the address without credentials for errors', () => {
     const { urls, where, nest, events } = rabbitmqOptions({})
     assert.deepEqual([urls, where, nest, events], [['amqp://localhost'], 'localhost:5672', undefined, 'one'])
     const two = rabbitmqOptions({ urls: ['amqp://me:secret@a:1/shop', 'amqps://b'] })
     assert.equal(two.where, 'a:1, b:5671')
   })
 
-  it("name a queue of Nest's, and its exchange", () => {
+  it('name a queue shared with NestJS, and its exchange', () => {
     assert.deepEqual(rabbitmqOptions({ queue: 'q' }).nest, {
       name: 'q',
       options: { durable: true },

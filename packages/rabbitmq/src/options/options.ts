@@ -14,7 +14,10 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Options } from 'amqplib'
 
-/** The declaration of Nest's queue, in Nest's names. Both ends must say the same, or RabbitMQ refuses the second. */
+/**
+ * How the queue shared with NestJS is declared, with NestJS's names. All its users must declare the queue in the same
+ * way, or RabbitMQ refuses the second.
+ */
 export type QueueOptions = Pick<
   Options.AssertQueue,
   | 'arguments'
@@ -29,55 +32,69 @@ export type QueueOptions = Pick<
 
 /** Options of `rabbitmq()`. */
 export interface RabbitmqOptions {
-  /** Servers of one cluster, tried one after the other: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS. Default: `['amqp://localhost']`. */
+  /**
+   * Servers of one cluster, tried one after the other: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS.
+   * Default: `['amqp://localhost']`.
+   */
   readonly urls?: string | readonly string[] | undefined
   /**
-   * A queue as Nest's ends use them. A service takes what comes there besides what our clients send; a client sends all
-   * its calls there. Default: none, and messages find their services by their patterns.
+   * A queue shared with NestJS. A service receives the messages of this queue in addition to those that clients of
+   * this library send it; a client sends all its calls to this queue. Default: none, and messages find their services
+   * by their patterns.
    */
   readonly queue?: string | undefined
-  /** The declaration of that queue. Default: `{ durable: true }`, as in Nest. */
+  /** How that queue is declared. Default: `{ durable: true }`, as in NestJS. */
   readonly queueOptions?: QueueOptions | undefined
   /**
-   * Whether patterns are routing keys of a topic exchange, as Nest 12 has it: a service's queue is bound by them, and a
-   * client publishes there. Default: false.
+   * Whether patterns are routing keys of a topic exchange, as in NestJS 12: the queue of a service is bound to the
+   * exchange by its patterns, and a client publishes to the exchange. Default: false.
    */
   readonly wildcards?: boolean | undefined
-  /** The name of that exchange; with it, `wildcards` need not be set. Default: the name of the queue. */
+  /** The name of that exchange; if it is set, `wildcards` need not be set. Default: the name of the queue. */
   readonly exchange?: string | undefined
   /**
-   * Whether RabbitMQ forgets a message of that queue when it has sent it. `false`: when its handler is done, so that another
-   * process gets what one has not done. Nest's handlers say so themselves, ours by their end. Default: true, as in Nest.
+   * Whether RabbitMQ forgets a message of that queue when it has sent the message. `false`: a message is acknowledged
+   * when its handler ends, and another process gets a message that was not acknowledged. In NestJS, handlers
+   * acknowledge messages themselves. Default: true, as in NestJS.
    */
   readonly noAck?: boolean | undefined
-  /** Messages of that queue that a process has at a time, with `noAck: false`. Default: 0, any number, as in Nest. */
+  /**
+   * Unacknowledged messages of that queue that a process receives at a time, with `noAck: false`. Default: 0, any
+   * number, as in NestJS.
+   */
   readonly prefetchCount?: number | undefined
-  /** Queues in which callers of Nest's may want their answers, beside direct reply-to (their `replyQueue`). Default: none. */
+  /**
+   * Queues in which NestJS clients may want their answers (their option `replyQueue`), besides direct reply-to.
+   * Default: none.
+   */
   readonly replyQueues?: readonly string[] | undefined
-  /** The receivers of an event: `one` process of the service, or `all` processes. Default: `one`. */
+  /** Which processes receive an event: `one` process of the service, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
-  /** Certificates and keys, as Node's `tls.connect` has them, with `amqps://`. */
+  /** Certificates and keys, as for Node's `tls.connect`, with `amqps://`. */
   readonly tls?: Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx'> & {
     readonly servername?: string
   }
-  /** As RabbitMQ's tools show the connection. Default: the service's name. */
+  /** The name of the connection in RabbitMQ's tools. Default: the service's name. */
   readonly connectionName?: string | undefined
-  /** Milliseconds until a server that says nothing is lost, and for connecting. Default: 10,000. */
+  /**
+   * Milliseconds within which a connection must be established, and after which a server that sends nothing counts as
+   * lost. Default: 10,000.
+   */
   readonly timeout?: number | undefined
 }
 
-/** A queue that Nest's ends use, and how. */
+/** A queue shared with NestJS, and its settings. */
 export interface NestQueue {
   readonly name: string
   readonly options: QueueOptions
-  /** The topic exchange; `undefined`: none. */
+  /** The topic exchange; `undefined`: there is none. */
   readonly exchange: string | undefined
   readonly noAck: boolean
   /** 0: any number. */
   readonly prefetchCount: number
 }
 
-/** All options. */
+/** The table of all options. */
 export const RABBITMQ_OPTIONS = {
   urls: { byDefault: ['amqp://localhost'] },
   queue: { check: mustBe('the name of a queue', isName) },
@@ -106,12 +123,12 @@ export const RABBITMQ_OPTIONS = {
 
 type FromUser = FromTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>
 
-/** The checked options. */
+/** The checked options, with their defaults. */
 export interface CheckedOptions
   extends Pick<FromUser, 'replyQueues' | 'events' | 'tls' | 'connectionName' | 'timeout'> {
   readonly urls: readonly string[]
   readonly nest: NestQueue | undefined
-  /** The servers, for errors; without credentials. */
+  /** The addresses of the servers for error messages, without credentials. */
   readonly where: string
 }
 
@@ -126,7 +143,7 @@ export function rabbitmqOptions(given: RabbitmqOptions): CheckedOptions {
   return { urls, nest, replyQueues, events, tls, connectionName, timeout, where }
 }
 
-/** @param given without defaults */
+/** The queue shared with NestJS. @param given the options of the user, without defaults */
 function nestQueue(all: FromUser, given: RabbitmqOptions): NestQueue | undefined {
   const { queue, queueOptions, wildcards, exchange, noAck, prefetchCount } = all
   if (given.prefetchCount !== undefined && noAck)
@@ -157,7 +174,9 @@ function nestQueue(all: FromUser, given: RabbitmqOptions): NestQueue | undefined
   }
 }
 
-/** Neither ours, nor RabbitMQ's own. */
+/**
+ * Whether a text may name a queue or exchange of the user: names of this library and of RabbitMQ itself are refused.
+ */
 function isName(name: unknown): boolean {
   return (
     typeof name === 'string' && name !== '' && Buffer.byteLength(name) < 256 && !/^(_elysia|amq\.)/.test(name)
@@ -171,7 +190,7 @@ function isListOfNames(value: unknown): boolean {
 const WANTED = "an address such as 'amqp://localhost:5672', or a list of such"
 const PORTS = { amqp: 5672, amqps: 5671 } as const
 
-/** Host and port of an address. @throws {OptionError} it is none */
+/** The host and port of an address. @throws {OptionError} the text is not an address */
 export function hostOf(url: unknown): string {
   const { host, port } = readAddress('options.urls', url, PORTS, WANTED)
   return `${host}:${port}`

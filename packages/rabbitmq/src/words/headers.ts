@@ -1,16 +1,22 @@
-/** Headers of RabbitMQ and ours, and the records in which Nest's users give them. */
+/** The headers of a message, and the records with which users of NestJS set headers. */
 import { type CarriedHeaders, type DataRecord, joinedHeaders } from '@elysia-microservices/transport/engine'
 import type { Headers } from '@elysia-microservices/transport/kit'
 import type { Options } from 'amqplib'
 
-/** The header that is the priority of its message, a whole number from 0 to 255, as `RmqRecordBuilder` sets it. */
+/** The header with the priority of its message, a whole number from 0 to 255, as `RmqRecordBuilder` sets it. */
 export const PRIORITY = 'amqp-priority'
 
-/** Headers that RabbitMQ acts on (more queues) or writes itself (deaths, deliveries), and our own. */
+/**
+ * Headers to which RabbitMQ reacts (further queues), which RabbitMQ writes itself (deaths, deliveries), or which this
+ * library writes.
+ */
 const OWN =
   /^(cc|bcc|x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count|x-elysia-.*)$/i
 
-/** The properties of a message for our headers: several values of a name with commas between, and the priority. */
+/**
+ * Converts headers to properties of a message: several values of one name are joined with commas, and the priority is
+ * a property of its own.
+ */
 export function writeHeaders(
   given: CarriedHeaders | undefined
 ): Pick<Options.Publish, 'headers' | 'priority'> {
@@ -22,7 +28,10 @@ export function writeHeaders(
   }
 }
 
-/** The texts among the headers of a message, and its priority; numbers and booleans are texts. `undefined`: there are none. */
+/**
+ * The headers of a message as texts, with its priority; numbers and booleans become texts. `undefined`: there are
+ * none.
+ */
 export function readHeaders(given: unknown, priority: unknown): Headers | undefined {
   const texts: [string, string][] = []
   if (typeof given === 'object' && given !== null)
@@ -36,7 +45,9 @@ function isPlain(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** Why a header is none for RabbitMQ, which would act by it or cannot carry it; `undefined`: it is one. */
+/**
+ * Why a header cannot be sent: RabbitMQ would react to it, or cannot carry it. `undefined`: the header can be sent.
+ */
 export function whyNoHeader(name: string, value: unknown): string | undefined {
   if (OWN.test(name)) return "is RabbitMQ's own, and would act on its queues"
   if (Buffer.byteLength(name) > 255) return 'has a name of more than 255 bytes'
@@ -52,13 +63,16 @@ export function whyNoHeader(name: string, value: unknown): string | undefined {
   return undefined
 }
 
-/** The record that Nest's `RmqRecordBuilder` builds. */
+/** The record that NestJS's `RmqRecordBuilder` builds. */
 interface RmqRecord {
   readonly data: unknown
   readonly options?: { readonly headers?: Readonly<Record<string, string>>; readonly priority?: number }
 }
 
-/** The data, the headers and the priority of a record of Nest's, known by its class's name; `undefined`: it is none. */
+/**
+ * The data, headers and priority of a NestJS record, which is recognised by the name of its class; `undefined`: the
+ * value is not such a record.
+ */
 export function recordOf(value: unknown): DataRecord | undefined {
   if (typeof value !== 'object' || value === null || value.constructor?.name !== 'RmqRecord') return undefined
   const { data, options } = value as RmqRecord

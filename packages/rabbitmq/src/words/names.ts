@@ -1,27 +1,27 @@
-/** Names at RabbitMQ: exchanges, queues, routing keys. All our names begin with `_elysia`. */
+/** Names in RabbitMQ: exchanges, queues, routing keys. All names of this library begin with `_elysia`. */
 import { createHash } from 'node:crypto'
 
-/** Requests, by their patterns; the queues of services are bound here. */
+/** The exchange for requests; the queues of services are bound to it by their patterns. */
 export const CALLS = '_elysia'
-/** Events: to all that is bound to `CALLS`, and to groups of durable handlers. */
+/** The exchange for events: it passes them on to `CALLS`, and to groups of durable handlers. */
 export const EVENTS = '_elysia.events'
-/** Events that are stored: the queues of groups are bound here. */
+/** The exchange for durable events; the queues of groups are bound to it. */
 export const STORED = '_elysia.stored'
-/** The inboxes of all our ends. */
+/** The exchange for messages to the inboxes of all clients and services. */
 export const INBOXES = '_elysia.inboxes'
-/** To every service. */
+/** The exchange for messages to every service. */
 export const EVERYONE = '_elysia.everyone'
 
 const INBOX = '_elysia.i.'
 const SERVICE = '_elysia.s.'
-/** In front of the queue of a caller of Nest's, as the address of an answer. */
+/** The prefix of an address at which a NestJS client waits for an answer. */
 const NEST_ANSWER = '_elysia.n.'
-/** RabbitMQ's own limit for names and routing keys, in bytes. */
+/** The longest name or routing key that RabbitMQ allows, in bytes. */
 const LONGEST = 255
-/** Queues that RabbitMQ itself names: direct reply-to, and queues without a name. */
+/** Queues that RabbitMQ itself names: direct reply-to, and queues that were declared without a name. */
 const NAMED_BY_SERVER = /^amq\.(rabbitmq\.reply-to\.|gen-)/
 
-/** A new inbox, with the dot behind it. @param secret what nobody can guess */
+/** The address of a new inbox, with a dot at its end. @param secret a text that nobody can guess */
 export function inboxOf(secret: string): string {
   return `${INBOX}${secret}.`
 }
@@ -29,7 +29,7 @@ export function inboxOf(secret: string): string {
 const INBOX_QUEUE = /^_elysia\.i\.[a-z2-7]{12,}$/
 const INBOX_ADDRESS = /^_elysia\.i\.[a-z2-7]{12,}\.[!-~]+$/
 
-/** Whether an address is that of one of our inboxes. */
+/** Whether an address belongs to an inbox of this library. */
 export function isInbox(address: string): boolean {
   return INBOX_ADDRESS.test(address)
 }
@@ -39,18 +39,18 @@ export function queueOfInbox(address: string): string {
   return address.slice(0, address.indexOf('.', INBOX.length))
 }
 
-/** Where a caller of Nest's waits for the answer. */
+/** Where a NestJS client waits for the answer. */
 export interface NestCaller {
   readonly queue: string
   readonly correlation: string
 }
 
-/** The address of an answer to a caller of Nest's. */
+/** The address of an answer to a NestJS client. */
 export function nestAnswerOf({ queue, correlation }: NestCaller): string {
   return `${NEST_ANSWER}${queue}\n${correlation}`
 }
 
-/** Reads such an address; `undefined`: it is none. */
+/** Reads an address of an answer to a NestJS client; `undefined`: the address is not one. */
 export function readNestAnswer(address: string): NestCaller | undefined {
   if (!address.startsWith(NEST_ANSWER)) return undefined
   const line = address.indexOf('\n')
@@ -58,9 +58,10 @@ export function readNestAnswer(address: string): NestCaller | undefined {
 }
 
 /**
- * The reply address that the properties of a request say; empty: none. Whatever else they name is given as it is, and is
- * no inbox: otherwise a stranger could have a service publish to queues of others.
- * @param own queues beside RabbitMQ's own names where callers of Nest's may want their answers
+ * Returns the reply address in the properties of a request; empty: there is none. An address that is neither an inbox
+ * nor an allowed queue is returned in a form that nothing is published to: otherwise a stranger could make a service
+ * publish to any queue.
+ * @param own the option `replyQueues`
  */
 export function replyOf(replyTo: unknown, correlation: unknown, own: readonly string[]): string {
   if (typeof replyTo !== 'string' || replyTo === '') return ''
@@ -68,22 +69,27 @@ export function replyOf(replyTo: unknown, correlation: unknown, own: readonly st
   if (INBOX_QUEUE.test(replyTo)) return `${replyTo}.${id}`
   if (NAMED_BY_SERVER.test(replyTo) || own.includes(replyTo))
     return nestAnswerOf({ queue: replyTo, correlation: id })
-  // Only we may name a queue as such an address names it.
+  // A request may not name a queue in the form that this library uses for addresses of answers.
   return replyTo.startsWith(NEST_ANSWER) ? `queue ${replyTo}` : replyTo
 }
 
-/** The queue of one handler of a service. @param queue of all its processes, or a secret of one */
+/**
+ * The queue of one handler of a service. @param queue the name that all processes share, or a secret of one process
+ */
 export function queueOfService(queue: string, address: string): string {
   const name = `${SERVICE}${queue}:${address}`
   return Buffer.byteLength(name) <= LONGEST ? name : SERVICE + hashOf(name)
 }
 
-/** A text of any length as one of 43 letters. */
+/** A text of any length as a text of 43 characters. */
 export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-/** Routing keys know `#` as a wildcard; a segment that is one, or begins as we write that, is written otherwise. */
+/**
+ * In routing keys `#` is a wildcard. So a segment that is `#`, or that begins with the escape character `%`, is
+ * escaped.
+ */
 const WRITTEN = /(^|\.)(?=#(?:\.|$)|%)/g
 
 /** The routing key of a route without wildcards. */
@@ -96,12 +102,12 @@ export function routeOfKey(key: string): string {
   return key.includes('%') ? key.replace(/(^|\.)%/g, '$1') : key
 }
 
-/** The key that binds a queue to a route, wildcards included: `>` takes one segment or more. */
+/** The key that binds a queue to a route, including wildcards: `>` stands for one or more segments. */
 export function bindingOf(route: string): string {
   return keyOf(route).replace(/(^|\.)>$/, '$1*.#')
 }
 
-/** Why RabbitMQ has no address for a pattern; `undefined`: it has one. */
+/** Why RabbitMQ cannot have an address for a pattern; `undefined`: RabbitMQ can. */
 export function whyNot(route: string): string | undefined {
   if (route.split('.').includes('')) return 'a segment of it is empty; give each segment between dots a text'
   if (Buffer.byteLength(bindingOf(route)) > LONGEST)
@@ -109,30 +115,33 @@ export function whyNot(route: string): string | undefined {
   return undefined
 }
 
-/** Tells the consumers of all groups that something has changed in one. */
+/** The exchange that tells the consumers of all groups that a group was paused or resumed. */
 export const GROUPS = '_elysia.groups'
 
-/** The events of a group for one pattern that are not done. */
+/** The queue with the events of a group for one pattern that are not done. */
 export function queueOfGroup(group: string, address: string): string {
   return bounded(`_elysia.d.${group}:${address}`)
 }
 
-/** Events of such a queue that pause. */
+/** The queue with the events of a group that wait for a retry. */
 export function queueOfPause(queue: string, length: 'short' | 'long'): string {
   return bounded(`_elysia.r.${length}:${queue}`)
 }
 
-/** The dead letters of a group. */
+/** The queue with the dead letters of a group. */
 export function queueOfDead(group: string): string {
   return bounded(`_elysia.dead.${group}`)
 }
 
-/** On this queue each process of a group consumes, and nobody publishes: so who pauses it knows how many there are. */
+/**
+ * A queue that each process of a group consumes and to which nobody publishes: its number of consumers is the number
+ * of members, which `pauseGroup` needs.
+ */
 export function queueOfMembers(group: string): string {
   return bounded(`_elysia.members.${group}`)
 }
 
-/** In this queue is a message while a group is paused. */
+/** A queue that has a message while the group is paused. */
 export function queueOfPaused(group: string): string {
   return bounded(`_elysia.paused.${group}`)
 }

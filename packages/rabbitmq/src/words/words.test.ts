@@ -32,7 +32,7 @@ function plain(text: string): string {
   return left === '' ? 'x' : left
 }
 
-/** As RabbitMQ's topic exchanges do it. */
+/** Whether a binding matches a key, by the rules of RabbitMQ's topic exchanges. */
 function isBound(binding: readonly string[], key: readonly string[]): boolean {
   const [first, ...rest] = binding
   if (first === undefined) return key.length === 0
@@ -41,11 +41,11 @@ function isBound(binding: readonly string[], key: readonly string[]): boolean {
 }
 
 describe('routing keys', () => {
-  it('give back their routes', () => {
+  it('are converted back to their routes', () => {
     fc.assert(fc.property(route, (given) => assert.equal(routeOfKey(keyOf(given)), given)))
   })
 
-  it('are bound to just what a pattern matches', () => {
+  it('match a binding exactly if the pattern matches the route', () => {
     const wild = fc
       .array(fc.oneof(fc.constant('*'), segment), { minLength: 1, maxLength: 4 })
       .chain((head) => fc.constantFrom([...head], [...head, '>'], ['>']))
@@ -73,7 +73,7 @@ describe('routing keys', () => {
 })
 
 describe('queues', () => {
-  it('of inboxes are found in their addresses', () => {
+  it('of inboxes are read from their addresses', () => {
     fc.assert(
       fc.property(secret, token, (given, behind) => {
         const inbox = inboxOf(given)
@@ -85,7 +85,7 @@ describe('queues', () => {
     )
   })
 
-  it("of Nest's callers are found in the addresses of their answers, and no others are inboxes", () => {
+  it('of NestJS clients are read from the addresses of their answers, and no other address is an inbox', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (name, correlation) => {
         const queue = `amq.rabbitmq.reply-to.${name.replaceAll('\n', '')}`
@@ -102,7 +102,7 @@ describe('queues', () => {
     assert.equal(replyOf(7, 'x', []), '')
   })
 
-  it('of services have names that RabbitMQ takes', () => {
+  it('of services have names that RabbitMQ allows', () => {
     fc.assert(
       fc.property(fc.string(), fc.string({ maxLength: 300 }), (queue, address) => {
         assert.ok(Buffer.byteLength(queueOfService(queue, address)) <= 255)
@@ -112,7 +112,7 @@ describe('queues', () => {
 })
 
 describe('headers', () => {
-  it('come as they were written', () => {
+  it('are read as they were written', () => {
     const name = fc
       .string({ minLength: 1, maxLength: 20 })
       .filter((one) => one !== PRIORITY && one !== '__proto__')
@@ -136,7 +136,7 @@ describe('headers', () => {
     )
   })
 
-  it('are read whatever comes', () => {
+  it('are read whatever they contain', () => {
     fc.assert(
       fc.property(fc.anything(), fc.anything(), (given, priority) => void readHeaders(given, priority))
     )
@@ -157,7 +157,7 @@ describe('headers', () => {
       })
     })
 
-  it("are taken of Nest's records", () => {
+  it('are read from the records of NestJS', () => {
     class RmqRecord {
       readonly data = 1
       readonly options = { headers: { a: 'b' }, priority: 3 }

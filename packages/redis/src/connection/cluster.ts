@@ -1,6 +1,7 @@
 /**
- * A cluster of Redis servers, of which all our ends use one node. Who publishes at a node is told who listens at that node,
- * and no other: so all meet where the keys of stored events are, which have one hash tag, whichever node that is by now.
+ * A cluster of Redis servers, of which all clients and services use one node. A message published at a node is
+ * counted only for the subscribers at that node. So all of them use the node with the keys of stored events; these
+ * keys have one hash tag, and may move to another node.
  */
 import { createConnection } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
@@ -10,31 +11,31 @@ import { AbstractConnector, Redis, type RedisOptions } from 'ioredis'
 /** The slot of the hash tag `{events}`. */
 export const SLOT = 9_102
 
-/** Where a node listens. */
+/** The address of a node. */
 export interface Node {
   readonly host: string
   readonly port: number
 }
 
-/** Finds our node. */
+/** Finds the node that clients and services use. */
 export class Cluster {
   readonly #options: RedisOptions
-  /** Nodes that are asked, those first that the cluster has named last. */
+  /** Nodes to ask, beginning with those that the cluster named last. */
   #nodes: readonly Node[]
   #finding: Promise<Node> | undefined
-  /** The one that was found last. */
+  /** The node that was found last. */
   #ours: Node | undefined
 
-  /** @param options of a connection to any node */
+  /** @param options for a connection to any node */
   constructor(nodes: readonly Node[], options: RedisOptions) {
     this.#nodes = nodes
     this.#options = options
   }
 
   /**
-   * Asks nodes which of them is ours.
-   * @throws what the last one says or how it cannot be reached, if none knows
-   * @throws {OptionError} a node is a server by itself
+   * Asks nodes which of them has the slot.
+   * @throws the error of the last node, if no node could answer
+   * @throws {OptionError} the server does not belong to a cluster
    */
   find(): Promise<Node> {
     this.#finding ??= this.#ask().finally(() => {
@@ -70,7 +71,7 @@ export class Cluster {
     throw failure
   }
 
-  /** Whether another node is ours by now. @param commands behind a connection to the one that was found */
+  /** Whether the slot has moved to another node. @param commands a connection to the node that was found last */
   async hasMoved(commands: Redis): Promise<boolean> {
     const before = this.#ours
     if (before === undefined) return false
@@ -79,7 +80,7 @@ export class Cluster {
   }
 
   #read(slots: Slots, asked: Node): Node | undefined {
-    // A node that does not know how it is called names itself by nothing.
+    // A node that does not know its own host name gives an empty one.
     const nodeOf = ([host, port]: SlotNode): Node => ({ host: host || asked.host, port })
     const named = slots.flatMap(([, , ...nodes]) => nodes.map(nodeOf))
     const all = [...named, ...this.#nodes].map((node) => [`${node.host}:${node.port}`, node] as const)
@@ -89,7 +90,7 @@ export class Cluster {
     return this.#ours
   }
 
-  /** Connects the driver to our node, again whenever it has lost it. */
+  /** The driver's connector: finds the node again at each attempt to connect. */
   get Connector(): NonNullable<RedisOptions['Connector']> {
     const cluster = this
     const { tls, disconnectTimeout = 2_000 } = this.#options
@@ -114,10 +115,12 @@ export class Cluster {
   }
 }
 
-/** As many as a cluster should have; the nodes that were given come last. */
+/**
+ * The largest number of nodes that is remembered; a cluster should have no more. The nodes of the options come last.
+ */
 const MAX_NODES = 1_000
 
-/** A connection that asks once. */
+/** The options of a connection for a single request. */
 const ONCE: RedisOptions = {
   lazyConnect: true,
   maxRetriesPerRequest: 0,
@@ -125,6 +128,6 @@ const ONCE: RedisOptions = {
   protocol: 2
 }
 
-/** The answer of CLUSTER SLOTS: of each range of slots the master, and its replicas. */
+/** The answer to CLUSTER SLOTS: for each range of slots, its master and its replicas. */
 type Slots = readonly (readonly [from: number, to: number, ...nodes: SlotNode[]])[]
 type SlotNode = readonly [host: string | null, port: number, ...more: unknown[]]

@@ -1,21 +1,21 @@
 /**
- * The processes of our services, by the messages that they take. Redis gives a message to everybody who has subscribed
- * to its channel; so each process has channels of its own, and the caller chooses one. Redis itself knows the channels
- * that live.
+ * The processes of all services, and the messages that each receives. Redis delivers a message to every subscriber of
+ * a channel. So each process has channels of its own, and the caller chooses a process. Redis itself lists the
+ * channels that exist.
  */
 import { bySpecificity, hasWildcards, routeMatches } from '@elysia-microservices/transport/kit'
 import { type Change, globHears, globOf, type Place, readPlace } from '../words/channels.ts'
 
-/** Routes that are remembered; bounded, because patterns may be made at run time. */
+/** Routes that are remembered; limited, because patterns may be created at run time. */
 const MAX_REMEMBERED = 1_024
-/** Channels of processes that are known: more would be a stranger's. */
+/** Channels of processes that are remembered: a larger number could only come from a stranger. */
 const MAX_PLACES = 262_144
 
 /** The receivers of a route. */
 interface Known {
-  /** Processes that answer its requests, by its most specific pattern. */
+  /** The processes that answer requests of the route, by its most specific pattern. */
   readonly answering: Place[]
-  /** Queues that take its events, each with its processes. */
+  /** The queues that receive events of the route, each with its processes. */
   readonly queues: readonly Place[][]
   turn: number
 }
@@ -25,13 +25,13 @@ export class Directory {
   #places: Place[] = []
   readonly #routes = new Map<string, Known>()
 
-  /** @param channels all that live */
+  /** @param channels the names of all channels that exist */
   update(channels: readonly string[]): void {
     this.#places = channels.map(readPlace).filter((place) => place !== undefined)
     this.#routes.clear()
   }
 
-  /** Processes have come, or go. */
+  /** Applies that processes have started or are stopping. */
   change({ isThere, channels }: Change): void {
     const named = new Set(channels)
     this.#places = this.#places.filter(({ channel }) => !named.has(channel))
@@ -40,7 +40,7 @@ export class Directory {
     this.#routes.clear()
   }
 
-  /** Our subscriptions that hear what Nest's clients send to a route, each by a name of its own. */
+  /** The subscriptions of this library's services that receive what NestJS clients publish to a route. */
   hearing(route: string): ReadonlySet<string> {
     const all = new Set<string>()
     for (const { id, pattern } of this.#places)
@@ -49,19 +49,19 @@ export class Directory {
     return all
   }
 
-  /** Nobody listens there any more. */
+  /** Removes a subscription at which nobody listens any more. */
   remove({ id }: Place): void {
     this.#places = this.#places.filter((place) => place.id !== id)
     this.#routes.clear()
   }
 
-  /** The process whose turn it is to take a request; `undefined`: there is none. */
+  /** The next process in turn that takes a request; `undefined`: there is none. */
   next(route: string): Place | undefined {
     const known = this.#of(route)
     return known.answering[known.turn++ % known.answering.length]
   }
 
-  /** The receivers of an event: for each queue its processes, beginning with the one whose turn it is. */
+  /** The receivers of an event: for each queue its processes, beginning with the next in turn. */
   queuesOf(route: string): readonly (readonly Place[])[] {
     const known = this.#of(route)
     const turn = known.turn++
@@ -76,7 +76,7 @@ export class Directory {
     if (remembered !== undefined) return remembered
     const places = this.#places.filter(({ pattern }) => routeMatches(pattern, route))
     const known = { answering: answering(places), queues: queues(places), turn: 0 }
-    // Callers that begin together do not all begin with the same process.
+    // A random start, so that callers that start together do not all begin with the same process.
     known.turn = Math.floor(Math.random() * Math.max(known.answering.length, 1))
     if (this.#routes.size >= MAX_REMEMBERED) this.#routes.clear()
     this.#routes.set(route, known)
@@ -92,12 +92,15 @@ function answering(places: readonly Place[]): Place[] {
   return able.filter((place) => place.pattern === best?.pattern && rank(place) === rank(best))
 }
 
-/** Handlers of requests have a queue; handlers of events that every process gets have none. */
+/** Sorts handlers of requests, which have a queue, in front of event handlers for all processes, which have none. */
 function rank({ queue }: Place): number {
   return queue === '' ? 1 : 0
 }
 
-/** One process of each queue, and every process without one: once for each of its patterns, and it decides which counts. */
+/**
+ * Groups subscriptions by queue. A process without a queue is a group of its own; it is listed once for each of its
+ * patterns, and chooses the handler itself.
+ */
 function queues(places: readonly Place[]): Place[][] {
   const byQueue = new Map<string, Map<string, Place>>()
   for (const place of places) {

@@ -1,6 +1,6 @@
 /**
- * Redis by ioredis: one connection for commands, one for subscriptions, and one for storing events that replicas must confirm.
- * The only place that knows how the driver connects, loses its server and finds it again.
+ * The connections to Redis, by ioredis: one for commands, one for subscriptions, and one for storing events that
+ * replicas must confirm. No other file knows how the driver connects, loses its server and finds it again.
  */
 
 import { repeat, unreachable } from '@elysia-microservices/transport/engine'
@@ -8,22 +8,24 @@ import { backoffDelay, OptionError, UnauthenticatedError } from '@elysia-microse
 import { Redis, type RedisOptions } from 'ioredis'
 import { Cluster, type Node } from './cluster.ts'
 
-/** Milliseconds between signs of life, and after which a server without one is lost. */
+/** Milliseconds between PING commands; a server that does not answer one before the next counts as lost. */
 const PING_EVERY = 10_000
-/** Milliseconds between questions to a cluster whether its nodes have changed. */
+/** Milliseconds between checks whether the slot has moved to another node of the cluster. */
 const LOOK_EVERY = 1_000
 const RECONNECT_AFTER = { minDelay: 50, maxDelay: 2_000 }
 
 /**
- * Options that users may not change. `enableOfflineQueue: false` throws where nobody can catch it when the connection
- * is lost, and commands in a pipeline hang; with `maxRetriesPerRequest: null` commands under way never settle.
- * Subscriptions are restored by us, because others wait until they are there.
+ * Options that users may not change. With `enableOfflineQueue: false`, the driver throws where nobody can catch the
+ * error when the connection is lost, and commands in a pipeline never settle. With `maxRetriesPerRequest: null`,
+ * commands under way never settle. Subscriptions are restored by this file, because the listener is told only when
+ * they are restored.
  */
 const FIXED: RedisOptions = {
   lazyConnect: true,
   enableOfflineQueue: true,
   enableAutoPipelining: true,
-  // None of a pipeline is answered before all are, and only one is under way at a time: what carries many events goes alone.
+  // Commands that carry many events are sent outside of pipelines: a pipeline answers no command before all are done,
+  // and only one pipeline is under way at a time.
   autoPipeliningIgnoredCommands: ['evalsha', 'xreadgroup', 'exists', 'xack'],
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
@@ -31,25 +33,28 @@ const FIXED: RedisOptions = {
   protocol: 2
 }
 
-/** Is told what becomes of a link. */
+/** Is called when a link loses its server, and when it has a server again. */
 export interface LinkListener {
   lost(): void
   restored(): void
   message(pattern: string | undefined, channel: string, bytes: Buffer): void
 }
 
-/** Options of a link besides an address. */
+/** Options of a link besides the address. */
 export interface LinkOptions {
-  /** Nodes of a cluster, in place of an address. */
+  /** The nodes of a cluster, in place of an address. */
   readonly nodes?: readonly Node[] | undefined
-  /** Events are stored over a connection of their own: one that waits for replicas does nothing else. Default: false. */
+  /**
+   * Whether events are stored over a separate connection: one that waits for replicas does nothing else in between.
+   * Default: false.
+   */
   readonly storesApart?: boolean
 }
 
-/** All connections to one server. */
+/** All connections of one client or service to its server. */
 export class Link {
   readonly commands: Redis
-  /** For commands that store events: the same connection, or one of its own. */
+  /** The connection for commands that store events: the one for all commands, or a separate one. */
   readonly storing: Redis
   readonly #subscriber: Redis
   readonly #all: readonly Redis[]
@@ -97,7 +102,7 @@ export class Link {
    * Connects.
    * @throws {ConnectionError} the server cannot be reached
    * @throws {UnauthenticatedError} the server does not accept the credentials
-   * @throws {OptionError} the server is a node of a cluster, or is none and should be
+   * @throws {OptionError} the server is a node of a cluster without the option `cluster`, or the reverse
    */
   static async open(
     options: RedisOptions,
@@ -122,14 +127,17 @@ export class Link {
     return link
   }
 
-  /** Nodes of a cluster do not tell who listens at others, and each has a part of the keys. @throws {OptionError} it is one */
+  /**
+   * Refuses a node of a cluster. Such a node does not count the subscribers at other nodes, and has only part of the
+   * keys. @throws {OptionError} the server is such a node
+   */
   async #refuseCluster(where: string): Promise<void> {
-    // A user without the right to ask finds out when a command is refused.
+    // A user without the right to INFO gets an error later, when a command is refused.
     const about = await this.commands.info('server').catch(() => '')
     if (/^(redis|server)_mode:cluster/m.test(String(about)))
       throw new OptionError(
         'options',
-        `Redis at ${where} is a node of a cluster, and who listens at others is not known there; give its nodes as options.cluster`
+        `Redis at ${where} is a node of a cluster, and such a node does not count the subscribers at other nodes; give the nodes of the cluster as options.cluster`
       )
   }
 
@@ -137,14 +145,14 @@ export class Link {
     return this.#isConnected
   }
 
-  /** Whether those who listen on a channel may be at other servers, where PUBLISH does not count them. */
+  /** Whether subscribers may be at other servers, where PUBLISH does not count them. */
   get isCluster(): boolean {
     return this.#cluster !== undefined
   }
 
   /**
-   * Whether somebody may listen on a channel of whom PUBLISH knows nothing, and only there: in a cluster, what is published
-   * goes to the listeners of all nodes, and only those of ours are counted.
+   * Whether a channel may have subscribers only at other nodes of the cluster: PUBLISH reaches the subscribers of all
+   * nodes, but counts only those of its own node.
    */
   async mayMiss(channel: string): Promise<boolean> {
     if (this.#cluster === undefined) return false
@@ -155,7 +163,7 @@ export class Link {
     return heard[1] === 0 && Number(globs) === 0
   }
 
-  /** Subscribes to a channel, or to a glob; again whenever the server was lost. */
+  /** Subscribes to a channel, or to a glob. The subscription is restored after the server was lost. */
   async subscribe(channel: string, isGlob = false): Promise<void> {
     const all = isGlob ? this.#globs : this.#channels
     if (all.has(channel)) return
@@ -164,14 +172,14 @@ export class Link {
       if (isGlob) await this.#subscriber.psubscribe(channel)
       else await this.#subscriber.subscribe(channel)
     } catch (error) {
-      // A subscription that the server refuses would be refused again; one that was lost with the server is set up
-      // again with all others.
+      // A subscription that the server refuses would be refused again, so it is forgotten. A subscription that was
+      // lost with the server is restored with all others.
       if (this.#isConnected) all.delete(channel)
       throw error
     }
   }
 
-  /** Ends subscriptions. Resolves when all that was sent for them has come. */
+  /** Ends subscriptions. Resolves when all messages that were sent for them have arrived. */
   async unsubscribe(channels: readonly string[], globs: readonly string[]): Promise<void> {
     for (const channel of channels) this.#channels.delete(channel)
     for (const glob of globs) this.#globs.delete(glob)
@@ -181,7 +189,7 @@ export class Link {
     ])
   }
 
-  /** Reconnects: everything that waits is told that the connection was lost. */
+  /** Reconnects: everything that waits for an answer fails. */
   renew(): void {
     end(this.commands, true)
   }
@@ -198,7 +206,7 @@ export class Link {
     if (!this.#isConnected || this.#isClosed) return
     this.#isConnected = false
     this.#listener.lost()
-    // All meet again where our keys are by now.
+    // All connections are closed, so that they reconnect to the node that has the slot by now.
     if (this.#cluster !== undefined) this.#leave()
   }
 
@@ -206,7 +214,10 @@ export class Link {
     for (const one of this.#all) end(one, true)
   }
 
-  /** A connection is there again. With all of them, what was subscribed is, and only then there is a server again. */
+  /**
+   * Is called when one of the connections is established. When all are, restores the subscriptions and tells the
+   * listener.
+   */
   async #ready(): Promise<void> {
     if (this.#isConnected || this.#isClosed || this.#stopPinging === none) return
     if (!this.#isReady) return
@@ -216,7 +227,8 @@ export class Link {
         this.#globs.size > 0 && this.#subscriber.psubscribe(...this.#globs)
       ])
     } catch {
-      // It was lost again, or refuses what it allowed before: the next attempt tells.
+      // The connection was lost again, or a subscription is refused that was allowed before: the next attempt
+      // decides.
       if (!this.#isClosed) end(this.#subscriber, true)
       return
     }
@@ -229,7 +241,7 @@ export class Link {
     return this.#all.every(({ status }) => status === 'ready')
   }
 
-  /** A node of a cluster that hands our keys over tells nobody. */
+  /** Checks regularly whether the slot has moved: a node does not tell its clients when it gives a slot away. */
   #follow(): () => void {
     const cluster = this.#cluster
     if (cluster === undefined) return none
@@ -244,7 +256,7 @@ export class Link {
     }, LOOK_EVERY)
   }
 
-  /** A server that has gone without a word is noticed by what it does not answer. */
+  /** Sends PING regularly: a server that has vanished without closing its connections does not answer. */
   #ping(): () => void {
     const waiting = new Set<Redis>()
     return repeat(() => {
@@ -265,9 +277,9 @@ export class Link {
 }
 
 /**
- * Ends a connection. The driver listens to the first error of a socket only, and one that is ended while TLS begins may
- * have a second: without a listener it would end the process.
- * @param again whether it reconnects
+ * Ends a connection. The driver listens only to the first error of a socket. A socket that is closed during the TLS
+ * handshake may have a second error, which would end the process without a listener.
+ * @param again whether the connection is to reconnect
  */
 function end(one: Redis, again = false): void {
   const { stream } = one as { readonly stream?: NodeJS.EventEmitter | null }
@@ -275,7 +287,10 @@ function end(one: Redis, again = false): void {
   one.disconnect(again)
 }
 
-/** Before a link is made, and after it is closed, nothing pings, and nothing reconnects. */
+/**
+ * Does nothing. Stands for the functions that stop pinging or reconnecting, before the link is established and after
+ * it is closed.
+ */
 function none(): void {}
 
 function connectFailure(where: string, cause: Error): Error {

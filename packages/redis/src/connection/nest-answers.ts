@@ -1,20 +1,22 @@
-/** Channels on which Nest's services answer, heard as long as calls need them. */
+/** Subscribes to the channels on which NestJS services answer, as long as calls need them. */
 import { repeat } from '@elysia-microservices/transport/engine'
 import type { Link } from './link.ts'
 
-/** Milliseconds between looks for channels that no call needs: calls one after the other do not subscribe each time. */
+/**
+ * Milliseconds between searches for channels that no call needs. Calls that follow each other share one subscription.
+ */
 const SWEEP = 1_000
 
 interface Heard {
-  /** The beginnings of the reply addresses of calls that wait there. */
+  /** The beginnings of the reply addresses of the calls that wait on the channel. */
   readonly calls: Set<string>
-  /** Resolves when the server has the subscription. */
+  /** Resolves when the server has confirmed the subscription. */
   readonly subscribed: Promise<void>
-  /** No call has needed it at the last look. */
+  /** Whether no call needed the channel at the last search. */
   isIdle: boolean
 }
 
-/** One connection's. */
+/** The channels of answers of one connection. */
 export class NestAnswers {
   readonly #link: Link
   readonly #channels = new Map<string, Heard>()
@@ -25,7 +27,7 @@ export class NestAnswers {
     this.#link = link
   }
 
-  /** Whether calls wait. */
+  /** Whether a call waits for an answer. */
   get isNeeded(): boolean {
     return this.#channelOf.size > 0
   }
@@ -34,7 +36,7 @@ export class NestAnswers {
     return this.#channels.has(channel)
   }
 
-  /** Hears a channel for a call. Resolves when the server has the subscription. */
+  /** Subscribes to a channel for a call. Resolves when the server has confirmed the subscription. */
   hear(channel: string, reply: string): Promise<void> {
     let heard = this.#channels.get(channel)
     if (heard === undefined) {
@@ -49,7 +51,7 @@ export class NestAnswers {
     return heard.subscribed
   }
 
-  /** A call is over. */
+  /** Notes that a call is over. */
   over(head: string): void {
     const channel = this.#channelOf.get(head)
     if (channel === undefined) return
@@ -75,7 +77,7 @@ export class NestAnswers {
   }
 }
 
-/** The part of a reply address that names its call, up to the second dash. */
+/** The beginning of a reply address, up to the second dash: it identifies the call. */
 function headOf(reply: string): string {
   return reply.slice(0, reply.indexOf('-', reply.indexOf('-') + 1) + 1)
 }

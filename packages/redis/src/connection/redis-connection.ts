@@ -1,4 +1,7 @@
-/** One connection to Redis: what goes out and what comes, over our channels and Nest's. */
+/**
+ * One connection to Redis: sends and receives messages, on the channels of this library and on those that NestJS
+ * uses.
+ */
 import {
   type Carried,
   type CarriedHeaders,
@@ -32,10 +35,12 @@ import { Link, type LinkListener } from './link.ts'
 import { Routing, type Sending } from './routing.ts'
 import { Taking } from './taking.ts'
 
-/** Bytes from which a message travels in parts: Redis cuts off a subscriber for which it holds 32 MB. */
+/**
+ * Bytes of a message; a larger message is sent in parts: Redis disconnects a subscriber for which it buffers 32 MB.
+ */
 const MAX_PAYLOAD = 16 * 1024 * 1024
 
-/** A connection that has been made. */
+/** A connection that has been established. */
 export class RedisConnection implements Carrier {
   readonly everyone = EVERYONE
   readonly maxPayload = MAX_PAYLOAD
@@ -49,7 +54,7 @@ export class RedisConnection implements Carrier {
   readonly routing: Routing
   readonly #inboxes: Hearing
   readonly #taking: Taking
-  /** Called when something is said on a channel, whatever it is. */
+  /** The functions to call when anything is published on a channel, by channel. */
   readonly #hearing = new Map<string, Set<() => void>>()
   /** Messages that are sent later than they were published. */
   readonly #deferred = new Set<Promise<void>>()
@@ -113,17 +118,17 @@ export class RedisConnection implements Carrier {
     return this.routing.over
   }
 
-  /** Whether those who listen may be at other servers than ours. */
+  /** Whether subscribers may be at other servers, where PUBLISH does not count them. */
   get isCluster(): boolean {
     return this.#link.isCluster
   }
 
-  /** Commands of Redis, but those that subscribe. */
+  /** The connection for all commands except subscriptions. */
   get commands(): Redis {
     return this.#link.commands
   }
 
-  /** For what stores events. */
+  /** The connection for commands that store events. */
   get storing(): Redis {
     return this.#link.storing
   }
@@ -155,7 +160,8 @@ export class RedisConnection implements Carrier {
       this.#send(channel, frame, (receivers) => this.#heard(receivers, reply))
     } else if (address === EVERYONE) this.#send(EVERYONE, frameOf('', words, reply, headers))
     else {
-      // The stream of a channel, and parts, are no packets of Nest's.
+      // Whether only services of this library can read the message: a value of a channel or a part of a message is
+      // not a packet of NestJS.
       const isForOurs = typeof words === 'string' ? !words.startsWith('{') : words[0] !== 0x7b
       this.routing.ask({ route: address, words, reply, headers, isForOurs })
     }
@@ -167,7 +173,7 @@ export class RedisConnection implements Carrier {
     this.#defer(address, this.routing.emit(address, packet, reply, headers))
   }
 
-  /** Publishes. @param heard is told how many have got it */
+  /** Publishes. @param heard is called with the number of receivers */
   #send(channel: string, words: Words, heard?: (receivers: number) => void): Promise<number> {
     const payload =
       typeof words === 'string' ? words : Buffer.from(words.buffer, words.byteOffset, words.length)
@@ -179,14 +185,14 @@ export class RedisConnection implements Carrier {
   }
 
   #unsent(address: string, error: Error): void {
-    // With the server, what was sent is lost, and all are told.
+    // When the server is lost, everything that was sent fails anyway.
     if (this.#isClosing || !this.isConnected) return
     if (error.name === 'ReplyError') return this.#listener.refused(address, 'publish', error)
     const losses = this.#losses
-    // The driver tells of a lost server a little later than of what was lost with it.
+    // The driver reports that the server is lost a little after the failures of commands.
     setImmediate(() => {
       if (this.#isClosing || losses !== this.#losses) return
-      // The caller must learn that it was not sent.
+      // The server is not lost, yet the message was not sent. Reconnecting fails the call of the message.
       this.#listener.failed(error)
       this.#link.renew()
     })
@@ -196,7 +202,7 @@ export class RedisConnection implements Carrier {
     if (receivers === 0) this.#nobody(reply)
   }
 
-  /** Tells one of our own addresses that nobody has got what it has asked. */
+  /** Tells the sender of a request, at its own reply address, that nobody has received the request. */
   #nobody(reply: string | undefined): void {
     if (reply !== undefined) this.#inboxes.nobody(channelOfInbox(reply), reply)
   }
@@ -222,7 +228,7 @@ export class RedisConnection implements Carrier {
     )
   }
 
-  /** Calls back whenever something is said on a channel, by whomever. */
+  /** Calls a function whenever anything is published on a channel. */
   async hear(channel: string, said: () => void): Promise<void> {
     const all = this.#hearing.get(channel) ?? new Set()
     this.#hearing.set(channel, all.add(said))
@@ -230,14 +236,14 @@ export class RedisConnection implements Carrier {
   }
 
   /**
-   * Receives what Nest's clients send to a pattern, besides handlers that are not durable.
-   * @throws what the server says if it does not allow it
+   * Receives what NestJS clients publish to a durable pattern, in addition to the handlers that are not durable.
+   * @throws the server's error, if this user may not subscribe
    */
   hearNest(pattern: string, receive: (channel: string, text: string) => void): Promise<void> {
     return this.#taking.hearNest(pattern, receive)
   }
 
-  /** Does so no more. */
+  /** Stops what `hear` began. */
   unhear(channel: string, said: () => void): void {
     const all = this.#hearing.get(channel)
     if (all?.delete(said) !== true || all.size > 0) return
@@ -252,7 +258,7 @@ export class RedisConnection implements Carrier {
     try {
       await this.#taking.start(subjects, receive)
     } catch (error) {
-      // Subscriptions that are lost with the server are set up again when there is one.
+      // A subscription that is lost together with the server is restored with all others.
       if ((error as Error).name === 'ReplyError')
         throw new ListenError(`Redis at ${this.server}`, error as Error)
     }
@@ -265,13 +271,16 @@ export class RedisConnection implements Carrier {
     await told
   }
 
-  /** Callers send nothing more, or begin to. */
+  /** Tells all callers that they may send to this process from now on, or no longer. */
   async #tellOfChange(isThere: boolean): Promise<void> {
     const change = changeOf({ isThere, channels: this.#taking.channels })
     if (this.isConnected) await this.#send(CHANGES, change).catch(() => {})
   }
 
-  /** A message has come. @param glob that matches its channel; `undefined`: we subscribe to just this one */
+  /**
+   * Handles a message. @param glob the subscribed glob that matches the channel; `undefined`: the channel itself is
+   * subscribed
+   */
   message(glob: string | undefined, channel: string, bytes: Buffer): void {
     try {
       if (glob === undefined && this.#taking.receive(channel, bytes)) return
@@ -287,7 +296,7 @@ export class RedisConnection implements Carrier {
     }
   }
 
-  /** A service of Nest's has answered a call, of ours or of another client. */
+  /** Handles the answer of a NestJS service. The answer may be for another client. */
   #answered(words: string): void {
     const inbox = this.routing.inboxOf(words)
     if (inbox !== undefined)
@@ -318,7 +327,7 @@ export class RedisConnection implements Carrier {
     if (this.#isClosing) return
     if (this.isConnected) {
       await this.flush().catch(() => {})
-      // Behind all that was said besides.
+      // PING is answered after all commands before it.
       await this.commands.ping().catch(() => {})
     }
     this.#isClosing = true
@@ -333,7 +342,7 @@ export class RedisConnection implements Carrier {
     if (!this.#isClosing) this.#listener.lost()
   }
 
-  /** There is a server again, with all subscriptions. */
+  /** There is a server again, and all subscriptions are restored. */
   restored(): void {
     if (this.#taking.channels.length > 0) void this.#tellOfChange(true)
     this.routing.restored()

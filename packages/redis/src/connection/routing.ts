@@ -1,4 +1,7 @@
-/** Finds the receivers of a request or an event: our processes, each at a channel of its own, and Nest's services. */
+/**
+ * Finds the receivers of a request or an event: the processes of this library's services, each on a channel of its
+ * own, and NestJS services.
+ */
 import type { CarriedHeaders, Words } from '@elysia-microservices/transport/engine'
 import {
   ALL_SERVICES,
@@ -15,43 +18,43 @@ import { Directory } from './directory.ts'
 import type { Link } from './link.ts'
 import { NestAnswers } from './nest-answers.ts'
 
-/** Milliseconds for which only services of Nest's are known to take requests at a channel. */
+/** Milliseconds for which it is remembered that only NestJS services receive the requests of a channel. */
 const NEST_FOR = 10_000
-/** Channels of which that is remembered; bounded, because patterns may be made at run time. */
+/** Channels for which this is remembered; limited, because patterns may be created at run time. */
 const MAX_REMEMBERED = 1_024
 
-/** A request on its way to its receiver. */
+/** A request to be sent. */
 export interface Request {
   readonly route: string
   readonly words: Words
   readonly reply: string | undefined
   readonly headers: CarriedHeaders | undefined
-  /** Only our services can read it. */
+  /** Whether only services of this library can read the request. */
   readonly isForOurs: boolean
 }
 
-/** The connection that it is sent over. */
+/** The connection over which requests and events are sent. */
 export interface Sending {
   readonly isConnected: boolean
-  /** Publishes. @param heard is told how many have got it */
+  /** Publishes. @param heard is called with the number of receivers */
   send(channel: string, words: Words, heard?: (receivers: number) => void): Promise<number>
-  /** Goes on after a command was answered. */
+  /** Waits for the answer to a command before a message is sent. */
   defer(address: string, task: Promise<void>): void
-  /** Something has not been published. */
+  /** Reports that a message could not be published. */
   unsent(address: string, error: Error): void
-  /** Nobody has got what wants its answer at an address. */
+  /** Reports that nobody has received the request with this reply address. */
   nobody(reply: string | undefined): void
 }
 
-/** Stores what is emitted to durable handlers. */
+/** Stores events that are emitted to durable handlers. */
 export interface EmittedEvents {
   /** Stores an event if a durable handler has its pattern. @returns whether one has */
   store(route: string, packet: string, headers: CarriedHeaders | undefined): Promise<boolean>
-  /** There may be other handlers by now. */
+  /** Forgets the known durable handlers, because there may be others by now. */
   forget(): void
 }
 
-/** For one connection. */
+/** Finds receivers for the messages of one connection. */
 export class Routing {
   stored: EmittedEvents | undefined
   readonly #sending: Sending
@@ -59,7 +62,7 @@ export class Routing {
   readonly #directory = new Directory()
   readonly #answers: NestAnswers
   readonly #nestUntil = new Map<string, number>()
-  /** Resolves when all events so far have been sent; `undefined` if none is being prepared. */
+  /** Resolves when all events so far have been sent; `undefined`: no event is being prepared. */
   #eventsSent: Promise<unknown> | undefined
   #refreshing: Promise<void> | undefined
   #refreshAgain: Promise<void> | undefined
@@ -74,13 +77,14 @@ export class Routing {
   // ── requests ─────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Sends a request to one of our processes, to the next one if that has gone, and to Nest's services if there is none.
-   * @param isFresh the processes have been looked up for it
+   * Sends a request to one process; to the next one if that process has gone; to NestJS services if there is no
+   * process.
+   * @param isFresh whether the processes have just been looked up for this request
    */
   ask(request: Request, isFresh = false): void {
     const { route, words, reply, headers } = request
     const sending = this.#sending
-    // Events are looked up before they are sent, and a later request must not overtake them.
+    // Before an event is sent, its receivers are looked up; a later request must not overtake the event.
     if (this.#eventsSent !== undefined && !isFresh) {
       const asked = this.#eventsSent.then(() => this.ask(request))
       return sending.defer(route, asked)
@@ -90,7 +94,7 @@ export class Routing {
       void sending.send(place.channel, frameOf(route, words, reply, headers), (receivers) => {
         if (receivers > 0) return
         this.#directory.remove(place)
-        // If the server was lost, the call has failed already.
+        // If the server was lost in between, the call has failed already.
         if (sending.isConnected) this.ask(request)
       })
       return
@@ -103,7 +107,7 @@ export class Routing {
       route,
       this.#refresh().then(
         () => this.ask(request, true),
-        // The server does not tell who listens.
+        // The server cannot be asked who listens.
         (error: Error) => sending.unsent(request.isForOurs ? TOGETHER + route : route, error)
       )
     )
@@ -112,15 +116,17 @@ export class Routing {
   async #askNest(request: Request): Promise<void> {
     const { route, words, reply, headers } = request
     if (reply !== undefined) await this.#answers.hear(answersOf(route), reply)
-    // It would run there, and be said to be for nobody.
+    // In a cluster, a NestJS service at another node would handle the request, and the caller would be told that
+    // nobody has received it.
     if (await this.#link.mayMiss(route)) return this.#sending.nobody(reply)
-    // Ours hear what Nest's clients send, and do not take what our clients send to Nest's services.
+    // Services of this library receive what is published for NestJS, but ignore requests that this library's clients
+    // send to NestJS services.
     const ours = this.#directory.hearing(route).size
     const packet = reply === undefined ? words : nestRequest(words, reply, headers)
     const receivers = await this.#sending.send(route, packet)
     if (receivers === 0) return this.#sending.nobody(reply)
     if (ours < receivers && performance.now() < (this.#nestUntil.get(route) ?? 0)) return
-    // Ours may have come meanwhile: then perhaps nobody has taken it.
+    // A process of this library may have started in between: then perhaps no NestJS service has received the request.
     await this.#refresh()
     if (this.#directory.hearing(route).size >= receivers)
       return this.#directory.next(route) === undefined ? this.#sending.nobody(reply) : this.ask(request)
@@ -128,19 +134,19 @@ export class Routing {
     this.#nestUntil.set(route, performance.now() + NEST_FOR)
   }
 
-  /** A call is over; missing while none waits for a service of Nest's. */
+  /** Called with each call that is over; `undefined` while no call waits for a NestJS service. */
   get over(): ((head: string) => void) | undefined {
     return this.#answers.isNeeded ? this.#over : undefined
   }
 
   readonly #over = (head: string) => this.#answers.over(head)
 
-  /** Whether services of Nest's answer on a channel. */
+  /** Whether a channel is one on which NestJS services answer. */
   isAnswers(channel: string): boolean {
     return this.#answers.has(channel)
   }
 
-  /** Our inbox that an answer of Nest's is for; `undefined`: it is for another client. */
+  /** The inbox to which an answer of a NestJS service belongs; `undefined`: the answer is for another client. */
   inboxOf(answer: string): { readonly channel: string; readonly address: string } | undefined {
     const id = idOfAnswer(answer)
     return id !== undefined && isInbox(id) ? { channel: channelOfInbox(id), address: id } : undefined
@@ -148,7 +154,7 @@ export class Routing {
 
   // ── events ───────────────────────────────────────────────────────────────────────────────────────────
 
-  /** An event is stored if durable handlers have its pattern, and goes to all other listeners. */
+  /** Sends an event to all listeners, and stores it if durable handlers have its pattern. */
   async emit(route: string, packet: string, reply?: string, headers?: CarriedHeaders): Promise<void> {
     const sent = this.#store(route, packet, reply, headers)
     const all = Promise.allSettled([this.#eventsSent, sent]).then(() => {
@@ -170,9 +176,9 @@ export class Routing {
   }
 
   /**
-   * Sends an event to one process of each queue, and then to every other listener, as with Nest's services.
-   * @param isStored durable handlers get it otherwise
-   * @returns when it is sent: whether anybody gets it
+   * Sends an event to one process of each queue, and then on the channel of NestJS to every other listener.
+   * @param isStored whether the event was stored for durable handlers
+   * @returns once the event is sent: a promise of whether anybody has received it
    */
   async #spread(
     route: string,
@@ -189,8 +195,9 @@ export class Routing {
   }
 
   /**
-   * The receivers of stored events beside the store, as far as `follow` has found them.
-   * @returns names for Nest's channel, and a function that sends one to all others, which may be missing
+   * The receivers of a published durable event besides the store, as far as `follow` has found them.
+   * @returns the names that are listed in the message for NestJS, and a function that sends the event to all other
+   * receivers; `undefined`: there are none
    */
   listeners(route: string): {
     readonly reached: readonly string[]
@@ -214,7 +221,7 @@ export class Routing {
       if ((await this.#sending.send(place.channel, frame)) > 0) return 1
       this.#directory.remove(place)
     }
-    // All of them have gone, and others may have come in their place.
+    // All processes of the queue have gone, and new ones may have started.
     const name = memberName(members[0] as Place)
     await this.#refresh()
     for (const [first] of this.#directory.queuesOf(route))
@@ -222,14 +229,17 @@ export class Routing {
     return 0
   }
 
-  // ── who is there ─────────────────────────────────────────────────────────────────────────────────────
+  // ── processes ────────────────────────────────────────────────────────────────────────────────────────
 
   /** Keeps the list of processes up to date from now on. */
   async follow(): Promise<void> {
     if (!this.#isFollowing) await this.#refresh()
   }
 
-  /** Looks up all processes, not before now. */
+  /**
+   * Looks up all processes. If a look-up is under way, another one follows it, so that the result is not older than
+   * this call.
+   */
   #refresh(): Promise<void> {
     if (this.#refreshing === undefined) {
       this.#refreshing = this.#lookUp().finally(() => {
@@ -247,18 +257,18 @@ export class Routing {
   }
 
   async #lookUp(): Promise<void> {
-    // Looking after subscribing to changes misses none.
+    // The subscription to changes comes first, so that no change is missed between it and the look-up.
     if (!this.#isFollowing) await this.#link.subscribe(CHANGES)
     this.#isFollowing = true
     const channels = await this.#link.commands.pubsub('CHANNELS', ALL_SERVICES)
     this.#directory.update(channels.map(String))
   }
 
-  /** A process has come, or goes, and says with which channels. */
+  /** Applies a message that a process has started or is stopping. */
   changed(words: string): void {
     if (!this.#isFollowing || !this.#sending.isConnected) return
     const change = readChange(words)
-    // The answer to an earlier look-up may be older than this change, and come later.
+    // A look-up that is under way may return a list that is older than this change, so the look-up is repeated.
     if (change === undefined || this.#refreshing !== undefined) this.#refresh().catch(() => {})
     if (change !== undefined) this.#directory.change(change)
   }
@@ -279,16 +289,16 @@ export class Routing {
   }
 }
 
-/** Lists of processes of which one gets an event. */
+/** For each queue, the processes of which one receives an event. */
 type Queues = readonly (readonly Place[])[]
 
-/** Of each queue that gets an event, and of the store. */
+/** The names of all queues that receive an event, and of the store. */
 function namesOf(queues: Queues, isStored: boolean): string[] {
   const names = queues.map(([first]) => memberName(first as Place))
   return isStored ? [...names, STORED] : names
 }
 
-/** The queue of a place, or its process if it has none. */
+/** The queue of a subscription, or the id of its process if there is no queue. */
 function memberName({ queue, id }: Place): string {
   return queue === '' ? id : queue
 }

@@ -1,6 +1,6 @@
 /**
- * Subscribes for a service over one connection: to the messages that our clients send to this process, and to those
- * that Nest's send to all.
+ * The subscriptions of a service over one connection: to the messages that clients of this library send to this
+ * process, and to those that NestJS clients send to all.
  */
 import { type Carried, newSecret, type Subject, textOf } from '@elysia-microservices/transport/engine'
 import { hasWildcards, routeMatches } from '@elysia-microservices/transport/kit'
@@ -8,29 +8,29 @@ import { answersOf, globOf, NEST_ANSWER, placeOf } from '../words/channels.ts'
 import { readFrame, readNest } from '../words/frames.ts'
 import type { Link } from './link.ts'
 
-/** The subjects of a service. */
+/** The subscriptions of a service. */
 export class Taking {
   readonly #link: Link
-  /** Names this process to callers. */
+  /** Identifies this process to callers. */
   readonly #id = newSecret()
-  /** Subjects by our channel, by Nest's, and by glob. */
+  /** The subjects by their channel: the channels of this process, the channels of NestJS, and the globs. */
   readonly #taken = new Map<string, Subject>()
   readonly #exact = new Map<string, Subject[]>()
   readonly #wild = new Map<string, Subject[]>()
   #receive: (subject: Subject, message: Carried) => void = () => {}
-  /** Durable handlers hear what Nest's clients send, too. */
+  /** Durable handlers, which also receive what NestJS clients publish. */
   #besides: { readonly pattern: string; readonly receive: (channel: string, text: string) => void }[] = []
 
   constructor(link: Link) {
     this.#link = link
   }
 
-  /** Our channels, of which callers are told. */
+  /** The channels of this process, which callers are told. */
   get channels(): readonly string[] {
     return [...this.#taken.keys()]
   }
 
-  /** Subscribes. @throws what the server says if it does not allow it */
+  /** Subscribes. @throws the server's error, if this user may not subscribe */
   async start(
     subjects: readonly Subject[],
     receive: (subject: Subject, message: Carried) => void
@@ -49,8 +49,8 @@ export class Taking {
   }
 
   /**
-   * Receives what Nest's clients send to a pattern, besides handlers that are not durable.
-   * @throws what the server says if it does not allow it
+   * Receives what NestJS clients publish to a durable pattern, in addition to the handlers that are not durable.
+   * @throws the server's error, if this user may not subscribe
    */
   async hearNest(pattern: string, receive: (channel: string, text: string) => void): Promise<void> {
     this.#besides.push({ pattern, receive })
@@ -69,7 +69,7 @@ export class Taking {
     this.#wild.clear()
   }
 
-  /** A message has come over one of our channels. @returns false: it is none of a subject */
+  /** Handles a message on one of the channels of this process. @returns false: the channel belongs to no subject */
   receive(channel: string, bytes: Buffer): boolean {
     const subject = this.#taken.get(channel)
     if (subject === undefined) return false
@@ -77,7 +77,9 @@ export class Taking {
     return true
   }
 
-  /** Every process gets what Nest's clients send; in each, one subject of a queue takes it. */
+  /**
+   * Handles a message of a NestJS client. Every process receives it, and in each process one subject of each queue.
+   */
   receiveNest(glob: string | undefined, channel: string, bytes: Buffer): void {
     for (const { pattern, receive } of this.#besides)
       if (
@@ -89,7 +91,7 @@ export class Taking {
     const subjects = glob === undefined ? this.#exact.get(channel) : this.#wild.get(glob)
     if (subjects === undefined) return
     const { words, isRequest, isForNest, headers, reached } = readNest(textOf(bytes))
-    // Each process would take it.
+    // The request is for NestJS services only: otherwise every process of this library would handle it.
     if (isForNest) return
     const message = {
       address: channel,

@@ -14,7 +14,7 @@ import type { OutgoingEntry } from './event.ts'
 import { EventStore } from './event-store.ts'
 import { Groups } from './groups.ts'
 
-/** Over whatever connection the client has. */
+/** Publishes and manages stored events, over the current connection of the client. */
 export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingEntry> {
   readonly #options: CheckedOptions
 
@@ -22,7 +22,8 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
     super(init, {
       ensure: async (pattern) => {
         const connection = await init.connect()
-        // Without the right to look up processes, only subscribers of Nest's channel hear of the event at once.
+        // A user without the right to look up processes still publishes: then only subscribers of NestJS's channel
+        // receive the event at once.
         await connection.routing.follow().catch((error: Error) => {
           if (error.name !== 'ReplyError') throw readableError(error, `the event '${pattern}'`)
         })
@@ -49,7 +50,7 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
   protected outgoing(head: EventHead, { packet, key, headers }: EventContent): OutgoingEntry {
     const { pattern, address, id, isOwnId, timeout, signal } = head
     const size = Buffer.byteLength(packet)
-    // Written out, because V8 takes three times as long to copy `head`.
+    // Each field is written out, because V8 takes three times as long to copy `head`.
     return { pattern, address, id, isOwnId, timeout, signal, size, packet, key, headers, batch: undefined }
   }
 }

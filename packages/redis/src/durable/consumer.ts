@@ -1,4 +1,4 @@
-/** One durable handler of a service in one process: its streams, its group, its events. */
+/** One durable handler of a service in one process: its streams, its group, and its events. */
 import {
   type Consumer,
   type ConsumerInit,
@@ -25,26 +25,26 @@ import { againOf, deadOf, GROUPS, pausedOf, STREAMS, streamOf, turnOf } from './
 import { NestEvents } from './nest-events.ts'
 import { BURY, run } from './scripts.ts'
 
-/** Milliseconds between looks at the streams. */
+/** Milliseconds between requests for the state of the streams. */
 const LOOK = 5_000
-/** Characters of events here, beyond which no more are asked for. */
+/** Characters of received events, beyond which no more events are requested. */
 const MOST_HELD = 32 * 1024 * 1024
 
 export interface ConsumerOptions extends ConsumerInit {
   readonly storage: DurableStorage
-  /** Streams and groups, behind the connection there is now. */
+  /** The streams and groups, over the current connection. */
   readonly groups: () => Groups
 }
 
-/** Takes the events of one group for one pattern. */
+/** Receives the events of one group for one pattern. */
 export class RedisConsumer implements Consumer<RedisConnection> {
   readonly #options: ConsumerOptions
   readonly #isWide: boolean
-  /** Names this process among those of the group. */
+  /** Identifies this process among the processes of the group. */
   readonly #process = newSecret()
   readonly #worker: DurableWorker<RedisEvent>
   readonly #recovery: Recovery
-  /** By stream. */
+  /** The feeds by stream. */
   readonly #feeds = new Map<string, Feed>()
   readonly #again: Feed
   readonly #endTimers: (() => void)[]
@@ -56,7 +56,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   #isStopped = false
   #discovering: Promise<void> = Promise.resolve()
 
-  /** @throws {OptionError} Redis cannot store it as its options want */
+  /** @throws {OptionError} Redis cannot store such events with these options */
   constructor(options: ConsumerOptions) {
     this.#options = options
     const { dispatcher, route, pattern, group, via, storage, logger } = options
@@ -145,8 +145,8 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   }
 
   /**
-   * Makes what is missing at the server, and begins to take events.
-   * @throws {OptionError} what is there differs
+   * Creates streams and groups that are missing, and begins to receive events.
+   * @throws {OptionError} the group exists with other settings
    */
   async start(connection: RedisConnection): Promise<void> {
     this.#connection = connection
@@ -164,7 +164,10 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     this.#look()
   }
 
-  /** Without the right to the channel, or to store, a service gets only events that our clients publish. */
+  /**
+   * Subscribes to what NestJS clients publish. A service without the right to the channel, or to store events, only
+   * gets events that clients of this library publish.
+   */
   async #hearNest(connection: RedisConnection): Promise<void> {
     if (this.#nestEvents !== undefined) return
     const { pattern, storage, logger } = this.#options
@@ -182,7 +185,10 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     }
   }
 
-  /** Makes streams and groups where they are missing, and goes on where the group stood. @returns where that is */
+  /**
+   * Creates streams and groups that are missing, and goes on at the last position of the group. @returns a text with
+   * the position
+   */
   async #join(): Promise<string> {
     const { pattern, group, route } = this.#options
     const groups = this.#options.groups()
@@ -220,7 +226,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     this.#look()
   }
 
-  /** The connection is over for good; `start` follows with another. */
+  /** The connection is closed. `start` is called again with the next connection. */
   async leave(): Promise<void> {
     this.#recovery.end()
     this.#connection?.unhear(GROUPS, this.#wake)
@@ -228,7 +234,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     await Promise.all(this.#all.map((feed) => feed.stop()))
   }
 
-  /** Takes nothing new; what has not begun goes back at once. Resolves when what runs has ended. */
+  /** Stops receiving. Events that have not begun go back at once. Resolves when all running handlers have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true
     const { released, ended } = this.#worker.stop()
@@ -254,7 +260,8 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   // ── events ───────────────────────────────────────────────────────────────────────────────────────────
 
   #receive(events: readonly RedisEvent[], isAll: boolean): void {
-    // In order: what has not begun is among them, and begins behind what comes before it.
+    // Only for ordered handlers: events that have not begun are in this list again, behind the events that precede
+    // them.
     if (isAll) this.#worker.close()
     if (isAll) this.#forget(this.#worker.release(true))
     for (const event of events) {
@@ -275,12 +282,16 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       this.#forget([event])
       return this.#uncertain()
     }
-    // While the event is ours, another process would have to wait for it; otherwise it is delivered again by itself.
+    // While the lease of this process is valid, another process would have to wait for the event. After the lease,
+    // Redis gives the event to another process anyway.
     if (performance.now() < event.leasedUntil) this.#feedOf(event).giveBack([event], 0)
     else this.#forget([event])
   }
 
-  /** In order: nothing begins until the server has said again what is not done, and that it is our turn. */
+  /**
+   * Only for ordered handlers: no event begins until the server has listed all events that are not done, and has said
+   * that this process is the one that handles them.
+   */
   #uncertain(): void {
     this.#worker.close()
     this.#forget(this.#worker.release(true))
@@ -291,7 +302,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     const { group, pattern } = this.#options
     const { stream } = event.source
     const connection = this.#connection as RedisConnection
-    if (!connection.isConnected) throw new Error('There is no Redis server at the moment')
+    if (!connection.isConnected) throw new Error('Redis cannot be reached at the moment')
     const args = [group, event.place, event.isOnlyHere ? 1 : 0, ...deadLetterOf(event, reason, pattern)]
     await run(connection.commands, BURY, [stream, deadOf(group)], args)
     this.#feedOf(event).acknowledge(event)
@@ -310,7 +321,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   #keep(): void {
     for (const feed of this.#all) {
       void feed.keep((event) => this.#worker.isRunning(event))
-      // Others may have gone, and have left something.
+      // Other processes may have stopped and left events.
       if (!this.#isStopped && !(this.#isOrdered && feed !== this.#again)) feed.wake(true)
     }
   }
@@ -321,7 +332,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     if (this.#isWide) this.#discoverMore()
   }
 
-  /** Patterns have come that have streams, and match ours. */
+  /** Looks for new streams whose pattern matches the pattern of this handler. */
   readonly #discoverMore = () => {
     this.#discovering = this.#discovering.then(() => this.#discover()).catch(() => {})
   }
@@ -343,9 +354,9 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     }
   }
 
-  // ── what is gone ─────────────────────────────────────────────────────────────────────────────────────
+  // ── recovery ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** A stream, or the group in it, is gone. What is here may be all that there is. */
+  /** Handles that a stream, or the group in it, is gone. The events in this process may be the only copies. */
   #gone(feed: Feed, why: string): void {
     if (this.#isStopped || this.#recovery.unavailable !== undefined) return
     for (const event of feed.held.all.values()) event.isOnlyHere = true
@@ -355,11 +366,11 @@ export class RedisConsumer implements Consumer<RedisConnection> {
 
   async #recover(): Promise<string> {
     const connection = this.#connection as RedisConnection
-    if (!connection.isConnected) throw new Error('There is no Redis server at the moment')
+    if (!connection.isConnected) throw new Error('Redis cannot be reached at the moment')
     const where = await this.#join()
     if (this.#isPaused) await connection.commands.set(pausedOf(this.#options.group), '1')
     if (this.#isOrdered) this.#uncertain()
-    // Not before it is said that it is received again.
+    // Events are requested only after the log says that the handler receives events again.
     setImmediate(() => this.#wakeAll(true))
     return where
   }

@@ -1,4 +1,6 @@
-/** The dead letters of one group: a stream of their own, from which they go back to the group. */
+/**
+ * The dead letters of one group. They are kept in a stream of their own, from which they are redriven to the group.
+ */
 import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
 import type { Redis } from 'ioredis'
 import { readableError } from './errors.ts'
@@ -6,10 +8,10 @@ import { readDeadLetter } from './event.ts'
 import { againOf, deadOf, wakeOf } from './keys.ts'
 import { REDRIVE, run } from './scripts.ts'
 
-/** Letters read at a time. */
+/** Dead letters that are read at a time. */
 const PAGE = 100
 
-/** Reads and changes them at the server; nothing is kept here. */
+/** Reads and changes dead letters at the server; nothing is kept in this process. */
 export class RedisDeadLetters implements DeadLetters {
   readonly #group: string
   readonly #commands: () => Promise<Redis>
@@ -69,7 +71,7 @@ export class RedisDeadLetters implements DeadLetters {
   }
 }
 
-/** Whether a text may be one; the numbers of each part are those of 64 bits. */
+/** Whether a text may be a position: both parts must fit into 64 bits. */
 function isPosition(position: string): boolean {
   return /^\d{1,15}-\d{1,19}$/.test(position)
 }

@@ -14,7 +14,7 @@ const text = fc.string({ unit: 'grapheme', minLength: 1 })
 const main = { stream: 's', pattern: 'orders.placed', isAgain: false }
 
 describe('positions', () => {
-  it('are in order, and the one before another is before it', () => {
+  it('are compared by time and number, and before() returns a lower position', () => {
     fc.assert(
       fc.property(position, position, (one, other) => {
         assert.equal(Math.sign(comparePositions(one, other)), 0 - Math.sign(comparePositions(other, one)))
@@ -28,7 +28,7 @@ describe('positions', () => {
 })
 
 describe('handlers', () => {
-  it('are read as they were written', () => {
+  it('of a group are read as they were written', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^\S+$/), text, (group, pattern) => {
         assert.deepEqual(readHandler(handlerOf(group, pattern)), { group, pattern })
@@ -38,7 +38,7 @@ describe('handlers', () => {
 })
 
 describe('an event', () => {
-  it('is what was stored, and so is its dead letter, and what goes back from there', () => {
+  it('is read as it was stored, and so are its dead letter and the redriven event', () => {
     fc.assert(
       fc.property(
         ...[fc.json(), text, fc.option(text, { nil: undefined }), fc.dictionary(text, text), position],
@@ -64,7 +64,7 @@ describe('an event', () => {
     )
   })
 
-  it('is read whatever stands in the stream, but what is no JSON', () => {
+  it('is read whatever the stream contains, except for invalid JSON', () => {
     const field = fc.oneof(fc.constantFrom('packet', 'id', 'key', 'headers', 'pattern', '__proto__'), text)
     fc.assert(
       fc.property(fc.array(fc.tuple(field, fc.oneof(text, fc.json()))), (pairs) => {
@@ -81,8 +81,8 @@ describe('an event', () => {
   })
 })
 
-describe('what Redis says', () => {
-  it('is told with what to do', () => {
+describe('an error of Redis', () => {
+  it('is reported with advice', () => {
     const full = new Error(
       "OOM command not allowed when used memory > 'maxmemory'. script: 29a, on @user_script:3."
     )

@@ -1,7 +1,7 @@
-/** Turns refusals of Redis to store something into our errors, with advice. */
+/** Converts Redis's refusals to store something to errors of this library, with advice. */
 import { ConnectionError, MicroserviceError, NotStoredError } from '@elysia-microservices/transport/kit'
 
-/** It passes by itself: a server is starting, or another one takes over. */
+/** Errors that pass by themselves: a server is starting, or another server takes over. */
 const PASSES = /\b(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|READONLY|UNBLOCKED|NOREPLICAS|BUSY)\b/
 
 const ADVICE: readonly (readonly [says: RegExp, advice: string])[] = [
@@ -14,17 +14,17 @@ const ADVICE: readonly (readonly [says: RegExp, advice: string])[] = [
   [/\bWRONGTYPE\b/, 'something else has the key of a stream: delete it']
 ]
 
-/** Whether what the server refuses is to be tried again. */
+/** Whether a command that the server has refused is worth another attempt. */
 export function passes(error: Error): boolean {
   return PASSES.test(error.message)
 }
 
-/** Whether there is no memory left. */
+/** Whether the server has no memory left. */
 export function isFull(error: Error): boolean {
   return /\bOOM\b/.test(error.message)
 }
 
-/** Whether a group, or its stream, is not there. */
+/** Whether an error says that a group or its stream does not exist. */
 export function isGone(error: unknown): boolean {
   return /\bNOGROUP\b|requires the key to exist|no such key/i.test((error as Error).message)
 }
@@ -40,7 +40,7 @@ export function notStored(what: string, error: Error): NotStoredError {
   )
 }
 
-/** An error of the driver, as one of ours. */
+/** Converts an error of the driver to an error of this library. */
 export function readableError(error: unknown, what: string): Error {
   if (error instanceof MicroserviceError) return error
   const cause = error as Error

@@ -1,4 +1,4 @@
-/** An event as an entry of a stream: as it is written, as its handler gets it, and as a dead letter. */
+/** An event as an entry of a stream: writes it, reads it for its handler, and writes it as a dead letter. */
 import {
   type CarriedHeaders,
   jsonOf,
@@ -19,13 +19,13 @@ import { timeOf } from './keys.ts'
 
 /** The fields of an entry. */
 const FIELD = {
-  /** The packet, as JSON; as Nest's clients write it. */
+  /** The packet as JSON, as NestJS clients write it. */
   packet: 'packet',
   id: 'id',
   key: 'key',
-  /** Headers, as JSON. */
+  /** The headers, as JSON. */
   headers: 'headers',
-  /** Of dead letters and of what goes back from them: where and as what it was published, and what became of it. */
+  /** Of dead letters and redriven events: the original pattern and position, the handler, and why the event failed. */
   pattern: 'pattern',
   position: 'position',
   handler: 'handler',
@@ -35,12 +35,15 @@ const FIELD = {
 
 type Fields = Partial<Record<keyof typeof FIELD, string>>
 
-/** An event that is to be stored. */
+/** An event to be stored. */
 export interface OutgoingEntry extends OutgoingEvent {
   readonly packet: string
   readonly key: string | undefined
   readonly headers: CarriedHeaders | undefined
-  /** The batch that it was sent with: if its fate is unknown, the same batch is sent again. */
+  /**
+   * The batch that the event was sent with: if it is unknown whether the server has stored the batch, the same batch
+   * is sent again.
+   */
   batch: unknown
 }
 
@@ -50,25 +53,25 @@ function read(entry: readonly string[]): Fields {
   return fields
 }
 
-/** Where an event came from. */
+/** The stream from which an event came. */
 export interface Source {
   readonly stream: string
-  /** The pattern that it stores; of what comes back from dead letters, the event's own tells. */
+  /** The pattern of the stream's events; a redriven event has its own pattern in a field. */
   readonly pattern: string
-  /** It is what goes back from dead letters. */
+  /** Whether the stream has redriven events. */
   readonly isAgain: boolean
 }
 
-/** An event that is here. */
+/** An event that was received. */
 export class RedisEvent implements HeldEvent {
   readonly source: Source
-  /** Where it is in its stream. */
+  /** The position of the event in its stream. */
   readonly place: string
   readonly fields: Fields
   attempt: number
-  /** Until when nobody else gets it; in milliseconds of `performance.now()`. */
+  /** Until this time no other process gets the event; in milliseconds of `performance.now()`. */
   leasedUntil: number
-  /** Its stream or its group is gone. */
+  /** Whether the event's stream or group was deleted. */
   isOnlyHere = false
 
   constructor(source: Source, place: string, entry: readonly string[], attempt: number, leasedUntil: number) {
@@ -80,8 +83,8 @@ export class RedisEvent implements HeldEvent {
   }
 
   /**
-   * The pattern that it was published to. Another one than the stream's is believed only in streams that we write
-   * ourselves.
+   * The pattern under which the event was published. A pattern in a field is only trusted in the stream of redriven
+   * events, to which only this library writes.
    */
   get pattern(): string {
     return (this.isFree ? this.fields.pattern : undefined) ?? this.source.pattern
@@ -99,31 +102,31 @@ export class RedisEvent implements HeldEvent {
     return headersOf(this.fields)
   }
 
-  /** A redriven event waits for no other. */
+  /** Whether the event may run out of order, because it was redriven. */
   get isFree(): boolean {
     return this.source.isAgain
   }
 
-  /** Where it was published. */
+  /** The position at which the event was first published. */
   get position(): string {
     return (this.isFree ? this.fields.position : undefined) ?? this.place
   }
 
-  /** When, in milliseconds since 1970. */
+  /** When the event was published, in milliseconds since 1970. */
   get publishedAt(): number {
     return timeOf(this.position)
   }
 
-  /** Characters that it takes here. */
+  /** Characters that the event takes in memory. */
   get size(): number {
     return this.fields.packet?.length ?? 0
   }
 }
 
 /**
- * The message for the dispatcher.
- * @param via which handlers it is for
- * @throws {SyntaxError} its body is not JSON
+ * The message of an event for its handlers.
+ * @param via which handlers the message is for
+ * @throws {SyntaxError} the body of the event is not JSON
  */
 export function messageOf(event: RedisEvent, group: string, via: string): IncomingMessage {
   return storedMessage('redis', event, event.fields.packet ?? '', group, via)
@@ -133,12 +136,12 @@ function headersOf({ headers }: Fields): Headers | undefined {
   try {
     return headers === undefined ? undefined : headersIn(jsonOf(headers))
   } catch {
-    // A stranger's.
+    // The packet is not JSON, as a stranger may have written it.
     return undefined
   }
 }
 
-/** The dead letter of an event. @param handler the pattern of its handler */
+/** The fields of a dead letter. @param handler the pattern of the handler */
 export function deadLetterOf(event: RedisEvent, reason: string, handler: string): string[] {
   const { fields, pattern, position, attempt, id } = event
   const said = { ...fields, id, pattern, position, handler, reason, attempts: String(attempt) }
@@ -148,7 +151,7 @@ export function deadLetterOf(event: RedisEvent, reason: string, handler: string)
   })
 }
 
-/** A dead letter, as users see it; `handler`: to which handler it goes back. */
+/** A dead letter as users see it. `handler` is the pattern of the handler to which it is redriven. */
 export function readDeadLetter(
   position: string,
   group: string,

@@ -1,4 +1,7 @@
-/** One stream on its way to one group, in one process: what is taken of it, kept, acknowledged and given back. */
+/**
+ * One stream, as one process of a group reads it: receives events, extends their leases, acknowledges them and gives
+ * them back.
+ */
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import { isGone } from './errors.ts'
@@ -8,55 +11,59 @@ import { before, comparePositions, laterOf, pausedOf, wakeOf } from './keys.ts'
 import { standingOf } from './look.ts'
 import { GIVE_BACK, KEEP, LEAVE, run, TAKE, TRIM } from './scripts.ts'
 
-/** Events asked for at a time. */
+/** Events in one request. */
 const MOST = 1_024
-/** The least share of the room that is asked for while something is under way. */
+/** The smallest share of the room that is requested while events are being handled. */
 const LEAST_SHARE = 1 / 8
-/** Milliseconds until the server is asked again though nothing has said that there is more: a word of it may be lost. */
+/**
+ * Milliseconds until the server is asked again without a message that there are more events: such a message may be
+ * lost.
+ */
 const AGAIN_AFTER = 1_000
-/** Milliseconds in which nothing but new events is looked for, while there are many. */
+/** Milliseconds for which only new events are requested, while there are many. */
 const FLOWS_FOR = 100
-/** Share of `ackWait` for which an event is ours without another sign of life. */
+/** After this share of `ackWait` without a further sign, another process may have got the event. */
 const LEASE = 0.8
-/** Positions that one script looks at. */
+/** Positions that one script checks. */
 const MOST_KEPT = 500
 
 /** Handles the events of a feed. */
 export interface FeedOwner {
-  /** Events that may be asked for. */
+  /** Events that may be requested. */
   readonly room: number
-  /** Nothing is to be taken: what is needed is gone, or made again. */
+  /** Whether no events are to be requested, because a stream or group is missing or being created. */
   readonly isIdle: boolean
   /**
    * Takes events.
-   * @param isAll in order: these are all that are not done, and whatever has not begun comes again with them
+   * @param isAll only for ordered handlers: these are all events that are not done, including those that have not
+   * begun here
    */
   receive(events: readonly RedisEvent[], isAll: boolean): void
-  /** In order: another process has the events, or may have. */
+  /** Only for ordered handlers: another process has the events, or may have them. */
   uncertain(): void
   paused(isPaused: boolean): void
-  /** The stream, or the group in it, is gone. */
+  /** The stream, or the group in it, no longer exists. */
   gone(feed: Feed, why: string): void
 }
 
 export interface FeedOptions {
   readonly source: Source
   readonly group: string
-  /** Names this process. */
+  /** Identifies this process. */
   readonly process: string
   readonly ackWait: number
-  /** Milliseconds that events are kept. */
+  /** Milliseconds for which events are kept. */
   readonly maxAge: number
-  /** The key of the turn; only in order. */
+  /** The key that holds the process whose turn it is; only for ordered handlers. */
   readonly turn?: string | undefined
   readonly owner: FeedOwner
   readonly logger: Logger
 }
 
-/** Takes events of one stream. */
+/** Receives the events of one stream. */
 export class Feed {
   readonly source: Source
-  /** Names the stream: another one of the same key has another name. */
+  /** Identifies the stream: a stream that was created again under the same key has another name. */
   name = ''
   /** All events up to this position are done. */
   floor = '0-0'
@@ -69,7 +76,7 @@ export class Feed {
   #asked = 0
   #isAsleep = false
   #isWoken = false
-  /** Until when there is nothing but new events, as far as it is known. */
+  /** Until this time only new events are requested, because no event of another process has to be taken over. */
   #flowsUntil = 0
   #wantsAll = true
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -94,7 +101,7 @@ export class Feed {
     return this.#undelivered === undefined ? undefined : this.#undelivered + this.#undone
   }
 
-  /** Events that have been asked for and have not come. */
+  /** Events that were requested and have not arrived. */
   get asked(): number {
     return this.#asked
   }
@@ -103,7 +110,7 @@ export class Feed {
     return this.#options.turn !== undefined
   }
 
-  /** Begins over a connection, or goes on. */
+  /** Begins to receive events over a connection, or goes on over a new one. */
   async start(connection: RedisConnection): Promise<void> {
     this.#connection = connection
     this.#isStopped = false
@@ -111,7 +118,10 @@ export class Feed {
     this.wake(true)
   }
 
-  /** There may be more. @param wantsAll also of what others have left */
+  /**
+   * Requests events again, because there may be more. @param wantsAll whether to look also for events that other
+   * processes have left
+   */
   wake(wantsAll = false): void {
     this.#isAsleep = false
     this.#isWoken = true
@@ -120,13 +130,13 @@ export class Feed {
     this.fill()
   }
 
-  /** In order: all that is not done is to be said again. */
+  /** Only for ordered handlers: the server is to list all events that are not done. */
   needsAll(): void {
     this.#wantsAll = true
     this.#isAsleep = false
   }
 
-  /** Asks for events if there is room. */
+  /** Requests events if there is room. */
   fill(): void {
     const { owner } = this.#options
     if (this.#isStopped || this.#taking !== undefined || this.#isAsleep || owner.isIdle) return
@@ -177,7 +187,7 @@ export class Feed {
     this.#learn(first)
   }
 
-  /** Without a script, through which the server hands events on at half the speed. */
+  /** Requests new events by XREADGROUP, without a script: with the script the server is half as fast. */
   async #takeNew(room: number): Promise<void> {
     const { group, process, ackWait } = this.#options
     const { commands } = this.#connection as RedisConnection
@@ -221,8 +231,9 @@ export class Feed {
   }
 
   /**
-   * Moves the floor: events that the server has not yet been told to be done count as not done.
-   * @param first the oldest of them
+   * Raises the position up to which all events are done. Events whose acknowledgements the server has not received
+   * count as not done.
+   * @param first the oldest event that is not done
    */
   #learn(first: string): void {
     if (first !== '') this.floor = before(first)
@@ -241,7 +252,7 @@ export class Feed {
   #failed(error: Error): void {
     this.#isWoken = false
     if (!this.#isStopped) this.#sleep(AGAIN_AFTER)
-    // With its server it is asked again.
+    // When the server is lost, the request is repeated after reconnecting.
     if (error.name !== 'ReplyError') return
     if (isGone(error)) return this.#options.owner.gone(this, error.message.replace(/ script: .*$/s, ''))
     this.#options.logger.warn(
@@ -249,9 +260,9 @@ export class Feed {
     )
   }
 
-  // ── what becomes of events ───────────────────────────────────────────────────────────────────────────
+  // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** It is done. */
+  /** Acknowledges an event that is done. */
   acknowledge(event: RedisEvent): void {
     this.held.done(event)
     if (!event.isOnlyHere) this.#confirm(event.place)
@@ -271,9 +282,9 @@ export class Feed {
   }
 
   /**
-   * Events are given back.
+   * Gives events back.
    * @param delay milliseconds until they may be taken again
-   * @param attempts what it is of each that has run
+   * @param attempts the number of the last attempt of each event that has run
    */
   giveBack(events: readonly RedisEvent[], delay: number, attempts = 0): void {
     const ours: (string | number)[] = []
@@ -284,19 +295,23 @@ export class Feed {
     if (ours.length === 0 || this.#connection?.isConnected !== true) return
     const { group, process } = this.#options
     const [stream = '', , later = '', wake = ''] = this.#keys
-    // If giving back fails, the events are delivered again when their lease is over.
+    // If giving back fails, the events are delivered again when their leases end.
     run(this.#connection.commands, GIVE_BACK, [stream, later, wake], [group, process, ...ours]).catch(
       (error: Error) => this.#failed(error)
     )
   }
 
-  /** Tells the server that what is here is being worked on. @param isRunning of an event */
+  /**
+   * Tells the server that the received events are still being handled. @param isRunning whether the handler of an
+   * event runs
+   */
   async keep(isRunning: (event: RedisEvent) => boolean): Promise<void> {
     if (this.#connection?.isConnected !== true || this.#isStopped) return
     void this.#sendAcknowledgements()
     const { group, process, ackWait, turn, owner } = this.#options
     const now = performance.now()
-    // An event that another process may have by now must not be kept from it.
+    // An event that has not begun and whose lease is over is left out: another process may have it by now, and this
+    // process must not claim it.
     const kept = [...this.held.all.values()].filter(
       (event) => !event.isOnlyHere && (now < event.leasedUntil || isRunning(event))
     )
@@ -324,7 +339,10 @@ export class Feed {
     }
   }
 
-  /** Looks at the stream: what waits, and whether it is all there. @throws what the server says */
+  /**
+   * Reads the state of the stream: how many events wait, and whether the group still exists. @throws the server's
+   * error
+   */
   async look(): Promise<void> {
     if (this.#connection?.isConnected !== true || this.#isStopped) return
     const { commands } = this.#connection
@@ -332,14 +350,14 @@ export class Feed {
     const { stream } = this.source
     try {
       const { last, group: mine } = await standingOf(commands, stream, group)
-      // Storing an event trims old ones too, but there may be no event to store.
+      // Storing an event deletes old ones too, but perhaps no event is stored any more.
       if (!this.source.isAgain) void run(commands, TRIM, [stream], [this.#options.maxAge]).catch(() => {})
-      if (mine === undefined) return owner.gone(this, `it has no group '${group}' any more`)
+      if (mine === undefined) return owner.gone(this, `the stream has no group '${group}' any more`)
       if (typeof mine.lag === 'number') this.#undelivered = mine.lag
       if (mine.pending === 0) this.floor = String(mine['last-delivered-id'])
       if (comparePositions(last, this.#highest) >= 0) return
       logger.error(
-        `The stream '${stream}' has gone back to the position ${last}: Redis has lost what was stored there up to ${this.#highest}, as after a failover to a replica that lagged`
+        `The stream '${stream}' now ends at position ${last}: Redis has lost the events up to ${this.#highest}, for example in a failover to a replica that lagged`
       )
       for (const event of this.held.all.values())
         if (comparePositions(event.place, last) > 0) event.isOnlyHere = true
@@ -352,7 +370,7 @@ export class Feed {
 
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Takes nothing more. */
+  /** Stops requesting events. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearTimeout(this.#timer)
@@ -360,7 +378,7 @@ export class Feed {
     await this.#taking
   }
 
-  /** This process is no member of the group any more. */
+  /** Removes this process from the group. */
   async leave(): Promise<void> {
     await this.#sendAcknowledgements()
     if (this.#connection?.isConnected !== true) return
@@ -370,8 +388,8 @@ export class Feed {
   }
 }
 
-/** An entry as the server gives it. */
+/** An entry in the answer of a script. */
 type Taken = [place: string, fields: string[], attempt: number | string]
 
-/** New entries as the server gives them. */
+/** New entries in the answer to XREADGROUP. */
 type Read = [stream: string, entries: [place: string, fields: string[]][]][] | null

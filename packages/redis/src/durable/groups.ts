@@ -1,4 +1,4 @@
-/** Streams and groups: made where they are missing, refused where they are not as wanted. */
+/** Streams and groups: creates missing ones, and refuses existing ones with other settings. */
 import { unknownGroup } from '@elysia-microservices/transport/engine'
 import {
   type DurableSettings,
@@ -12,22 +12,22 @@ import { readableError } from './errors.ts'
 import { EventStore } from './event-store.ts'
 import { before, GROUPS, handlerOf, pausedOf, readHandler, STREAMS, streamOf } from './keys.ts'
 
-/** The record of a durable handler that all its processes share. */
+/** What all processes of a durable handler share, as it is stored in Redis. */
 interface Handler {
   readonly ordered: boolean
-  /** Further settings that the processes of one group should agree about. */
+  /** Further settings that should be the same in all processes of a group. */
   readonly settings: string
   /** The position behind which the group began. */
   readonly from: string
 }
 
-/** A stream that a handler gets events of. */
+/** A stream from which a handler gets events. */
 export interface HandlersStream {
   readonly pattern: string
   readonly name: string
 }
 
-/** Streams and groups behind one connection. */
+/** The streams and groups of a server, over one connection. */
 export class Groups {
   readonly #connection: RedisConnection
   readonly #storage: DurableStorage
@@ -42,8 +42,8 @@ export class Groups {
   }
 
   /**
-   * Looks whether the server keeps what it stores.
-   * @throws {OptionError} it may throw stored events away
+   * Checks whether the server keeps what it stores.
+   * @throws {OptionError} the server may evict stored events
    */
   async check(): Promise<void> {
     const about = String(await this.#connection.commands.info())
@@ -51,7 +51,7 @@ export class Groups {
     if (policy !== 'noeviction')
       throw new OptionError(
         'options.durable',
-        `Redis at ${this.#connection.server} may throw stored events away when its memory is full: its maxmemory-policy is '${policy}'; set it to 'noeviction', or give durable events a Redis of their own`
+        `Redis at ${this.#connection.server} may evict stored events when its memory is full: its maxmemory-policy is '${policy}'; set it to 'noeviction', or give durable events a Redis of their own`
       )
     const version = /^redis_version:((\d+)\S*)/m.exec(about)
     if (version !== null && Number(version[2]) < 7)
@@ -61,13 +61,13 @@ export class Groups {
       )
     if (/^aof_enabled:0/m.test(about))
       this.#logger.warn(
-        `Redis at ${this.#connection.server} has no append-only file: what it has stored since its last snapshot is lost when it ends; start it with --appendonly yes`
+        `Redis at ${this.#connection.server} has no append-only file: events stored since its last snapshot are lost when the server stops; start the server with --appendonly yes`
       )
   }
 
   /**
-   * The position behind which a group gets events for a pattern, which may have wildcards.
-   * @throws {OptionError} the group handles the pattern already, in another way
+   * Returns the position behind which a group gets events of a pattern, which may have wildcards.
+   * @throws {OptionError} the group handles the pattern already, with other settings
    */
   async register(
     group: string,
@@ -108,7 +108,7 @@ export class Groups {
     if (start === 'all') return '0-0'
     const { commands } = this.#connection
     if (start === 'new') {
-      // Streams to come have no last position yet, but the server's time.
+      // Streams that do not exist yet have no last position, so the server's time is used.
       if (isWide) return before(`${timeIn(await commands.time())}-0`)
       const about = (await commands.call('XINFO', 'STREAM', streamOf(pattern))) as unknown[]
       return String(about[about.indexOf('last-generated-id') + 1])
@@ -123,7 +123,7 @@ export class Groups {
     return start.after as string
   }
 
-  /** The streams of a pattern; that of one without wildcards is made if it is missing. */
+  /** The streams of a pattern. For a pattern without wildcards, a missing stream is created. */
   async streams(pattern: string, isWide: boolean): Promise<HandlersStream[]> {
     if (!isWide) return [{ pattern, name: await this.#events.ensure(pattern) }]
     const all = Object.entries(await this.#connection.commands.hgetall(STREAMS))
@@ -132,7 +132,7 @@ export class Groups {
       .filter((stream) => routeMatches(pattern, stream.pattern))
   }
 
-  /** Makes a group in a stream if it is missing. @returns whether it was */
+  /** Creates a group in a stream if it is missing. @returns whether it was missing */
   async join(stream: string, group: string, from: string): Promise<boolean> {
     try {
       await this.#connection.commands.xgroup('CREATE', stream, group, from, 'MKSTREAM')
@@ -143,7 +143,7 @@ export class Groups {
     }
   }
 
-  /** Pauses a group, or resumes it. @throws {OptionError} there is none of that name */
+  /** Pauses or resumes a group. @throws {OptionError} there is no group with this name */
   async pause(group: string, isPaused: boolean): Promise<void> {
     const { commands } = this.#connection
     try {

@@ -1,23 +1,29 @@
-/** The events of one stream that are here, those that were done here a while ago, and what the server is yet to be told. */
+/**
+ * The events of one stream that this process has received and not acknowledged, the last ones that it has
+ * acknowledged, and the acknowledgements that the server has not confirmed.
+ */
 import { Recent } from '@elysia-microservices/transport/engine'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { RedisEvent, Source } from './event.ts'
 
-/** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
+/**
+ * Acknowledged events that are remembered: an acknowledgement may be lost together with its server, and then the
+ * event is delivered again.
+ */
 const MAX_DONE = 4_096
 
-/** Knows events by their places. */
+/** Identifies events by their positions. */
 export class HeldEvents {
   readonly #held = new Map<string, RedisEvent>()
   readonly #done = new Recent<string, true>(MAX_DONE)
   #size = 0
 
-  /** Events that are here, by their places. */
+  /** The received events, by position. */
   get all(): ReadonlyMap<string, RedisEvent> {
     return this.#held
   }
 
-  /** Characters of them. */
+  /** Characters of all received events. */
   get size(): number {
     return this.#size
   }
@@ -27,24 +33,24 @@ export class HeldEvents {
     this.#size += event.size
   }
 
-  /** It is not here any more. */
+  /** Removes an event. */
   drop(event: RedisEvent): void {
     if (this.#held.delete(event.place)) this.#size -= event.size
   }
 
-  /** It is not here any more, and is done. */
+  /** Removes an event and remembers that it is done. */
   done(event: RedisEvent): void {
     this.drop(event)
     this.#done.set(event.place, true)
   }
 
-  /** Whether the event of a place was done here. */
+  /** Whether the event at a position was done in this process. */
   isDone(place: string): boolean {
     return this.#done.get(place) === true
   }
 }
 
-/** Acknowledgements on their way: those of one turn together, until the server has confirmed them. */
+/** Acknowledgements that the server has not confirmed. Those of one turn of the event loop are sent together. */
 export class Acknowledgements {
   readonly #source: Source
   readonly #group: string
@@ -56,7 +62,10 @@ export class Acknowledgements {
     this.#group = group
   }
 
-  /** The event of a place is done. @returns whether `send` is to be called at the end of this turn: it is not due yet */
+  /**
+   * Adds the acknowledgement of an event. @returns whether the caller must arrange that `send` is called at the end
+   * of this turn
+   */
   add(place: string): boolean {
     this.#places.add(place)
     const wasDue = this.#isDue
@@ -65,9 +74,9 @@ export class Acknowledgements {
   }
 
   /**
-   * Tells the server of all that it has not confirmed, of this turn or from before it was lost.
-   * @returns how many it has confirmed
-   * @throws {ReplyError} it refuses them
+   * Sends all acknowledgements that the server has not confirmed, including those from before it was lost.
+   * @returns how many the server has confirmed
+   * @throws {ReplyError} the server refuses them
    */
   async send(connection: RedisConnection | undefined): Promise<number> {
     this.#isDue = false

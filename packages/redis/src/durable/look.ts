@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 
 /** The position of a group in a stream. */
 export interface Standing {
-  /** Where the stream ends. */
+  /** The last position of the stream. */
   readonly last: string
   /** `undefined`: the stream has no such group. */
   readonly group: Told | undefined
@@ -18,7 +18,7 @@ interface Told {
   readonly 'last-generated-id'?: unknown
 }
 
-/** @throws what the server says, also that there is no such stream */
+/** @throws the server's error, also if there is no such stream */
 export async function standingOf(commands: Redis, stream: string, group: string): Promise<Standing> {
   const [groups, about] = await Promise.all([
     commands.call('XINFO', 'GROUPS', stream) as Promise<unknown[][]>,
@@ -30,7 +30,7 @@ export async function standingOf(commands: Redis, stream: string, group: string)
   }
 }
 
-/** An answer of Redis that lists names and values in turns. */
+/** Reads an answer of Redis that lists names and values alternately. */
 function fieldsIn(list: readonly unknown[]): Told {
   return Object.fromEntries(list.flatMap((name, at) => (at % 2 === 0 ? [[String(name), list[at + 1]]] : [])))
 }

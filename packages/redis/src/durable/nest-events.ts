@@ -1,6 +1,6 @@
 /**
- * Stores the events that Nest's clients emit to a durable pattern: Redis itself keeps no published message. Every
- * process hears it, and one stores it.
+ * Stores the events that NestJS clients emit to a durable pattern, because Redis itself keeps no published message.
+ * Every process of the service receives the message, and one stores it.
  */
 import { createHash } from 'node:crypto'
 import type { RedisConnection } from '../connection/redis-connection.ts'
@@ -9,21 +9,22 @@ import { isOnlyStored, readNest, STORED } from '../words/frames.ts'
 import { EventStore } from './event-store.ts'
 
 /**
- * Milliseconds in which processes hear the same message, and within which the same text again is another message: each
- * process counts for twice as long, so that those that begin to count at different times do not take one for the other.
+ * Milliseconds within which all processes receive a message. The same text within this time is another message if it
+ * comes again to the same process. Each process counts for twice this time, because processes begin to count at
+ * different times.
  */
 const SAME = 5_000
 
-/** Stores for the handlers of one pattern, in one process. */
+/** Stores events for the handlers of one pattern, in one process. */
 export class NestEvents {
   readonly #events: EventStore
   readonly #failed: (pattern: string, error: Error) => void
-  /** How often each text has come lately. */
+  /** How often each text has arrived recently. */
   #counts = new Map<string, number>()
   #countsBefore: ReadonlyMap<string, number> = new Map()
   #turnedAt = 0
 
-  /** @param failed something could not be stored */
+  /** @param failed is called if an event could not be stored */
   constructor(
     connection: RedisConnection,
     storage: DurableStorage,
@@ -33,7 +34,7 @@ export class NestEvents {
     this.#failed = failed
   }
 
-  /** Takes what has come on a channel. */
+  /** Handles a message of a channel. */
   readonly receive = (pattern: string, text: string): void => {
     if (isOnlyStored(text)) return
     const { words, isRequest, headers, reached } = readNest(text)

@@ -1,7 +1,8 @@
 /**
- * Changes that the server makes at once, as scripts of Lua: Redis runs one at a time, so that none sees another's half.
- * Each says what its keys and arguments are. A full server refuses a script's first change if that needs memory, and
- * none after it: what must be refused comes first, and what must not, behind a change that needs none.
+ * Scripts in Lua, by which the server makes several changes at once: Redis runs one script at a time, so none sees
+ * another one's work half done. The comment of each script lists its keys and arguments. A full server refuses the
+ * first command of a script that needs memory, and no command behind it. So commands that may be refused come first,
+ * and commands that must succeed come behind a change that needs no memory.
  */
 import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
@@ -23,7 +24,7 @@ const WAKE = `local function wake(key)
   if redis.call('DEL', key) == 1 then redis.call('PUBLISH', key, '') end
 end`
 
-/** A user without the right to trim leaves it to the services that look at the stream. */
+/** The function `trim`. If the user has no right to trim, services that read the state of the stream trim it. */
 const TRIMMING = `local function trim(stream, age)
   if age == '0' then return end
   ${NOW}
@@ -31,14 +32,16 @@ const TRIMMING = `local function trim(stream, age)
 end`
 
 /**
- * Stores events, each once, and tells those who hear the channel of Nest's. Keys: stream, wake, what remembers that they are
- * stored (one key if nobody else has their ids, otherwise one for each event), keys that need not be remembered any more.
- * Arguments: milliseconds to remember, milliseconds that events are kept (0: for ever), channel, what stands on that channel
- * in the place of the last brace of a packet (empty: nothing is told there), 1 if those who hear it may be at other servers,
- * how many such keys, how many events, how many texts for each; for each its id and packet, and its key and headers where
- * there are four (empty: none). Answers, for each such key, the position of its (first) event and 1 if it was there; nothing
- * if there is no stream. Those of one key stand one behind the other. Nobody is told of more than the first event if nobody
- * hears that one: PUBLISH counts who hears it at this server, and not at its replicas or other servers of a cluster.
+ * Stores events, each once, and publishes them to the subscribers of NestJS's channel. Keys: stream, wake, keys that
+ * remember the ids of the events (one key for all if this library generated the ids, otherwise one for each event),
+ * keys of ids that may be forgotten. Arguments: milliseconds to remember, milliseconds that events are kept (0: for
+ * ever), channel, the text that replaces the last brace of a packet on that channel (empty: nothing is published), 1
+ * if subscribers may be at other servers, the number of keys for ids, the number of events, the number of texts for
+ * each event; for each event its id and packet, and with four texts its key and headers (empty: none). Answers, for
+ * each key of ids, the position of its (first) event and 1 if the event was stored before; nothing if there is no
+ * stream. Events of one key have consecutive positions. If the first event has no subscriber, the others are not
+ * published: PUBLISH counts the subscribers at this server, and not those at its replicas or other servers of a
+ * cluster.
  */
 export const APPEND = script(`${WAKE}
 ${TRIMMING}
@@ -94,12 +97,15 @@ for _, at in ipairs(fresh) do
 end
 return out`)
 
-/** Removes what is too old. Keys: stream. Arguments: milliseconds that events are kept (0: for ever). */
+/** Deletes old events. Keys: stream. Arguments: milliseconds for which events are kept (0: for ever). */
 export const TRIM = script(`${TRIMMING}
 trim(KEYS[1], ARGV[1])
 return 0`)
 
-/** Makes a stream if it is missing. Keys: streams, stream. Arguments: pattern, a new name. Answers the name it has. */
+/**
+ * Creates a stream if it is missing. Keys: streams, stream. Arguments: pattern, a new name. Answers the name of the
+ * stream.
+ */
 export const ENSURE = script(`
 if redis.call('EXISTS', KEYS[2]) == 0 then
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
@@ -112,11 +118,12 @@ end
 return redis.call('HGET', KEYS[1], ARGV[1])`)
 
 /**
- * Takes events for a process of a group. Keys: stream, paused, later, wake, turn (if in order). Arguments: group, process,
- * how many, milliseconds of a lease, 1 to look also for what others have left, or, in order, for all that is not done.
- * Answers 'other' and milliseconds, if it is the turn of another process; 'paused'; or 'ok', 1 if the turn is new,
- * milliseconds until there is more (-1: unknown), events that are not done, the first position of them, and the events:
- * position, fields, attempt. What is in nobody's hands any more (later, left) comes before what is new.
+ * Takes events for a process of a group. Keys: stream, paused, later, wake, turn (if in order). Arguments: group,
+ * process, how many, milliseconds of a lease, 1 to look also for events that other processes have left, or, for an
+ * ordered handler, for all events that are not done. Answers 'other' and milliseconds, if it is the turn of another
+ * process; 'paused'; or 'ok', 1 if the turn is new, milliseconds until there is more (-1: unknown), events that are
+ * not done, the first position of them, and the events: position, fields, attempt. Events that are due again or that
+ * a process has left come before new events.
  */
 export const TAKE = script(`${NOW}
 local group, me, count, lease, all = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
@@ -164,8 +171,8 @@ local more = first[2] and math.max(first[2] - now, 0) or -1
 return {'ok', isNew, more, pending[1] + redis.call('ZCARD', KEYS[3]), pending[2] or '', out}`)
 
 /**
- * Says that a process works on events. Keys: stream, turn (if in order). Arguments: group, process, milliseconds of a
- * lease, positions. Answers those that are not its own any more.
+ * Extends the leases of a process's events. Keys: stream, turn (if in order). Arguments: group, process, milliseconds
+ * of a lease, positions. Answers the positions that no longer belong to the process.
  */
 export const KEEP = script(`
 local lost = {}
@@ -178,8 +185,8 @@ if KEYS[2] and redis.call('GET', KEYS[2]) == ARGV[2] then redis.call('PEXPIRE', 
 return lost`)
 
 /**
- * Gives events back. Keys: stream, later, wake. Arguments: group, process, and of each event its position, milliseconds
- * until it may be taken again, and the number of that attempt.
+ * Gives events back. Keys: stream, later, wake. Arguments: group, process, and for each event its position, the
+ * milliseconds until it may be taken again, and the number of its next attempt.
  */
 export const GIVE_BACK = script(`${WAKE}
 ${NOW}
@@ -193,8 +200,8 @@ end
 return 0`)
 
 /**
- * Makes an event a dead letter, unless somebody else has ended it. Keys: stream, dead letters. Arguments: group, position,
- * 1 if the stream is gone and nobody else has it, fields.
+ * Makes an event a dead letter, unless another process has handled it. Keys: stream, dead letters. Arguments: group,
+ * position, 1 if the stream is gone and only this process has the event, fields.
  */
 export const BURY = script(`
 local isThere = ARGV[3] == '1' or redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)[1]
@@ -203,7 +210,10 @@ redis.call('XADD', KEYS[2], '*', unpack(ARGV, 4))
 redis.pcall('XACK', KEYS[1], ARGV[1], ARGV[2])
 return 1`)
 
-/** Gives a dead letter back to its group. Keys: dead letters, again, wake of that. Arguments: position. Answers 1 if it was there. */
+/**
+ * Gives a dead letter back to its group. Keys: dead letters, stream of redriven events, wake of that stream.
+ * Arguments: position. Answers 1 if the dead letter existed.
+ */
 export const REDRIVE = script(`${WAKE}
 local letter = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
 if not letter then return 0 end
@@ -212,7 +222,7 @@ redis.call('XDEL', KEYS[1], ARGV[1])
 wake(KEYS[3])
 return 1`)
 
-/** A process leaves a group. Keys: stream, wake, turn (if in order). Arguments: group, process. */
+/** Removes a process from a group. Keys: stream, wake, turn (if in order). Arguments: group, process. */
 export const LEAVE = script(`
 if KEYS[3] and redis.call('GET', KEYS[3]) == ARGV[2] then
   redis.call('DEL', KEYS[3])
@@ -223,7 +233,7 @@ if not redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2])[1] then
 end
 return 0`)
 
-/** Runs a script; the server is given its text where it does not know it. */
+/** Runs a script. The server gets the text of a script only if it does not know the script. */
 export async function run(
   commands: Redis,
   { sha, text }: Script,
@@ -238,7 +248,7 @@ export async function run(
   }
 }
 
-/** Whether the server does not know a script (any more). */
+/** Whether an error says that the server does not know a script. */
 export function isUnknownScript(error: unknown): boolean {
   return /^NOSCRIPT/.test((error as Error).message)
 }

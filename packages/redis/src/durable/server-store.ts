@@ -1,4 +1,4 @@
-/** The durable handlers of a service, as Redis Streams have them. */
+/** The durable handlers of a service over Redis Streams. */
 import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/transport/engine'
 import type { ServerContext } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
@@ -7,7 +7,7 @@ import { RedisConsumer } from './consumer.ts'
 import { readableError } from './errors.ts'
 import { Groups } from './groups.ts'
 
-/** Makes consumers. */
+/** Creates the consumers of the handlers. */
 export class RedisServerStore implements ServerStore<RedisConnection> {
   readonly #options: CheckedOptions
   readonly #context: ServerContext
@@ -36,7 +36,7 @@ export class RedisServerStore implements ServerStore<RedisConnection> {
   }
 
   restored(): void {
-    // A server that was restarted with another policy may evict events.
+    // The server may have been restarted with a maxmemory-policy that evicts events.
     this.#groups?.check().catch((error: Error) => {
       if (error.name === 'OptionError') this.#context.logger.error(error.message)
     })

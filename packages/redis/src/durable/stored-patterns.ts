@@ -1,4 +1,4 @@
-/** The patterns of durable handlers: events that are emitted to one are stored, as if they were published. */
+/** The patterns of durable handlers. An event that is emitted to one of them is stored, as if it were published. */
 import { type CarriedHeaders, newSecret } from '@elysia-microservices/transport/engine'
 import { routeMatches } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
@@ -7,10 +7,13 @@ import type { DurableStorage } from '../options/durable-options.ts'
 import { EventStore } from './event-store.ts'
 import { GROUPS, readHandler } from './keys.ts'
 
-/** Routes of which it is remembered whether they are stored; bounded, because patterns may be made at run time. */
+/**
+ * Routes for which it is remembered whether their events are stored; limited, because patterns may be created at run
+ * time.
+ */
 const MAX_REMEMBERED = 1_024
 
-/** As one connection knows them. */
+/** The patterns of durable handlers, as one connection knows them. */
 export class StoredPatterns implements EmittedEvents {
   readonly #connection: RedisConnection
   readonly #events: EventStore
@@ -22,7 +25,7 @@ export class StoredPatterns implements EmittedEvents {
     this.#events = new EventStore(connection, storage)
   }
 
-  /** They may be others by now. */
+  /** Forgets the patterns, because they may have changed. */
   forget(): void {
     this.#known = undefined
     this.#routes.clear()
@@ -43,7 +46,7 @@ export class StoredPatterns implements EmittedEvents {
     const patterns = await (known ?? this.#look())
     const isStored = patterns.some((pattern) => routeMatches(pattern, route))
     if (this.#routes.size >= MAX_REMEMBERED) this.#routes.clear()
-    // If the patterns have changed meanwhile, the result is not remembered.
+    // If the patterns have changed in between, the result is not remembered.
     if (known === this.#known || known === undefined) this.#routes.set(route, isStored)
     return isStored
   }
@@ -54,7 +57,7 @@ export class StoredPatterns implements EmittedEvents {
       .then(() => this.#connection.commands.hkeys(GROUPS))
       .then((fields) => fields.map((field) => readHandler(field).pattern))
       .catch((error: Error) => {
-        // A user without the right to the store stores none of its emitted events.
+        // A user without the right to read the patterns stores none of its emitted events.
         if (error.name === 'ReplyError') return []
         throw error
       })

@@ -17,7 +17,7 @@ describe('options of redis()', () => {
     assert.equal(redisOptions({ host: 'a', port: 1, queue: undefined }).where, 'a:1')
   })
 
-  it('say where sentinels are', () => {
+  it('give the addresses of sentinels', () => {
     const { where } = redisOptions({ sentinels: [{ host: 'a' }, { port: 7 }], name: 'main' })
     assert.equal(where, "the sentinels of 'main' (a:26379, localhost:7)")
   })

@@ -16,7 +16,7 @@ import type { RedisOptions as DriverOptions } from 'ioredis'
 import { isInboxPrefix } from '../words/channels.ts'
 import { type DurableStorage, durableStorage, type RedisDurableOptions } from './durable-options.ts'
 
-/** Options of the driver that are passed on as they are, with its own meaning. */
+/** Options that are passed on to the driver unchanged. */
 type PassedOn =
   | 'connectTimeout'
   | 'connectionName'
@@ -33,32 +33,34 @@ type PassedOn =
   | 'tls'
   | 'username'
 
-/** Options of `redis()`: those of ioredis for the connection, and ours. */
+/** The options of `redis()`: those of ioredis for the connection, and those of this library. */
 export interface RedisOptions extends Pick<DriverOptions, PassedOn> {
   /** `redis://[user:password@]host:port`, or `rediss://` for TLS. Default: `redis://localhost:6379`. */
   readonly url?: string | undefined
   /**
-   * Nodes of a cluster, in place of an address: some are enough, because one names all others. Everything is on the node that
-   * has the keys of stored events; where that is another by now, all ends go there.
+   * Nodes of a cluster, in place of an address. A few are enough, because each node names all others. All clients and
+   * services use the node that has the keys of stored events, and follow these keys to another node.
    */
   readonly cluster?: readonly { readonly host: string; readonly port: number }[] | undefined
   /**
-   * The queue of a service: its processes share what comes. Default: the service's name. A service without a name shares
-   * requests with all such services, and gets every event.
+   * The queue of a service: its processes share requests and events. Default: the service's name. A service without a
+   * name shares requests with all other services without a name, and gets every event.
    */
   readonly queue?: string | undefined
-  /** The receivers of an event: `one` process of the queue, or `all` processes. Default: `one`. */
+  /** Which processes receive an event: `one` process of the queue, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
   /**
-   * Stands in front of the names of inboxes, where answers come: the name of the user, where each has rights of its own.
-   * Default: none.
+   * A prefix for the names of inboxes, on which answers arrive: the name of the user, if each user has rights of its
+   * own. Default: none.
    */
   readonly inboxPrefix?: string | undefined
-  /** Storage of durable events. */
+  /** How durable events are stored. */
   readonly durable?: RedisDurableOptions | undefined
 }
 
-/** The options of the driver: what it would take, and fail by later in words of its own, is refused. */
+/**
+ * The options of the driver. Values are refused here that the driver would accept, and report later in its own way.
+ */
 const DRIVER = {
   connectTimeout: { byDefault: 10_000, check: mustBeMilliseconds(1) },
   connectionName: { check: mustBeText },
@@ -76,7 +78,7 @@ const DRIVER = {
   username: { check: mustBeText }
 } as const satisfies OptionTable<Pick<DriverOptions, PassedOn>>
 
-/** All options. */
+/** The table of all options. */
 export const REDIS_OPTIONS = {
   url: {},
   cluster: { check: mustBe("a list such as [{ host: 'a', port: 6379 }]", isListOfNodes) },
@@ -87,7 +89,7 @@ export const REDIS_OPTIONS = {
   ...DRIVER
 } as const satisfies OptionTable<RedisOptions>
 
-/** The checked options. */
+/** The checked options, with their defaults. */
 export interface CheckedOptions
   extends Pick<
     FromTable<RedisOptions, typeof REDIS_OPTIONS>,
@@ -95,7 +97,7 @@ export interface CheckedOptions
   > {
   readonly durable: DurableStorage
   readonly connection: DriverOptions
-  /** The server, for errors; without credentials. */
+  /** The address of the server for error messages, without credentials. */
   readonly where: string
 }
 
@@ -136,7 +138,7 @@ function whereOf(
   return `the sentinels of '${name}' (${all.join(', ')})`
 }
 
-/** @throws {OptionError} an address stands beside what says where servers are */
+/** @throws {OptionError} an address is given together with `sentinels` or `cluster` */
 function checkBeside(given: RedisOptions, those: 'sentinels' | 'cluster', why: string): void {
   for (const name of ['url', 'host', 'port', 'path', 'sentinels'] as const)
     if (name !== those && given[name] !== undefined)

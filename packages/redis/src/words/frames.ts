@@ -1,6 +1,6 @@
 /**
- * The format of messages on our own channels: `<address>\n<reply>\n<headers>\n<words>`. The address is the rest behind
- * the inbox, or the route that was called; headers are JSON, or nothing.
+ * The format of messages on the channels of this library: `<address>\n<reply>\n<headers>\n<words>`. The address is the
+ * part behind the inbox, or the route that was called; headers are JSON, or empty.
  */
 import {
   type Carried,
@@ -14,7 +14,7 @@ import { type Headers, ProtocolError } from '@elysia-microservices/transport/kit
 import { isInbox } from './channels.ts'
 
 const LINE = 10
-/** In the place of an address that is no inbox: nothing is published there. */
+/** Stands for a reply address that is not an inbox; nothing is published to this address. */
 const NOWHERE = '?'
 
 /** Writes a frame. */
@@ -30,29 +30,30 @@ export function frameOf(
 
 /**
  * Reads a frame.
- * @param prefix stands before its address
- * @throws {ProtocolError} it is none
+ * @param prefix stands in front of the address
+ * @throws {ProtocolError} the bytes are not a frame
  */
 export function readFrame(bytes: Buffer, prefix = ''): Carried {
   const first = bytes.indexOf(LINE)
   const second = bytes.indexOf(LINE, first + 1)
   const third = bytes.indexOf(LINE, second + 1)
   if (first === -1 || second === -1 || third === -1)
-    throw new ProtocolError('A message between our ends has no head')
+    throw new ProtocolError('A message on a channel of this library has no head')
   const address = prefix + bytes.toString('utf8', 0, first)
   const reply = bytes.toString('latin1', first + 1, second)
   const headers = third === second + 1 ? undefined : readHeaders(bytes.toString('utf8', second + 1, third))
-  // Otherwise a stranger could have a service publish on channels of others: such a message is dropped, and counted.
+  // A message with a reply address that is not an inbox is dropped and counted: otherwise a stranger could make this
+  // service publish to any channel.
   const known = reply === '' || isInbox(reply) ? reply : NOWHERE
   return { address, reply: known, headers, words: bytes.subarray(third + 1) }
 }
 
-/** The JSON of headers; several values of a name with commas between. */
+/** Headers as JSON; several values of one name are joined with commas. */
 export function headersToJson(headers: CarriedHeaders): string {
   return JSON.stringify(joinedHeaders(headers))
 }
 
-/** Headers of JSON: texts by name. Whatever else stands there is left out. */
+/** Reads headers from JSON: texts by name. All else is left out. */
 function readHeaders(json: string): Headers | undefined {
   try {
     return headersIn(jsonOf(json))
@@ -61,7 +62,7 @@ function readHeaders(json: string): Headers | undefined {
   }
 }
 
-/** The texts of an object by name; `undefined`: there is none. */
+/** The texts of an object by name; `undefined`: there are none. */
 export function headersIn(given: unknown): Headers | undefined {
   if (typeof given !== 'object' || given === null) return undefined
   const texts = Object.entries(given).filter(
@@ -70,19 +71,22 @@ export function headersIn(given: unknown): Headers | undefined {
   return texts.length === 0 ? undefined : Object.fromEntries(texts)
 }
 
-/** An event on a channel of Nest's that has gone to some of our services already: this field has their queues. */
+/**
+ * The field of an event on NestJS's channel with the queues and processes of this library that have received the
+ * event already.
+ */
 const REACHED = '_elysia'
 
-/** Stands for the store among the queues that have an event: none has a blank in its name. */
+/** Stands for the store in the list of queues that have the event. The names of queues have no blanks. */
 export const STORED = ' '
 
-/** Nest's request for one of our calls: with an id that no other client has, and with its headers. */
+/** A request for NestJS services: with an id that no other client uses, and with the headers of the call. */
 export function nestRequest(words: Words, id: string, headers: CarriedHeaders | undefined): string {
   const { id: _, ...packet } = jsonOf(textOf(words)) as Record<string, unknown>
   return JSON.stringify({ ...packet, ...metadataOf(headers), id })
 }
 
-/** Nest's event for one of our events. @param reached queues and processes that have it already */
+/** An event for NestJS services. @param reached the queues and processes that have received the event already */
 export function nestEvent(
   packet: string,
   headers: CarriedHeaders | undefined,
@@ -93,7 +97,7 @@ export function nestEvent(
     : packet.slice(0, -1) + endOfNestEvent(headers, reached)
 }
 
-/** The end of a packet, in place of its last brace: metadata, and the queues that the event has reached. */
+/** The text that replaces the last brace of a packet: metadata, and the queues that the event has reached. */
 export function endOfNestEvent(headers: CarriedHeaders | undefined, reached: readonly string[]): string {
   const extra = { ...metadataOf(headers), ...(reached.length > 0 && { [REACHED]: reached }) }
   return `,${JSON.stringify(extra).slice(1)}`
@@ -101,7 +105,7 @@ export function endOfNestEvent(headers: CarriedHeaders | undefined, reached: rea
 
 const ONLY_STORED = endOfNestEvent(undefined, [STORED])
 
-/** Whether an event is in the store, and went to nobody else: no other packet ends so. */
+/** Whether an event was stored and sent to nobody else, which can be seen from the end of its packet. */
 export function isOnlyStored(packet: string): boolean {
   return packet.endsWith(ONLY_STORED)
 }
@@ -110,18 +114,21 @@ function metadataOf(headers: CarriedHeaders | undefined): object {
   return headers === undefined ? {} : { metadata: JSON.parse(headersToJson(headers)) }
 }
 
-/** A message on one of Nest's channels. */
+/** A message on a channel of NestJS. */
 export interface NestMessage {
   readonly words: string
-  /** Of a request, as JSON; `undefined`: it is an event. */
+  /** Whether the message is a request. */
   readonly isRequest: boolean
-  /** Of one of our clients, which has found none of our services. */
+  /**
+   * Whether a client of this library has sent the request to NestJS services, because it has found no service of this
+   * library.
+   */
   readonly isForNest: boolean
   readonly headers: Headers | undefined
   readonly reached: readonly unknown[]
 }
 
-/** Reads a message of Nest's. What is not JSON is the data of an event, as for Nest's own services. */
+/** Reads a message on a channel of NestJS. A text that is not JSON is the data of an event, as for NestJS services. */
 export function readNest(words: string): NestMessage {
   let packet: unknown
   try {
@@ -145,7 +152,7 @@ export function readNest(words: string): NestMessage {
   }
 }
 
-/** The id of an answer of Nest's; `undefined`: it has none that could be ours. */
+/** The id in an answer of a NestJS service; `undefined`: the answer has no id that this library could have given. */
 export function idOfAnswer(words: string): string | undefined {
   try {
     const { id } = Object(JSON.parse(words)) as { readonly id?: unknown }

@@ -20,7 +20,7 @@ const line = fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\n
 const secret = fc.stringMatching(/^[a-z2-7]{12}$/)
 
 describe('frames', () => {
-  it('come as they were written', () => {
+  it('are read as they were written', () => {
     fc.assert(
       fc.property(
         line,
@@ -48,7 +48,7 @@ describe('frames', () => {
     )
   })
 
-  it('throw nothing but ProtocolError, and name no address that is no inbox, whatever comes', () => {
+  it('of any content throw nothing but ProtocolError, and name no address that is not an inbox', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         try {
@@ -74,7 +74,7 @@ describe("Nest's packets", () => {
     )
   })
 
-  it('are as Nest writes them where none of our services has got the event', () => {
+  it('are as NestJS writes them if no service of this library has received the event', () => {
     assert.equal(nestEvent('{"pattern":"a"}', undefined, []), '{"pattern":"a"}')
     assert.equal(
       nestEvent('{"pattern":"a"}', { h: '1' }, ['q']),
@@ -82,7 +82,7 @@ describe("Nest's packets", () => {
     )
   })
 
-  it('are read whatever comes', () => {
+  it('are read whatever they contain', () => {
     fc.assert(fc.property(fc.oneof(fc.string(), fc.json()), (text) => void readNest(text)))
     assert.deepEqual(readNest('no JSON'), {
       words: '{"data":"no JSON"}',
@@ -116,12 +116,12 @@ describe('channels', () => {
     assert.equal(readPlace('_elysia:s:m:%:abc:x'), undefined)
   })
 
-  it('of wildcards are globs', () => {
+  it('of patterns with wildcards are globs', () => {
     assert.equal(globOf('a.*.c[1].>'), 'a.*.c\\[1\\].*')
     assert.equal(globOf('>'), '[^_]*')
   })
 
-  it('of wildcards match what Redis matches', () => {
+  it('of patterns with wildcards match what Redis matches', () => {
     assert.ok(globHears('a.*', 'a.b.c') && globHears('>', 'a.b') && globHears('a[1].>', 'a[1].'))
     assert.ok(!globHears('>', '_a') && !globHears('a.*', 'axb') && !globHears('>', ''))
   })
