@@ -118,21 +118,28 @@ export const settingOver =
     }
   }
 
-/** Does something again and again under load; the next request succeeds each time. */
+/**
+ * Does something again and again under load; the next request succeeds each time.
+ * @returns milliseconds from the end of a fault to the next success, at worst
+ */
 export async function underLoad(
   setting: Setting,
   times: number,
   { progress }: Circumstances,
   fault: (n: number) => Promise<void>
-): Promise<void> {
+): Promise<number> {
   const { ledger } = setting
+  let worst = 0
   const stop = startCallers(ledger, setting.client(), CALLERS)
   for (let n = 0; n < times; n++) {
     await within(ledger.nextSuccess(), 'The next success')
     await pause(50 + Math.random() * 150)
     await fault(n)
+    const over = performance.now()
     await within(ledger.nextSuccess(), 'The next success after it')
+    worst = Math.max(worst, performance.now() - over)
     progress(`${n + 1} of ${times}, ${ledger.succeeded} requests succeeded`)
   }
   stop()
+  return worst
 }

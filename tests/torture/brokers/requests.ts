@@ -29,12 +29,19 @@ const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[
     run: (circumstances) =>
       inSetting(1, 2, async (setting) => {
         const kills = circumstances.length === 'long' ? 20 : 3
-        await underLoad(setting, kills, circumstances, async () => {
+        let away = 0
+        const begun = performance.now()
+        const worstRecoveryMs = await underLoad(setting, kills, circumstances, async () => {
+          const killed = performance.now()
           await setting.servers[0]?.stop()
           await pause(Math.random() * 500)
           await setting.servers[0]?.start()
+          away += performance.now() - killed
         })
-        return [await setting.row(`the ${broker.title} server killed and started again under load`, kills)]
+        const share = Math.round((away / (performance.now() - begun)) * 100)
+        const row = await setting.row(`the ${broker.title} server killed and started again under load`, kills)
+        const remark = `${row.remark}; the server was away ${share} % of the time`
+        return [{ ...row, worstRecoveryMs, remark }]
       })
   },
   {

@@ -8,8 +8,8 @@ import type { CheckedOptions } from '../options/options.ts'
 import { type Broker, Connections } from './connections.ts'
 import { isUnauthenticated, isUnreached } from './errors.ts'
 
-/** Milliseconds between attempts to reach a broker. */
-const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
+/** Milliseconds between attempts to reach a broker: the defaults of Kafka's own clients. */
+const AGAIN_AFTER = { minDelay: 50, maxDelay: 1_000 }
 /** Milliseconds after the loss of a broker until the cluster is asked which brokers lead its partitions now. */
 const SHORTLY = 100
 

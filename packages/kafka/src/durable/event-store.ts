@@ -295,7 +295,9 @@ export class EventStore implements Store<StoredRecord> {
     this.#begun.delete(keyOf(batch))
     // The batches behind it have sequence numbers that the brokers will never expect.
     if (!isForNow) this.#isForgotten = true
-    for (const { number } of batch.events) this.#publisher.refused(number, error, isForNow)
+    // Events that have come after it must not be stored before it.
+    const events = isForNow ? [...batch.events, ...this.#collected.splice(0)] : batch.events
+    for (const { number } of events) this.#publisher.refused(number, error, isForNow)
   }
 
   /**
