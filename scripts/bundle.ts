@@ -1,8 +1,8 @@
 /**
  * Bundles a package's entry points: a program that imports a package reads a few files in place of hundreds, which
- * halves the time until it listens (docs/performance.md, "Start"). Run in the package's folder, behind `tsc -b`, which
- * makes the declarations: those that can be reached from an entry point are put beside the bundles. What is imported
- * lazily stays in files of its own; other packages are not bundled, but for those of `INCLUDED`.
+ * halves the time until it listens (docs/performance.md, "Start"). Run it in the package's folder after `tsc -b`,
+ * which writes the declarations: those that an entry point needs are copied beside the bundles. Modules that are
+ * imported lazily stay in files of their own. Other packages are not bundled, except those in `INCLUDED`.
  */
 import {
   copyFileSync,
@@ -18,17 +18,21 @@ import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-cod
 import { build, type Plugin, transform } from 'esbuild'
 
 const FOLDER = 'lib'
-/** Packages that become part of ours, since an installation of them brings what few need. Their licences come along. */
+/**
+ * Packages that are bundled into ours, because their installation has many files that few users need. Their licences
+ * are included.
+ */
 const INCLUDED = ['msgpackr', '@bufbuild/protobuf']
 const TARGET = 'node20'
-/** Where `tsc -b` puts declarations. */
+/** The folder into which `tsc -b` writes declarations. */
 const COMPILED = 'dist'
-/** The path of a file next to it, as `tsc` writes it in `import … from`, `export … from` and `import()`. */
+/** The path of a neighbouring file, as `tsc` writes it in `import … from`, `export … from` and `import()`. */
 const IMPORT = /\b(?:from |import ?\(?)'(\.[^']+)\.[jt]s'/g
 
 /**
- * Imports of a chunk of which nothing is taken. Chunks do nothing when they are loaded, which `sideEffects` says, and
- * a user's bundler would warn of each. Lines stay: source maps count them.
+ * Imports of a chunk from which nothing is used. They are removed: chunks do nothing when they are loaded
+ * (`sideEffects`), and a user's bundler would warn of each such import. The empty lines stay, because source maps
+ * count lines.
  */
 const BARE_IMPORT = /^import "\.[^"]+";$/gm
 
@@ -50,8 +54,8 @@ const entryPoints = [...bundled, ...programs].map((file) =>
 )
 
 /**
- * Leaves comments out, and nothing else: those for users stand in the declarations, and those for readers of the code
- * in the repository. A bundle has comments only if its input has.
+ * Leaves comments out of the bundles. Comments for users are in the declarations, and comments for developers in the
+ * repository. esbuild keeps only the comments that its input has.
  */
 const withoutComments: Plugin = {
   name: 'without-comments',
@@ -74,7 +78,10 @@ const withoutComments: Plugin = {
 
 const isIncluded = new RegExp(`^(?:${INCLUDED.join('|')})(?:/|$)`)
 
-/** Takes packages that are included from their files, all of whose exports can be used; scoped ones have small entries. */
+/**
+ * Resolves the included packages to the files whose exports are all usable; packages with a scope have small entry
+ * points.
+ */
 const includedPackages: Plugin = {
   name: 'included-packages',
   setup({ onResolve }) {
@@ -105,7 +112,7 @@ const { metafile } = await build({
   packages: 'external',
   chunkNames: 'chunks/[name]-[hash]',
   sourcemap: true,
-  // The sources are in the repository; in every installation they would be two thirds of what is downloaded.
+  // The maps contain no sources, which would be two thirds of each download. The sources are in the repository.
   sourcesContent: false,
   logLevel: 'warning',
   metafile: true,
@@ -126,12 +133,12 @@ for (const file of declarations) {
   mkdirSync(dirname(copy), { recursive: true })
   copyFileSync(compiled, copy)
   for (const [, path] of readFileSync(compiled, 'utf8').matchAll(IMPORT)) {
-    // A set that is iterated also gives what is added meanwhile.
+    // Iterating over a set also visits items that are added during the loop.
     declarations.add(join(dirname(file), `${path}.d.ts`))
   }
 }
 
-/** Writes the licences of the packages that have become part of this one. @param inputs the files of the bundles */
+/** Writes the licences of the packages that are bundled. @param inputs the files of the bundles */
 function writeLicences(inputs: readonly string[]): void {
   const texts = INCLUDED.flatMap((name) => {
     const files = inputs.filter((file) => file.includes(`/node_modules/${name}/`))
@@ -143,7 +150,7 @@ function writeLicences(inputs: readonly string[]): void {
   if (texts.length > 0) writeFileSync(join(FOLDER, 'LICENSES.txt'), texts.join('\n\n'))
 }
 
-/** A package's licence: a file of it, or what stands at the top of its files. */
+/** The licence of a package: its licence file, or the comment at the top of its files. */
 function licenceOf(folder: string, files: readonly string[]): string {
   const file = join(folder, 'LICENSE')
   if (existsSync(file)) return readFileSync(file, 'utf8').trim()
@@ -155,8 +162,8 @@ function licenceOf(folder: string, files: readonly string[]): string {
 }
 
 /**
- * Leaves of a source map what stacks need: the file and line of each statement. Columns and names are most of a map, and
- * whole maps would be a quarter of what is downloaded.
+ * Reduces a source map to the file and line of each statement, which stack traces need. Columns and names are most of
+ * a map, and whole maps would be a quarter of each download.
  */
 function shorten(file: string): void {
   const { mappings, ...map } = JSON.parse(readFileSync(file, 'utf8')) as SourceMap

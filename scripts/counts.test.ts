@@ -1,4 +1,4 @@
-/** The ends of what runners print, as they print them. */
+/** The summaries of several test runners, copied from their output. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { countsIn, withoutPassed } from './counts.ts'
@@ -44,7 +44,7 @@ describe('countsIn', () => {
 })
 
 describe('withoutPassed', () => {
-  it('leaves out what passed, and colours', () => {
+  it('leaves out passed tests, and colours', () => {
     assert.equal(withoutPassed(BUN).split('\n')[0], 'error: x')
     assert.equal(withoutPassed(NODE).split('\n')[0], '▶ b')
     assert.deepEqual(withoutPassed(DENO).split('\n').slice(0, 2), ['a ...', '  c ... FAILED (1ms)'])

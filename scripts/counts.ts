@@ -1,6 +1,6 @@
 /** Reads how many tests passed and failed from the output of test runners. */
 
-/** How many tests ended how. */
+/** The numbers of tests by outcome. */
 export interface Counts {
   readonly passed: number
   readonly failed: number
@@ -8,13 +8,16 @@ export interface Counts {
 }
 
 const SUMMARIES: Readonly<Record<keyof Counts, readonly RegExp[]>> = {
-  // Bun, Node, Deno; Deno counts the suites of a file, and calls what is in them steps.
+  // The summaries of Bun, Node and Deno. Deno counts the suites of a file, and calls the tests in a suite steps.
   passed: [/^ *(\d+) pass$/gm, /^ℹ pass (\d+)$/gm, /^(?:ok|FAILED) \| (\d+) passed/gm],
   failed: [/^ *(\d+) fail$/gm, /^ℹ (?:fail|cancelled) (\d+)$/gm, /^(?:ok|FAILED) \|.* (\d+) failed/gm],
   skipped: [/^ *(\d+) skip$/gm, /^ℹ skipped (\d+)$/gm, /^(?:ok|FAILED) \|.* (\d+) ignored/gm]
 }
 
-/** Counts the tests in the output of a runner; none if it has not come to its end. */
+/**
+ * Counts the tests in the output of a runner; 0 if the output has no summary, because the runner has not reached its
+ * end.
+ */
 export function countsIn(output: string): Counts {
   const text = withoutColours(output)
   const sum = (patterns: readonly RegExp[]) =>
@@ -30,7 +33,7 @@ export function countsIn(output: string): Counts {
   }
 }
 
-/** An output without its lines of passed tests. */
+/** The output without the lines of passed tests. */
 export function withoutPassed(output: string): string {
   return withoutColours(output)
     .split('\n')

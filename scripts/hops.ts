@@ -1,7 +1,8 @@
 /**
- * `npm run hops`: how many of our functions, calls and files a call passes through, over each way, by V8's counts (Node
- * 20, 1,000 calls of `[1,2,3]` in turn, handlers that answer at once). `--write` puts the table into
- * docs/architecture.md; `--list=rsocket` lists the functions of a way, with calls and file.
+ * `npm run hops`: how many functions of this library, function calls and files a user's call passes through, over
+ * each transport, counted by V8 (Node 20, 1,000 calls of `[1,2,3]` in turn, handlers that answer at once). `--write`
+ * puts the table into docs/architecture.md; `--list=rsocket` lists the functions of a transport, with their calls and
+ * files.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -20,7 +21,10 @@ const WAYS = {
   durable: 'a durable event over NATS, published and handled',
   gateway: 'a call through the gateway, over RSocket'
 }
-/** A function belongs to a call if it is called for every second at least: what happens now and then is left out. */
+/**
+ * The share of calls in which a function must be called to be counted: functions that are called now and then are
+ * left out.
+ */
 const LEAST = 0.5
 
 interface FunctionCount {
@@ -33,15 +37,15 @@ interface Coverage {
   readonly result: readonly { readonly url: string; readonly functions: readonly FunctionCount[] }[]
 }
 
-/** One function on the way of a call. */
+/** One function on the path of a call. */
 interface Hop {
   readonly name: string
   readonly file: string
-  /** Its calls for one call of the user. */
+  /** How often the function is called for one call of the user. */
   readonly times: number
 }
 
-/** Finds the source file of positions in one bundle. */
+/** Finds the source file of a position in a bundle. */
 class Bundle {
   readonly #folder: string
   readonly #lines: readonly number[]
@@ -57,11 +61,11 @@ class Bundle {
     this.#mappings = decode(map.mappings)
   }
 
-  /** The source of the code at an offset, from the root of the repository. */
+  /** The source file of the code at an offset, as a path from the root of the repository. */
   sourceAt(offset: number): string {
     const line = this.#lines.findLastIndex((start) => start <= offset)
     const column = offset - (this.#lines[line] as number)
-    // A segment holds until the next, over the ends of lines.
+    // A segment lasts until the next one, also across the ends of lines.
     const here = this.#mappings[line]?.findLast(([start]) => start <= column)
     const before = this.#mappings.slice(0, line).findLast((segments) => segments.length > 0)
     const [, source = 0] = here ?? before?.at(-1) ?? []

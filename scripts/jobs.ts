@@ -1,10 +1,10 @@
-/** The jobs of each gate. */
+/** The jobs of each gate: `check`, `test` and `nightly`. */
 import { relative, resolve } from 'node:path'
 import { spawnSync } from 'bun'
 import type { Job } from './run-jobs.ts'
 import { compiled, dependsOnRuntime, type Gate, runsOnNode, type Suite, suitesOf } from './test-files.ts'
 
-/** Milliseconds for one test under Bun. Node has a limit for each file: `node-tests.mjs`. */
+/** The time limit of one test under Bun in milliseconds. Under Node each file has a limit: see `node-tests.mjs`. */
 const LONGEST_TEST = 600_000
 /** Suites that run under Bun only, each with the reason. */
 const BUN_ONLY = new Map([
@@ -17,8 +17,8 @@ const BUN_ONLY = new Map([
   ['system/types', 'it asks the compiler']
 ])
 /**
- * Suites that take longest, from the longest on: were one of them last, the other processors would wait for it. The
- * first three mostly wait, beside those that mostly compute.
+ * The suites that take longest, the longest first. If one of them started last, the other processors would have
+ * nothing to do at the end. The first three spend most of their time waiting, so they run beside suites that compute.
  */
 const LONGEST = [
   'system/engines',
@@ -46,7 +46,7 @@ const LONGEST = [
   'unit/tcp',
   'examples/shop'
 ]
-/** Settings by which tests vary more by chance, or repeat more often, at night. */
+/** Settings with which randomised tests try more cases or repeat more often at night. */
 const AT_NIGHT = {
   FUZZ_INPUTS: '200000',
   MADE_PROJECTS: 'all',
@@ -54,11 +54,11 @@ const AT_NIGHT = {
   OUTBOX_SCHEDULES: '200',
   OUTBOX_TORTURE: 'long'
 }
-/** On a push, what a runtime need not try because the other one does. */
+/** A setting for pushes: each runtime tests only some of the engines, and the other runtime tests the others. */
 const ON_A_PUSH = { ENGINES: 'shared' }
 /**
- * Suites of one engine that run on one runtime on a push, because `system/engines` tries that engine on the other one, and
- * they cost a minute of a processor each.
+ * Suites of one engine that run on only one runtime on a push. `system/engines` tests that engine on the other
+ * runtime, and each of these suites needs a minute of a processor.
  */
 const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['system/kafka', 'node'],
@@ -71,7 +71,7 @@ const NODE_LTS = resolve('runtimes/node_modules/.bin/node')
 const DENO = resolve('node_modules/.bin/deno')
 const RUNNER = resolve('scripts/node-tests.mjs')
 
-/** Jobs that run before all others, since tests need the build. The build is the type check of all packages, too. */
+/** Jobs that run before all others, because tests need the build. The build also checks the types of all packages. */
 export const FIRST_JOBS: readonly Job[] = [
   { name: 'lint', command: ['biome', 'check', '--error-on-warnings', '.'] },
   {
@@ -100,12 +100,12 @@ export function jobsOf(gate: Gate): Job[] {
   return (
     jobs
       .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
-      // At night a suite has its long tests, too.
+      // At night a suite includes its long tests.
       .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
   )
 }
 
-/** Where a suite is in the order of jobs: behind the longest, those of many files first. */
+/** The position of a suite in the order of jobs: suites in `LONGEST` first, then suites with many files. */
 function placeOf({ kind, name, files }: Suite): number {
   const place = LONGEST.indexOf(`${kind}/${name}`)
   return place === -1 ? LONGEST.length + 1 / files.length : place
@@ -137,7 +137,7 @@ function underNode({ kind, name, folder, files }: Suite, runtime = 'node', node 
 
 function underDeno({ kind, name, folder, files }: Suite): Job {
   const inside = files.map((file) => relative(folder, compiled(file)))
-  // Elysia's adapter asks for SO_REUSEPORT, which Deno has behind a flag.
+  // Elysia's adapter uses SO_REUSEPORT, which Deno only has with a flag.
   return {
     name: `${kind}/deno/${name}`,
     command: [DENO, 'test', '-A', '--no-check', '--unstable-net', ...inside],
@@ -146,7 +146,9 @@ function underDeno({ kind, name, folder, files }: Suite): Job {
   }
 }
 
-/** The newest Node LTS and Deno: on each push what differs between runtimes, every night all. */
+/**
+ * The suites that run on the newest Node LTS and on Deno: on a push, those that depend on the runtime; at night, all.
+ */
 function otherRuntimes(gate: Gate, suites: readonly Suite[]): { readonly suite: Suite; readonly job: Job }[] {
   const chosen = suites
     .filter(({ kind, name }) => kind === 'unit' || name === 'conformance')
@@ -158,14 +160,14 @@ function otherRuntimes(gate: Gate, suites: readonly Suite[]): { readonly suite: 
   ]
 }
 
-/** Jobs that run last and alone, since they need the whole machine or change sources. */
+/** Jobs that run last and alone, because they need the whole machine or change sources. */
 export function lastJobsOf(gate: Gate): Job[] {
   if (gate !== 'nightly') return []
   const mutants: Job = {
     name: 'mutants',
     command: ['bun', 'scripts/mutants.ts', `--minutes=${MINUTES_OF_MUTANTS}`],
     isReport: true,
-    // It ends behind the change it is at, whose tests may take minutes.
+    // The job finishes the tests of its last change after the time is over, which may take minutes.
     limit: (MINUTES_OF_MUTANTS + 20) * 60
   }
   const base = yesterday()

@@ -1,7 +1,7 @@
 /**
- * Makes the certificates of the tests again, with the `openssl` command: `bun scripts/make-test-certificates.ts`.
- * They are committed, so that tests need no `openssl`; all but the expired one are valid until 2100. The keys protect
- * nothing.
+ * Creates the certificates of the tests again, with the `openssl` command: `bun scripts/make-test-certificates.ts`.
+ * They are committed, so that tests need no `openssl`; all but the expired one are valid until 2100. The keys are not
+ * secret: they are for tests only.
  */
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -61,7 +61,7 @@ function makeAuthority(name: string): void {
   sign({ name, authority: name, subject: `/CN=${name}`, names: '' })
 }
 
-/** `openssl ca` is the command that takes dates, in all versions. */
+/** Signs a certificate with `openssl ca`, the only command that accepts dates in all versions of openssl. */
 function sign({ name, authority, names, from = '20200101000000Z', to = '21000101000000Z' }: Leaf): void {
   const isAuthority = name === authority
   const extensions = isAuthority

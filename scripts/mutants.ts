@@ -1,9 +1,10 @@
 /**
- * `npm run mutants`: changes the sources of packages one place at a time (an operator, a boolean, a number, a statement
- * less) and runs the package's unit tests under Bun. What these do not notice is bundled, and goes through the tests
- * that stand on the package: of the packages above it, conformance, faults, interop. A change that no test notices
- * survives: a test is missing, or the change makes no difference. The survivors are listed at the end for people to
- * judge; they are no failure. Each source is restored behind its tests.
+ * `npm run mutants`: changes the sources of packages one place at a time (another operator, boolean or number, or one
+ * statement less) and runs the package's unit tests under Bun. If these tests do not notice a change, the package is
+ * bundled with the change, and the tests that depend on the package run: those of packages that import it,
+ * conformance, faults, interop. A change that no test notices survives: a test is missing, or the change makes no
+ * difference. The survivors are listed at the end for developers to judge, and do not make the run fail. Each source
+ * is restored after its tests.
  *
  *   --minutes=20      how long: no further change is made after it
  *   --count=1000      how many changes at most, chosen at random
@@ -25,15 +26,15 @@ interface Tests {
   readonly below: string
 }
 
-/** Tests that use all packages, the shortest first. */
+/** Test folders that use all packages, the shortest first. */
 const ABOVE_ALL: readonly Tests[] = [
   { folder: 'tests', below: './conformance' },
   { folder: 'tests', below: './faults' },
   { folder: 'tests', below: './interop' }
 ]
-/** Compiled tests, and those that would use up the time. */
+/** Compiled tests, and tests that would take too much of the time. */
 const LEFT_OUT = ['dist/**', '**/*.slow.test.ts', '**/*.nightly.test.ts']
-/** Milliseconds for the tests of a folder: what takes longer hangs, and is noticed. */
+/** The time limit for the tests of a folder in milliseconds: a change that makes tests hang counts as noticed. */
 const PATIENCE = 240_000
 
 interface Manifest {
@@ -75,7 +76,7 @@ function isAsked({ file, line }: Candidate): boolean {
   return values.at === undefined || values.at.split(',').some((at) => `${file}:${line}`.endsWith(at))
 }
 
-/** Some of the candidates, each at most once. */
+/** Chooses some of the candidates at random, each at most once. */
 function chosen(candidates: Candidate[], count: number, random: () => number): Candidate[] {
   const left = [...candidates]
   const taken: Candidate[] = []
@@ -84,7 +85,7 @@ function chosen(candidates: Candidate[], count: number, random: () => number): C
   return taken
 }
 
-/** Whether tests succeed. */
+/** Whether the tests pass. */
 async function pass({ folder, below }: Tests): Promise<boolean> {
   const options = [
     '--bail=1',
@@ -101,7 +102,7 @@ async function pass({ folder, below }: Tests): Promise<boolean> {
   return code === 0
 }
 
-/** The tests that stand on a package: of the packages that import it, and of all packages together. */
+/** The tests that depend on a package: of the packages that import it, and of all packages together. */
 function testsAbove(folder: string): Tests[] {
   const { name } = manifestOf(folder)
   const above = [...new Glob('packages/*/package.json').scanSync('.')]
@@ -115,14 +116,14 @@ function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
-/** Makes of a package's sources what other packages import. */
+/** Bundles a package, so that other packages use its changed sources. */
 function bundle(folder: string): void {
   spawnSync([process.execPath, '../../scripts/bundle.ts'], { cwd: folder })
 }
 
 type Outcome = 'caught' | 'caught above' | 'SURVIVED'
 
-/** Runs the tests on the change, the nearest ones first: they notice most changes. */
+/** Runs the tests on a change, the tests of the package itself first: they notice most changes. */
 async function outcomeOf({ file, folder, changed }: Candidate): Promise<Outcome> {
   const text = readFileSync(file, 'utf8')
   let isBundled = false
@@ -165,7 +166,7 @@ const picked = chosen(candidates, Number(values.count), randomFrom(Number(values
 for (const folder of new Set(picked.map((mutation) => mutation.folder))) {
   for (const tests of [{ folder, below: './src' }, ...testsAbove(folder)]) {
     if (await pass(tests)) continue
-    console.error(`The tests ${tests.below} of ${tests.folder} fail as they are`)
+    console.error(`The tests ${tests.below} of ${tests.folder} fail without any change`)
     process.exit(1)
   }
 }

@@ -1,9 +1,9 @@
-/** The places where sources are changed, and what they become. */
+/** Which places of a source are changed, and what they are changed to. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { mutationsOf } from './mutations.ts'
 
-/** The mutants of a line in the middle of a function. */
+/** The changes to a line in the middle of a function. */
 function changed(line: string): string[] {
   return mutationsOf(`function f() {\n${line}\n}`).map(({ after }) => after.trim())
 }
@@ -23,7 +23,7 @@ describe('mutationsOf', () => {
     ])
   })
 
-  it('leaves out statements that end in their line', () => {
+  it('removes statements that are complete on one line', () => {
     assert.deepEqual(changed('  this.#timer.stop()'), [''])
     assert.deepEqual(changed('  if (isOver) return done'), [''])
     assert.deepEqual(changed('  count += size'), ['count -= size', ''])
@@ -54,7 +54,7 @@ describe('mutationsOf', () => {
     assert.deepEqual(changed('  return isOdd ? 1 : 0'), ['return isOdd ? 2 : 0', 'return isOdd ? 1 : 1'])
   })
 
-  it('says where, and gives the whole source', () => {
+  it('gives the line, and the whole changed source', () => {
     const [mutation] = mutationsOf('let a\na = 5\nlet b')
     assert.deepEqual(
       [mutation?.line, mutation?.before, mutation?.changed],

@@ -1,13 +1,16 @@
-/** Where a source may be changed, and into what. It is read as text, formatted as everything here is. */
+/**
+ * Finds the places at which a source can be changed, and the changes. The source is read as text, which relies on the
+ * formatting of this repository.
+ */
 
 /** One change of one line. */
 export interface Mutation {
-  /** From 1. */
+  /** The number of the line, from 1. */
   readonly line: number
   readonly before: string
-  /** Empty: the statement is gone. */
+  /** The changed line; empty: the statement is removed. */
   readonly after: string
-  /** The whole source with it. */
+  /** The whole source with the change. */
   readonly changed: string
 }
 
@@ -34,12 +37,12 @@ const REPLACEMENTS: readonly (readonly [RegExp, (found: string) => string])[] = 
   [/(?<![\w.#$])\d[\d_]*(?![\w.])/g, (found) => String(Number(found.replaceAll('_', '')) + 1)]
 ]
 
-/** A constant with a name. Its number was chosen by measuring, and the next one is as good. */
+/** A constant with a name. Its number was chosen by measuring and may be a little different, so it is not changed. */
 const NAMED_NUMBER = /^(?:export )?const [A-Z][A-Z_\d]*(?:: \w+)? = /
-/** A statement that ends in its line and can be left out. */
+/** A statement that is complete on one line and can be removed. */
 const STATEMENT =
   /^\s+(?:(?:this|[a-z]\w*)[.#\w?!]*(?:\(.*\)|(?: [-+]?= | \?\?= ).*|\+\+|--)|void .*|if \(.*\) return\b.*)$/
-/** Lines without a meaning at run time, and lines that are no statement of their own. */
+/** Lines that do nothing at run time, and lines that are not a complete statement. */
 const SKIPPED =
   /^\s*(?:import |export (?:type |interface |\{|\*)|(?:export )?type |readonly (?:\w+\??:|#\w+: [^=]*$)|\/\/|\*|\/\*)/
 
@@ -65,7 +68,7 @@ export function mutationsOf(text: string): Mutation[] {
   return found
 }
 
-/** Which lines are neither comment nor type. */
+/** For each line: whether it is code, neither a comment nor a type. */
 function codeOf(lines: readonly string[]): boolean[] {
   let isComment = false
   let isType = false
@@ -79,10 +82,10 @@ function codeOf(lines: readonly string[]): boolean[] {
   })
 }
 
-/** A type of several, as a parameter has it: `role: 0 | 1`. A colon between values has a blank before it. */
+/** A union type, as a parameter may have: `role: 0 | 1`. A colon between values has a blank before it. */
 const UNION = /(?<=[\w)?]: )[\w.<>[\]]+(?: \| [\w.<>[\]]+)+/g
 
-/** The line with blanks for what stands in quotes and behind `//`, and for types of several. */
+/** The line with blanks in place of quoted texts, comments behind `//`, and union types. */
 function withoutTexts(line: string): string {
   return line
     .replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/g, (text) => '_'.repeat(text.length))
@@ -99,7 +102,7 @@ function isBalanced(line: string): boolean {
   return depth === 0 && !/(?:[-+*/=&|?:,.]|=>)$/.test(line)
 }
 
-/** Whether the statement goes on in the next line. */
+/** Whether the statement continues on the next line. */
 function isContinued(next: string | undefined): boolean {
   return next !== undefined && /^\s*(?:[.?:&|+*]|else\b)/.test(next)
 }

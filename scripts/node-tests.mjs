@@ -7,10 +7,13 @@
 import { describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
-/** Milliseconds for the tests of a file. The job has somewhat more: `run-jobs.ts`. */
+/**
+ * The time limit for the tests of a file in milliseconds. The limit of the whole job is a little longer: see
+ * `run-jobs.ts`.
+ */
 const LONGEST = 550_000
 
-// A program that a test imports must not take them for its own arguments.
+// The arguments are removed, so that a program that a test imports does not read them as its own.
 for (const file of process.argv.splice(2))
   describe(file, { timeout: LONGEST }, async () => {
     await import(pathToFileURL(file).href)

@@ -1,34 +1,34 @@
-/** Runs commands beside each other and shows how far they are; what a command says is shown if it fails. */
+/** Runs commands in parallel and shows their progress. The output of a command is shown only if the command fails. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { sleep, spawn } from 'bun'
 import { type Counts, countsIn, withoutPassed } from './counts.ts'
 
 /** One command of a gate. */
 export interface Job {
-  /** For people, and for `--only`: `unit/bun/tcp`. */
+  /** The name for people and for `--only`, such as `unit/bun/tcp`. */
   readonly name: string
   readonly command: readonly string[]
-  /** From the root of the repository. Default: the root. */
+  /** The folder as a path from the root of the repository. Default: the root. */
   readonly folder?: string
   readonly env?: Readonly<Record<string, string>>
-  /** Whether it runs tests and says how many. If not, it counts as one. */
+  /** Whether the command runs tests and prints how many. If not, it counts as one test. */
   readonly hasTests?: boolean
-  /** Whether what it says is for people, though it succeeds. */
+  /** Whether the output is shown even if the command succeeds. */
   readonly isReport?: boolean
-  /** Seconds after which it hangs and is ended. Default: 600. */
+  /** Seconds after which the command is ended. Default: 600. */
   readonly limit?: number
 }
 
 const LIMIT = 600
-/** Milliseconds. */
+/** Milliseconds that a command has to clean up after SIGTERM. */
 const MOMENT = 5_000
-/** Where the whole output of each job is kept. */
+/** The folder in which the whole output of each job is kept. */
 const OUTPUTS = '.results'
-/** Characters of a failed job that are shown, its last. */
+/** How many characters from the end of a failed job's output are shown. */
 const SHOWN = 20_000
 
 const running = new Set<number>()
-/** Ends what runs with all it has started; it has a moment to clean up. */
+/** Ends all running jobs with the processes that they have started; each has a moment to clean up. */
 export async function endJobs(): Promise<void> {
   for (const pid of running) endGroup(pid, 'SIGTERM')
   for (let waited = 0; running.size > 0 && waited < MOMENT; waited += 50) await sleep(50)
@@ -39,11 +39,11 @@ function endGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 
-/** Runs jobs in their order, several at a time. @returns what each counted, by its name */
+/** Starts jobs in their order, several at a time. @returns the counts of each job, by its name */
 export async function runJobs(jobs: readonly Job[], atATime: number): Promise<Map<string, Counts>> {
   mkdirSync(OUTPUTS, { recursive: true })
   const left = [...jobs]
@@ -66,7 +66,7 @@ async function run(job: Job, place: () => string): Promise<Counts> {
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    // A group of its own, which ends as one.
+    // A process group of its own, so that all processes of the job can be ended together.
     detached: true
   })
   running.add(child.pid)
@@ -82,14 +82,15 @@ async function run(job: Job, place: () => string): Promise<Counts> {
   ])
   clearTimeout(timer)
   running.delete(child.pid)
-  // Ends the processes that it has left behind.
+  // Ends the processes that the job has left behind.
   endGroup(child.pid, 'SIGKILL')
   const output = `${stdout}\n${stderr}`
   rmSync(file, { force: true })
   writeFileSync(file, output)
   const counts = outcomeOf(job, code, output)
   const seconds = ((performance.now() - began) / 1_000).toFixed(1)
-  // Of it and of all processes that it has waited for. What is less than the time is spent waiting.
+  // The processor time of the job and of all processes that it has waited for. If it is less than the elapsed time,
+  // the job has spent the difference waiting.
   const cpu = (Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000_000).toFixed(1)
   const failed = counts.failed > 0
   const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
@@ -100,7 +101,7 @@ async function run(job: Job, place: () => string): Promise<Counts> {
   if (job.isReport && !failed) console.log(output.trim().slice(-SHOWN))
   if (failed) {
     console.log(withoutPassed(output).slice(-SHOWN))
-    if (isLate) console.log(`It was ended after ${limit} s`)
+    if (isLate) console.log(`The job was ended after its limit of ${limit} s`)
     console.log(
       `---- ${name} failed; all it said: ${file}; again: bun scripts/test.ts nightly --only=${name}`
     )
@@ -108,7 +109,9 @@ async function run(job: Job, place: () => string): Promise<Counts> {
   return counts
 }
 
-/** A job's tests, counted. A runner that fails without a failed test, or that ran none, is a failure itself. */
+/**
+ * The counts of a job's tests. A runner that fails without a failed test, or that ran no test, counts as one failure.
+ */
 function outcomeOf({ hasTests }: Job, code: number, output: string): Counts {
   if (!hasTests) return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 }
   const counts = countsIn(output)

@@ -1,4 +1,4 @@
-/** Which test runs when. */
+/** Which test runs on which gate. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { compiled, type Gate, runsOnNode, suitesOf } from './test-files.ts'
@@ -29,7 +29,7 @@ describe('the gates', () => {
 })
 
 describe('suitesOf', () => {
-  it('makes one of each package, example and topic, and of the scripts', () => {
+  it('makes one suite of each package, example and topic, and one of the scripts', () => {
     assert.deepEqual(
       suitesOf('nightly', FILES).map(({ kind, name, folder }) => [kind, name, folder]),
       [
@@ -45,7 +45,7 @@ describe('suitesOf', () => {
 })
 
 describe('Node', () => {
-  it('runs on each push what its sockets, timers and drivers may change, and everything at night', () => {
+  it('runs tests on each push that depend on its sockets, timers and drivers, and all tests at night', () => {
     const load = 'packages/outbox/src/load.slow.test.ts'
     const commands = 'tests/observability/cli-engines.test.ts'
     const torture = 'packages/outbox/src/torture.slow.test.ts'
@@ -61,7 +61,7 @@ describe('Node', () => {
 })
 
 describe('compiled', () => {
-  it('is where tsc puts a test', () => {
+  it('is the path to which tsc compiles a test', () => {
     assert.equal(compiled('packages/tcp/src/client/pool.test.ts'), 'packages/tcp/dist/client/pool.test.js')
     assert.equal(compiled('tests/nats/nest.test.ts'), 'tests/dist/nats/nest.test.js')
     assert.equal(compiled('examples/shop/shop.test.ts'), 'examples/shop/dist/shop.test.js')

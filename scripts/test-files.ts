@@ -8,22 +8,22 @@
 import { readFileSync } from 'node:fs'
 import { Glob } from 'bun'
 
-/** The gates: before a commit, on each push, every night. Each includes the one before it. */
+/** The gates: before a commit, on each push, every night. Each gate includes the tests of the previous one. */
 export type Gate = 'check' | 'test' | 'nightly'
 
 /** The test files of a package, an example or a topic of `tests/`. */
 export interface Suite {
-  /** Where it runs, from the root of the repository. */
+  /** The folder in which the suite runs, as a path from the root of the repository. */
   readonly folder: string
   /** The last part of the folder. */
   readonly name: string
   readonly kind: 'unit' | 'system' | 'examples'
-  /** Sources, from the root. */
+  /** The sources of the tests, as paths from the root of the repository. */
   readonly files: readonly string[]
 }
 
 const KINDS = { packages: 'unit', scripts: 'unit', tests: 'system', examples: 'examples' } as const
-/** Topics of `tests/` that need nothing but a build and say what is wrong within seconds. */
+/** Topics of `tests/` that need nothing but a build and end within seconds. */
 const CHECKED_TOPICS = ['architecture', 'conformance']
 
 /** All suites that have tests for a gate. */
@@ -69,8 +69,8 @@ export function compiled(file: string): string {
 }
 
 /**
- * Tests that run on Node only at night, each with the reason. All others run on Node on each push, too: sockets,
- * timers, processes and databases' drivers are the runtime's.
+ * Tests that run on Node only at night, each with the reason. All others run on Node on each push too, because
+ * sockets, timers, processes and database drivers are different in each runtime.
  */
 const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
   [/^packages\/outbox\/src\/(load|relay\/(schedules|histories))\./, 'what they vary is what PostgreSQL does'],
@@ -86,15 +86,15 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
   [/^tests\/docs\//, 'its programs run under Bun in any case, and its bytes are those of conformance']
 ]
 
-/** Whether Node 20 runs a test, where Bun does. */
+/** Whether a test that runs on Bun also runs on Node 20. */
 export function runsOnNode(gate: Gate, file: string): boolean {
   return gate === 'nightly' || NODE_AT_NIGHT.every(([files]) => !files.test(file))
 }
 
-/** Modules of which runtimes have implementations of their own that differ. */
+/** Modules whose implementations differ between runtimes. */
 const DIFFERS = /from 'node:(net|tls|http|https|dns|async_hooks)'/
 
-/** Whether a test uses what differs between Node's releases and Deno. */
+/** Whether a test uses a module that differs between the releases of Node and Deno. */
 export function dependsOnRuntime(file: string): boolean {
   return DIFFERS.test(readFileSync(file, 'utf8'))
 }

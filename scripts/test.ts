@@ -25,7 +25,7 @@ const names = values.only?.split(',')
 const isAsked = ({ name }: Job) => names?.some((only) => name.startsWith(only)) ?? true
 const jobs = jobsOf(gate).filter(isAsked)
 const last = lastJobsOf(gate).filter(isAsked)
-/** Tests stand on the build. */
+/** Tests need the build, so the build is always the first job. */
 const first = FIRST_JOBS.filter(
   ({ name }) =>
     names === undefined || names.includes(name) || (name === 'build' && jobs.length + last.length > 0)
@@ -44,10 +44,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     await endJobs()
     process.exit(1)
   })
-// Most jobs wait for timers and other processes half of their time.
+// More jobs than processors, because most jobs spend half of their time waiting for timers and other processes.
 const atATime = availableParallelism() + 3
 const counted = [...(await runJobs(first, atATime))]
-// Tests of an old build would say nothing about these sources.
+// After a failed build, tests would run the old build and say nothing about these sources.
 if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))
   console.log(`The build failed: ${jobs.length + last.length} jobs are not run`)
 else counted.push(...(await runJobs(jobs, atATime)), ...(await runJobs(last, 1)))

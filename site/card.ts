@@ -1,4 +1,7 @@
-/** Draws card.svg as card.png, since networks show no SVG beside a link: `bun site/card.ts`. */
+/**
+ * Draws card.svg as card.png, because social networks do not show an SVG as the preview of a link: `bun
+ * site/card.ts`.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openBrowser } from '../tests/support/browser.ts'

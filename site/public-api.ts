@@ -1,8 +1,8 @@
 /**
- * `npm run api`: writes what users can import of each package, and every type they reach by it, into an `api.txt` beside
- * its package.json. A change of the public API is then seen in the diff of a commit. `--check` only compares. It reads the
- * declarations that are published (`lib`), so build first. It is here because TypeScript 7 has no API for programs yet,
- * and this folder has the 6 of TypeDoc.
+ * `npm run api`: writes everything that users can import from each package, and every type that these exports use,
+ * into an `api.txt` beside its package.json. A change of the public API is then seen in the diff of a commit.
+ * `--check` only compares. The script reads the published declarations (`lib`), so build first. It is in this folder
+ * because TypeScript 7 has no compiler API yet, and TypeDoc brings TypeScript 6 into this folder.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -17,7 +17,7 @@ const root = resolve(import.meta.dirname, '..')
 const printer = ts.createPrinter({ removeComments: true })
 const isCheck = process.argv.includes('--check')
 const changed = publicPackages(root)
-  // A program, which nobody imports.
+  // This package is a program that nobody imports.
   .filter(({ name }) => name !== 'create-elysia-microservices')
   .map(({ folder }) => folder)
   .filter((folder) => {
@@ -30,7 +30,7 @@ const changed = publicPackages(root)
 for (const folder of changed) console.log(`The public API of ${folder} has changed`)
 if (isCheck && changed.length > 0) process.exit(1)
 
-/** The exports of a package, entry by entry. */
+/** The exports of a package, for each of its entry points. */
 function apiOf(folder: string): string {
   const { name, exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Package
   const entries = Object.entries(exports).flatMap(([path, target]) =>
@@ -51,7 +51,7 @@ function apiOf(folder: string): string {
     return `// ${path}\n\n${lines.join('\n')}\n`
   })
   const others = new Map<string, string>()
-  // A list that is iterated also gives what is added meanwhile.
+  // Iterating over a list also visits items that are added during the loop.
   for (const symbol of reached)
     for (const named of namedBy(program, symbol))
       if (!written.has(named)) {
@@ -64,7 +64,7 @@ function apiOf(folder: string): string {
   return parts.join('\n')
 }
 
-/** A program of a package's own declarations: what it imports of others stays a name. */
+/** A compiler program with only the package's own declarations: imports from other packages stay names. */
 function programOf(files: readonly string[]): ts.Program {
   const options: ts.CompilerOptions = { noLib: true, types: [], module: ts.ModuleKind.ESNext }
   const host = ts.createCompilerHost(options)
@@ -81,7 +81,7 @@ function programOf(files: readonly string[]): ts.Program {
 
 interface Export {
   readonly as: string
-  /** Missing for what another package exports. */
+  /** `undefined`: the name is exported from another package. */
   readonly symbol: ts.Symbol | undefined
   readonly text: string
 }
@@ -102,7 +102,7 @@ function exportsOf(program: ts.Program, file: string): Export[] {
   )
 }
 
-/** `export * from` another package. */
+/** The names of packages that a file re-exports as a whole, by `export * from`. */
 function wholesOf(program: ts.Program, source: ts.SourceFile): Export[] {
   return source.statements.flatMap((statement): Export[] => {
     if (!ts.isExportDeclaration(statement) || statement.exportClause !== undefined) return []
@@ -115,13 +115,13 @@ function wholesOf(program: ts.Program, source: ts.SourceFile): Export[] {
   })
 }
 
-/** The symbol that a name refers to, if this package declares it. */
+/** The symbol to which a name refers, if this package declares it. */
 function targetOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol | undefined {
   const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
   return target.declarations?.some((each) => !ts.isSourceFile(each)) ? target : undefined
 }
 
-/** The package that a name is exported from. */
+/** The package from which a name is exported. */
 function sourceOf(symbol: ts.Symbol): string {
   for (let node: ts.Node | undefined = symbol.declarations?.[0]; node !== undefined; node = node.parent)
     if ((ts.isExportDeclaration(node) || ts.isImportDeclaration(node)) && node.moduleSpecifier)
@@ -143,7 +143,7 @@ function statementsOf(symbol: ts.Symbol): readonly ts.Node[] {
   return [...new Set(nodes)]
 }
 
-/** The types of this package that stand in the declarations of a symbol. */
+/** The types of this package that the declarations of a symbol use. */
 function namedBy(program: ts.Program, symbol: ts.Symbol): Set<ts.Symbol> {
   const checker = program.getTypeChecker()
   const found = new Set<ts.Symbol>()
@@ -160,7 +160,7 @@ function namedBy(program: ts.Program, symbol: ts.Symbol): Set<ts.Symbol> {
   return found
 }
 
-/** Whether a symbol is declared by a statement of a file: no parameter, no member. */
+/** Whether a symbol is declared at the top of a file, not as a parameter or a member. */
 function isTop(symbol: ts.Symbol): boolean {
   return statementsOf(symbol).some((node) => ts.isSourceFile(node.parent) || ts.isModuleBlock(node.parent))
 }

@@ -1,17 +1,19 @@
-/** The reference of the API: every entry of every package that is published, read from its declarations. */
+/**
+ * The configuration of the API reference: every entry point of every published package, read from its declarations.
+ */
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { Converter, ReflectionKind, RendererEvent } from 'typedoc'
 
-/** Where the site stands on its host; `.vitepress/config.ts` takes it too. */
+/** The path of the site on its host; `.vitepress/config.ts` reads the same variable. */
 const base = process.env.DOCS_BASE ?? '/'
 const packages = resolve(import.meta.dirname, '../packages')
 
-/** Entries that are described elsewhere, or that only the command line loads. */
+/** Entry points that are described elsewhere, or that only the command line loads. */
 const LEFT_OUT = ['./testing', './preload', './guard']
 
-/** The name by which users import an entry, by the file of its declarations. */
+/** The name by which users import an entry point, by the file with its declarations. */
 const entries = new Map(
   readdirSync(packages)
     .map((folder) => join(packages, folder))
@@ -28,7 +30,7 @@ const entries = new Map(
     })
 )
 
-/** Modules have the names of their files; they get those by which they are imported. */
+/** Names each module as users import it: TypeDoc would use the name of its file. */
 function importNames(application) {
   application.converter.on(Converter.EVENT_CREATE_DECLARATION, (context, reflection) => {
     if (!reflection.kindOf(ReflectionKind.Module)) return
@@ -37,7 +39,7 @@ function importNames(application) {
   })
 }
 
-/** Every export says what it is for, and every method what it does; other members may be plain by their names. */
+/** Reports exports and methods without a docstring; other members may be clear by their names. */
 function everyExportIsDocumented(application) {
   application.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
     const check = (entry, parent) => {
@@ -56,7 +58,7 @@ function isSaid(entry) {
   return [entry, ...(entry.signatures ?? [])].some((each) => each.isReference() || each.hasComment())
 }
 
-/** Copies the site's font to where `api.css` looks for it. */
+/** Copies the font of the site to the path that `api.css` uses. */
 function fontOfTheSite(application) {
   const vitepress = dirname(createRequire(import.meta.url).resolve('vitepress/package.json'))
   const font = 'inter-roman-latin.woff2'
@@ -82,7 +84,7 @@ export default {
   disableSources: true,
   excludePrivate: true,
   hideGenerator: true,
-  // NATS's own words in what its options inherit.
+  // Links to NATS's own documentation that inherited options contain.
   externalSymbolLinkMappings: { '@nats-io/nats-core': { '*': '#' } },
   validation: { notExported: false, invalidLink: true },
   treatWarningsAsErrors: true

@@ -1,4 +1,4 @@
-/** The board in Chromium: two visitors see the same orders, as they change. */
+/** The board in Chromium: two visitors see the same orders and all their changes. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,10 +10,10 @@ import { freePort } from '@elysia-microservices/test-support'
 import { type Browser, chromium } from 'playwright-core'
 
 const CHROMIUM = '/usr/bin/chromium'
-/** Milliseconds for what takes as long as it takes. */
+/** Milliseconds until a step counts as failed. Steps have no other time limit. */
 const PATIENCE = 120_000
 
-/** Under Node the programs are compiled. */
+/** Under Node the tests run in compiled form, and so do the programs. */
 const file = fileURLToPath(new URL(`start.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url))
 
 describe('the board', () => {

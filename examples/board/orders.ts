@@ -1,4 +1,4 @@
-/** The service of a kitchen: orders come, are cooked and served, and all who watch see it. */
+/** The service of a kitchen: orders are placed, cooked and served, and every page that watches is told. */
 
 import { websocket } from '@elysia-microservices/websocket'
 import { t } from 'elysia'
@@ -21,7 +21,7 @@ function change(order: Order): Order {
   return order
 }
 
-/** All orders, then each as it changes; who reads slowly is told of the newest state only. */
+/** Sends all orders, then each order when it changes; a slow reader gets only the newest state of an order. */
 async function* watch({ signal }: Message<undefined>): AsyncGenerator<Order> {
   const seen = new Map<number, Order>()
   while (!signal.aborted) {
@@ -34,7 +34,7 @@ async function* watch({ signal }: Message<undefined>): AsyncGenerator<Order> {
   }
 }
 
-/** Resolves when something has changed, or nobody watches any more. */
+/** Resolves when an order has changed, or when the reader has left. */
 async function next(signal: AbortSignal): Promise<void> {
   let wake = () => {}
   const woken = new Promise<void>((resolve) => {

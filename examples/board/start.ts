@@ -1,11 +1,11 @@
-/** The program: makes the page, and serves it beside the service. `PORT` says where. */
+/** The program: builds the page, and serves it beside the service, on the port in `PORT`. */
 import { fileURLToPath } from 'node:url'
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { build, type Rollup } from 'vite'
 import { door, orders } from './orders.ts'
 
-// Compiled, this is one folder deeper.
+// The compiled program is one folder deeper than its source.
 const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? 'page' : '../page', import.meta.url))
 const { output } = (await build({
   root,

@@ -1,4 +1,4 @@
-/** Starts each app as a user would, and asks it. */
+/** Starts each app as a user would, and calls it. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { connect } from 'elysia-microservices/client'
 
-/** Under Node the tests are compiled, and the apps with them. */
+/** Under Node the tests run in compiled form, and so do the apps. */
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 
 describe('controllers made by a container', () => {
@@ -15,7 +15,7 @@ describe('controllers made by a container', () => {
     ['with-tsyringe', []],
     ['with-awilix', ['Hello, operator!']]
   ] as const) {
-    it(`${app} answers, and ends when it is told to`, async () => {
+    it(`${app} answers, and stops on SIGTERM`, async () => {
       const file = fileURLToPath(new URL(`${app}.${extension}`, import.meta.url))
       const env = { ...process.env, PORT: '0' }
       const child = spawn(process.execPath, [file], { env, stdio: ['ignore', 'pipe', 'inherit'] })

@@ -1,4 +1,4 @@
-/** A class that the controllers of this example need: made by a container, known to no framework. */
+/** A class that the controllers of this example need. A container creates it, and it depends on no framework. */
 export class Greetings {
   greet(name: string): string {
     return `Hello, ${name}!`

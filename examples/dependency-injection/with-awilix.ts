@@ -6,12 +6,12 @@ import { Greetings } from './greetings.ts'
 class GreetingsController {
   readonly #greetings: Greetings
 
-  // awilix gives an object of all that is registered.
+  // awilix passes an object with everything that is registered.
   constructor({ greetings }: { greetings: Greetings }) {
     this.#greetings = greetings
   }
 
-  // awilix knows no hooks of Nest's; the service calls them.
+  // awilix does not call NestJS's lifecycle hooks; the service calls them.
   onModuleInit() {
     console.log(this.#greetings.greet('operator'))
   }

@@ -8,7 +8,7 @@ import { Greetings } from './greetings.ts'
 class GreetingsController {
   readonly #greetings: Greetings
 
-  // tsyringe reads from the metadata of the class what it takes: a type that is imported as a value.
+  // tsyringe reads the types of the parameters from the metadata of the class, so they must be imported as values.
   constructor(greetings: Greetings) {
     this.#greetings = greetings
   }

@@ -12,7 +12,7 @@ class App {}
 const transport = nats({ servers: process.env['NATS_URL'] ?? 'nats://localhost:4222' })
 const strategy = new MicroserviceServer({ name: 'billing', transport })
 const app = await NestFactory.createMicroservice(App, { strategy, logger: ['error', 'warn'] })
-// On SIGTERM what runs ends, and what has not begun goes back.
+// On SIGTERM, running handlers end, and events that have not begun go back to NATS.
 app.enableShutdownHooks()
 await app.listen()
 console.log('listening')

@@ -1,4 +1,4 @@
-/** The handlers of payments: the same class in a Nest application and in a service of Elysia. */
+/** The handlers of payments. The same class works in a NestJS application and in a service of Elysia. */
 import type { MicroserviceContext } from '@elysia-microservices/nestjs'
 import { Controller } from '@nestjs/common'
 import { Ctx, EventPattern, Payload, RpcException } from '@nestjs/microservices'
@@ -13,16 +13,20 @@ export interface Payment {
 export class Payments {
   readonly #booked = new Set<string>()
 
-  /** Payments of one account in their order; a failed one is tried three times in all, then it is a dead letter. */
+  /**
+   * Handles the payments of one account in order. A failed payment is tried three times in all, and then becomes a
+   * dead letter.
+   */
   @EventPattern('payments.settled', {
     durable: { ordered: true, start: 'all', retry: { attempts: 3, delay: 200 } }
   })
   settled(@Payload() { account, cents }: Payment, @Ctx() context: unknown) {
     const { id, attempt } = (context as MicroserviceContext).message.delivery!
-    // At least once: what was booked is not booked again.
+    // An event is delivered at least once, so a payment that was booked must not be booked again.
     if (this.#booked.has(id)) return
     if (cents === 0) throw new RpcException(new Discard('nothing to book'))
-    // Of any other error Nest's filters leave 'Internal server error', and so would the dead letter.
+    // NestJS's filters replace the message of any other error by 'Internal server error', which the dead letter would
+    // then show.
     if (process.env['BANK'] === 'closed') throw new RpcException('the bank is closed')
     this.#booked.add(id)
     console.log(`${account}: ${cents} cents booked, attempt ${attempt}`)

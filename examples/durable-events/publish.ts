@@ -1,4 +1,4 @@
-/** Publishes a payment: `bun publish.ts <id> <account> <cents>`. The same id is stored once. */
+/** Publishes a payment: `bun publish.ts <id> <account> <cents>`. NATS stores a payment with the same id only once. */
 import { nats } from '@elysia-microservices/nats'
 import { connect } from 'elysia-microservices/client'
 

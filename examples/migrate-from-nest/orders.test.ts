@@ -1,4 +1,7 @@
-/** The application's own tests, on the wire, by Nest's client: they know nothing of what it runs on. */
+/**
+ * The application's own tests, which call it by a NestJS client: they pass before and after the migration without a
+ * change.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
@@ -32,16 +35,16 @@ for (const bootstrap of ['before', 'after']) {
       await stock.stop()
     })
 
-    it('places an order, and drops and converts what the DTO says', async () => {
+    it('places an order, and drops and converts fields by the DTO', async () => {
       const sent = { ...order, coupon: 'x', items: [{ ...tea, quantity: '2' }] }
       assert.deepEqual(await send({ cmd: 'place-order' }, sent), { id: 1, ...order, shipped: false })
     })
 
-    it('finds an order by the text of its number', async () => {
+    it('finds an order by its number given as text', async () => {
       assert.deepEqual(await send('orders.find', { id: '1' }), { id: 1, ...order, shipped: false })
     })
 
-    it('says what is invalid', async () => {
+    it('reports invalid fields', async () => {
       for (const [data, fields] of [
         [{ items: [tea] }, ['customer']],
         [{ customer: '', items: [] }, ['customer', 'items']],
@@ -51,7 +54,7 @@ for (const bootstrap of ['before', 'after']) {
         assert.deepEqual(await failure({ cmd: 'place-order' }, data), { code: 'INVALID', fields })
     })
 
-    it('refuses who the guard refuses', async () => {
+    it('refuses a customer whom the guard refuses', async () => {
       const refused = await failure({ cmd: 'place-order' }, { ...order, customer: 'Mallory' })
       assert.equal((refused as { message: string }).message, 'Forbidden resource')
     })
@@ -64,7 +67,7 @@ for (const bootstrap of ['before', 'after']) {
       })
     })
 
-    it('answers errors of its own by the filter, and no others', async () => {
+    it('converts its own errors by the filter, and no other errors', async () => {
       assert.deepEqual(await failure('orders.find', { id: 7 }), {
         code: 'NO_SUCH_ORDER',
         message: 'There is no order 7'
@@ -77,12 +80,12 @@ for (const bootstrap of ['before', 'after']) {
       )
     })
 
-    it('streams', async () => {
+    it('answers with a stream', async () => {
       const articles = client.send('orders.articles', { id: 1 }).pipe(toArray())
       assert.deepEqual(await lastValueFrom(articles), ['tea'])
     })
 
-    it('takes events, and has written down what happened', async () => {
+    it('handles events, and has written them to the audit log', async () => {
       await lastValueFrom(client.emit('order.shipped', { id: 1 }), { defaultValue: undefined })
       assert.deepEqual(await send('orders.find', { id: 1 }), { id: 1, ...order, shipped: true })
       assert.deepEqual(await send('orders.log', {}), [
@@ -94,7 +97,7 @@ for (const bootstrap of ['before', 'after']) {
       ])
     })
 
-    it('opens and closes what has hooks, once', async () => {
+    it('calls the hooks for start and stop once', async () => {
       await service.stop()
       assert.deepEqual(
         service.lines.filter((line) => line.startsWith('audit')),

@@ -5,15 +5,15 @@ import net from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** Under Node the tests are compiled, and the programs with them. */
+/** Under Node the tests run in compiled form, and so do the programs. */
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 
-/** A program that listens. */
+/** A program that listens on a port. */
 export interface Program {
   readonly port: number
-  /** Its output. */
+  /** The lines that the program has printed. */
   readonly lines: readonly string[]
-  /** Ends it by SIGTERM, and waits until it has ended. */
+  /** Stops the program by SIGTERM, and waits until it has ended. */
   stop(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export async function start(name: string, env: Readonly<Record<string, string>> 
   }
 }
 
-/** Nest does not say which port it got, so it is told one. */
+/** A free port for the application: NestJS does not report the port if it chooses one itself. */
 async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -3,14 +3,14 @@ import { nats } from '@elysia-microservices/nats'
 
 const PORTS = { orders: 4001, stock: 4002 }
 
-/** @throws {Error} it is not there */
+/** A variable of the environment. @throws {Error} the variable is not set */
 export function given(name: string, otherwise?: string): string {
   const value = process.env[name] || otherwise
   if (value === undefined) throw new Error(`${name} is not set; "npm run dev" sets it`)
   return value
 }
 
-/** Where a service listens, and where its callers find it. */
+/** The address on which a service listens, and to which its callers connect. */
 export const addressOf = (name: keyof typeof PORTS) => ({
   host: '127.0.0.1',
   port: Number(given(`${name.toUpperCase()}_PORT`, String(PORTS[name])))

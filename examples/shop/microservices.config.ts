@@ -1,7 +1,10 @@
-/** The services that `elysia-microservices dev` runs, and engines of their own where the environment names none. */
+/**
+ * The services that `elysia-microservices dev` runs, and the engines that it starts if the environment gives no
+ * address of one.
+ */
 import { defineConfig } from '@elysia-microservices/cli'
 
-/** The tests run what is compiled. */
+/** Under Node the tests run the compiled programs. */
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 const entry = (name: string) => `services/${name}.${extension}`
 

@@ -1,4 +1,4 @@
-/** The whole shop, as its customers see it, with one of its services killed under them. */
+/** The whole shop as its customers see it, while one of its services is killed. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,18 +14,18 @@ import { follow } from './page/follow.ts'
 import type { App } from './services/gateway.ts'
 import type { Order } from './services/orders.ts'
 
-/** Milliseconds for what takes as long as it takes. */
+/** Milliseconds until a step counts as failed. Steps have no other time limit. */
 const PATIENCE = 60_000
 const ORDERS = 60
 const KILLS = 3
 
-/** The PostgreSQL of the outbox's tests, which runs wherever the repository lies. */
+/** The PostgreSQL helper of the outbox's tests, found by its path in the repository. */
 interface Database {
   database(): Promise<string>
   stop(): Promise<void>
 }
 
-/** A NATS server of the tests, which knows no event of an earlier run. */
+/** A NATS server for tests, without events of an earlier run. */
 interface Broker {
   readonly url: string
   stop(): Promise<void>
@@ -54,7 +54,7 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
   let broker: Broker
   const folder = mkdtempSync(join(tmpdir(), 'shop-'))
   let url = ''
-  /** Process of each service, the newest. */
+  /** The id of the newest process of each service. */
   const processes = new Map<string, number>()
 
   before(async () => {
@@ -64,7 +64,7 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
     for (const name of Object.keys(ports)) ports[name as keyof typeof ports] = String(await freePort())
     url = `http://127.0.0.1:${ports.PORT}`
     shop = spawn(process.execPath, [join(root, 'packages/cli/lib/main.js'), 'dev', '--no-page'], {
-      // Under Node the programs and the configuration are compiled.
+      // Under Node the programs and the configuration run in compiled form.
       cwd: fileURLToPath(new URL('.', import.meta.url)),
       env: { ...process.env, ...ports, DATABASE_URL: await database.database(), NATS_URL: broker.url },
       stdio: ['ignore', 'pipe', 'inherit']
@@ -99,7 +99,7 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
     })
     return { status: response.status, body: await response.json() }
   }
-  /** The steps of an order, to its end. */
+  /** Reads the progress of an order to its end. */
   const stepsOf = async (id: string) => {
     const text = await (await get(`/orders/${id}/progress`)).text()
     assert.match(text, /event: end/)
@@ -107,7 +107,7 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
   }
   const left = async (sku: string) => ((await (await get(`/stock/${sku}`)).json()) as { left: number }).left
 
-  it('sees an order through, and tells its steps', async () => {
+  it('completes an order, and reports its steps', async () => {
     assert.deepEqual(await place({ id: 'first', sku: 'tea', count: 2 }), {
       status: 202,
       body: { id: 'first' }
@@ -116,13 +116,13 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
     assert.equal(await left('tea'), 9_998)
   })
 
-  it('takes an order once that is sent twice', async () => {
+  it('accepts an order that is sent twice only once', async () => {
     await place({ id: 'first', sku: 'tea', count: 2 })
     await stepsOf('first')
     assert.equal(await left('tea'), 9_998)
   })
 
-  it('refuses what it has not got, and what makes no sense', async () => {
+  it('refuses articles that are sold out, and invalid orders', async () => {
     await place({ id: 'much', sku: 'cake', count: 3 })
     const text = await (await get('/orders/much/progress')).text()
     assert.match(
@@ -135,7 +135,7 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
     assert.equal((await get('/orders/none/progress')).status, 404)
   })
 
-  it('has a page that says how much is left', async () => {
+  it('has a page that shows how much is left', async () => {
     assert.match(await (await get('/')).text(), /<h1>Shop/)
     assert.match(await (await get('/page.js')).text(), / left/)
     const api = treaty<App>(url)
@@ -159,7 +159,7 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
     assert.ok(Object.keys(paths).includes('/orders'))
   })
 
-  it('loses no order and doubles none while stock is killed again and again', async () => {
+  it('loses no order and duplicates none while stock is killed again and again', async () => {
     const before = await left('tea')
     const ids = Array.from({ length: ORDERS }, (_, n) => `order-${n}`)
     const ends: Promise<(string | undefined)[]>[] = []
@@ -169,7 +169,7 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
       if (n % Math.floor(ORDERS / KILLS) === 1) {
         const victim = processes.get('stock')!
         process.kill(victim, 'SIGKILL')
-        // Not the same twice.
+        // Waits for the new process, so that the same process is not killed twice.
         while (processes.get('stock') === victim) await new Promise((resolve) => setTimeout(resolve, 20))
       }
     }

@@ -1,4 +1,4 @@
-/** Each small system, started by its command. */
+/** Starts each small system by its command. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** How each package manager adds packages, makes a project and runs its programs. */
+/** How each package manager adds packages, creates a project and runs its programs. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from './commands.ts'
@@ -6,24 +6,27 @@ import { BUN, DENO, type Kind, NODE, type Runtime } from './runtimes.ts'
 
 export interface Client {
   readonly name: string
-  /** Prints its version. */
+  /** The command that prints the version of the package manager. */
   readonly version: Command
-  /** The runtime of its programs. */
+  /** The runtime of the programs. */
   readonly runtime: Runtime
-  /** The template that it makes a project of. */
+  /** The template from which a project is created. */
   readonly template: Kind
   readonly add: (...packages: readonly string[]) => Command
   readonly execute: (...program: readonly string[]) => Command
   readonly create: (...args: readonly string[]) => Command
   readonly install: Command
   readonly script: (name: string) => Command
-  /** Whether its projects are tried. */
+  /** Whether creating a project is tested. */
   readonly makesProjects: boolean
-  /** Files of a project, by their names: what a user of this client has configured. */
+  /** Files of a project by name: configuration that a user of this package manager has. */
   readonly files?: Readonly<Record<string, string>>
 }
 
-/** The published packages are a minute old, and Yarn and Deno refuse packages younger than a day, unless told. */
+/**
+ * A setting that allows packages of any age: the published packages are a minute old, and Yarn and Deno refuse
+ * packages younger than a day by default.
+ */
 const ANY_AGE = '--minimum-dependency-age=0'
 const CREATE = 'create-elysia-microservices'
 
@@ -53,7 +56,7 @@ const pnpm: Client = {
 const yarn: Client = {
   ...npm,
   name: "Yarn, Plug'n'Play",
-  // TypeScript 7 does not read archives.
+  // TypeScript 7 cannot read packages from archives, as this mode of Yarn keeps them.
   makesProjects: false,
   version: ['yarn', '--version'],
   add: (...packages) => ['yarn', 'add', ...packages],
@@ -88,7 +91,7 @@ const deno: Client = {
   makesProjects: true,
   version: ['deno', '--version'],
   runtime: DENO,
-  // It has the programs of a project for Node run by Node, as its package.json says.
+  // The package.json of a project for Node runs its programs by Node, also with this package manager.
   template: 'node',
   add: (...packages) => ['deno', 'add', ANY_AGE, ...packages.map((name) => `npm:${name}`)],
   execute: (...program) => ['deno', 'run', '--allow-all', ...program],
@@ -99,12 +102,12 @@ const deno: Client = {
 
 export const CLIENTS: readonly Client[] = [npm, pnpm, yarn, yarnInModules, bun, deno]
 
-/** The client that comes with a runtime. */
+/** The package manager that comes with a runtime. */
 export function clientOf(runtime: Runtime): Client {
   return { ...{ node: npm, bun, deno }[runtime.kind], runtime }
 }
 
-/** Settings of a user who has this registry. @param home the user's folder */
+/** Writes the settings of a user of this registry. @param home the home folder of the user */
 export function writeSettings(home: string, registry: string, npmrc: string): void {
   mkdirSync(home, { recursive: true })
   writeFileSync(join(home, '.npmrc'), `${npmrc}audit=false\nfund=false\nupdate-notifier=false\nyes=true\n`)
@@ -112,7 +115,7 @@ export function writeSettings(home: string, registry: string, npmrc: string): vo
     `npmRegistryServer: "${registry}"`,
     'unsafeHttpWhitelist: ["127.0.0.1"]',
     'npmMinimalAgeGate: 0',
-    // In CI it would write no lockfile.
+    // In CI, Yarn would refuse to write a lockfile.
     'enableImmutableInstalls: false',
     'enableTelemetry: false'
   ]

@@ -1,24 +1,30 @@
-/** Commands of a rehearsal: each with a log of its own, and ended with all it has started. */
+/**
+ * Runs the commands of a rehearsal. Each has a log of its own, and is ended together with all processes that it has
+ * started.
+ */
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { sleep, spawn } from 'bun'
 
-/** Where commands run, and with what. */
+/** The folder, environment and log of commands. */
 export interface Place {
   readonly folder: string
   readonly env: Readonly<Record<string, string>>
-  /** Everything they print is added to this file. */
+  /** The file to which all output is appended. */
   readonly log: string
 }
 
 export type Command = readonly string[]
 
-/** Seconds after which a command hangs. */
+/** The time limit of a command in seconds. */
 const LIMIT = 600
-/** Characters of its output that a failure shows, the last. */
+/** How many characters from the end of the output a failure shows. */
 const SHOWN = 1_500
 
-/** Runs a command to its end. @returns stdout @throws {Error} it failed, with the end of what it printed */
+/**
+ * Runs a command to its end. @returns its output on stdout @throws {Error} the command failed; the message has the
+ * end of its output
+ */
 export async function run(command: Command, place: Place): Promise<string> {
   const started = start(command, place)
   const timer = setTimeout(() => started.kill('SIGKILL'), LIMIT * 1_000)
@@ -29,18 +35,18 @@ export async function run(command: Command, place: Place): Promise<string> {
   throw new Error(`\`${command.join(' ')}\` ended with ${code}: ${started.output().trim().slice(-SHOWN)}`)
 }
 
-/** A program that runs beside others. */
+/** A program that runs in the background. */
 export interface Started {
-  /** Its exit code, when it has ended and nothing more comes of it. */
+  /** The exit code, once the program has ended and all its output has arrived. */
   readonly ended: Promise<number>
   stdout(): string
-  /** Both of its outputs. */
+  /** The output on stdout and stderr. */
   output(): string
-  /** Signals it and all it has started. */
+  /** Sends a signal to the program and to all processes that it has started. */
   kill(signal: NodeJS.Signals): void
 }
 
-/** Starts a command in a group of its own. */
+/** Starts a command in a process group of its own. */
 export function start(command: Command, { folder, env, log }: Place): Started {
   mkdirSync(dirname(log), { recursive: true })
   appendFileSync(log, `$ ${command.join(' ')}\n`)
@@ -65,7 +71,7 @@ export function start(command: Command, { folder, env, log }: Place): Started {
   }
   const outputs = Promise.all([read(child.stdout, true), read(child.stderr, false)])
   return {
-    // A process that a killed program has started may hold its outputs open.
+    // A process that a killed program has started may keep the outputs open.
     ended: child.exited.then(async (code) => {
       await Promise.race([outputs, sleep(2_000)])
       return code
@@ -76,13 +82,13 @@ export function start(command: Command, { folder, env, log }: Place): Started {
       try {
         process.kill(-child.pid, signal)
       } catch {
-        // It has ended by itself.
+        // The program has ended by itself.
       }
     }
   }
 }
 
-/** Waits until something holds. @throws {Error} it does not within the time, or the program has ended */
+/** Waits until a condition holds. @throws {Error} the time is over, or the program has ended */
 export async function until(what: string, holds: () => Promise<boolean>, program?: Started): Promise<void> {
   let isOver = false
   void program?.ended.then(() => {

@@ -1,4 +1,4 @@
-/** The size of an installation. */
+/** Measures the size of an installation. */
 import { existsSync, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ export interface Footprint {
   readonly bytes: number
 }
 
-/** Counts what is installed in a folder: packages, and bytes of their files. */
+/** Counts the packages that are installed in a folder, and the bytes of their files. */
 export function footprintOf(folder: string): Footprint {
   const modules = join(folder, 'node_modules')
   return { packages: packagesIn(modules), bytes: bytesIn(modules) }

@@ -1,7 +1,7 @@
-/** docs/compatibility.md, which a rehearsal writes. */
+/** Writes docs/compatibility.md from the results of a rehearsal. */
 import type { Footprint } from './footprint.ts'
 
-/** How a trial ended; `undefined`: it was not asked for. */
+/** How a trial ended; `undefined`: it was not run. */
 export type Outcome = { readonly ok: boolean; readonly reason?: string } | undefined
 
 export interface Row {
@@ -22,7 +22,7 @@ export interface Findings {
   readonly firstAnswer: number | undefined
 }
 
-/** The trials that failed, in words. */
+/** A sentence for each trial that failed. */
 export function failuresOf({ clients, runtimes, compilers }: Findings): string[] {
   return [...clients, ...runtimes, ...compilers].flatMap(({ name, version, outcomes }) =>
     outcomes.flatMap((outcome) =>

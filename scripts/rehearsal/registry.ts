@@ -1,25 +1,28 @@
-/** A registry on this machine: our packages are published to it, all others come through it from npm's own. */
+/**
+ * A registry on this machine: our packages are published to it, and it passes requests for all other packages on to
+ * npm's registry.
+ */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../../packages/test-support/src/free-port.ts'
 import { type Place, start, until } from './commands.ts'
 
-/** A token that the registry asks nobody for, and npm does. */
+/** npm requires a token to publish; the registry accepts any. */
 const TOKEN = 'rehearsal'
 const OWN_NAMES = ['elysia-microservices', 'create-elysia-microservices', '@elysia-microservices/*']
 
 export interface Registry {
   readonly url: string
-  /** Lines of an `.npmrc` by which npm asks it, and may publish. */
+  /** The lines of an `.npmrc` that make npm use this registry and allow it to publish. */
   readonly npmrc: string
   stop(): Promise<void>
 }
 
 /**
- * Starts it, without our packages.
- * @param node a Node that it runs on
- * @param verdaccio its program
- * @param uplink the registry of all others
+ * Starts the registry, without our packages.
+ * @param node the program of Node that runs the registry
+ * @param verdaccio the program of the registry
+ * @param uplink the registry for all other packages
  */
 export async function startRegistry(
   place: Place,
@@ -45,7 +48,7 @@ export async function startRegistry(
     log: { type: 'stdout', format: 'pretty', level: 'warn' }
   }
   const file = join(folder, 'config.yaml')
-  // All JSON is YAML.
+  // The configuration is YAML, and all JSON is also YAML.
   writeFileSync(file, JSON.stringify(config, null, 2))
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/`

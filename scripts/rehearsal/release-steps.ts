@@ -1,6 +1,7 @@
 /**
- * A release as it will be, in a copy of the commit that is checked out: versions by changesets, then the steps of the
- * workflow of releases, as they stand there. What only its place has is missing: trust, and the provenance that follows.
+ * A rehearsal of a release in a copy of the current commit: changesets set the versions, then the steps of the
+ * workflow `release.yml` run. Two things only exist at GitHub and are left out: trusted publishing, and the
+ * provenance that it adds.
  */
 import { readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,8 +20,8 @@ export interface Released {
 
 /**
  * Versions and publishes.
- * @param from the repository, as its user sees it
- * @param place the copy; its environment leads npm to the registry
+ * @param from the repository, with the environment of its user
+ * @param place the copy; its environment makes npm use the registry
  */
 export async function release(from: Place, place: Place): Promise<Released> {
   const { folder } = place
@@ -34,7 +35,7 @@ export async function release(from: Place, place: Place): Promise<Released> {
   return { version: versionOf(packages), packages }
 }
 
-/** Does the steps of the pull request, in which everything is installed. */
+/** Runs the steps of the pull request that sets the versions, in a folder with all packages installed. */
 async function writeVersions(root: string, place: Place): Promise<void> {
   const modules = join(place.folder, 'node_modules')
   symlinkSync(join(root, 'node_modules'), modules)

@@ -1,10 +1,10 @@
 /**
  * `npm run rehearse`: a release of the commit that is checked out, with a registry on this machine, and what users do
- * with it. It fails if anything of it does.
+ * with it. It fails if any step fails.
  *
- *   --write          writes docs/compatibility.md
- *   --folder=<path>  works there, and keeps runtimes and the packages of others for the next time
- *   --only=<words>   only trials whose names have one of these words, comma-separated: `yarn,compilers`
+ * --write          writes docs/compatibility.md   --folder=<path>  works in this folder, and keeps runtimes and
+ * third-party packages for the next time   --only=<words>   only trials whose names contain one of these words,
+ * comma-separated: `yarn,compilers`
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ import {
 
 const root = resolve(import.meta.dir, '../..')
 const NAMES = { node: 'Node', bun: 'Bun', deno: 'Deno' }
-/** Seconds that a new user may need, at most, from an empty folder to the first answer. */
+/** The most seconds that a new user may need from an empty folder to the first answer. */
 const FIRST_ANSWER = 90
 const { values } = parseArgs({
   options: {
@@ -42,14 +42,14 @@ const { values } = parseArgs({
 })
 const words = values.only?.toLowerCase().split(',')
 const folder = resolve(values.folder ?? mkdtempSync(join(tmpdir(), 'rehearsal-')))
-/** Folders of a previous rehearsal that are deleted; runtimes and packages of others are kept. */
+/** Folders of a previous rehearsal that are deleted; runtimes and third-party packages are kept. */
 const LEFT = ['home', 'logs', 'release', 'trials']
 for (const name of LEFT) rmSync(join(folder, name), { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
-// `bun create` keeps its installation there, with addresses of an earlier registry.
+// `bun create` keeps its installation in this folder, with addresses of an earlier registry.
 rmSync(`/tmp/bunx-${process.getuid?.()}-create-elysia-microservices@latest`, { recursive: true, force: true })
 
-/** The environment without npm's settings, which npm passes to the scripts it runs. */
+/** The environment without npm's settings, which npm passes to the scripts that it runs. */
 const inherited = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^npm_|^INIT_CWD$|^NODE_OPTIONS$/i.test(name))
 ) as Record<string, string>
@@ -64,7 +64,7 @@ const env = {
   no_proxy: '127.0.0.1,localhost'
 }
 
-/** A folder and its log, with programs in front of the machine's own. */
+/** A folder with a log, and programs that come before those of the machine in the PATH. */
 function placeOf(name: string, programs: readonly string[] = []): Place {
   const path = [...programs, join(tools, 'node_modules/.bin'), inherited['PATH']].join(':')
   return {
@@ -74,7 +74,7 @@ function placeOf(name: string, programs: readonly string[] = []): Place {
   }
 }
 
-/** Programs of each runtime, by kind and version. */
+/** The folders of the runtimes' programs, by kind and version. */
 const programs = new Map<Runtime, string>()
 const asUser: Place = { ...placeOf('runtimes'), env: { ...inherited, PATH: inherited['PATH'] as string } }
 const uplink = (await run(['npm', 'config', 'get', 'registry'], { ...asUser, folder })).trim()
@@ -82,12 +82,13 @@ await step('runtimes and tools are installed', async () => {
   for (const runtime of RUNTIMES) programs.set(runtime, await install(runtime, asUser))
   if (existsSync(join(tools, 'node_modules'))) return
   cpSync(join(root, 'scripts/rehearsal/tools'), tools, { recursive: true })
-  // `npm ci` refuses a lockfile without each of pnpm's programs, which no registry but npm's own may have.
+  // Not `npm ci`, which refuses the lockfile: it lacks some of pnpm's programs, which only npm's own registry may
+  // have.
   await run(['npm', 'install', '--no-save', '--ignore-scripts', '--loglevel=error'], {
     ...asUser,
     folder: tools
   })
-  // The one script that is needed: it puts pnpm's program in its place.
+  // The only install script that is needed: it puts pnpm's program in place.
   await run(['node', 'install.js'], { ...asUser, folder: join(tools, 'node_modules/pnpm') })
 })
 const node = programs.get(NODE) as string
@@ -117,13 +118,13 @@ process.exit(failed ? 1 : 0)
 
 async function rehearse(): Promise<Findings> {
   const lines = twentyLines(root)
-  // npm knows from the lockfile which packages of others it has.
+  // The lockfile tells npm which third-party packages are in its cache.
   const cache = (await run(['npm', 'config', 'get', 'cache'], { ...asUser, folder })).trim()
   const copy = placeOf('release', [node])
   const settings = {
     npm_config_cache: cache,
     npm_config_prefer_offline: 'true',
-    // Changesets asks for this one, and takes npm's own registry where it is missing.
+    // Changesets reads this variable, and uses npm's own registry without it.
     npm_config_registry: registry.url
   }
   const released = await step('versions are written, everything is built and published', () =>
@@ -149,7 +150,7 @@ async function rehearse(): Promise<Findings> {
   }
 }
 
-/** A client's row: the trials on its own runtime. */
+/** The row of a package manager: the trials on its own runtime. */
 async function rowOf(client: Client, lines: ReturnType<typeof twentyLines>): Promise<Row> {
   const place = placeFor('clients', client, client.runtime)
   const [version = ''] = (await run(client.version, { ...place, folder })).trim().split('\n')
@@ -166,7 +167,7 @@ async function rowOf(client: Client, lines: ReturnType<typeof twentyLines>): Pro
   return { name: client.name, version: version.replace(/^deno ([\d.]+).*/, '$1'), outcomes }
 }
 
-/** A runtime's row: the trials with the client that most of its users have. */
+/** The row of a runtime: the trials with the package manager that most of its users have. */
 async function rowOfRuntime(runtime: Runtime, lines: ReturnType<typeof twentyLines>): Promise<Row> {
   const client = clientOf(runtime)
   const place = placeFor('runtimes', client, runtime)
@@ -175,7 +176,7 @@ async function rowOfRuntime(runtime: Runtime, lines: ReturnType<typeof twentyLin
     await tried(`${name}: 20 lines`, async () => {
       const own = below(place, 'lines')
       await addTwentyLines(client, lines, own)
-      // Not every Node runs TypeScript.
+      // Some versions of Node cannot run TypeScript without tsx.
       if (runtime.kind === 'node') await run(npm.add('tsx'), own)
       await runTwentyLines(runtime.kind === 'node' ? ['npx', 'tsx'] : client.execute(), lines, own)
     }),
@@ -238,7 +239,7 @@ function isAsked(name: string): boolean {
   return words?.some((word) => name.toLowerCase().includes(word)) ?? true
 }
 
-/** Does something that everything stands on. */
+/** Runs a step on which all later steps depend. */
 async function step<Result>(what: string, act: () => Promise<Result>): Promise<Result> {
   const began = performance.now()
   const result = await act()
@@ -246,7 +247,7 @@ async function step<Result>(what: string, act: () => Promise<Result>): Promise<R
   return result
 }
 
-/** Tries something that may fail by itself. */
+/** Runs a trial, which may fail without effect on other trials. */
 async function tried(what: string, act: () => Promise<unknown>): Promise<Outcome> {
   const began = performance.now()
   try {

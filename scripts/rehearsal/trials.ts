@@ -1,4 +1,4 @@
-/** The trials of each client, runtime and compiler: the README's twenty lines, and a project made from nothing. */
+/** The trials of each package manager, runtime and compiler: the README's twenty lines, and a new project. */
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createConnection } from 'node:net'
@@ -7,7 +7,7 @@ import { freePort } from '../../packages/test-support/src/free-port.ts'
 import type { Client } from './clients.ts'
 import { type Command, type Place, run, type Started, start, until } from './commands.ts'
 
-/** The blocks of the README that are programs, by their names, and what the second prints. */
+/** The README's code blocks that are programs, by their file names, and what the second program prints. */
 export interface TwentyLines {
   readonly programs: ReadonlyMap<string, string>
   readonly prints: string
@@ -29,7 +29,7 @@ function emptyFolder(folder: string, { files = {} }: Client): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
 }
 
-/** Installs as Getting started says, and writes the programs. */
+/** Installs the packages as "Getting started" says, and writes the programs. */
 export async function addTwentyLines(client: Client, lines: TwentyLines, place: Place): Promise<void> {
   const { folder } = place
   emptyFolder(folder, client)
@@ -41,7 +41,7 @@ export async function addTwentyLines(client: Client, lines: TwentyLines, place: 
   await run(client.add('elysia', 'elysia-microservices'), place)
 }
 
-/** Runs both programs. @param through what stands before the name of a program */
+/** Runs both programs. @param through the command that runs a program */
 export async function runTwentyLines(through: Command, lines: TwentyLines, place: Place): Promise<void> {
   const port = await freePort('localhost')
   const own = { ...place, env: { ...place.env, PORT: String(port) } }
@@ -67,7 +67,7 @@ async function listens(port: number): Promise<boolean> {
   }
 }
 
-/** Makes a project, and installs it. @returns its folder */
+/** Creates a project, and installs its packages. @returns its folder */
 export async function makeProject(client: Client, place: Place): Promise<string> {
   mkdirSync(place.folder, { recursive: true })
   await run(client.create('shop', '--runtime', client.template, '--transport', 'tcp'), place)
@@ -82,7 +82,7 @@ export async function testProject(client: Client, place: Place): Promise<void> {
   await run(client.script('test'), place)
 }
 
-/** Starts services and gateway of a project as its README says, and places an order by HTTP. */
+/** Starts the services and the gateway of a project as its README says, and places an order by HTTP. */
 export async function useProject(client: Client, place: Place): Promise<void> {
   const ports = {
     STOCK_PORT: await freePort(),
@@ -122,13 +122,13 @@ export async function useProject(client: Client, place: Place): Promise<void> {
   }
 }
 
-/** How imports are resolved. */
+/** The settings of the compiler by which imports are resolved. */
 export const RESOLUTIONS = {
   nodenext: { module: 'nodenext' },
   bundler: { module: 'esnext', moduleResolution: 'bundler' }
 } as const
 
-/** Compiles the twenty lines, and a project's sources, as strictly as a compiler can. */
+/** Compiles the twenty lines and the sources of a project, with the strictest settings. */
 export async function compile(
   version: string,
   resolution: keyof typeof RESOLUTIONS,
@@ -156,7 +156,7 @@ export async function compile(
   await run([`node_modules/typescript-${version}/bin/tsc`, '-p', config, '--pretty', 'false'], place)
 }
 
-/** Gives a project's folder the twenty lines too, and the compilers. */
+/** Adds the twenty lines and the compilers to the folder of a project. */
 export async function addCompilers(
   versions: readonly string[],
   lines: TwentyLines,

@@ -15,7 +15,7 @@ export interface Manifest {
 
 /** A package of this repository. */
 export interface PublicPackage extends Manifest {
-  /** From the root of the repository. */
+  /** The path from the root of the repository. */
   readonly folder: string
 }
 
@@ -24,7 +24,7 @@ export function manifestOf(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
-/** The public packages of a repository. @param root its folder */
+/** The public packages of a repository. @param root the folder of the repository */
 export function publicPackages(root = '.'): PublicPackage[] {
   return readdirSync(join(root, 'packages'))
     .sort()
@@ -34,7 +34,7 @@ export function publicPackages(root = '.'): PublicPackage[] {
     .filter((each) => each.private !== true)
 }
 
-/** The one version that they have. @throws {Error} they differ */
+/** The version of all packages, which must be the same. @throws {Error} the versions differ */
 export function versionOf(packages: readonly Manifest[]): string {
   const [version = '', ...others] = new Set(packages.map((each) => each.version))
   if (others.length > 0) throw new Error(`The packages have several versions: ${[version, ...others]}`)

@@ -1,6 +1,7 @@
 /**
- * `npm run release`: builds and publishes what the registry does not have yet. `.github/workflows/release.yml` runs it
- * for a tag; `npm run rehearse` runs the steps of that workflow with a registry on this machine.
+ * `npm run release`: builds and publishes the packages that the registry does not have yet.
+ * `.github/workflows/release.yml` runs it for a tag; `npm run rehearse` runs the steps of that workflow with a
+ * registry on this machine.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -12,10 +13,10 @@ const version = versionOf(packages)
 refuseUnlessReady()
 run('turbo', 'run', 'build', '--output-logs=errors-only')
 nameRepository()
-// One tag started this; another for each package would say nothing more.
+// The tag that started this release is enough; no tag is added for each package.
 run('changeset', 'publish', '--no-git-tag')
 
-/** Refuses a commit that must not be published. */
+/** Refuses to publish a commit that is not ready: with unused changesets, or with another version than the tag. */
 function refuseUnlessReady(): void {
   const left = readdirSync('.changeset').filter((name) => name.endsWith('.md') && name !== 'README.md')
   if (left.length > 0)
@@ -25,7 +26,10 @@ function refuseUnlessReady(): void {
     throw new Error(`The tag is ${tag}, and the packages have version ${version}`)
 }
 
-/** Provenance is refused for a package that does not name the repository it was built in. */
+/**
+ * Adds the repository to each package.json: npm refuses the provenance of a package that does not name the repository
+ * in which it was built.
+ */
 function nameRepository(): void {
   const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env
   const url =

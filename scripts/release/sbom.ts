@@ -1,7 +1,7 @@
 /**
- * `npm run sbom`, behind `npm run release`: writes a software bill of materials for each package, in CycloneDX: what the
- * published package brings into an installation, in which versions and with which licences. They are files of the
- * release. Each is made in a folder of its own: in the workspace npm would describe the workspace.
+ * `npm run sbom`, after `npm run release`: writes a software bill of materials in CycloneDX for each package: which
+ * packages its installation contains, with their versions and licences. These files are attached to the release. Each
+ * package is installed in an empty folder: in the workspace, npm would describe the workspace.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,9 +11,9 @@ import { sleepSync } from 'bun'
 import { type PublicPackage, publicPackages } from './packages.ts'
 
 const FOLDER = 'dist/sbom'
-/** The registry shows a package only some time after it has taken it. */
+/** How often to look for a package: the registry shows a package only some time after it was published. */
 const ATTEMPTS = 10
-/** Milliseconds between them. */
+/** Milliseconds between two attempts. */
 const PAUSE = 15_000
 
 mkdirSync(FOLDER, { recursive: true })

@@ -10,7 +10,7 @@ const { version } = JSON.parse(
   readFileSync(join(rootFolder, 'packages/elysia-microservices/package.json'), 'utf8')
 ) as { readonly version: string }
 
-/** Links between files, as GitHub follows them, become links between pages. */
+/** Rewrites links between files, which GitHub follows, to links between pages. */
 const config: MarkdownOptions['config'] = (markdown) => {
   markdown.core.ruler.push('links-of-files', ({ tokens, env }) => {
     const from = (env.realPath ?? env.path) as string
@@ -25,7 +25,7 @@ const config: MarkdownOptions['config'] = (markdown) => {
         if (target.startsWith('/benchmarks/')) token.attrSet('target', '_self')
         continue
       }
-      // A link that leads nowhere on the site stays a word.
+      // A link whose target is not on the site becomes plain text.
       const end = inline.slice(index).find(({ type }) => type === 'link_close')
       for (const part of [token, end])
         Object.assign(part as object, { type: 'text', tag: '', attrs: [], content: '' })
@@ -33,7 +33,7 @@ const config: MarkdownOptions['config'] = (markdown) => {
   })
 }
 
-/** docs/protocol.md has blocks of bytes, which have no colours. */
+/** The language of the blocks of bytes in docs/protocol.md, which need no colours. */
 const VECTOR = { name: 'vector', scopeName: 'text.vector', patterns: [], repository: {} }
 
 const icon = readFileSync(join(import.meta.dirname, '../icon.svg'), 'utf8')
@@ -41,14 +41,17 @@ const icon = readFileSync(join(import.meta.dirname, '../icon.svg'), 'utf8')
 const DESCRIPTION =
   "Typed microservices for Bun, Node and Deno: NestJS's message patterns, types from the handler to the caller, a fast TCP transport"
 
-/** Where the site will be, for its map and its card, which need whole addresses; without it there are none. */
+/**
+ * The address of the site. Its sitemap and its preview picture need whole addresses, and are left out without this
+ * setting.
+ */
 const site = process.env['DOCS_URL']
 
-/** The picture that is shown beside a link to the site: site/card.ts draws it. */
+/** The picture that other sites show beside a link to this site; site/card.ts draws the picture. */
 const card: readonly HeadConfig[] =
   site === undefined ? [] : [['meta', { property: 'og:image', content: new URL('card.png', site).href }]]
 
-/** The list of the site's pages for language models: https://llmstxt.org. */
+/** Writes the list of the site's pages for language models: https://llmstxt.org. */
 function llms(): string {
   const topics = TOPICS.map(({ text, items = [] }) => {
     const links = items.map((item) => `- [${item.text}](${item.link}.html)`)
@@ -79,7 +82,7 @@ export default defineConfig({
     config,
     anchor: { slugify: slugOf },
     languages: [VECTOR],
-    // The others of this kind have too little contrast.
+    // The other light themes of this kind have too little contrast.
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     codeTransformers: [hoverTypes()]
   },
@@ -104,9 +107,9 @@ export default defineConfig({
       provider: 'local',
       options: {
         detailedView: true,
-        // The words people look for, beside those that a page has.
+        // Adds words that people search for to the words of a page.
         _render(text, env, markdown) {
-          // Nobody sees colours in an index.
+          // The search index needs no colours, so highlighting is turned off.
           const { highlight } = markdown.options
           markdown.options.highlight = null
           const html = markdown.render(text, env)
@@ -119,7 +122,7 @@ export default defineConfig({
     docFooter: { prev: 'Previous', next: 'Next' }
   },
   ...(site === undefined ? {} : { sitemap: { hostname: site } }),
-  // VitePress' landing page has no <main>, which screen readers look for.
+  // VitePress' landing page lacks the element <main>, which screen readers look for.
   transformHtml: (html, _id, { page }) =>
     page === 'index.md' ? html.replace('id="VPContent"', 'id="VPContent" role="main"') : html,
   buildEnd({ pages, outDir }) {

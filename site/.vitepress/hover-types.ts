@@ -12,10 +12,10 @@ type Transformer = NonNullable<MarkdownOptions['codeTransformers']>[number]
 type Element = Parameters<NonNullable<Transformer['span']>>[0]
 type ElementContent = Element['children'][number]
 
-/** In characters: a longer type explains nothing at a glance. */
+/** The longest type that is shown, in characters: a longer type explains nothing at a glance. */
 const LONGEST_TYPE = 240
 
-/** The blocks between the README's marks, by the paths they would have in a project. */
+/** The code blocks between the README's markers, by the paths that they would have in a project. */
 function readBlocks(): ReadonlyMap<string, string> {
   const readme = readFileSync(join(rootFolder, 'README.md'), 'utf8')
   const [, region = ''] = /#region twenty-lines -->([\s\S]*?)<!-- #endregion/.exec(readme) ?? []
@@ -56,12 +56,12 @@ const span = (name: string, children: ElementContent[]): Element => ({
   children
 })
 
-/** Gives the names in the README's example their types, while Shiki colours it. */
+/** Adds types to the names in the README's example, while Shiki colours it. */
 export function hoverTypes(): Transformer {
   const blocks = readBlocks()
   let compiler: ts.LanguageService | undefined
 
-  /** The type of the name at this place, as an editor shows it; '' if it has none, or a long one. */
+  /** The type of the name at a position, as an editor shows it; '' if there is none, or if it is too long. */
   function typeAt(path: string, position: number): string {
     compiler ??= compilerOf(blocks)
     const parts = compiler.getQuickInfoAtPosition(path, position)?.displayParts
@@ -72,7 +72,7 @@ export function hoverTypes(): Transformer {
     return type.length > LONGEST_TYPE ? '' : type
   }
 
-  /** The text of a token, in which each name that has a type is an element of its own. */
+  /** Splits a token into elements, so that each name with a type is an element of its own. */
   function typed(path: string, text: string, offset: number): ElementContent[] {
     let position = offset
     return text.split(/\b([A-Za-z_]\w*)/).map((value) => {

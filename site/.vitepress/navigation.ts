@@ -1,4 +1,4 @@
-/** The pages by topic, as the sidebar shows them. A page that is not here is an error of the build. */
+/** The pages by topic, as the sidebar shows them. The build fails if a page is missing here. */
 import type { DefaultTheme } from 'vitepress'
 
 const page = (text: string, name: string): DefaultTheme.SidebarItem => ({ text, link: `/${name}` })

@@ -1,10 +1,10 @@
-/** Where each Markdown file of the repository stands on the site, and what a link between such files becomes there. */
+/** Maps the Markdown files of the repository to pages of the site, and links between files to links between pages. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
 export const rootFolder = resolve(import.meta.dirname, '../..')
 
-/** The file as a path from the root, and its page as VitePress names it. */
+/** The path of a file from the root, and the name of its page in VitePress. */
 const PAGES: readonly (readonly [file: RegExp, page: string])[] = [
   [/^site\/index\.md$/, 'index.md'],
   [/^docs\/(.+)$/, '$1'],
@@ -14,7 +14,7 @@ const PAGES: readonly (readonly [file: RegExp, page: string])[] = [
   [/^CHANGELOG\.md$/, 'changelog.md']
 ]
 
-/** Documents without a page: GitHub shows them, or nobody reads them. */
+/** Documents without a page: GitHub shows them, or they are for tools only. */
 export const NOT_ON_THE_SITE = [
   'README.md',
   '{packages,examples}/*/CHANGELOG.md',
@@ -25,26 +25,26 @@ export const NOT_ON_THE_SITE = [
   '{tests,runtimes,scripts}/**'
 ]
 
-/** The page of a file, both as paths; the file itself if it has none. */
+/** The page of a file, both as paths; the path of the file if there is no page for it. */
 export function pageOf(file: string): string {
   for (const [pattern, page] of PAGES) if (pattern.test(file)) return file.replace(pattern, page)
   return file
 }
 
-/** The repository's address, where its package.json says it. */
+/** The address of the repository, as package.json states it. */
 const { repository } = JSON.parse(readFileSync(join(rootFolder, 'package.json'), 'utf8')) as {
   readonly repository?: { readonly url: string }
 }
 export const address = repository?.url.replace(/^git\+/, '').replace(/\.git$/, '')
 
-/** The reports of the benchmark, with their charts: files of their own on the site. */
+/** The reports of the benchmark, with their charts: HTML files that the site serves as they are. */
 export const REPORTS: readonly string[] = readdirSync(join(rootFolder, 'docs/benchmarks')).filter((name) =>
   name.endsWith('.html')
 )
 
 /**
- * The target of a relative link that stands in `from`: a page, or else the file in the repository; `undefined` if
- * nobody knows where that is.
+ * The target of a relative link in the file `from`: a page, or the file in the repository; `undefined` if the address
+ * of the repository is not known.
  */
 export function targetOf(link: string, from: string): string | undefined {
   const [path = '', anchor] = link.split('#')
@@ -60,7 +60,7 @@ export function targetOf(link: string, from: string): string | undefined {
   return address === undefined ? undefined : `${address}/blob/HEAD/${link.startsWith('#') ? '' : file}`
 }
 
-/** The name by which a heading is linked to, as GitHub makes it. */
+/** The anchor of a heading, as GitHub generates it. */
 export function slugOf(heading: string): string {
   return heading
     .toLowerCase()

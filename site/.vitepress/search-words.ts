@@ -1,4 +1,4 @@
-/** Words of the trade by which a page should be found though it does not use them, or only in passing. */
+/** Common terms for which the search should find a page, though the page does not use them or only mentions them. */
 export const WORDS: Readonly<Record<string, readonly string[]>> = {
   tutorial: ['walkthrough', 'step by step', 'example app', 'quick start'],
   connections: [

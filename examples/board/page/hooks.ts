@@ -1,10 +1,10 @@
-/** A stream of a service as the state of a component. */
+/** A React hook that makes a stream of a service the state of a component. */
 import { useEffect, useReducer, useState } from 'react'
 
 /**
  * Reads a stream for as long as the component is shown. Leaving cancels the call, and a slow page slows the service.
- * @param open makes the call; the same function each time, or the stream starts again
- * @param add what the state becomes with a value; the same value twice must not matter
+ * @param open makes the call. The stream starts again whenever this is another function
+ * @param add returns the next state for a value. It may be called twice with the same value
  */
 export function useStream<Value, State>(
   open: () => AsyncIterableIterator<Value>,

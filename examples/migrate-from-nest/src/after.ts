@@ -1,4 +1,4 @@
-/** The same application on this library. Nest makes the classes; it no longer listens. */
+/** The same application on this library. NestJS still creates the classes, but no longer listens. */
 import 'reflect-metadata'
 import { NestFactory } from '@nestjs/core'
 import { microservice } from 'elysia-microservices'
@@ -14,13 +14,14 @@ const service = microservice({
   port,
   controllers: [OrdersController],
   nest: {
-    // `app` says the same as the next two lines, and finds APP_GUARD and the like; there are none here.
+    // The option `app` does the same as these two lines, and also finds APP_GUARD and similar providers; this
+    // application has none.
     resolve: (type) => app.get(type),
-    lifecycle: false, // Nest calls the hooks of what it has made
+    lifecycle: false, // NestJS calls the hooks of the classes that it has created
     pipes: [validation]
   }
 })
-// With HTTP beside it: new Elysia().use(service).listen(3000)
+// To serve HTTP in the same process: new Elysia().use(service).listen(3000)
 await service.listen()
 console.log(`listening on port ${port}`)
 

@@ -1,4 +1,7 @@
-/** The other service: `bun src/stock.ts`. Nest's clients call it, whatever it is made with. */
+/**
+ * The other service: `bun src/stock.ts`. The application calls it by a NestJS client, which need not know that it is
+ * not a NestJS service.
+ */
 import { MessagePattern, microservice, Payload } from 'elysia-microservices'
 
 const COUNTS: Readonly<Record<string, number>> = { tea: 10, cake: 1 }

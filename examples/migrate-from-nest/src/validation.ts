@@ -1,7 +1,7 @@
 import { ValidationPipe } from '@nestjs/common'
 import { RpcException } from '@nestjs/microservices'
 
-/** Checks all data that is declared as a class, and tells callers what is wrong. */
+/** Checks all data whose type is a class, and tells callers which fields are invalid. */
 export const validation = new ValidationPipe({
   transform: true,
   whitelist: true,

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { Elysia } from 'elysia'
 import { build } from 'esbuild'
 
-/** Under Node the programs are compiled. */
+/** Under Node the programs run in compiled form. */
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 const { outputFiles } = await build({
   entryPoints: [fileURLToPath(new URL(`page.${extension}`, import.meta.url))],

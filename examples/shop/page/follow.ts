@@ -1,10 +1,10 @@
-/** The page's text on an order. No browser in here: tests call it, too. */
+/** The text that the page shows about an order. This file uses nothing of a browser, so tests can call it. */
 import { isError } from '@elysia-microservices/transport'
 import type { treaty } from '@elysiajs/eden'
 import type { App } from '../services/gateway.ts'
 import type { Order } from '../services/orders.ts'
 
-/** Places an order and follows it: a line for each step, and why it has failed. */
+/** Places an order and follows its progress. Yields a line for each step, or the reason of a failure. */
 export async function* follow(api: ReturnType<typeof treaty<App>>, order: Order): AsyncGenerator<string> {
   const placed = await api.orders.post(order)
   if (placed.error) {

@@ -19,7 +19,7 @@ const app = new Elysia(process.versions.bun === undefined ? { adapter: node() } 
     gateway(
       () => connect<Orders>(addressOf('orders')),
       {
-        // The customer chooses the id, so it may be sent again when its answer is lost.
+        // The customer's browser chooses the id of the order, so the request may be sent again if its answer is lost.
         'POST /orders': { pattern: 'orders.place', status: 202, body: Order, idempotent: true },
         'GET /orders/:id/progress': { stream: 'orders.progress', params: Id, heartbeat: 15_000 },
         'GET /stock/:sku': 'orders.left'

@@ -1,4 +1,7 @@
-/** Takes orders and sees them through, while the services it needs come and go. Classes with Nest's decorators. */
+/**
+ * Takes orders and completes them, also while the services that it needs stop and start. Written as classes with
+ * NestJS's decorators.
+ */
 
 import { tcp } from '@elysia-microservices/tcp'
 import { telemetry } from '@elysia-microservices/telemetry'
@@ -20,13 +23,13 @@ import type { Charged } from './payments.ts'
 import type { stock as stockService } from './stock.ts'
 
 export interface Order {
-  /** Chosen by the customer's end, so that an order that is sent twice is one order. */
+  /** Chosen by the customer's browser, so that an order that is sent twice counts as one order. */
   readonly id: string
   readonly sku: string
   readonly count: number
 }
 
-/** How far an order is. */
+/** A step in the progress of an order. */
 export interface Progress {
   readonly step: 'placed' | 'reserved' | 'paid' | 'shipped'
 }
@@ -41,7 +44,7 @@ export interface Orders {
   'orders.left'(item: { sku: string }): { left: number } | NotFound
 }
 
-/** Milliseconds for one attempt of a step, and between two. */
+/** Milliseconds for one attempt of a step, and milliseconds between two attempts. */
 const ATTEMPT = 1_000
 const PAUSE = 200
 
@@ -51,7 +54,7 @@ const { MessagePattern, error } = decoratorsOf<Orders>()
 
 class OrdersController {
   readonly #orders = new Map<string, ReplaySubject<Progress>>()
-  /** Orders of which it is told that they are reserved. */
+  /** Orders whose step `reserved` was already added to their progress. */
   readonly #told = new Set<string>()
 
   @MessagePattern('orders.place')
@@ -59,13 +62,16 @@ class OrdersController {
     if (!this.#orders.has(order.id)) {
       const steps = new ReplaySubject<Progress>()
       this.#orders.set(order.id, steps)
-      // The customer is not kept waiting: what becomes of the order is told by its progress.
+      // The customer does not wait for the rest: the progress of the order tells the result.
       void this.#fulfil(order, steps)
     }
     return { id: order.id }
   }
 
-  /** Ends with the error of the service that could not do its part, if that is one of this contract. */
+  /**
+   * The progress of an order. The stream ends with the error of the service that could not do its step, if the
+   * contract declares this error.
+   */
   @MessagePattern('orders.progress', {
     errors: { NOT_FOUND: {}, OUT_OF_STOCK },
     passes: ['NOT_FOUND', 'OUT_OF_STOCK']
@@ -76,25 +82,31 @@ class OrdersController {
     return steps
   }
 
-  /** A question that somebody waits for: it has the time that its caller has left, and no more. */
+  /**
+   * How much of an article is left. The call to `stock` has only the time that is left to the caller of this request.
+   */
   @MessagePattern('orders.left', { errors: { NOT_FOUND: {} }, passes: ['NOT_FOUND'] })
   left(@Payload() item: { sku: string }, @Ctx() context: RpcContext): Promise<{ left: number }> {
     return stock.request('stock.left', item, { within: context, idempotent: true })
   }
 
-  /** The last step of an order that this process has taken: it is paid, and can go. */
+  /** The last step of an order that this process has taken: the order is paid, and can be shipped. */
   @EventPattern('payments.charged', { durable: true })
   charged(@Payload() { order }: Charged): void {
     const steps = this.#orders.get(order)
     if (steps === undefined) return
-    // Its event may be here before stock's answer: that is lost where stock is killed behind its transaction.
+    // The event of the payment may be here before the answer of `stock`: that answer is lost if `stock` is killed
+    // right after its transaction.
     this.#reserved(order, steps)
     steps.next({ step: 'paid' })
     steps.next({ step: 'shipped' })
     steps.complete()
   }
 
-  /** Payments hear of what is reserved, and say when it is paid. */
+  /**
+   * Reserves the articles. The payments service handles the event of the reservation, and publishes an event when the
+   * order is paid.
+   */
   async #fulfil({ id, sku, count }: Order, steps: ReplaySubject<Progress>): Promise<void> {
     const reservation = { order: id, sku, count }
     steps.next({ step: 'placed' })
@@ -113,15 +125,15 @@ class OrdersController {
 }
 
 /**
- * Asks until there is an answer, whatever that is. An answer that was lost may have been work that was done: that is no
- * harm where a service does for each order only once what it is asked.
+ * Repeats a call until there is an answer, even an error. The work of a call whose answer was lost may have been
+ * done. That does no harm, because the service does the work for each order only once.
  */
 async function untilAnswered<Value, Failure extends MicroserviceError>(
   ask: () => Promise<Outcome<Value, Failure>>
 ): Promise<Outcome<Value, Failure>> {
   for (;;) {
     const outcome = await ask()
-    // Busy, stopping, not there, too late: the same question may be answered later.
+    // The service is busy, stopping, not there or too late: the same call may be answered later.
     if (outcome.error?.retryable !== true) return outcome
     await new Promise((resolve) => setTimeout(resolve, PAUSE))
   }

@@ -1,4 +1,4 @@
-/** Charges customers. A Nest application, put on our transport by one line; NATS stores its events. */
+/** Charges customers. A NestJS application that uses this library's transport, by one line; NATS stores its events. */
 import 'reflect-metadata'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { Controller, Module, type OnApplicationShutdown } from '@nestjs/common'
@@ -24,7 +24,7 @@ const client = connect({ transport: broker() })
 export class PaymentsController implements OnApplicationShutdown {
   readonly #charged = new Map<string, number>()
 
-  /** Charges once for each order, however often the event is delivered. */
+  /** Charges each order once, even if the event is delivered several times. */
   @EventPattern('stock.reserved', { durable: true })
   async charge(@Payload() { order, amount }: Reserved): Promise<void> {
     this.#charged.set(order, amount)

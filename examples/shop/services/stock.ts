@@ -1,4 +1,4 @@
-/** The stock, in PostgreSQL, with the events about it. Functions with schemas. */
+/** The stock of articles in PostgreSQL, and the events about it. Written as functions with schemas. */
 import { setTimeout } from 'node:timers/promises'
 import { migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
 import { telemetry } from '@elysia-microservices/telemetry'
@@ -31,7 +31,8 @@ export const stock = microservice({
   name: 'stock',
   transport: 'tcp',
   ...addressOf('stock'),
-  // Twice what the pool can do at a time: who comes then is refused at once, and tries again.
+  // Twice as many requests as the pool has connections. Further requests are refused at once, and their callers try
+  // again.
   limits: { inFlight: 20 },
   shutdownOn: ['SIGTERM']
 })
@@ -51,7 +52,7 @@ export const stock = microservice({
       errors: { NOT_FOUND: {} }
     }
   )
-  // The stock, each second, as long as somebody reads it.
+  // Sends the stock each second, as long as the caller reads.
   .message(
     'stock.watch',
     async function* ({ data: { sku }, signal }) {
@@ -60,12 +61,13 @@ export const stock = microservice({
     },
     { data: t.Object({ sku: t.String() }), response: t.Object({ left: t.Integer() }) }
   )
-  // Reserves once for each order, however often it is asked. False: it was done before. Its event is part of the
-  // transaction: who hears of a reservation can rely on it, and each is heard of.
+  // Reserves articles once for each order, even if the request comes several times. Answers false if the order was
+  // reserved before. The event is written in the same transaction as the reservation: there is an event exactly if
+  // there is a reservation.
   .message(
     'stock.reserve',
     ({ data: { order, sku, count }, error }) =>
-      // An error takes back what was done until then.
+      // An error rolls the transaction back.
       sql.begin(async (transaction) => {
         const { count: made } = await transaction`
           insert into reservations select ${order}, sku, ${count} from items where sku = ${sku} on conflict do nothing`

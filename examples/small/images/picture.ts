@@ -8,7 +8,10 @@ export interface Picture {
   readonly pixels: Uint8Array
 }
 
-/** Makes a picture half as wide and half as high: each new pixel is the mean of four. Odd edges are left out. */
+/**
+ * Halves the width and height of a picture: each new pixel is the mean of four pixels. An odd row or column at the
+ * edge is left out.
+ */
 export function halve({ width, height, pixels }: Picture): Picture {
   const [newWidth, newHeight] = [Math.floor(width / 2), Math.floor(height / 2)]
   const halved = new Uint8Array(newWidth * newHeight * 4)

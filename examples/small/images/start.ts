@@ -1,4 +1,7 @@
-/** Work that keeps a processor busy: a process for each processor, and no more work at once than they can do. */
+/**
+ * Work that keeps a processor busy: one process for each processor, and no more requests at a time than these
+ * processes can handle.
+ */
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { halve, type Picture } from './picture.ts'
@@ -15,9 +18,9 @@ const images = microservice({
 }).message('images.halve', ({ data }: Message<Picture>) => halve(data))
 await images.listen()
 
-// The workers run this program, too: only the first process asks.
+// The workers run this program, too: only the first process sends requests.
 if (images.role !== 'worker') {
-  // Several connections reach several workers; MessagePack carries bytes.
+  // Several connections are spread over several workers; MessagePack can carry bytes.
   const client = connect<typeof images>({ port, connections: 4, rsocket: { codec: 'msgpack' } })
   const picture: Picture = { width: 256, height: 256, pixels: new Uint8Array(256 * 256 * 4).fill(200) }
   const outcomes = await Promise.all(

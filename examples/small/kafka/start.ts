@@ -1,4 +1,7 @@
-/** Over Kafka: the orders of a customer are charged in turn. One that fails keeps those behind it waiting, and no others. */
+/**
+ * Over Kafka: the orders of a customer are charged in order. An order that fails delays the later orders of the same
+ * customer, and no others.
+ */
 import { once } from 'node:events'
 import { kafka } from '@elysia-microservices/kafka'
 import { type Message, microservice } from 'elysia-microservices'

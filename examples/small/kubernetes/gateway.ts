@@ -1,4 +1,4 @@
-/** HTTP in front: it knows all pods of orders by DNS, and balances requests among them. */
+/** Serves HTTP: finds all pods of the service `orders` by DNS, and balances requests among them. */
 import { health } from '@elysia-microservices/telemetry'
 import { Elysia } from 'elysia'
 import { connect } from 'elysia-microservices/client'

@@ -1,4 +1,7 @@
-/** The manifests are what the recipe says, fit the programs, and leave these the time to finish what is in flight. */
+/**
+ * Checks that the manifests match the recipe in the documentation and the programs, and leave the programs enough
+ * time to finish calls in flight.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -31,7 +34,7 @@ interface PodTemplate {
   readonly spec: { readonly terminationGracePeriodSeconds: number; readonly containers: readonly [Container] }
 }
 
-/** Bun can read YAML. */
+/** Parses YAML with Bun, because Node cannot. */
 function parse(yaml: string): readonly Manifest[] {
   const script = 'console.log(JSON.stringify(Bun.YAML.parse(await Bun.stdin.text())))'
   return JSON.parse(execFileSync(process.execPath, ['-e', script], { input: yaml, encoding: 'utf8' }))
@@ -51,13 +54,13 @@ function podOf(name: string) {
   return { all, selector, template, container, grace: template.spec.terminationGracePeriodSeconds }
 }
 
-/** The pod in the recipe of the docs. */
+/** The pod in the recipe of the documentation. */
 const [, recipe = ''] =
   /^## Kubernetes$[\s\S]*?```yaml\n([\s\S]*?)```/m.exec(
     readFileSync(here('../../../docs/recipes.md'), 'utf8')
   ) ?? []
 
-/** Starts a program with the variables of its manifest, in which ports are replaced by free ones. */
+/** Starts a program with the environment of its manifest, in which ports are replaced by free ones. */
 function start(name: string, ports: Readonly<Record<string, string>>): ChildProcess {
   const { command, env } = podOf(name).container
   assert.ok(existsSync(here(command[1])))
@@ -86,7 +89,7 @@ async function ready(url: string): Promise<void> {
 
 describe('the manifests for Kubernetes', { timeout: 60_000 }, () => {
   for (const name of ['orders', 'gateway'])
-    it(`of ${name} fit together, and probe and stop as the recipe says`, () => {
+    it(`of ${name} match each other, and have the probes and the stop time of the recipe`, () => {
       const { all, selector, template, container, grace } = podOf(name)
       assert.deepEqual(selector.matchLabels, template.metadata.labels)
       const service = ofKind(all, 'Service').spec as { readonly selector: object }

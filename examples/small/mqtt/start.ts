@@ -1,4 +1,4 @@
-/** Over MQTT: a device publishes plain JSON, and asks what it may do. It knows nothing of this library. */
+/** Over MQTT: a device publishes plain JSON and sends a request. The device does not use this library. */
 import { once } from 'node:events'
 import { mqtt } from '@elysia-microservices/mqtt'
 import { type Message, microservice } from 'elysia-microservices'

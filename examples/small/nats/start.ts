@@ -1,4 +1,7 @@
-/** Over NATS: a wildcard, a stream that its reader leaves, and an event that JetStream keeps until it has run. */
+/**
+ * Over NATS: a pattern with a wildcard, a stream that its reader leaves early, and an event that JetStream keeps
+ * until it was handled.
+ */
 import { once } from 'node:events'
 import { nats } from '@elysia-microservices/nats'
 import { type Message, microservice } from 'elysia-microservices'
@@ -15,7 +18,7 @@ const shop = microservice({ name: 'shop', transport })
   .event(
     'payments.settled',
     ({ data, delivery }: Message<{ order: string }>) => {
-      // The first attempt fails, and the event is not lost.
+      // The first attempt fails, and the event is delivered again.
       if (delivery?.attempt === 1) throw new Error('The database is away')
       console.log(`order ${data.order} is paid, at attempt ${delivery?.attempt}`)
       payments.dispatchEvent(new Event('settled'))

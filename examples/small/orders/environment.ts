@@ -1,4 +1,4 @@
-/** The connections of both services. */
+/** The connections that both services use. */
 import { nats } from '@elysia-microservices/nats'
 import { migrate } from '@elysia-microservices/outbox'
 import postgres from 'postgres'
@@ -8,7 +8,7 @@ const { DATABASE_URL = 'postgres://localhost/orders', NATS_URL = 'nats://localho
 export const transport = nats({ servers: NATS_URL })
 export const sql = postgres(DATABASE_URL, { onnotice() {} })
 
-// Each is made once, whichever service starts first.
+// Creates each table once, whichever service starts first.
 await migrate(sql)
 await sql.begin(async (tx) => {
   await tx`select pg_advisory_xact_lock(1)`

@@ -1,4 +1,4 @@
-/** `npm run orders` runs both services, and PostgreSQL and NATS where they do not run yet. */
+/** `npm run orders` runs both services, and starts PostgreSQL and NATS if they are not running. */
 import { defineConfig } from '@elysia-microservices/cli'
 
 export default defineConfig({

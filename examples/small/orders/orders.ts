@@ -1,4 +1,7 @@
-/** Takes orders over HTTP. The order and its event are written in one transaction, so neither is lost without the other. */
+/**
+ * Takes orders over HTTP. An order and its event are written in one transaction, so there is never one without the
+ * other.
+ */
 import { outbox, outboxRelay } from '@elysia-microservices/outbox'
 import { Elysia, t } from 'elysia'
 import { connect } from 'elysia-microservices/client'
@@ -18,7 +21,7 @@ const app = new Elysia()
       await sql.begin(async (tx) => {
         const { count } =
           await tx`insert into orders values (${body.id}, ${body.amount}) on conflict do nothing`
-        // Sent twice, it is still one order.
+        // An order that is sent twice publishes only one event.
         if (count === 1)
           await outbox(tx).publish('orders.placed', body satisfies OrderPlaced, { key: body.id })
       })

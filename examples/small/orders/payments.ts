@@ -15,7 +15,7 @@ const payments = microservice({ name: 'payments', transport, shutdownOn: ['SIGTE
   .event(
     'orders.placed',
     async ({ data, delivery }: Message<OrderPlaced>) => {
-      // The charge and the record that it was made commit together.
+      // The charge and the record that the event was handled are committed together.
       await handled.once(delivery!.id, (tx) => tx`insert into charges values (${data.id}, ${data.amount})`)
       console.log(`charged ${data.amount} for ${data.id}`)
     },

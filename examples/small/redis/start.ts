@@ -1,4 +1,4 @@
-/** Over Redis: two instances of a service share its calls, and an event reaches one of them. */
+/** Over Redis: two instances of a service share its calls, and one of the two gets each event. */
 import { once } from 'node:events'
 import { redis } from '@elysia-microservices/redis'
 import { type Message, microservice } from 'elysia-microservices'
@@ -7,7 +7,7 @@ import { connect } from 'elysia-microservices/client'
 const transport = redis({ url: process.env['REDIS_URL'] ?? 'redis://localhost:6379' })
 const shipped = new EventTarget()
 
-/** In production each instance is a process of its own. */
+/** In production each instance runs in its own process. */
 const newOrders = (instance: string) =>
   microservice({ name: 'orders', transport })
     .message('orders.total', ({ data }: Message<number[]>) => ({

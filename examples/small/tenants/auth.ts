@@ -1,8 +1,8 @@
-/** From a token to a user and a tenant: every service that uses this has both in its handlers. */
+/** Reads the user and the tenant from a token. Every service that uses this plugin has both in its handlers. */
 import { t } from 'elysia'
 import { memory, microservice } from 'elysia-microservices'
 
-/** Verify a token here: its signature, its end, its tenant. */
+/** Stands for the verification of a token: its signature, its expiry, its tenant. */
 const USERS = new Map([
   ['Bearer ada', { name: 'Ada', tenant: 'acme' }],
   ['Bearer bob', { name: 'Bob', tenant: 'bolt' }]

@@ -1,4 +1,4 @@
-/** Notes of many tenants: a handler reaches those of its caller's tenant only. */
+/** Notes of many tenants: a handler can only read and write the notes of its caller's tenant. */
 import { t } from 'elysia'
 import { microservice, type Transport } from 'elysia-microservices'
 import { auth } from './auth.ts'
@@ -9,7 +9,8 @@ interface Note {
 }
 
 export function newNotes(transport: Transport) {
-  // In a database: a column, and a policy that compares it with the tenant of the transaction.
+  // With a database: a column with the tenant, and a policy that compares the column with the tenant of the
+  // transaction.
   const tenants = new Map<string, Note[]>()
   const notesOf = (tenant: string) => tenants.get(tenant) ?? []
 

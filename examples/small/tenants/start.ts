@@ -1,4 +1,4 @@
-/** HTTP in front of the notes, in one program: `bun start.ts`, then the lines that it prints. */
+/** Serves HTTP for the notes, in one program: `bun start.ts`, then the commands that it prints. */
 import { Elysia } from 'elysia'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'

@@ -1,4 +1,4 @@
-/** A service and its caller in one program: `bun start.ts`. In a system each is a program of its own. */
+/** A service and its caller in one program: `bun start.ts`. In a real system each of them is a program of its own. */
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
 
-/** The log of all changes. */
+/** Stores the audit log: an entry for each action. */
 @Injectable()
 export class AuditLog implements OnModuleInit, OnApplicationShutdown {
   readonly lines: string[] = []

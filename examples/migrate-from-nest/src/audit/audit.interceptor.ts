@@ -2,7 +2,7 @@ import { type CallHandler, type ExecutionContext, Injectable, type NestIntercept
 import { type Observable, tap } from 'rxjs'
 import { AuditLog } from './audit-log.ts'
 
-/** Writes down what was done, and what failed. */
+/** Writes each action and each failure to the audit log. */
 @Injectable()
 export class AuditInterceptor implements NestInterceptor {
   readonly #log: AuditLog

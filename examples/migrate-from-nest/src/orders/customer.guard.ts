@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common'
 import { AuditLog } from '../audit/audit-log.ts'
 
-/** Refuses orders of customers who owe us money. */
+/** Refuses orders of customers who have unpaid bills. */
 @Injectable()
 export class CustomerGuard implements CanActivate {
   readonly #log: AuditLog

@@ -1,4 +1,4 @@
-/** An order of the shop. */
+/** An order of a customer. */
 export interface Order {
   readonly id: number
   readonly customer: string
@@ -6,7 +6,7 @@ export interface Order {
   readonly shipped: boolean
 }
 
-/** Why an order cannot be placed or found: for the caller, by the filter. */
+/** The reason why an order cannot be placed or found. A filter sends the code to the caller. */
 export class OrderError extends Error {
   readonly code: string
 
