@@ -1,4 +1,4 @@
-/** Processes end when they have nothing more to do, or are told to, or say what keeps them alive. */
+/** Processes end when they have nothing more to do or receive a signal, and otherwise log what keeps them alive. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
   })
 
-/** The program, which has asked the service by now, and has a stream open. */
+/** Starts the program. When this resolves, the program has sent a request to the service and has opened a stream. */
 async function startGateway(whose: string) {
   const { CI: _ci, TEST: _test, ...env } = process.env
   const args = [
@@ -51,7 +51,7 @@ describe('a process with a gateway', () => {
     })
   }
 
-  it('says that the client it was given keeps it alive', async () => {
+  it('logs that the client passed to the gateway keeps it alive', async () => {
     const { running, log, exited } = await startGateway('given')
     running.kill('SIGTERM')
     await within(log.has('1 of the clients given to its gateway are connected'), 'The warning')

@@ -1,11 +1,11 @@
-/** A program that is told to end by SIGTERM. Its arguments say what is in the process beside a service on TCP. */
+/** A program that receives SIGTERM. Its arguments name what the process contains besides a service over TCP. */
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { tcp } from 'elysia-microservices/tcp'
 
 const parts = new Set(process.argv.slice(2))
 const { NATS_URL: servers = '', DATABASE_URL: database = '' } = process.env
-// Loads only the parts it was asked for: tests start a hundred of these processes.
+// Loads only the parts that its arguments name, because tests start a hundred of these processes.
 const nats = async () => (await import('@elysia-microservices/nats')).nats({ servers })
 const transports = [tcp({ host: '127.0.0.1', port: 0 }), ...(parts.has('nats') ? [await nats()] : [])]
 const service = microservice({
@@ -43,7 +43,7 @@ if (parts.has('http')) {
     .use(service)
     .get('/', () => 'hello')
   if (parts.has('telemetry')) app.use((await import('@elysia-microservices/telemetry')).metrics())
-  // Bytes, because Elysia's generators of texts fail on Deno.
+  // Streams bytes, because Elysia cannot stream texts of generators on Deno.
   const endless = () =>
     new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('begun')) })
   app.get('/live', () => new Response(endless()))

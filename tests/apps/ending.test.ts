@@ -1,4 +1,7 @@
-/** A process is gone after SIGTERM, whatever is in it; what the program itself keeps alive is named in the log. */
+/**
+ * A process ends after SIGTERM, whatever it contains; the log names what keeps it alive if the program does so
+ * itself.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -8,10 +11,10 @@ import { within } from '../support/within.ts'
 import { underBun } from '../workspace.ts'
 import { Endings, PROCESSES, type Runtime, rowOf, stoppingPage } from './ending.ts'
 
-// Deno runs what Node runs, so it is started from there.
+// Deno runs the same compiled programs as Node, so the tests under Node start both.
 const runtimes: readonly Runtime[] = underBun ? ['Bun'] : ['Node', 'Deno']
 
-/** It runs what Node runs; each part is in one of these. */
+/** The processes that also run on Deno. Each part is in at least one of them. */
 const ON_DENO = [
   PROCESSES[0]!,
   ['http', 'no shutdownOn'],
@@ -27,16 +30,16 @@ for (const runtime of runtimes) {
     for (const parts of runtime === 'Deno' ? ON_DENO : PROCESSES) {
       const what = ['a service', ...parts].join(', ')
       if (isMissing(`the end of a process with ${what}`, endings.missing(parts))) continue
-      it(`is gone: ${what}`, async () => {
+      it(`ends: ${what}`, async () => {
         const { code, log } = await endings.measure(runtime, parts)
-        // Without a listener for the signal, Bun ends by the signal itself.
+        // Bun without a listener for the signal is ended by the signal itself, so there is no exit code.
         const expected = runtime === 'Bun' && parts.includes('no shutdownOn') ? null : 0
         assert.equal(code, expected, log.lines.join('\n'))
       })
     }
 
     for (const parts of [['hooks'], ['hooks', 'http'], ['hooks', 'http', 'interval', 'client']]) {
-      it(`is gone when stop hooks have ended: ${['a service', ...parts].join(', ')}`, async () => {
+      it(`ends when its stop hooks have ended: ${['a service', ...parts].join(', ')}`, async () => {
         const { code, log } = await endings.measure(runtime, parts)
         assert.equal(code, 0, log.lines.join('\n'))
         const said = log.lines.filter((line) => /^(the pool|spans|the app|ready)/.test(line))
@@ -51,7 +54,7 @@ for (const runtime of runtimes) {
       })
     }
 
-    it('is gone where a stop hook never ends, and says which', async () => {
+    it('ends although a stop hook never ends, and names the hook', async () => {
       const { code, log } = await endings.measure(runtime, ['hooks', 'endless hook', 'http'])
       assert.equal(code, 0)
       assert.match(log.lines.join('\n'), /stops before onStop\(flush\) has ended/)
@@ -67,12 +70,12 @@ for (const runtime of runtimes) {
       assert.equal(await (await answer).text(), 'answered')
     })
 
-    it('is named what keeps it, where the program listens to the signal itself', async () => {
+    it('logs what keeps it alive if the program listens to the signal itself', async () => {
       const { child, log } = await endings.start(runtime, ['http', 'interval', 'own listener'])
       const exited = once(child, 'exit')
       child.kill('SIGTERM')
       await within(log.has('the program listens to SIGTERM itself'), 'The line')
-      // Bun has no way to ask.
+      // Bun has no API that lists what keeps a process alive.
       if (runtime !== 'Bun') assert.match(log.lines.join('\n'), /1 Timeout \(a timer or an interval\)/)
       child.kill('SIGKILL')
       await exited

@@ -1,4 +1,4 @@
-/** Tells a program to end, and measures until its process is gone. */
+/** Sends a program SIGTERM, and measures the time until its process has ended. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { freePort } from '@elysia-microservices/test-support'
@@ -36,23 +36,23 @@ export interface Ended {
   readonly log: Log
 }
 
-/** The servers that the program speaks to, and the processes of it that run. */
+/** The servers that the program uses, and its running processes. */
 export class Endings {
   #nats: NatsServerProcess | undefined
   #postgres: Postgres | undefined
   readonly #running = new Set<ChildProcess>()
 
-  /** Why a process cannot be run here, in words; `undefined` if it can. */
+  /** Why a process cannot be run on this machine; `undefined`: it can. */
   missing(parts: readonly string[]): string | undefined {
     return parts.includes('nats') ? natsMissing() : undefined
   }
 
-  /** Starts the program, and resolves when everything in it runs. */
+  /** Starts the program, and resolves when all its parts run. */
   async start(
     runtime: Runtime,
     parts: readonly string[]
   ): Promise<{ readonly child: ChildProcess; readonly log: Log; readonly port: number }> {
-    // With either of the two set, Elysia's adapter for Node does not listen to signals.
+    // If one of these two variables is set, Elysia's adapter for Node does not listen to signals.
     const { CI: _ci, TEST: _test, ...env } = process.env
     if (parts.includes('nats')) {
       this.#nats ??= await NatsServerProcess.start()
@@ -87,7 +87,7 @@ export class Endings {
     return { child, log, port }
   }
 
-  /** Starts the program and sends it SIGTERM. Rejects if it is not gone within 20 s. */
+  /** Starts the program and sends it SIGTERM. Rejects if the process has not ended within 20 s. */
   async measure(runtime: Runtime, parts: readonly string[]): Promise<Ended> {
     const { child, log } = await this.start(runtime, parts)
     const exited = once(child, 'exit')
@@ -111,14 +111,14 @@ export class Endings {
 function commandOf(runtime: Runtime): readonly string[] {
   if (runtime === 'Bun') return [bun]
   if (runtime === 'Node') return [underBun ? 'node' : process.execPath]
-  // Elysia's adapter asks for SO_REUSEPORT, which Deno has behind a flag.
+  // Elysia's adapter uses SO_REUSEPORT, which Deno only has with a flag.
   return [`${rootFolder}node_modules/.bin/deno`, 'run', '-A', '--no-check', '--unstable-net']
 }
 
-/** The page with the table of processes. */
+/** The page with the table of the times until processes end. */
 export const stoppingPage = `${rootFolder}docs/stopping.md`
 
-/** The beginning of the row of a process in that table. */
+/** The first cells of the row for a process in that table. */
 export function rowOf(parts: readonly string[]): string {
   return `| ${parts.length === 0 ? 'nothing' : parts.map((part) => WORDS[part] ?? part).join(', ')} |`
 }

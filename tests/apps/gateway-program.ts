@@ -1,4 +1,7 @@
-/** A program that serves a gateway until SIGTERM. Its arguments are the service's port, whose the client is, and its own port. */
+/**
+ * A program that serves a gateway until SIGTERM. Its arguments are the service's port, who created the client, and
+ * the port of the gateway.
+ */
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { connect } from 'elysia-microservices/client'

@@ -1,4 +1,6 @@
-/** `bun --hot`: after an edit HTTP and messages have the new code, and calls in flight get their answers. */
+/**
+ * `bun --hot`: after an edit, HTTP and messages are handled by the new code, and calls in flight are still answered.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +13,7 @@ import { Log } from '../support/log.ts'
 import { within } from '../support/within.ts'
 import { bun, testsFolder } from '../workspace.ts'
 
-// Below the tests, where it finds the packages.
+// Inside the folder of the tests, where the program finds the packages.
 const folder = mkdtempSync(path.join(testsFolder, '.hot-'))
 after(() => rmSync(folder, { recursive: true }))
 
@@ -34,10 +36,10 @@ console.log('${version} listens')
 
 for (const protocol of ['rsocket', 'nest'] as const) {
   describe(`bun --hot, ${protocol}`, () => {
-    it('serves the new code after each edit, and ends what the old one has begun', async () => {
+    it('serves the new code after each edit, and finishes the calls that the old code has begun', async () => {
       const [http, messages] = [await freePort(), await freePort()]
       const file = path.join(folder, `${protocol}.ts`)
-      // At once, as editors do it: Bun could load what is half written.
+      // Writes the file in one step, as editors do: otherwise Bun might load a half-written file.
       const edit = (version: string) => {
         writeFileSync(`${file}.new`, program(version, http, messages))
         renameSync(`${file}.new`, file)
@@ -55,8 +57,8 @@ for (const protocol of ['rsocket', 'nest'] as const) {
         clients.push(client)
         return client
       }
-      // A busy Bun may load an edited program twice. On Nest's wire a server cannot say that it stops: a request that meets
-      // its closing connection is retried, an event would be lost.
+      // A busy Bun may load an edited program twice. With NestJS's protocol over TCP, a server cannot announce that
+      // it stops: a request on a closing connection is retried, but an event would be lost.
       const version = (of: UntypedClient) => of.request('version', undefined, { idempotent: true })
       const client = connected()
       try {

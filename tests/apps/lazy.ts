@@ -1,8 +1,8 @@
-/** A plugin that is loaded when it is needed: what `app.use(import('./lazy.ts'))` loads. */
+/** A plugin that is loaded only when needed, by `app.use(import('./lazy.ts'))`. */
 import { Elysia } from 'elysia'
 import { newService } from './service.ts'
 
 export const lazyService = newService()
 
-/** Held by an app in it, as the routes of a large program are. */
+/** An app inside the plugin holds the service, as in a large program with lazy routes. */
 export default new Elysia({ prefix: '/lazy' }).use(lazyService).get('/', () => 'lazy')

@@ -1,4 +1,4 @@
-/** The service that apps hold here. */
+/** A service that these tests add to Elysia apps. */
 import { type Logger, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 
@@ -9,7 +9,7 @@ export interface Held {
   stop(): Promise<void>
 }
 
-/** A service on a free port that says what data it was sent. */
+/** A service on a free port that answers with the data of the request. */
 export function newService(logger?: Logger) {
   return microservice({ name: 'held', transport: 'tcp', host: '127.0.0.1', port: 0, logger }).message(
     'echo',
@@ -17,7 +17,7 @@ export function newService(logger?: Logger) {
   )
 }
 
-/** Asks the service where it listens. */
+/** Sends a request to the service over its own port. */
 export async function ask(service: Held, data: unknown): Promise<unknown> {
   const client = connect({ host: '127.0.0.1', port: (service.address as { port: number }).port })
   try {

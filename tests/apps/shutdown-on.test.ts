@@ -1,4 +1,7 @@
-/** `shutdownOn`: a signal stops all services, the process ends when the last has, a second signal ends it at once. */
+/**
+ * `shutdownOn`: a signal stops all services, the process ends after the last has stopped, and a second signal ends it
+ * at once.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +11,10 @@ import { Log } from '../support/log.ts'
 import { within } from '../support/within.ts'
 import { programFile, testsFolder } from '../workspace.ts'
 
-/** The program, whose services have a request each that takes so many milliseconds, or until they stop. */
+/**
+ * Starts the program. Each of its services has a request in flight that takes this many milliseconds, or until the
+ * service stops.
+ */
 async function startBusy(where: string, time: number | 'until told') {
   const args = [programFile('apps/shutdown-program'), where]
   const running = spawn(process.execPath, args, { cwd: testsFolder, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -28,7 +34,7 @@ async function startBusy(where: string, time: number | 'until told') {
 
 for (const where of ['alone', 'app']) {
   describe(`services that shut down at a signal, ${where === 'app' ? 'in an app' : 'by themselves'}`, () => {
-    it('answer what is in flight, say so, and end the process', async () => {
+    it('finish the calls in flight, log this, and end the process', async () => {
       const { running, log, exited, answers, clients } = await startBusy(where, 'until told')
       running.kill('SIGTERM')
       assert.deepEqual(await Promise.all(answers), ['orders has answered', 'users has answered'])
@@ -39,7 +45,7 @@ for (const where of ['alone', 'app']) {
       assert.match(text, /The service 'users' has stopped after \d+ ms$/m)
     })
 
-    it('end at once at the second', async () => {
+    it('end at once at a second signal', async () => {
       const { running, log, exited, answers, clients } = await startBusy(where, 60_000)
       running.kill('SIGTERM')
       await within(log.has("SIGTERM: The service 'users' stops"), 'The beginning')
@@ -52,7 +58,7 @@ for (const where of ['alone', 'app']) {
 }
 
 describe('a service that shuts down at a signal', () => {
-  it('hears it while it starts, and takes back what it has begun', async () => {
+  it('reacts to it while it is starting, and closes what it has opened', async () => {
     const args = [programFile('apps/starting-program')]
     const running = spawn(process.execPath, args, { cwd: testsFolder, stdio: 'pipe' })
     const log = new Log()

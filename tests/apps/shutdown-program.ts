@@ -1,4 +1,4 @@
-/** Two services that stop at SIGTERM, by themselves or in an app. Its argument is `app`, or `alone`. */
+/** Two services that stop at SIGTERM, each on its own or together in an app. The argument is `app` or `alone`. */
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { microservice } from 'elysia-microservices'
@@ -10,7 +10,7 @@ const service = (name: string) =>
     'slow',
     async ({ data }: { data: unknown }) => {
       console.log(`${name} waits`)
-      // However late the signal comes, it finds the message in flight.
+      // The call lasts until the service stops, so the signal always finds the call in flight.
       if (data === 'until told')
         await new Promise((resolve) => drainingOf(name).addEventListener('abort', resolve, { once: true }))
       await new Promise((resolve) => setTimeout(resolve, data === 'until told' ? 100 : (data as number)))

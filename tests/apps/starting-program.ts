@@ -1,4 +1,4 @@
-/** A service that is told to end while it starts: the start hook waits for a line of standard input. */
+/** A service that receives SIGTERM while it is starting: its start hook waits for a line on standard input. */
 import { once } from 'node:events'
 import { microservice } from 'elysia-microservices'
 

@@ -5,7 +5,7 @@ import { it } from 'node:test'
 import { programFile, testsFolder } from '../workspace.ts'
 import { newService } from './service.ts'
 
-it('a service that cannot listen ends the process, whatever the program does with errors', async () => {
+it('a service that cannot listen ends the process, even if the program ignores uncaught errors', async () => {
   const other = await newService().listen()
   try {
     const args = [programFile('apps/taken-port'), String(other.address!.port)]

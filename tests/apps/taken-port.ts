@@ -1,4 +1,4 @@
-/** An app whose service cannot listen, in a program that swallows whatever nobody has caught. */
+/** An app whose service cannot listen, in a program that ignores uncaught errors. */
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { microservice } from 'elysia-microservices'

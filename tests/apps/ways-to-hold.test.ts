@@ -9,7 +9,7 @@ import { underBun } from '../workspace.ts'
 import { lazyService } from './lazy.ts'
 import { ask, type Held, newService } from './service.ts'
 
-/** An app that can listen in this runtime. */
+/** An Elysia app with the adapter of this runtime. */
 const newApp = () => (underBun ? new Elysia() : new Elysia({ adapter: node() }))
 
 /** An app that listens. */
@@ -19,7 +19,7 @@ interface Listening {
 
 /**
  * Lets an app listen.
- * @param late services that the app gets when it listens already: on Node nothing tells them that it stops
+ * @param late services that are added when the app listens already: on Node they are not told when the app stops
  */
 async function listen(app: AnyElysia, ...late: Held[]): Promise<Listening> {
   const server = await new Promise<{ stop(): unknown }>((resolve) => app.listen(0, resolve as never))
@@ -35,7 +35,7 @@ async function listen(app: AnyElysia, ...late: Held[]): Promise<Listening> {
 const isUp = (service: Held) => until('The service listens', () => service.address !== undefined)
 const later = <Value>(value: Value) => new Promise<Value>((resolve) => setTimeout(resolve, 5, value))
 
-/** How an app gets the service. */
+/** The ways in which an app can get the service. */
 const WAYS: Readonly<Record<string, (service: ReturnType<typeof newService>) => AnyElysia>> = {
   'by use': (service) => newApp().use(service),
   'by an app used in it': (service) => newApp().use(new Elysia().use(service)),
@@ -93,7 +93,7 @@ describe('a service held by an app', () => {
         assert.equal(await ask(service, way), way)
         await listening.stop()
         assert.equal(service.address, undefined)
-        // The server of Elysia's adapter for Node is made by `fetch`, which cannot be done twice.
+        // On Node the adapter creates its server in `fetch`, which works only once.
         if (!underBun) break
       }
     })
@@ -131,7 +131,7 @@ describe('a service held by an app', () => {
     assert.deepEqual([a.address, b.address], [undefined, undefined])
   })
 
-  it('and by another one stops with the last of them', async () => {
+  it('and by another app stops with the last of them', async () => {
     const service = newService()
     const first = newApp().use(service)
     const second = newApp().group('/v1', (group) => group.use(service))
@@ -143,7 +143,7 @@ describe('a service held by an app', () => {
     assert.equal(service.address, undefined)
   })
 
-  it('that is mounted says that nothing starts it', async () => {
+  it('that is only mounted logs that nothing starts it', async () => {
     const log = new Log()
     const service = newService(log.logger)
     const app = newApp().mount('/v1', new Elysia().use(service))

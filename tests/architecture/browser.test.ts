@@ -1,4 +1,7 @@
-/** The contract and RSocket in a browser: they bundle without a polyfill, work where there is no `Buffer`, and in a page. */
+/**
+ * The contract and RSocket in a browser: the packages bundle without a polyfill, work without `Buffer`, and run in a
+ * page.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,7 +16,7 @@ import { bun, rootFolder } from '../workspace.ts'
 const folder = mkdtempSync(path.join(tmpdir(), 'browser-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A program that is run where nothing of Node is left but the console. */
+/** A program that is run without any global of Node except the console. */
 const PROGRAM = `
 import '@elysia-microservices/transport/msgpack'
 import { jsonCodec, openCodec, ByteWriter, memory } from '@elysia-microservices/transport/kit'
@@ -55,7 +58,7 @@ await server.stop()
 console.log('all carried')
 `
 
-/** Takes away what browsers do not have, and runs the bundle. */
+/** Removes the globals that browsers do not have, and runs the bundle. */
 const RUNNER = `
 for (const name of ['Buffer', 'setImmediate', 'clearImmediate', 'global', 'require']) delete globalThis[name]
 if (typeof Buffer !== 'undefined') throw new Error('Buffer is still there')
@@ -88,7 +91,7 @@ describe('the contract in a browser', () => {
   })
 })
 
-/** The output of `rsocket-page.ts` if everything works. */
+/** What `rsocket-page.ts` reports if everything works. */
 const OUTCOME = {
   values: [1, 1, 'é€😀', 'é€😀', { a: [null, 1.5] }, { a: [null, 1.5] }],
   large: true,
@@ -100,7 +103,7 @@ const OUTCOME = {
   lines: [],
   lost: 'ConnectionError'
 }
-/** Most bytes of a client without sockets, pool and answering side, minified and compressed. */
+/** The largest allowed size of a client without sockets, connection pool and responder, minified and compressed. */
 const MOST_BYTES = 21_500
 
 describe('RSocket in a browser', () => {
@@ -113,7 +116,7 @@ describe('RSocket in a browser', () => {
     )
   const page = bundled(`import './rsocket-page.ts'`)
 
-  it('carries requests, streams and channels where nothing of Node is left', () => {
+  it('carries requests, streams and channels without any global of Node', () => {
     writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}')
     writeFileSync(path.join(folder, 'bundle.js'), page)
     writeFileSync(path.join(folder, 'run.js'), RUNNER)
@@ -122,7 +125,7 @@ describe('RSocket in a browser', () => {
   })
 
   if (!isMissing('RSocket in a browser', chromiumMissing()))
-    it('carries them in a page, whose policy forbids to evaluate texts', async () => {
+    it('carries them in a page whose policy forbids eval()', async () => {
       const browser = await openBrowser()
       try {
         const tab = await browser.newPage()

@@ -1,4 +1,7 @@
-/** Checks all imports: packages import downwards, rooms downwards or sideways, files never in a circle. */
+/**
+ * Checks all imports: packages import only lower packages, rooms only lower rooms or rooms of the same floor, and no
+ * files import each other in a circle.
+ */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
@@ -13,7 +16,7 @@ const packages = new Map(
     .map((name) => [name, sourcesOf(path.join(packagesFolder, name, 'src'))] as const)
 )
 
-/** Which of our packages a package may import. One that is not named here has to be added. */
+/** The packages that each package may import. A new package must be added here. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   rsocket: ['transport'],
@@ -35,7 +38,10 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'test-support': []
 }
 
-/** The rooms of packages that have floors, from the lowest; rooms of one floor do not know each other. */
+/**
+ * The rooms (folders of `src`) of packages with floors, from the lowest floor; rooms of one floor do not import each
+ * other.
+ */
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rsocket: [
     ['host.ts'],
@@ -76,7 +82,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ]
 }
 
-/** The files of a package that may know TCP: the short form, and an entry point that only passes the package on. */
+/** The files of a package that may import TCP: the short form, and an entry point that only re-exports the package. */
 const KNOWS_TCP = { 'elysia-microservices': ['short-form.ts', 'tcp.ts'], nestjs: ['short-form.ts'] }
 
 function named(name: string): SourceFile[] {
@@ -102,7 +108,7 @@ describe('packages', () => {
   }
 
   for (const [name, allowed] of Object.entries(KNOWS_TCP)) {
-    it(`${name} knows TCP in one file, which makes 'tcp' the short form`, () => {
+    it(`${name} imports TCP in one file only, the one of the short form 'tcp'`, () => {
       const knowing = named(name).filter(({ imports }) =>
         imports.some((given) => given.startsWith('@elysia-microservices/tcp'))
       )
@@ -136,7 +142,7 @@ describe('rooms', () => {
     })
   }
 
-  it('tcp: protocols know no sockets, and sockets no protocols', () => {
+  it('tcp: protocols do not import sockets, and sockets do not import protocols', () => {
     const forbidden: Readonly<Record<string, RegExp>> = {
       nest: /^(socket\/|node:net)/,
       socket: /^(nest\/|@elysia-microservices\/rsocket($|\/pool))/
@@ -151,10 +157,10 @@ describe('rooms', () => {
 })
 
 describe('what runs in a browser', () => {
-  /** Packages that know no runtime, and the file of each that asks which one this is. */
+  /** Packages that run in any runtime, and the one file of each that checks which runtime it is. */
   const ASKS: Readonly<Record<string, string>> = { transport: 'bytes/text.ts', rsocket: 'host.ts' }
   for (const [name, asks] of Object.entries(ASKS))
-    it(`${name} knows no runtime: no module of Node, no process, no setImmediate, no Buffer but in ${asks}`, () => {
+    it(`${name} depends on no runtime: no module of Node, no process, no setImmediate, and Buffer only in ${asks}`, () => {
       const wrong = named(name)
         .filter(({ file }) => file !== 'testing.ts')
         .flatMap(({ file, text, imports }) => {

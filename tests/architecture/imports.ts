@@ -1,8 +1,8 @@
-/** The imports of source files, read as text: whatever the compiler makes of them, types too. */
+/** Reads the imports of source files as text, including imports of types, which the compiler removes. */
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** One file and what it imports: files of its package as paths, everything else as written. */
+/** One file and its imports: files of the same package as paths, everything else as written. */
 export interface SourceFile {
   /** Relative to the package's `src`. */
   readonly file: string
@@ -10,7 +10,7 @@ export interface SourceFile {
   readonly imports: readonly string[]
 }
 
-/** An example in a docstring is users' code. */
+/** The code in an example of a docstring, whose imports do not count. */
 const EXAMPLE = /^ *\* ```[\s\S]*?^ *\* ```$/gm
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g
 
@@ -29,7 +29,7 @@ export function sourcesOf(folder: string): SourceFile[] {
     })
 }
 
-/** The circles among files: each as the files on it, in order; none if there are none. */
+/** The circles of imports: each as the list of its files, in order; an empty list if there are none. */
 export function circlesIn(files: readonly SourceFile[]): string[][] {
   const byName = new Map(files.map((each) => [each.file, each]))
   const done = new Set<string>()
@@ -45,7 +45,7 @@ export function circlesIn(files: readonly SourceFile[]): string[][] {
   return circles
 }
 
-/** The room of a file: its first folder, or itself. */
+/** The room of a file: the first folder of its path, or the file itself. */
 export function roomOf(file: string): string {
   return file.includes('/') ? file.slice(0, file.indexOf('/')) : file
 }

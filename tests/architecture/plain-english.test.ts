@@ -1,4 +1,7 @@
-/** Our texts are read once: none of the phrases of `plain-english.ts` in documentation, comments, errors and logs. */
+/**
+ * Texts are understood at the first reading: documentation, comments, errors and logs have none of the phrases of
+ * `plain-english.ts`.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -7,7 +10,7 @@ import { describe, it } from 'node:test'
 import { rootFolder } from '../workspace.ts'
 import { PHRASES } from './plain-english.ts'
 
-/** All sources; prose, but changelogs and published reports. */
+/** All sources, and all prose except changelogs and published reports. */
 const WANTED = [
   ...['*.md', 'docs/*.md', 'site/*.md', 'packages/*/README.md', 'examples/*/README.md', '.changeset/*.md'],
   ...[
@@ -18,7 +21,7 @@ const WANTED = [
     'examples/*.ts',
     'scripts/*.ts',
     'site/*.ts',
-    // They have the phrases as examples.
+    // These files have the phrases as examples.
     ':!tests/architecture/plain-english*.ts',
     ':!*CHANGELOG.md',
     ':!docs/benchmarks'
@@ -30,11 +33,14 @@ function files(): string[] {
   return listed.split('\n').filter((file) => file !== '')
 }
 
-/** Without what is generated of the benchmark's report. */
+/** The text without the parts that are generated from the benchmark's report. */
 const proseOf = (text: string): string =>
   text.replace(/<!-- bench: [\s\S]*?<!-- \/bench -->/g, (block) => block.replaceAll(/[^\n]/g, ''))
 
-/** A line of a comment as if its comment began there, if it does; a further line without its mark. */
+/**
+ * A line of a comment in a normal form: the first line with the mark that opens the comment, further lines without a
+ * mark.
+ */
 function unmarked(line: string, before: string): string {
   if (/^\s*\* /.test(line)) return line.replace(/^\s*\* /, /^\s*\/\*\*$/.test(before) ? '/** ' : '')
   return /^\s*\/\//.test(line) && /^\s*\/\//.test(before) ? line.replace(/^\s*\/\/ ?/, '') : line

@@ -4,11 +4,11 @@
  */
 
 export interface Phrase {
-  /** Looked for in each line, without regard to upper and lower case. */
+  /** Searched in each line; upper and lower case are equal. */
   readonly pattern: RegExp
-  /** The words to write in its place. */
+  /** The words to write instead. */
   readonly instead: string
-  /** A text that has it. */
+  /** A text with the phrase. */
   readonly example: string
 }
 

@@ -1,6 +1,7 @@
 /**
- * A program for a page, bundled and run by `browser.test.ts`: a client and a server of RSocket, joined in memory. Says in
- * `globalThis.outcome` what became of a request, an error, a stream, a channel, a deadline and a lost connection.
+ * A program for a page, bundled and run by `browser.test.ts`: a client and a server of RSocket, connected in memory.
+ * Writes the results of a request, an error, a stream, a channel, a deadline and a lost connection to
+ * `globalThis.outcome`.
  */
 import {
   ClientConnection,
@@ -30,7 +31,10 @@ const lines: string[] = []
 const logger: Logger = { error: (line) => void lines.push(line), warn: (line) => void lines.push(line) }
 const buffers = { maxMessageSize: 1_000_000, maxBufferSize: 1_000_000, maxUnsent: 1_000_000 }
 
-/** One end of a pair; what it writes arrives at the other end in a later task, in pieces of at most `PIECE` bytes. */
+/**
+ * One end of a connection in memory: what is written arrives at the other end in a later task, in pieces of at most
+ * `PIECE` bytes.
+ */
 class MemorySocket implements Socket {
   readonly remoteAddress = undefined
   readonly remotePort = undefined
@@ -46,7 +50,7 @@ class MemorySocket implements Socket {
 
   writeBytes(bytes: Uint8Array, length: number): void {
     this.#sent.push(bytes.slice(0, length))
-    // One timer at a time: browsers let timers overtake each other when they are nested.
+    // Only one timer at a time, because nested timers may overtake each other in browsers.
     if (this.#sent.length === 1) setTimeout(() => this.#deliver())
   }
 
@@ -93,7 +97,7 @@ async function sum(values: AsyncIterable<number>): Promise<number> {
   return total
 }
 
-/** A client whose connection is open, and its socket. */
+/** A connected client, and its socket. */
 function connect(): { caller: PendingCaller; socket: MemorySocket } {
   const [near, far] = [new MemorySocket(), new MemorySocket()]
   near.other = far

@@ -1,4 +1,4 @@
-/** The workflows together run every job of their gates: what they leave out would be missed by nobody. */
+/** The workflows of CI together run every job of their gates: nobody would notice a missing job. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ describe('the workflow', () => {
       const script = ['scripts/test.ts', gate, '--list']
       const jobs = execFileSync(bun, script, { cwd: rootFolder, encoding: 'utf8' }).trim().split('\n')
       assert.ok(jobs.length > 20)
-      // Every job builds first; lint is a job of each push.
+      // Every job begins with the build, so the build is no job of its own; lint runs on each push.
       const left = jobs.filter((job) => !['build', 'lint'].includes(job))
       assert.deepEqual(
         left.filter((job) => !only.some((prefix) => job.startsWith(prefix))),

@@ -1,4 +1,7 @@
-/** Errors that are part of a pattern's contract, over every transport: our clients get them typed, Nest's as ever. */
+/**
+ * Errors in the contract of a pattern, over every transport: clients of this library get them with types, NestJS
+ * clients as any other error.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type ClientOptions, ClientProxyFactory, Transport } from '@nestjs/microservices'
@@ -13,7 +16,7 @@ import { type Carried, TRANSPORTS } from './transports.ts'
 const logger = { error() {}, warn() {} }
 const OUT_OF_STOCK = { details: t.Object({ left: t.Number() }), status: 409 }
 
-/** A service that keeps the stock. */
+/** A service that answers how much is in stock. */
 const stockOver = (transport: ReturnType<Carried['server']>) =>
   microservice({ transport, logger, name: 'stock' })
     .message(
@@ -33,7 +36,7 @@ const stockOver = (transport: ReturnType<Carried['server']>) =>
       { errors: { OUT_OF_STOCK } }
     )
 
-/** A service that asks the stock, and passes its errors on. */
+/** A service that calls the stock service, and passes its declared errors on. */
 const ordersOver = (
   transport: ReturnType<Carried['server']>,
   stock: ClientOf<ReturnType<typeof stockOver>>
@@ -61,7 +64,7 @@ for (const transport of TRANSPORTS) {
       const stock = stockOver(carried.server())
       await stock.listen()
       const client = connect<typeof stock>({ transport: carried.client() })
-      // Over TCP it has a port of its own.
+      // Over TCP this service needs a port of its own.
       const own = await transport.open()
       const orders = ordersOver(own.server(), client)
       await orders.listen()
@@ -113,7 +116,7 @@ describe("Nest's own client", () => {
     }
   }
 
-  it('gets an error of the contract as it gets any other, over TCP', async () => {
+  it('gets a declared error like any other error, over TCP', async () => {
     const { open } = TRANSPORTS.find(({ name }) => name === "Nest's wire")!
     const carried = await open()
     const stock = stockOver(carried.server())
@@ -129,7 +132,7 @@ describe("Nest's own client", () => {
   for (const engine of TRIED_ENGINES) {
     const { nest } = engine
     if (nest === undefined || isMissing(engine.title, engine.missing)) continue
-    it(`gets an error of the contract as it gets any other, over ${engine.title}`, async () => {
+    it(`gets a declared error like any other error, over ${engine.title}`, async () => {
       const running = await engine.start()
       const stock = stockOver(running.transport({ queue: nest.queue }))
       await stock.listen()

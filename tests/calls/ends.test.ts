@@ -1,6 +1,6 @@
 /**
- * Each moment at which a call may end, over every transport: what its error says (code, whether it may have run, whether
- * to try again, which server), that it settles exactly once, and that nothing of it stays.
+ * Every way in which a call may end, over every transport: the content of its error (code, whether the call may have
+ * run, whether to retry, which server), that the call settles exactly once, and that nothing of it is left.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
@@ -21,10 +21,13 @@ import { isMissing } from '../support/missing.ts'
 import { until, within } from '../support/within.ts'
 import { type Carried, clientOf, everyPattern, TRANSPORTS, type TransportUnderTest } from './transports.ts'
 
-/** Milliseconds after which a service that is reached by an engine says where, and some more. */
+/**
+ * A little more than the milliseconds after which a service over an engine reports to the caller where it can be
+ * reached.
+ */
 const UNTIL_REACHED = 50
 
-/** An error as its caller sees it. */
+/** The parts of an error that its caller sees. */
 type Said = readonly [code: string, mayHaveRun: boolean, retryable: boolean]
 
 const said = (error: unknown): Said => {
@@ -38,13 +41,13 @@ class Outcome {
   readonly ends: ('complete' | Error)[] = []
 }
 
-/** The patterns that calls ask for. */
+/** The patterns that the calls use. */
 const PATTERNS = ['echo', 'refuse', 'fail', 'partly', 'settled', 'later', 'refused-later', 'wait', 'unknown']
 
-/** A service, a client of it, and what the service has got. */
+/** A service, a client of it, and the messages that the service has received. */
 class Setting {
   readonly messages: IncomingMessage[] = []
-  /** Patterns of handled requests whose callers have gone. */
+  /** Patterns of requests whose callers have gone, as their handlers saw it. */
   readonly aborted: string[] = []
   server!: ServerTransport
   client!: ClientTransport
@@ -93,7 +96,7 @@ class Setting {
       case 'settled':
         return new Promise((resolve) => setTimeout(resolve, 2 * UNTIL_REACHED))
       case 'later':
-        // The first attempt is not answered.
+        // The first attempt gets no answer.
         return this.messages.length === 1 ? new Promise(() => {}) : data
       case 'refused-later':
         if (this.messages.length > 1) throw new RejectedError('busy')
@@ -103,12 +106,12 @@ class Setting {
     }
   }
 
-  /** Waits until so many requests have come. */
+  /** Waits until this many requests have arrived. */
   got(count: number): Promise<void> {
     return until(`${count} requests`, () => this.messages.length >= count)
   }
 
-  /** Leaves the client, which was connected, without a connection. @returns ends that */
+  /** Interrupts the connection of a client that was connected. @returns restores the connection */
   async cut(): Promise<() => Promise<void>> {
     assert.equal(await this.client.request('echo', 1), 1)
     const restore = await this.#carried.cut(this.server)
@@ -133,7 +136,7 @@ async function* partly() {
   await new Promise(() => {})
 }
 
-/** Makes a call for a stream, and writes down what comes of it. */
+/** Opens a stream, and records its values and its end. */
 function open(client: ClientTransport, pattern: string, data: unknown = 1, options?: CallOptions) {
   const outcome = new Outcome()
   const call = client.stream(
@@ -149,7 +152,7 @@ function open(client: ClientTransport, pattern: string, data: unknown = 1, optio
   return { call, outcome }
 }
 
-/** Calls by `request` and by `stream` alike: the error of both, which is the only end of each. */
+/** Makes the same call by `request` and by `stream`, and returns both errors. */
 async function failuresOf(
   client: ClientTransport,
   pattern: string,
@@ -160,7 +163,7 @@ async function failuresOf(
   }: {
     readonly data?: unknown
     readonly options?: CallOptions
-    /** Happens after the calls were made. */
+    /** What happens after the calls were made. */
     readonly meanwhile?: () => Promise<unknown>
   } = {}
 ): Promise<MicroserviceError> {
@@ -190,7 +193,7 @@ function casesOf(transport: TransportUnderTest) {
   })
   afterEach(() => setting.stop())
 
-  it('data that cannot be carried: not run, and no use to try again', async () => {
+  it('data that cannot be sent: not run, and retrying is useless', async () => {
     const error = await failuresOf(setting.client, 'echo', { data: 1n })
     assert.deepEqual(said(error), ['OPTION', false, false])
     assert.equal(setting.messages.length, 0)
@@ -215,7 +218,7 @@ function casesOf(transport: TransportUnderTest) {
     if (transport.cancels) await until('the handlers are told', () => setting.aborted.length === 2)
   })
 
-  it('a reader that leaves: no end at all, and the handler is told', async () => {
+  it('a reader that leaves: no error, and the handler is told', async () => {
     const { call, outcome } = open(setting.client, 'partly')
     await until('a value', () => outcome.values.length === 1)
     call.cancel()
@@ -234,9 +237,9 @@ function casesOf(transport: TransportUnderTest) {
     )
   })
 
-  it('its time, when it was sent: it may have run', async () => {
+  it('its deadline after it was sent: it may have run', async () => {
     await setting.client.connect()
-    // On a busy machine a short time may be over before both requests have come.
+    // On a busy machine, a short timeout may be over before both requests have arrived.
     for (let timeout = 100; setting.messages.length < 2; timeout *= 3) {
       setting.messages.length = 0
       const error = await failuresOf(setting.client, 'wait', { options: { timeout } })
@@ -244,11 +247,11 @@ function casesOf(transport: TransportUnderTest) {
     }
   })
 
-  it('its client, which is closed: it may have run if it was sent, and a later one has not', async () => {
+  it('its client, which is closed: it may have run if it was sent, and a later call has not', async () => {
     const error = await failuresOf(setting.client, 'wait', {
       async meanwhile() {
         await setting.got(2)
-        // Over an engine it has heard by then where the service can be told.
+        // After this answer, the client knows over an engine where the service can be reached.
         await setting.client.request('settled', 1)
         await setting.client.close()
       }
@@ -259,7 +262,7 @@ function casesOf(transport: TransportUnderTest) {
     if (transport.cancels) await until('the handlers are told', () => setting.aborted.length === 2)
   })
 
-  it('its server, which stops without waiting: it may have run', async () => {
+  it('its server, which stops without a drain: it may have run', async () => {
     const { endpoint } = setting
     const error = await failuresOf(setting.client, 'wait', {
       async meanwhile() {
@@ -270,7 +273,7 @@ function casesOf(transport: TransportUnderTest) {
     assert.deepEqual([...said(error), error.endpoint], ['CONNECTION', true, true, endpoint])
   })
 
-  it('its server, after the first values of a stream, which is not retried', async () => {
+  it('its server, which stops after the first values of a stream: it is not retried', async () => {
     const { outcome } = open(setting.client, 'partly', 1, { idempotent: true })
     await until('a value', () => outcome.values.length === 1)
     await setting.server.stop({ drain: 0 })
@@ -280,10 +283,10 @@ function casesOf(transport: TransportUnderTest) {
   })
 
   if (transport.refuses) {
-    it('refusals, after as many attempts as are allowed: not run, and worth another try', async () => {
+    it('refusals, after all allowed attempts: not run, and retrying may help', async () => {
       const error = await failuresOf(setting.client, 'refuse')
       assert.deepEqual([...said(error), error.endpoint], ['REJECTED', false, true, setting.endpoint])
-      // Three of the request, three of the stream.
+      // Three attempts of the request, three of the stream.
       assert.equal(setting.messages.length, 6)
     })
 
@@ -293,12 +296,13 @@ function casesOf(transport: TransportUnderTest) {
         setting.client.request('refuse', 1).then(answered, (error: MicroserviceError) => said(error).join())
       )
       assert.deepEqual(new Set(await Promise.all(refused)), new Set(['REJECTED,false,true']))
-      // 100 at the start, 0.2 for each attempt, 10 for each second: 1,200 attempts would be all.
+      // The budget is 100 at the start, and grows by 0.2 for each attempt and 10 each second; without it there would
+      // be 1,200 attempts.
       const attempts = setting.messages.length
       assert.ok(attempts >= count + 100 && attempts < 2 * count, `${attempts} attempts`)
     })
   } else
-    it('a refusal, which this wire has no word for: an answer like others', async () => {
+    it('a refusal, which this protocol cannot express: an error like others', async () => {
       const error = await failuresOf(setting.client, 'refuse')
       assert.deepEqual([...said(error), setting.messages.length], ['REJECTED', true, false, 2])
     })
@@ -315,7 +319,7 @@ function casesOf(transport: TransportUnderTest) {
     assert.deepEqual([...said(error), error.endpoint], ['CONNECTION', true, true, setting.endpoint])
   })
 
-  it('its time, or its patience, while it waits for a connection: not run', async () => {
+  it('its deadline, or the limit for waiting, while it waits for a connection: not run', async () => {
     const { endpoint } = setting
     const restore = await setting.cut()
     for (const options of [{ timeout: 50 }, { waitForConnection: 50 }]) {
@@ -345,7 +349,7 @@ function casesOf(transport: TransportUnderTest) {
     await restore()
   })
 
-  it('an answer, though its connection was lost, if it may run twice', async () => {
+  it('an answer, although its connection was lost, if it is idempotent', async () => {
     const answer = setting.client.request('later', 7, { idempotent: true })
     await setting.got(1)
     await setting.lose()
@@ -368,7 +372,7 @@ function casesOf(transport: TransportUnderTest) {
   })
 }
 
-/** Calls that no server has ever seen. */
+/** Calls that never reach a server. */
 function unreachedOf(transport: TransportUnderTest) {
   it('a server that cannot be reached: not run', async () => {
     const { transport: nowhere, endpoint } = await transport.unreachable()
@@ -388,7 +392,7 @@ function unreachedOf(transport: TransportUnderTest) {
     assert.deepEqual(said(error).slice(0, 2), ['CONNECTION', false])
   })
 
-  it('a connect() that nobody awaits, overtaken by close(): no unhandled rejection', async () => {
+  it('a close() during a connect() that nobody awaits: no unhandled rejection', async () => {
     const { transport: nowhere } = await transport.unreachable()
     const unhandled: unknown[] = []
     const hear = (error: unknown) => void unhandled.push(error)

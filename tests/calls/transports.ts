@@ -1,4 +1,4 @@
-/** Every transport at the height of the contract, and what can happen to its connections. */
+/** Every transport behind the interface of the contract, and functions that interrupt its connections. */
 import { DEAF_PORT } from '@elysia-microservices/test-support'
 import type { ClientTransport, ServerTransport, Transport } from '@elysia-microservices/transport'
 import type { ClientContext, IncomingMessage } from '@elysia-microservices/transport/kit'
@@ -10,33 +10,33 @@ import { type EngineUnderTest, TRIED_ENGINES } from '../engines/engines.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { Link } from '../support/link.ts'
 
-/** A transport whose connections can be lost. */
+/** A transport whose connections can be interrupted. */
 export interface Carried {
   /** The transport of a new server. */
   server(): Transport
   /** The transport of a client, once the server has started. */
   client(): Transport
-  /** The name of the server in the errors of calls; `undefined` where there is none. */
+  /** The name of the server in the errors of calls; `undefined`: errors have none. */
   endpoint(): string | undefined
-  /** Loses the connections over which a message came. @returns resolves when there may be others */
+  /** Interrupts the connections over which a message came. @returns resolves when new connections are possible */
   lose(message: IncomingMessage): Promise<void>
-  /** Leaves clients without a connection. @returns ends that */
+  /** Interrupts the connections of all clients. @returns allows connections again */
   cut(server: ServerTransport): Promise<() => Promise<void>>
   close(): Promise<void>
 }
 
-/** A transport under test, and what it cannot do. */
+/** A transport under test, and its limits. */
 export interface TransportUnderTest {
   readonly name: string
   readonly missing?: string | undefined
-  /** Whether it has a word for what a server has refused and not begun. */
+  /** Whether its protocol can say that a server has refused a request without running it. */
   readonly refuses: boolean
-  /** Whether the other side can be told that a call is given up. */
+  /** Whether the other side can be told that a caller no longer waits. */
   readonly cancels: boolean
-  /** Whether a connection is what carries calls, which can be missing. */
+  /** Whether calls need a connection, which can be missing. */
   readonly connects: boolean
   open(): Promise<Carried>
-  /** Where nobody listens. */
+  /** An address at which nobody listens. */
   unreachable(): Promise<{ readonly transport: Transport; readonly endpoint: string | undefined }>
 }
 
@@ -77,7 +77,7 @@ function overWebSocket(): Omit<TransportUnderTest, 'name'> {
         return { url: url.replace('localhost', '127.0.0.1'), stop }
       },
       {},
-      // A lost connection stays lost here: `packages/websocket` tests resuming.
+      // Connections are not resumed in these tests: `packages/websocket` tests resuming.
       { WebSocket, resume: false }
     )
   return {
@@ -116,7 +116,7 @@ function overEngine(engine: EngineUnderTest): TransportUnderTest {
     connects: true,
     async open() {
       const running = await engine.start()
-      // Connections are lost here, and their server goes on: what comes of a killed one is in tests/engines.
+      // Only the connection is interrupted here, and the server goes on: tests/engines tests a server that is killed.
       let link = await Link.start(running.port)
       const { port } = link
       return {
@@ -171,7 +171,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
   ...TRIED_ENGINES.filter(({ hasServer }) => hasServer).map(overEngine)
 ]
 
-/** Patterns of a service that takes every pattern, or where there are only names, these. */
+/** The patterns of a service that handles every pattern; these ones, if the transport has no wildcards. */
 export function everyPattern(
   { traits }: Transport,
   names: readonly string[]

@@ -1,4 +1,6 @@
-/** A reader that stands still: what of a stream is made for it is bounded in bytes, over every transport. */
+/**
+ * A reader that stops reading: the bytes of a stream that are produced in advance are limited, over every transport.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ClientTransport, ServerTransport, Transport } from '@elysia-microservices/transport'
@@ -10,10 +12,10 @@ import { clientOf, TRANSPORTS, type TransportUnderTest } from './transports.ts'
 const KIBIBYTE = 1024
 const VALUE = 64 * KIBIBYTE
 const ALL = 200
-/** The bytes that may be under way, with the reader, and made before both ends notice that nobody reads. */
+/** The most bytes that may be in flight, at the reader, and produced before both ends notice that nobody reads. */
 const MOST = (1024 + 256 + 512) * KIBIBYTE
 
-/** A service that counts the values it makes. */
+/** A service that counts the values it produces. */
 class Blocks {
   made = 0
 
@@ -53,18 +55,18 @@ async function withBlocks(
   }
 }
 
-/** So many questions and answers behind what was sent before. */
+/** Waits for a number of requests and answers, which come behind everything that was sent before. */
 async function settled(client: ClientTransport): Promise<void> {
   for (let n = 0; n < 300; n++) assert.equal(await client.request('echo', n), n)
 }
 
 for (const transport of TRANSPORTS) {
   const { name, missing } = transport
-  // Nest's wire cannot tell the other side to pause.
+  // NestJS's protocol over TCP cannot pause the other side.
   if (name === "Nest's wire" || isMissing(`unread values over ${name}`, missing)) continue
 
   describe(`a stream over ${name}`, () => {
-    it('is made no further ahead of a reader that stands still than its bytes allow', () =>
+    it('is not produced further ahead of a reader that stops than the limit of bytes allows', () =>
       withBlocks(transport, async (client, blocks) => {
         const values = new StreamValues<string>((receiver) => client.stream('blocks', undefined, receiver))
         assert.equal((await within(values.next(), 'the first value')).value?.length, VALUE)
@@ -79,7 +81,7 @@ for (const transport of TRANSPORTS) {
         assert.equal(next, ALL)
       }))
 
-    it('has all the values that its reader asks for itself, however large', () =>
+    it('delivers all values that its reader requests itself, however large they are', () =>
       withBlocks(transport, async (client, blocks) => {
         const demand = 100
         let count = 0

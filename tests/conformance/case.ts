@@ -1,26 +1,26 @@
-/** One case of the conformance table: what is sent, and what must come back. */
+/** One case of the conformance table: the bytes to send, and the expected answer. */
 
 /** The reaction that a server must show. */
 export interface Expected {
-  /** The JSON texts of the frames that come back, in order; nothing else may come. */
+  /** The JSON texts of the frames that the server sends, in order; it must send nothing else. */
   readonly frames?: readonly string[]
-  /** The server ends the connection. */
+  /** Whether the server closes the connection. */
   readonly closes?: true
-  /** A text its error log must hold. */
+  /** A text that the server's error log must contain. */
   readonly logs?: string
-  /** The list `seen` of the handlers at the end. */
+  /** The list `seen` of the handlers after the case. */
   readonly seen?: readonly unknown[]
 }
 
-/** A case. Both servers must do `expected`; where ours differs on purpose, it must do `ours` instead. */
+/** A case. Both servers must do `expected`; if our server differs on purpose, it must do `ours` instead. */
 export interface Case {
   readonly name: string
-  /** The chunks to write to the connection, one write each; or a number of frames to wait for before going on. */
+  /** The chunks to write, one write each; a number of frames means: wait until so many have arrived. */
   readonly send: readonly (string | Uint8Array | { readonly frames: number })[]
   readonly expected: Expected
   /**
-   * A deliberate difference, with its reason (docs/protocol.md, "Where we differ on purpose"); `alone`: not inside Nest,
-   * whose own filters answer there.
+   * A deliberate difference, with its reason (docs/protocol.md, "Where we differ on purpose"); `alone`: only if the
+   * server does not run inside NestJS, whose own filters answer there.
    */
   readonly ours?: Expected & { readonly because: string; readonly alone?: true }
 }
@@ -38,7 +38,7 @@ export function failure(json: string, id = '"I"'): string {
 export const INTERNAL = failure('{"status":"error","message":"Internal server error"}')
 export const END = '{"isDisposed":true,"id":"I"}'
 
-/** The answer when nobody handles the pattern. */
+/** The answer if nobody handles the pattern. */
 export function noHandler(id = '"I"'): string {
   return `{"id":${id},"status":"error","err":"There is no matching message handler defined in the remote service."}`
 }

@@ -1,4 +1,4 @@
-/** The controllers of the servers under test, written as Nest users write them. */
+/** The controllers of the servers under test, written as users of NestJS write them. */
 import { BadRequestException, Controller } from '@nestjs/common'
 import {
   Ctx,
@@ -11,13 +11,13 @@ import {
 import { concat, EMPTY, from, NEVER, Observable, of, throwError, timer } from 'rxjs'
 import { take } from 'rxjs/operators'
 
-/** A list to which handlers add what they see; shared, because Nest makes the instances. */
+/** The list to which handlers add what they receive; a global, because NestJS creates the instances. */
 export const seen: unknown[] = []
 
-/** Lets the first of two handlers on, when the second has come. */
+/** Lets the first of two handlers go on when the second has begun. */
 let meet: (() => void) | undefined
 
-/** Resolves when two handlers have asked for it, so that neither ends before both have begun. */
+/** Resolves when two handlers have called it, so that neither ends before both have begun. */
 export function meetAnother(): Promise<void> {
   const first = meet
   meet = undefined
@@ -28,7 +28,7 @@ export function meetAnother(): Promise<void> {
   })
 }
 
-/** Patterns that every transport can carry: names. */
+/** Handlers with patterns that every transport can carry: names. */
 @Controller()
 export class NamedController {
   @MessagePattern('echo')
@@ -295,7 +295,7 @@ export class NamedController {
   }
 }
 
-/** All of it, and patterns that are objects, or texts of them. */
+/** The same handlers, and some with patterns that are objects or texts of objects. */
 @Controller()
 export class CarriedController extends NamedController {
   @MessagePattern({ b: { d: 1, c: 'q"' }, a: 2 })
@@ -319,7 +319,7 @@ export class CarriedController extends NamedController {
   }
 }
 
-/** All of it, and the pattern that NATS has no subject for. */
+/** The same handlers, and one with the pattern that NATS cannot have as a subject. */
 @Controller()
 export class ConformanceController extends CarriedController {
   @MessagePattern('')
@@ -328,7 +328,7 @@ export class ConformanceController extends CarriedController {
   }
 }
 
-/** Completes in a later turn. */
+/** An Observable that completes in a later turn of the event loop. */
 function laterEmpty(): Observable<never> {
   return new Observable((subscriber) => {
     const timer = setTimeout(() => subscriber.complete(), 5)

@@ -1,4 +1,4 @@
-/** Both clients here, under this runtime, against both servers under the other runtime (Bun or Node). */
+/** Both clients under this runtime, against both servers under the other runtime (Bun or Node). */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { ClientProxyFactory, Transport } from '@nestjs/microservices'

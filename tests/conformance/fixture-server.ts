@@ -1,4 +1,7 @@
-/** `fixture-server <nest|ours>`: one of the servers under test in a process of its own; says its port, ends with its input. */
+/**
+ * `fixture-server <nest|ours>`: one of the servers under test in a process of its own; prints its port, and ends when
+ * its standard input ends.
+ */
 import { ConformanceController } from './controller.ts'
 import { startNest, startOurs } from './harness/servers.ts'
 

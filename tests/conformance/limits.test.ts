@@ -1,4 +1,4 @@
-/** Both servers when a limit is exceeded. */
+/** How both servers react when a limit is exceeded. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { answer } from './case.ts'
@@ -36,7 +36,7 @@ for (const [name, start] of SERVERS) {
       }
     }
 
-    // 37 characters of JSON, 40 with their header.
+    // 37 characters of JSON, 40 with the header of the frame.
     const forty = frame('{"pattern":"echo","data":12,"id":"I"}')
 
     it('maxBufferSize counts all pipelined messages of a chunk', async () => {
@@ -58,7 +58,7 @@ for (const [name, start] of SERVERS) {
       })
     })
 
-    it('maxBufferSize lets exactly as much pass as it says', async () => {
+    it('maxBufferSize accepts exactly its number of bytes', async () => {
       await withLimits({ maxBufferSize: 40 }, async (peer) => {
         await peer.send(forty)
         await peer.received(1)
@@ -88,7 +88,7 @@ for (const [name, start] of SERVERS) {
       })
     })
 
-    it('incompleteMessageTimeout leaves a connection alone that has nothing to say', async () => {
+    it('incompleteMessageTimeout does not end an idle connection', async () => {
       await withLimits({ incompleteMessageTimeout: 20 }, async (peer) => {
         await peer.send(request('after', { ms: 100, value: 'late' }))
         await peer.received(1)
@@ -97,7 +97,7 @@ for (const [name, start] of SERVERS) {
       })
     })
 
-    it('maxSendBufferSize cuts a peer off that does not read', async () => {
+    it('maxSendBufferSize disconnects a client that does not read', async () => {
       await withLimits({ maxSendBufferSize: 1024 * 1024 }, async (peer, server) => {
         peer.pause()
         await peer.send(request('big', 64 * 1024 * 1024))

@@ -1,4 +1,4 @@
-/** An unmodified Nest ClientProxy against a Nest server and against ours: it must see no difference. */
+/** An unmodified NestJS ClientProxy with a NestJS server and with ours: the client must see no difference. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
@@ -76,7 +76,7 @@ for (const [name, start] of SERVERS) {
       assert.equal(await ask(5, 0), 'five')
     })
 
-    it('hands metadata on', async () => {
+    it('sends metadata', async () => {
       client.setOnDispatchHook((packet) => {
         packet.metadata = { trace: '1' }
       })
@@ -92,7 +92,7 @@ for (const [name, start] of SERVERS) {
       )
     })
 
-    it('asks a thousand times at once', async () => {
+    it('sends a thousand requests at once', async () => {
       const answers = await Promise.all(Array.from({ length: 1000 }, (_, index) => ask('echo', index)))
       assert.deepEqual(
         answers,
@@ -110,7 +110,7 @@ for (const [name, start] of SERVERS) {
       assert.equal(await ask('echo', 2), 2)
     })
 
-    it('fails what is pending when it closes, and connects again', async () => {
+    it('fails pending calls when it closes, and connects again', async () => {
       const failed = assert.rejects(ask('silent', 0), /Connection closed/)
       await ask('echo', 1)
       client.close()
@@ -121,7 +121,7 @@ for (const [name, start] of SERVERS) {
 }
 
 describe("Nest's client and our server", () => {
-  it('echo 64 MiB at once, where two Nest ends freeze', async () => {
+  it('echo 64 MiB at once, with which a NestJS client and server hang', async () => {
     const server = await startOurs([ConformanceController])
     const client = ClientProxyFactory.create({
       transport: Transport.TCP,

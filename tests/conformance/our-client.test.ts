@@ -1,4 +1,4 @@
-/** Our client on Nest's wire, against a real Nest server and against ours. */
+/** Our client with NestJS's protocol, against a NestJS server and against ours. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -108,11 +108,11 @@ for (const [name, start] of SERVERS) {
       })
     }
 
-    it('says INTERNAL for an unexpected error', async () => {
+    it('gets the code INTERNAL for an unexpected error', async () => {
       await assert.rejects(client.request('error'), { name: 'RpcError', code: 'INTERNAL' })
     })
 
-    it('says that nobody handles a pattern', async () => {
+    it('gets an error if nobody handles a pattern', async () => {
       await assert.rejects(client.request('unknown'), PatternNotFoundError)
     })
 
@@ -144,7 +144,7 @@ for (const [name, start] of SERVERS) {
       assert.equal(await lastValueFrom(cold), 1)
     })
 
-    it('asks a thousand times at once, before it is connected', async () => {
+    it('sends a thousand requests at once, before it is connected', async () => {
       const answers = await Promise.all(
         Array.from({ length: 1000 }, (_, index) => client.request('echo', index))
       )
@@ -160,7 +160,7 @@ for (const [name, start] of SERVERS) {
       for (const echo of await Promise.all(echoes)) assert.equal(echo.length, data.length)
     })
 
-    it('gives a call up when its time has passed, and when its signal aborts', async () => {
+    it('gives up a call at its deadline, and when its signal aborts', async () => {
       await assert.rejects(client.request('silent', 0, { timeout: 20 }), TimeoutError)
       const controller = new AbortController()
       const call = client.request('silent', 0, { signal: controller.signal })
@@ -177,7 +177,7 @@ for (const [name, start] of SERVERS) {
       assert.equal(await client.request('echo', 2), 2)
     })
 
-    it('fails what is pending when it closes', async () => {
+    it('fails pending calls when it closes', async () => {
       await client.connect()
       const failed = assert.rejects(client.request('silent'), {
         name: 'ConnectionError',
@@ -195,7 +195,7 @@ for (const [name, start] of SERVERS) {
 }
 
 describe('our client on the wire of Nest', () => {
-  /** A server that answers the first request with this text, `ID` replaced, and then does as `then` says. */
+  /** A server that answers the first request with this text, in which `ID` is replaced, and then does `then`. */
   async function scripted(
     reply: string,
     test: (client: UntypedClient) => Promise<void>,
@@ -257,13 +257,13 @@ describe('our client on the wire of Nest', () => {
     })
   })
 
-  it('fails what is pending when the server sends what is no frame', async () => {
+  it('fails pending calls when the server sends bytes that are not a frame', async () => {
     await scripted('abc#', async (client) => {
       await assert.rejects(client.request('x'), ConnectionError)
     })
   })
 
-  it('fails what is pending when the connection is lost, and connects again', async () => {
+  it('fails pending calls when the connection is lost, and connects again', async () => {
     await scripted(
       '',
       async (client) => {
@@ -274,7 +274,7 @@ describe('our client on the wire of Nest', () => {
     )
   })
 
-  it('says that the request never left when nobody listens', async () => {
+  it('says in the error that the request was never sent if nobody listens', async () => {
     const client = connectTo(DEAF_PORT)
     await assert.rejects(client.request('x'), { name: 'ConnectionError', mayHaveRun: false })
     await assert.rejects(client.emit('x', 1), { name: 'ConnectionError', mayHaveRun: false })

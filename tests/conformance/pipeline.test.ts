@@ -1,4 +1,7 @@
-/** The same classes in Nest's pipeline, run by Nest, by this library, and by Nest on our transport: all the same. */
+/**
+ * The same classes in NestJS's pipeline, run by NestJS, by this library, and by NestJS with our transport: the
+ * results are equal.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type RunningServer, startNest, startOurs, startOursInNest } from './harness/servers.ts'
@@ -24,13 +27,14 @@ const GLOBALS = {
   filters: [new EverythingFilter()]
 }
 
-/** The packets that the caller gets, and the steps that have run. */
+/** The packets that the caller receives, and the steps that have run. */
 async function play({ port }: RunningServer, packet: string, isRequest: boolean) {
   steps.length = 0
   const peer = await WirePeer.connect(port)
   try {
     await peer.send(packet)
-    // An event has no answer; a request behind it has, and by then all that it does at once is done.
+    // An event has no answer. The request that follows it has one, and by then all synchronous work of the event is
+    // done.
     if (!isRequest) await peer.send(request('echo', SILENT))
     const ended = () => peer.frames.some((text) => text.includes('"isDisposed":true'))
     for (let frames = 1; !ended() && !peer.closed; frames++) await peer.received(frames)
@@ -41,8 +45,8 @@ async function play({ port }: RunningServer, packet: string, isRequest: boolean)
 }
 
 /**
- * Our frames as Nest sends them: there an HttpException is an internal error, and a guard's refusal has no code
- * (docs/protocol.md, "Where we differ on purpose").
+ * Converts our frames to those of NestJS, where two things differ: an HttpException is an internal error, and the
+ * refusal of a guard has no code (docs/protocol.md, "Where we differ on purpose").
  */
 function asNest(played: Awaited<ReturnType<typeof play>>): typeof played {
   const frames = played.frames.map((frame) =>
@@ -85,7 +89,7 @@ for (const [name, globals] of [
     }
 
     for (const wish of ['done', 'throw', 'fail', 'domain anything', 'stream']) {
-      it(`runs an event that wishes '${wish}' as Nest does`, async () => {
+      it(`runs an event with the data '${wish}' as Nest does`, async () => {
         const packet = event('event', { handler: wish })
         const expected = await play(nest, packet, false)
         assert.deepEqual(await play(ours, packet, false), expected)

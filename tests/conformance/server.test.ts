@@ -1,4 +1,4 @@
-/** Every case of the tables, against a real Nest 12 server, against ours and against ours inside Nest. */
+/** Every case of the tables, against a NestJS 12 server, against ours, and against NestJS with our transport. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Case, Expected } from './case.ts'

@@ -1,4 +1,4 @@
-/** Callers get the same over every transport, from every kind of handlers. */
+/** Callers get the same results over every transport, from every kind of handlers. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { routeOf } from '@elysia-microservices/transport/kit'
@@ -26,7 +26,7 @@ import {
   type TransportUnderTest
 } from './semantics/services.ts'
 
-/** How an error looks; what is no answer is thrown on. */
+/** The parts of an error that its caller sees; an error that is not an answer is thrown again. */
 function lookOf(error: unknown): ErrorLook {
   if (error instanceof OptionError) return { name: error.name, code: error.code, message: error.message }
   assert.ok(error instanceof RpcError, String(error))
@@ -34,7 +34,7 @@ function lookOf(error: unknown): ErrorLook {
   return { name, code, message, ...(details === undefined ? {} : { details }) }
 }
 
-/** Values until the end, and the error if that is one. */
+/** The values of a stream until its end, and its error if there is one. */
 async function outcomeOf(take: (next: (value: unknown) => void) => Promise<void>): Promise<Outcome> {
   const values: unknown[] = []
   try {
@@ -58,7 +58,9 @@ async function check(client: UntypedClient, { pattern, data, options }: AnswerCa
   assert.deepEqual(asked, first ? { values: [expected.values[0]] } : expected, 'by request()')
 }
 
-/** The outcome of a call there: a pattern that the transport cannot carry is refused before it is sent. */
+/**
+ * The outcome of a call on a transport. A pattern that the transport cannot carry is refused before the call is sent.
+ */
 function outcomeOn(
   transport: TransportUnderTest,
   service: ServiceName,

@@ -1,4 +1,7 @@
-/** A service with durable events, some of which die, and an outbox; and a service that can be ended. */
+/**
+ * A service with an outbox and durable events, some of which become dead letters; and a second service that can be
+ * ended.
+ */
 import { type ConsoleOptions, console as consolePage } from '@elysia-microservices/console'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { tellFigures } from '@elysia-microservices/transport/kit'
@@ -9,22 +12,22 @@ import { HOSTILE } from './shop.ts'
 
 export interface Billing {
   readonly url: string
-  /** The lines of its log. */
+  /** The lines of the service's log. */
   readonly log: string[]
-  /** Ids of events that were done. */
+  /** Ids of events that were handled. */
   readonly done: string[]
-  /** From now on the bank is open: nothing fails any more. */
+  /** Opens the bank: no event fails from now on. */
   openBank(): void
   /** Publishes events that fail while the bank is closed. */
   settle(...ids: string[]): Promise<void>
-  /** Ends the service `rates`, which nothing but the console asks. */
+  /** Ends the service `rates`, which only the console calls. */
   endRates(): Promise<void>
   startRates(version: string): Promise<void>
   call(): Promise<unknown>
   stop(): Promise<void>
 }
 
-/** Starts all of it. */
+/** Starts all services. */
 export async function startBilling(options: Partial<ConsoleOptions> = {}): Promise<Billing> {
   const done: string[] = []
   const log: string[] = []

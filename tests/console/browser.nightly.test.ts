@@ -1,4 +1,7 @@
-/** The console in a real browser: read, watched under load, tried, by keyboard, on a desk and on a phone. */
+/**
+ * The console in a real browser: its views are read, watched under load, and used by keyboard, on a desktop and on a
+ * phone.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConsoleOptions } from '@elysia-microservices/console'
@@ -9,7 +12,7 @@ import { until } from '../support/within.ts'
 import { inBrowser, isUsable, widthOf } from './in-browser.ts'
 import { HOSTILE, LONG, type Shop, startShop } from './shop.ts'
 
-/** Points of the first chart that have a colour, and such that are black. */
+/** Counts the pixels of the first chart that have a colour, and those that are black. */
 const COUNT_COLOURS = `(() => {
   const drawn = document.querySelector('figure canvas')
   const canvas = Object.assign(document.createElement('canvas'), { width: drawn.width, height: drawn.height })
@@ -67,7 +70,7 @@ function register(): void {
     assert.equal(await page.getByRole('button', { name: /^Send/ }).count(), 0)
   })
 
-  it('says which services do not describe themselves, and runs nothing of what they say', async () => {
+  it('shows which services do not describe themselves, and runs no code from descriptions', async () => {
     await open({})
     await page.getByRole('link', { name: 'silent' }).click()
     await page.getByText('It does not describe itself: the service needs the option describe').waitFor()
@@ -93,7 +96,7 @@ function register(): void {
     await row.locator('td.rate').filter({ hasText: /[1-9]/ }).waitFor()
     assert.match((await row.locator('td.p99').textContent())!, /\d/)
     await page.locator('figure').filter({ hasText: 'Errors a second' }).getByText('fails').waitFor()
-    // Lines are painted in colours of the page, not in the canvas's black.
+    // Lines have the colours of the page, not black, the default of a canvas.
     const points = () => page.evaluate<{ coloured: number; black: number }>(COUNT_COLOURS)
     await until('lines are drawn in colours', async () => (await points()).coloured > 20)
     assert.equal((await points()).black, 0)
@@ -192,7 +195,7 @@ function register(): void {
     await until('the service is left alone', () => shop.ticking() === 0)
   })
 
-  it('survives a stream that is faster than any reader, and gives it up with its pattern', async () => {
+  it('survives a stream that is faster than any reader, and cancels it when its pattern is closed', async () => {
     await open()
     await openPattern('fast')
     await page.getByRole('button', { name: 'Send request' }).click()
@@ -219,7 +222,7 @@ function register(): void {
     ['phone', 500]
   ] as const)
     for (const scheme of ['light', 'dark'] as const)
-      it(`can be used by everybody on a ${device}, ${scheme}, and is no wider than it`, async () => {
+      it(`can be used by everybody on a ${device}, ${scheme}, and is not wider than the screen`, async () => {
         await open({ try: true }, size, scheme)
         load()
         await page.locator('figure').filter({ hasText: 'Errors a second' }).getByText('fails').waitFor()

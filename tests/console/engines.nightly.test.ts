@@ -1,4 +1,4 @@
-/** Groups and dead letters of real engines, as the console's server tells them. */
+/** Groups and dead letters of real engines, as the server of the console reports them. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 const logger = { error() {}, warn() {} }
 
-/** A service whose events fail until `mend`, and the console over the same engine. */
+/** A service whose events fail until `mend` is called, and the console over the same engine. */
 async function start(transport: () => Transport) {
   let isMended = false
   const done: string[] = []
@@ -48,10 +48,10 @@ async function start(transport: () => Transport) {
   )
   const ask = async (question: object) => {
     await using page = consoleOf(`${http.url}/console`)
-    // Its connection ends with this function.
+    // The connection of this page ends with this function.
     return await page.request('ask.events', { service: 'billing', group: 'billing', ...question })
   }
-  /** Follows the page until its group is so. */
+  /** Waits until the page shows the group in the wanted state. */
   const group = (isWanted: (group: GroupView) => boolean): Promise<GroupView> =>
     toldTo(`${http.url}/console`, 'The group', (update) =>
       'topics' in update ? update.topics.events?.groups.find(isWanted) : undefined
@@ -113,7 +113,7 @@ describe('events of engines at the console', () => {
     )
 
   if (!isMissing('NATS that is gone', natsMissing()))
-    it('says that the engine is gone, not that services do not answer', async () => {
+    it('reports that the engine is gone, not that services do not answer', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'console-nats-'))
       ends.push(() => rmSync(folder, { recursive: true, force: true }))
       const server = await NatsServerProcess.start('-js', '-sd', folder)
@@ -130,7 +130,7 @@ describe('events of engines at the console', () => {
     })
 
   if (!isMissing('RabbitMQ at the console', rabbitmqMissing()))
-    it('RabbitMQ: dead letters are counted as they die, and it says that it cannot show them', async () => {
+    it('RabbitMQ: dead letters are counted as they die, and the console says that it cannot show them', async () => {
       const server = await sharedRabbitmq()
       const { client, ask, group } = await start(() => rabbitmq({ urls: server.url }))
       await client.publish('payments.settled', 'a', { id: 'settled-1' })

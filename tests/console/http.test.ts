@@ -1,4 +1,4 @@
-/** The console's answers to each kind of user, over real HTTP. */
+/** The console's answers to each kind of user, over HTTP. */
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { afterEach, describe, it } from 'node:test'
@@ -30,7 +30,7 @@ interface Answer {
   readonly text: string
 }
 
-/** Asks with headers that `fetch` does not let a program set. */
+/** Sends a request with headers that `fetch` does not allow a program to set. */
 function ask(url: string, headers: Record<string, string> = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers }, (response) => {
@@ -47,7 +47,7 @@ function ask(url: string, headers: Record<string, string> = {}): Promise<Answer>
 }
 
 const trial = { service: 'orders', kind: 'message', pattern: 'echo', data: { a: 1 } } as const
-/** Headers of an upgrade. */
+/** The headers of an upgrade to WebSocket. */
 const UPGRADE = {
   connection: 'Upgrade',
   upgrade: 'websocket',
@@ -94,13 +94,13 @@ describe('console()', () => {
       const { origin } = new URL(url)
       assert.equal((await ask(`${url}/socket`, { origin, ...UPGRADE, ...headers })).status, 403)
     }
-    // Every browser names the page in an upgrade.
+    // Every browser sends the origin of the page in an upgrade.
     assert.equal((await ask(`${url}/socket`, UPGRADE)).status, 403)
     const { status, text } = await ask(url, { host: 'rebound.test' })
     assert.deepEqual([status, text.includes('options.hosts')], [403, true])
   })
 
-  it('lets in whom a function lets in, by the names it is given', async () => {
+  it('lets in users whom the function of the option lets in, and uses the names that it returns', async () => {
     const hosts = ['ops.test']
     const { url } = await started({ hosts, allow: ({ headers }) => headers.get('x-token') === 'secret' })
     assert.equal((await ask(url)).status, 403)
@@ -113,7 +113,7 @@ describe('console()', () => {
     assert.deepEqual(Object.keys(Object(value)), ['overview'])
   })
 
-  it('asks for each request whether its sender may still open it', async () => {
+  it('checks for each request whether its sender may still open the console', async () => {
     let mayCome = true
     const { url } = await started({ try: true, allow: () => mayCome })
     await using page = consoleOf(url)
@@ -123,7 +123,7 @@ describe('console()', () => {
     await assert.rejects(page.request('ask.history', { id: 'orders' }), { code: 'FORBIDDEN' })
   })
 
-  it('calls nothing unless it is to be tried', async () => {
+  it('calls no pattern unless the option allows calls', async () => {
     const { url } = await started()
     await using page = consoleOf(url)
     await assert.rejects(all(page.stream('try', trial)), {
@@ -132,7 +132,7 @@ describe('console()', () => {
     })
   })
 
-  it('calls patterns, and says what is wrong with what it is sent', async () => {
+  it('calls patterns, and reports errors in the data it is sent', async () => {
     const { url } = await started({ try: true })
     await using page = consoleOf(url)
     assert.deepEqual(await all(page.stream('try', trial)), [{ value: '{\n  "a": 1\n}', cut: 0 }])
@@ -147,7 +147,7 @@ describe('console()', () => {
     assert.equal((await all(page.stream('try', trial))).length, 1)
   })
 
-  it('leads to nothing of its app, and a door of the app to nothing of it', async () => {
+  it('gives no access to its app, and a WebSocket door of the app gives no access to the console', async () => {
     const client = connect({ transport: memory() })
     const inside = microservice({ transport: memory() }).message('updates', () => 'of the app')
     const http = await listen(
@@ -167,7 +167,7 @@ describe('console()', () => {
     await client.close()
   })
 
-  it('gives a call up when its page leaves', async () => {
+  it('cancels a call when its page is closed', async () => {
     const { url, ticking } = await started({ try: true })
     const page = consoleOf(url)
     await page.stream('try', { ...trial, pattern: 'ticks' }).next()
@@ -176,7 +176,7 @@ describe('console()', () => {
     await until('the stream is left', () => ticking() === 0)
   })
 
-  it('is no reason for its app not to stop', async () => {
+  it('does not keep its app from stopping', async () => {
     const client = connect({ transport: memory() })
     const app = newApp().use(new Elysia({ prefix: '/ops' }).use(consolePage({ services: { client } })))
     const { url } = await listen(app)
@@ -189,7 +189,7 @@ describe('console()', () => {
     await client.close()
   })
 
-  it('refuses options that are none', () => {
+  it('refuses invalid options', () => {
     const services = { a: connect({ transport: memory() }) }
     for (const [path, options] of [
       ['options.services', undefined],

@@ -1,4 +1,4 @@
-/** Pages for all tests of the console in Chromium: each is closed after its test, and must report no error. */
+/** Pages for all tests of the console in Chromium: each is closed after its test, and must not report an error. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -6,19 +6,19 @@ import { after, afterEach, before } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { openBrowser } from '../support/browser.ts'
 
-/** How a page is looked at. */
+/** The device and settings with which a page is opened. */
 export interface Look {
   readonly width?: number
   readonly height?: number
   readonly colorScheme?: 'light' | 'dark'
 }
 
-/** Pages of the tests of one `describe`. */
+/** Opens pages for the tests of one `describe`. */
 export interface InBrowser {
-  /** Done after each test, the latest first; then nothing may have been complained of. */
+  /** Functions that are called after each test, the latest first; then the page must have reported no error. */
   readonly ends: (() => unknown)[]
   readonly complaints: string[]
-  /** Opens a page. It is closed after the test, before all that was begun before it. */
+  /** Opens a page. After the test it is closed first, before everything that was started earlier. */
   newPage(look?: Look): Promise<Page>
 }
 
@@ -49,7 +49,7 @@ export function inBrowser(): InBrowser {
   }
 }
 
-/** How wide all of a page is. */
+/** The width of the whole content of a page. */
 export function widthOf(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth')
 }
@@ -62,7 +62,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[]
 }
 
-/** Fails if a page is no good for somebody, as far as a program can tell. */
+/** Fails if a page is not accessible, as far as a program can check. */
 export async function isUsable(page: Page): Promise<void> {
   await page.evaluate(axe)
   const { violations } = await page.evaluate<{ violations: Violation[] }>('axe.run()')

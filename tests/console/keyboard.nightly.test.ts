@@ -1,4 +1,7 @@
-/** The console in a real browser without a mouse: every view can be walked through, used, and never loses the focus. */
+/**
+ * The console in a real browser without a mouse: every view can be reached and used by keyboard, and the focus is
+ * never lost.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
@@ -9,14 +12,14 @@ import { type Billing, startBilling } from './billing.ts'
 import { inBrowser, sendSpans } from './in-browser.ts'
 import { type Shop, startShop } from './shop.ts'
 
-/** More than any view has. */
+/** More elements than any view has. */
 const MOST = 150
 const TRACE = 'c0ffee'.padEnd(32, '0')
 
-/** Finds all elements that can be clicked, of a group of radio buttons the chosen one. */
+/** Finds all elements that the Tab key reaches; of a group of radio buttons only the chosen one. */
 const STOPS = `[...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
   .filter((each) => each.checkVisibility() && !(each.type === 'radio' && !each.checked))`
-/** Describes the element with the focus, and whether its focus can be seen. */
+/** Describes the element that has the focus, and whether the focus is visible. */
 const FOCUSED = `(() => {
   const element = document.activeElement
   if (element === document.body) return undefined
@@ -34,7 +37,7 @@ const FOCUSED = `(() => {
 
 interface Focused {
   readonly name: string
-  /** Its place among all that can be clicked. */
+  /** The number of the element among all that the Tab key reaches. */
   readonly n: number
   readonly wrong: string
 }
@@ -65,7 +68,7 @@ function register(): void {
   const press = async (...keys: string[]) => {
     for (const key of keys) await page.keyboard.press(key)
   }
-  /** Waits until what has the focus is called so. */
+  /** Waits until the element with the focus has this name. */
   const isAt = async (name: RegExp) => {
     let now: Focused | undefined
     await until(`the focus is at ${name}`, async () => {
@@ -74,7 +77,7 @@ function register(): void {
     }).catch((error: Error) => assert.fail(`${error.message}: ${JSON.stringify(now)}`))
     assert.equal(now?.wrong, '', now?.name)
   }
-  /** Goes there by Tab. */
+  /** Presses Tab until an element with this name has the focus. */
   const tabTo = async (name: RegExp, key = 'Tab') => {
     for (let n = 0; n < MOST; n++) {
       await press(key)
@@ -83,7 +86,7 @@ function register(): void {
     }
     assert.fail(`${name} is not reached`)
   }
-  /** Goes through all of the page, and back. */
+  /** Goes through all elements of the page by Tab, and back. */
   const walk = async () => {
     await page.evaluate('window.walked.clear()')
     await page.locator('.skip').focus()
@@ -113,7 +116,7 @@ function register(): void {
   }
 
   for (const width of [390, 1280]) {
-    it(`all of the services, the map and traces is reached, ${width} px`, async () => {
+    it(`all elements of the services, the map and traces are reached, ${width} px`, async () => {
       const shop = await openShop('services/orders', width)
       const loading = shop.load()
       ends.push(() => loading.stop())
@@ -129,7 +132,7 @@ function register(): void {
       }
     })
 
-    it(`all of events and alerts is reached, ${width} px`, async () => {
+    it(`all elements of events and alerts are reached, ${width} px`, async () => {
       const billing = await openBilling('events/memory/billing', width)
       await billing.settle('1', '2')
       await page.locator('.letter').nth(1).waitFor()
@@ -160,7 +163,7 @@ function register(): void {
     await press('Enter')
     await page.getByText('began after').waitFor()
     await isAt(/^BUTTON.*stock.reserve/)
-    // Spans that come meanwhile change nothing of it.
+    // Spans that arrive in the meantime do not change the open trace.
     await send(shop.url, 3)
     await page.locator('.waterfall button').nth(2).waitFor()
     await isAt(/^BUTTON.*stock.reserve/)
@@ -188,7 +191,7 @@ function register(): void {
     assert.ok(await page.getByRole('radio', { name: '1 hour' }).isChecked())
   })
 
-  it('what is in a list is removed, and the focus stays there', async () => {
+  it('an entry of a list is removed, and the focus stays in the list', async () => {
     await openShop('services/orders')
     await tabTo(/^BUTTON parcels.create/)
     await press('Enter')
@@ -233,7 +236,7 @@ function register(): void {
     await isAt(/Keep/)
     await press('Escape')
     await isAt(/^BUTTON Delete$/)
-    // Held down it keeps.
+    // An Enter key that is held down must not confirm: the dead letter is kept.
     await press('Enter')
     await isAt(/Keep/)
     await press('Enter')
@@ -256,12 +259,12 @@ function register(): void {
     await isAt(/No dead letters/)
   })
 
-  it('an alert leads to where it is, and one that ends takes no focus with it', async () => {
+  it('an alert leads to its cause, and the focus stays when an alert ends', async () => {
     const billing = await openBilling('alerts')
     await billing.endRates()
     const alert = page.locator('.alert a').first()
     await alert.waitFor()
-    // The line below the links of the page says it, too.
+    // The status line below the links of the page has the same text as the alert.
     for (const _ of ['the line', 'the alert']) await tabTo(/^A rates does not answer/)
     await press('Enter')
     await isAt(/^H2 rates/)
@@ -274,7 +277,7 @@ function register(): void {
   })
 }
 
-/** Sends spans of a trace. @param newest the number of the last */
+/** Sends the spans of a trace. @param newest the number of the last span */
 async function send(url: string, newest = 2): Promise<void> {
   const names = ['parcels.create', 'stock.reserve', 'stock.count']
   const spans = names.slice(0, newest).map((name, at) => ({

@@ -1,4 +1,4 @@
-/** How the page comes: its size, what is painted before its script runs, and that nothing jumps while it is open. */
+/** How the page loads: its size, what is painted before its script runs, and that nothing jumps while it is open. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -13,7 +13,7 @@ const SCREENS = ['services', 'map', 'traces', 'events', 'alerts']
 const MOST = 150_000
 /** A layout shift of 0.1 is what users begin to notice. */
 const MOST_SHIFT = 0.02
-/** Milliseconds during which a screen is looked at: there is a sample each second. */
+/** Milliseconds for which a screen is observed: one sample is taken each second. */
 const LOOKED_AT = 4_000
 
 function register(): void {

@@ -86,7 +86,7 @@ function register(): void {
     assert.deepEqual(billing.done, [])
   })
 
-  it('changes nothing where it is read-only', async () => {
+  it('changes nothing if it is read-only', async () => {
     await open('events/memory/billing', { try: false })
     await billing.settle('1')
     await letters().first().waitFor()
@@ -97,7 +97,7 @@ function register(): void {
     assert.equal(await letters().count(), 1)
   })
 
-  it('says what is wrong while it is, what to do, and what was', async () => {
+  it('shows current problems with advice, and past ones', async () => {
     await open('alerts')
     await page.locator('main').getByText('Nothing is wrong').waitFor()
     await billing.endRates()
@@ -110,7 +110,7 @@ function register(): void {
     await page.locator('.alert-line').filter({ hasText: 'Nothing is wrong' }).waitFor()
   })
 
-  it('has the last hour after a reload, and compares before and after another version', async () => {
+  it('shows the last hour after a reload, and compares the time before and after a new version', async () => {
     await open('services/rates')
     const legend = page.locator('figure').filter({ hasText: 'Messages a second' }).getByRole('listitem')
     let isOver = false

@@ -1,6 +1,7 @@
 /**
- * Measures what the console costs, and writes the table in `docs/observability.md`: five services of fifty patterns in
- * processes of their own, a thousand calls a second to each, and an app with the page, closed and open in Chromium.
+ * Measures what the console costs, and writes the table in `docs/observability.md`: five services of fifty patterns
+ * in processes of their own, a thousand calls a second to each, and an app with the console, whose page is first
+ * closed and then open in Chromium.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,12 +18,15 @@ import { rootFolder } from '../workspace.ts'
 
 const SERVICES = 5
 const PATTERNS = 50
-/** Calls a second to each service. */
+/** Calls per second to each service. */
 const RATE = 1_000
-/** Milliseconds of one measurement, and how many there are with the page closed and open, in turns. */
+/**
+ * The length of one measurement in milliseconds, and the number of measurements with the page closed and open, in
+ * turn.
+ */
 const TIME = 10_000
 const ROUNDS = 3
-/** Milliseconds until a change has settled. */
+/** Milliseconds until the load is steady after a change. */
 const SETTLED = 3_000
 
 const [role, ...given] = process.argv.slice(2)
@@ -57,7 +61,10 @@ async function app(ports: readonly number[]): Promise<void> {
   answerParent(`${url}/console`)
 }
 
-/** Tells where this process listens, and later how much of a processor it has used, in milliseconds. */
+/**
+ * Tells the parent process the address of this process, and on request the processor time that it has used, in
+ * milliseconds.
+ */
 function answerParent(where: unknown): void {
   process.send?.(where)
   process.on('message', () => {
@@ -91,7 +98,7 @@ async function measure(): Promise<void> {
     const ports = services.map(({ where }) => String(where))
     const page = await start<string>('app', ...ports)
     await start('load', ...ports)
-    /** Percent of a core that each of some processes uses. */
+    /** For each process, the percentage of a core that it uses. */
     const shares = async (measured: readonly ChildProcess[]) => {
       const before = await Promise.all(measured.map((child) => ask<Usage>(child)))
       await pause(TIME)

@@ -1,4 +1,7 @@
-/** Measures how large the page of the console is and when it is painted first, and writes both in `docs/observability.md`. */
+/**
+ * Measures the size of the console's page and the time until its first paint, and writes both to
+ * `docs/observability.md`.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +10,7 @@ import { openBrowser } from '../support/browser.ts'
 import { rootFolder } from '../workspace.ts'
 import { startShop } from './shop.ts'
 
-/** Times that it is opened, each in a browser's context of its own: nothing is cached. */
+/** How often the page is opened, each time in a new browser context, so that nothing is cached. */
 const TIMES = 15
 
 const shop = await startShop()

@@ -1,4 +1,7 @@
-/** The map and the traces in a real browser: live, by keyboard, on a phone, and with ten thousand names of a stranger's. */
+/**
+ * The map and the traces in a real browser: updated live, used by keyboard and on a phone, and with ten thousand
+ * names from a stranger.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConsoleOptions } from '@elysia-microservices/console'
@@ -54,7 +57,7 @@ function register(): void {
     await isUsable(page)
   }
 
-  it('shows who calls whom, and of a box that is chosen by keyboard only its own calls', async () => {
+  it('shows which service calls which, and for a box that is chosen by keyboard only its own calls', async () => {
     await open('map')
     load()
     const row = page.getByRole('row').filter({ hasText: 'parcels.*' })
@@ -73,7 +76,7 @@ function register(): void {
     await page.getByRole('heading', { level: 2, name: 'Map' }).waitFor()
   })
 
-  it('shows traces as they come, finds them, and opens one as a waterfall', async () => {
+  it('shows traces as they arrive, searches them, and opens one as a waterfall', async () => {
     await open('traces')
     await page.getByText('No traces yet').waitFor()
     await sendSpans(shop.url, 'orders', [
@@ -84,7 +87,7 @@ function register(): void {
     const links = page.getByRole('main').getByRole('link')
     await links.filter({ hasText: 'orders.left' }).waitFor()
     assert.equal(await links.count(), 2)
-    // The filter is applied also while the pointer lies on the list.
+    // The filter also works while the pointer is on the list.
     await links.first().hover()
     await page.getByLabel('Find').fill('no such thing')
     await page.getByText('No trace is like that').waitFor()
@@ -93,7 +96,7 @@ function register(): void {
     await links.filter({ hasText: 'orders.place' }).click()
     await page.getByRole('button', { name: /stock.reserve/ }).click()
     await page.getByText('Sold out').waitFor()
-    // Spans that come later belong to it.
+    // Spans that arrive later are added to the trace.
     await sendSpans(shop.url, 'stock', [span(1, 3, 2, { name: 'stock.count' })])
     await page.getByRole('button', { name: /stock.count/ }).waitFor()
     await page.goto(`${shop.url}#/traces/${hex(99, 32)}`)

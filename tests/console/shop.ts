@@ -1,4 +1,4 @@
-/** The services that the console is shown in tests, and the app that it is in. */
+/** The services that the console shows in tests, and the app in which the console runs. */
 import { type ConsoleOptions, console as consolePage } from '@elysia-microservices/console'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { t } from 'elysia'
@@ -6,7 +6,7 @@ import { microservice, RpcError } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { listen, newApp } from '../support/http-app.ts'
 
-/** A name that would be run where it is not escaped, and one that is wider than any screen. */
+/** A name that would run as code if it were not escaped, and a name that is wider than any screen. */
 export const HOSTILE = '<img src=x onerror="document.title=\'run\'">'
 export const LONG = 'a-name-without-any-place-to-break-it-'.repeat(10)
 
@@ -15,14 +15,14 @@ export interface Shop {
   readonly client: UntypedClient
   /** The data that handlers received. */
   readonly told: unknown[]
-  /** How many streams of `ticks` are read at the moment. */
+  /** How many streams of `ticks` are being read. */
   readonly ticking: () => number
-  /** Calls patterns until it is stopped. */
+  /** Calls patterns until `stop` is called. */
   load(): { stop(): Promise<void> }
   stop(): Promise<void>
 }
 
-/** Starts a service that describes itself, one that does not, one that lies and one that is not there. */
+/** Starts four services: one describes itself, one does not, one describes itself wrongly, and one does not run. */
 export async function startShop(options: Partial<ConsoleOptions> = {}): Promise<Shop> {
   const told: unknown[] = []
   let ticking = 0

@@ -1,4 +1,4 @@
-/** The console in a real browser, beside fifty services that tell as much of themselves as they can. */
+/** The console in a real browser, with fifty services whose descriptions are as large as possible. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { microservice } from 'elysia-microservices'
@@ -10,10 +10,12 @@ import { HOSTILE, startShop } from './shop.ts'
 
 const SERVICES = 50
 const PATTERNS = 1_200
-/** Clicks in a row: each is answered while services are asked. */
+/**
+ * How often all views are clicked: each click must be answered while services are being asked for their descriptions.
+ */
 const ROUNDS = 1
 
-/** A description with names that are as long as they may be, and every tenth of 5 KB. */
+/** A description whose names are as long as allowed; every tenth has 5 KB. */
 function large(asked: number) {
   const patterns = Array.from(
     { length: PATTERNS },

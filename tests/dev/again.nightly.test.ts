@@ -28,7 +28,7 @@ describe('dev, again and again', () => {
         })
       }
       const dev = new DevProcess(project, { args: [] })
-      // Sometimes in the middle of its start.
+      // Every third time while dev is still starting.
       await dev.says(n % 3 === 0 ? 'All services are shown' : 'All services are ready')
       const processes =
         n % 3 === 0 ? [] : [dev.number(/stock v1 is process (\d+)/), dev.number(/web is process (\d+)/)]
@@ -38,7 +38,7 @@ describe('dev, again and again', () => {
     })
 })
 
-/** The processes that a process has started, and those that they have started. */
+/** The processes that a process has started, and the processes that these have started. */
 function startedBy(pid: number): number[] {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -47,7 +47,7 @@ function startedBy(pid: number): number[] {
         const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
         return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === pid
       } catch {
-        // It has ended meanwhile.
+        // The process has ended in between.
         return false
       }
     })
@@ -55,7 +55,7 @@ function startedBy(pid: number): number[] {
   return children.flatMap((child) => [child, ...startedBy(child)])
 }
 
-// Which processes there are is read as Linux tells it.
+// Only on Linux, because the processes are read from /proc.
 if (process.platform === 'linux')
   describe('dev with the shop, again and again', () => {
     const project = shopProject()

@@ -1,4 +1,4 @@
-/** `elysia-microservices dev` in a project of a test's own, as its user runs it. */
+/** Runs `elysia-microservices dev` in a project of a test's own, as its user would. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { Log } from '../support/log.ts'
 import { until, within } from '../support/within.ts'
 import { rootFolder, testsFolder } from '../workspace.ts'
 
-/** Projects that are still there. Those of tests that fail go when this process ends. */
+/** Projects whose folders exist. Those of failed tests are deleted when this process ends. */
 const projects = new Set<Project>()
 process.once('exit', () => {
   for (const project of projects) project.remove()
@@ -18,13 +18,13 @@ process.once('exit', () => {
 
 export const PROGRAM = join(rootFolder, 'packages/cli/lib/main.js')
 
-/** A folder with a few files, in which packages of the workspace are found. */
+/** A folder with a few files, from which the packages of the workspace can be imported. */
 export class Project {
   readonly folder: string
-  /** Where programs put what is to be gone at the end: sockets. */
+  /** A folder for sockets and other files that programs must delete before they end. */
   readonly temporary: string
 
-  /** @param files texts by their paths */
+  /** @param files the texts of files, by their paths */
   constructor(files: Readonly<Record<string, string>>) {
     const all = join(testsFolder, 'dist', 'dev')
     mkdirSync(all, { recursive: true })
@@ -47,13 +47,13 @@ export class Project {
   }
 }
 
-/** How it is run. */
+/** How dev is run. */
 export interface DevOptions {
   readonly args?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** The command while it runs. */
+/** A running dev. */
 export class DevProcess {
   readonly log = new Log()
   readonly errors = new Log()
@@ -63,7 +63,7 @@ export class DevProcess {
 
   constructor(project: Project, { args = ['--no-page'], env = {} }: DevOptions = {}) {
     this.#project = project
-    // The engines of the test machine are hidden from the projects under test.
+    // Hides the engines of the test machine from the projects under test.
     const { NATS_URL: _nats, REDIS_URL: _redis, DATABASE_URL: _database, ...inherited } = process.env
     const { FORCE_COLOR: _force, NO_COLOR: _no, NODE_TEST_CONTEXT: _test, ...plain } = inherited
     this.child = spawn(process.execPath, [PROGRAM, 'dev', ...args], {
@@ -76,7 +76,7 @@ export class DevProcess {
     createInterface(this.child.stderr!).on('line', (line) => this.errors.add(line))
   }
 
-  /** Waits until a line has the text. */
+  /** Waits until dev has printed a line with the text. */
   async says(text: string): Promise<void> {
     await within(this.#saysOrEnds(text), `'${text}'`).catch((error: Error) =>
       assert.fail(this.#with(error.message))
@@ -85,50 +85,51 @@ export class DevProcess {
 
   async #saysOrEnds(text: string): Promise<void> {
     const ended = this.#closed.then(() => {
-      if (!this.log.lines.some((line) => line.includes(text))) throw new Error(`It ended before '${text}'`)
+      if (!this.log.lines.some((line) => line.includes(text)))
+        throw new Error(`dev ended before it printed '${text}'`)
     })
     await Promise.race([this.log.has(text), ended])
   }
 
-  /** How many lines have the text. */
+  /** How many lines contain the text. */
   count(text: string): number {
     return this.log.lines.filter((line) => line.includes(text)).length
   }
 
-  /** The number that a pattern finds in its latest line that has one. */
+  /** The number that a pattern finds in the latest matching line. */
   number(pattern: RegExp): number {
     const found = this.log.lines.map((line) => pattern.exec(line)?.[1]).findLast((each) => each !== undefined)
     assert.ok(found !== undefined, this.#with(`no line is like ${pattern}`))
     return Number(found)
   }
 
-  /** Ends it, where it still runs. */
+  /** Ends dev if it still runs. */
   async endAnyway(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return
     await this.end('SIGTERM').catch((error: unknown) => {
-      // Its guard ends what it has started.
+      // dev's guard process ends everything that dev has started.
       this.child.kill('SIGKILL')
       throw error
     })
   }
 
-  /** Ends it by a signal. @returns its code */
+  /** Ends dev by a signal. @returns its exit code */
   async end(signal: NodeJS.Signals = 'SIGINT'): Promise<number | null> {
     this.child.kill(signal)
     return this.ended()
   }
 
-  /** Waits for its end. @returns its code */
+  /** Waits until dev has ended. @returns its exit code */
   async ended(): Promise<number | null> {
     await within(this.#closed, 'The end').catch((error: Error) => assert.fail(this.#with(error.message)))
     return this.child.exitCode
   }
 
-  /** Fails if it has left something behind. @param ports that must be free */
+  /** Fails if dev has left anything behind. @param ports ports that must be free */
   async leavesNothing(processes: readonly number[], ports: readonly number[]): Promise<void> {
     for (const pid of processes) await until(`process ${pid} is gone`, () => !isRunning(pid))
     for (const port of ports) await canListen(port)
-    // Others keep what they have compiled; the data of an engine stays on purpose.
+    // Compile caches of other programs are ignored; the data of an engine is kept on purpose.
     const own = readdirSync(this.#project.temporary).filter((name) =>
       name.startsWith('elysia-microservices-dev')
     )
@@ -140,7 +141,10 @@ export class DevProcess {
   }
 }
 
-/** Whether a process runs; one that has ended stays until its parent asks for it, which the first of a container may never do. */
+/**
+ * Whether a process runs. A process that has ended remains as a zombie until its parent waits for it, which the first
+ * process of a container may never do.
+ */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

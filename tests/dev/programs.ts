@@ -1,6 +1,6 @@
-/** Services of projects, as texts. Each prints the number of its process. */
+/** The sources of services for test projects. Each prints its process id. */
 
-/** One of our services. @param version what it prints */
+/** A service of this library. @param version the version that it prints */
 export function service(name: string, port: number, version = 'v1'): string {
   return `import { microservice } from 'elysia-microservices'
 const service = microservice({ name: '${name}', transport: 'tcp', port: ${port}, shutdownOn: ['SIGTERM'] })
@@ -10,7 +10,7 @@ console.log('${name} ${version} is process', process.pid)
 `
 }
 
-/** A Nest application's strategy, as Nest runs it. */
+/** A NestJS application with this library's transport. */
 export function nestService(name: string, port: number): string {
   return `import { MicroserviceServer } from '@elysia-microservices/nestjs'
 const strategy = new MicroserviceServer({ name: '${name}', port: ${port} })
@@ -20,7 +20,7 @@ process.once('SIGTERM', () => strategy.close())
 `
 }
 
-/** Something that listens and is none of ours. @param body further lines */
+/** A program that serves HTTP without this library. @param body further lines */
 export function web(port: number, body = ''): string {
   return `import http from 'node:http'
 ${body}
@@ -29,7 +29,7 @@ console.log('web is process', process.pid)
 `
 }
 
-/** Runs, and listens nowhere. @param body further lines */
+/** A program that runs and does not listen. @param body further lines */
 export function idle(body = ''): string {
   return `setInterval(() => {}, 1_000_000)
 console.log('idle is process', process.pid)
@@ -37,7 +37,7 @@ ${body}
 `
 }
 
-/** A configuration. Nothing is killed because a machine is slow. */
+/** A configuration with long time limits, so that nothing is killed on a slow machine. */
 export function config(given: object): string {
   const value = { grace: 120_000, ...given }
   return `import { defineConfig } from '@elysia-microservices/cli'

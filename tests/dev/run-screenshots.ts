@@ -1,6 +1,6 @@
 /**
- * Writes the pictures of the page in `docs/images`, from the shop as it runs: `npm run screenshots`. It needs what the
- * nightly test of the shop needs.
+ * Writes the pictures of the page in `docs/images`, from the running shop: `npm run screenshots`. It needs the same
+ * programs as the nightly test of the shop.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,9 +11,9 @@ import { order } from './orders.ts'
 import { shopProject, startShop } from './shop-project.ts'
 
 const IMAGES = join(rootFolder, 'docs/images')
-/** Seconds of orders before the first picture, so that charts have lines. */
+/** Seconds for which orders are placed before the first picture, so that charts have lines. */
 const SECONDS = 75
-/** Pixels of a picture for one of the page. */
+/** Pixels of a picture for each pixel of the page. */
 const SCALE = 1.5
 const QUALITY = 0.86
 
@@ -24,7 +24,7 @@ interface Shot {
   readonly height: number
   /** The part of the address behind `#/`. */
   readonly screen: string
-  /** Steps before it is taken. */
+  /** Steps before the picture is taken. */
   readonly before?: (page: Page) => Promise<unknown>
 }
 
@@ -36,7 +36,7 @@ const SHOTS: readonly Shot[] = [
   { name: 'events', theme: 'light', width: 1280, height: 650, screen: 'events' }
 ]
 
-/** The newest trace that has gone through all services. */
+/** Opens the newest trace that includes all services. */
 async function openTrace(page: Page): Promise<void> {
   await page
     .getByRole('link', { name: /^\S+ POST \/orders gateway → orders → stock → payments/ })
@@ -55,7 +55,7 @@ async function take(browser: Browser, console: string, shot: Shot): Promise<void
   })
   await page.goto(`${console}#/${screen}`)
   await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
-  // The averages of the last samples.
+  // Waits until the averages only include samples under load.
   await pause(7_000)
   await before?.(page)
   const png = await page.screenshot()
@@ -65,7 +65,7 @@ async function take(browser: Browser, console: string, shot: Shot): Promise<void
   process.stderr.write(`console-${name}.webp: ${Math.round(webp.length / 1024)} KB\n`)
 }
 
-/** The browser has an encoder of WebP, for canvases. */
+/** Converts a picture to WebP in the browser, whose canvas has an encoder. */
 async function asWebp(browser: Browser, png: Buffer): Promise<Buffer> {
   const page = await browser.newPage()
   const url = `data:image/png;base64,${png.toString('base64')}`

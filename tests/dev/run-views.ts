@@ -1,8 +1,8 @@
 /**
- * Takes pictures of every view of the console's page, for somebody who looks whether all of it is in order:
- * `bun tests/dev/run-views.ts <folder> [<first view>]`. The shop runs by `dev`, and what is rare is made to happen: events that die, a
- * service that is killed, a broker that stands still. It says what is wider than the page, what is cut off, and what moved
- * by itself.
+ * Takes pictures of every view of the console's page, for a person who checks them: `bun tests/dev/run-views.ts
+ * <folder> [<first view>]`. The shop is run by `dev`, and rare states are produced: dead letters, a service that is
+ * killed, a broker that does not answer. The program reports elements that are wider than the page, that are cut off,
+ * or that moved by themselves.
  */
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { order } from './orders.ts'
 import { shopProject, startShop } from './shop-project.ts'
 
 const [folder = 'views', first = ''] = process.argv.slice(2)
-/** Seconds of orders before the first picture, so that charts have lines. */
+/** Seconds for which orders are placed before the first picture, so that charts have lines. */
 const SECONDS = 25
 const SIZES = [
   [390, 844],
@@ -37,7 +37,7 @@ interface View {
   readonly name: string
   /** The part of the address behind `#/`. */
   readonly place: string
-  /** Steps before it is taken. */
+  /** Steps before the picture is taken. */
   readonly before?: (page: Page) => Promise<unknown>
 }
 
@@ -85,7 +85,7 @@ async function take(view: View): Promise<void> {
     if (shift > 0.01)
       found.push(`moved by ${shift}: ${await page.evaluate<string>('window.moved.join("\\n")')}`)
     for (const each of found) process.stdout.write(`${view.name} ${what}: ${each}\n`)
-    // Elements that stay in sight would be in the middle of the picture.
+    // Scrolls to the top: elements with a fixed position would be in the middle of the picture.
     await page.evaluate('scrollTo(0, 0)')
     await page.screenshot({ path: join(folder, `${view.name}-${what}.png`), fullPage: true })
   }
@@ -96,7 +96,7 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
 
-/** The process of a program whose command line has a text. */
+/** The id of the process whose command line contains a text. */
 function processOf(text: string): number {
   for (const entry of readdirSync('/proc')) {
     if (!/^\d+$/.test(entry)) continue
@@ -118,7 +118,7 @@ try {
       await page.goto(`${url}#/map`)
       pages.push({ page, what: `${width}-${theme}` })
     }
-  // Events of which payments can make nothing: they die after five attempts.
+  // Events that the payments service cannot handle: they become dead letters after five attempts.
   for (const [at, data] of [null, { order: { id: 7, note: 'x'.repeat(900) }, amount: 3 }].entries())
     await client.publish('stock.reserved', data, {
       id: `poison-${at}`,
@@ -126,7 +126,7 @@ try {
       headers: { traceparent: `00-${TRACE}-b7ad6b716920333${at}-01` }
     })
   await Promise.race([ordering, pause(SECONDS * 1_000)])
-  // First: later ones that fail take its place.
+  // Taken first, because later failures replace it in the view.
   await take({
     name: '00-trace-dead',
     place: `traces/${TRACE}`,

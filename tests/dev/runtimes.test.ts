@@ -1,4 +1,4 @@
-/** Each service of `elysia-microservices dev` has its own runtime. */
+/** Each service of `elysia-microservices dev` can have its own runtime. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ const VERSIONS = {
   deno: 'Deno.version.deno'
 }
 
-/** The program that is missing to run a runtime, in words. */
+/** The program that is missing to run a runtime; `undefined`: none. */
 function missing(runtime: string): string | undefined {
   const { status } = spawnSync(join(rootFolder, 'node_modules/.bin', runtime), ['--version'])
   return status === 0 ? undefined : `${runtime} in node_modules`

@@ -1,4 +1,4 @@
-/** The example of a shop as a project of a test's own: with data and temporary files that nobody else has. */
+/** The example of a shop as a test project: with data and temporary files of its own. */
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '@elysia-microservices/test-support'
@@ -8,10 +8,10 @@ import { DevProcess, Project } from './dev-process.ts'
 
 const SHOP = join(rootFolder, 'examples/shop')
 
-/** @param preloaded a module that is loaded into each of its programs before all others */
+/** @param preloaded a module that each of the shop's programs loads before all others */
 export function shopProject(preloaded?: string): Project {
   const project = new Project({ ...(preloaded !== undefined && { 'preloaded.mjs': preloaded }) })
-  // PostgreSQL, which does not run as root, must reach its data in there.
+  // PostgreSQL, which does not run as root, needs access to its data in this folder.
   chmodSync(project.temporary, 0o711)
   const flag = process.versions.bun === undefined ? '--import' : '--preload'
   const flags = preloaded === undefined ? [] : [flag, join(project.folder, 'preloaded.mjs')]
@@ -29,20 +29,20 @@ export default { ...shop, services: Object.fromEntries(services) }
   return project
 }
 
-/** The shop while it runs. */
+/** The running shop. */
 export interface RunningShop {
   readonly dev: DevProcess
-  /** Of its services, which listen over TCP and HTTP. */
+  /** The ports of its services, for TCP and HTTP. */
   readonly ports: readonly number[]
-  /** Where its customers go. */
+  /** The address for customers. */
   readonly web: string
-  /** Where the page about its services is. */
+  /** The address of the page that shows the services. */
   readonly page: string
 }
 
-/** Starts it; resolves when all of it is ready. */
+/** Starts the shop; resolves when all services are ready. */
 export async function startShop(project: Project): Promise<RunningShop> {
-  // Each time others: between two starts some other connection may have got them.
+  // New ports for each start: between two starts, another connection may have taken the old ones.
   const ports = [await freePort(), await freePort(), await freePort()]
   const [PORT, ORDERS_PORT, STOCK_PORT] = ports.map(String)
   const PATH = `${await natsFolder()}:${process.env['PATH']}`

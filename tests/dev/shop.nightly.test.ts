@@ -1,4 +1,7 @@
-/** The example of a shop by one command, as its README says: in a browser, with tracing of its own, again and again. */
+/**
+ * The example of a shop, run by one command as its README says: with a browser, with a tracing set-up of its own, and
+ * started repeatedly.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser } from 'playwright-core'
@@ -11,7 +14,10 @@ import { familyOf, OWN_NAME, SDK, traceOf } from './traces.ts'
 
 const TIMES = 50
 
-/** The spans of an order, each with its cause. @param orders names of the messages of orders and stock */
+/**
+ * The spans of an order, each with its parent. @param orders the names of the spans for messages between orders and
+ * stock
+ */
 const waterfall = (orders: string, stock: string) => [
   `orders client stock.reserve < ${orders} server orders.place`,
   `${orders} consumer process payments.charged < payments producer send payments.charged`,
@@ -42,7 +48,7 @@ function register(): void {
       dev.number(new RegExp(`\\| ${name} is ready after .* \\(process (\\d+)`))
     )
 
-  it('an order of a browser is one trace, through the outbox, NATS and Nest, and the map has all of it', async () => {
+  it('an order of a browser is one trace, through the outbox, NATS and Nest, and the map shows all its services', async () => {
     const { dev, ports, web, page: url } = await startShop(shop)
     try {
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
@@ -85,7 +91,7 @@ function register(): void {
     }
   })
 
-  it('it is the same trace where its services have an OpenTelemetry set-up of their own', async () => {
+  it('the trace is the same if the services have an OpenTelemetry set-up of their own', async () => {
     const project = shopProject(SDK)
     const { dev, web, page } = await startShop(project)
     try {

@@ -1,4 +1,4 @@
-/** `elysia-microservices dev` at a terminal. */
+/** `elysia-microservices dev` in a terminal. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { until, within } from '../support/within.ts'
 import { DevProcess, PROGRAM, Project } from './dev-process.ts'
 import { config, web } from './programs.ts'
 
-/** Puts a program in the place of what opens a browser: it writes down what it is given. */
+/** Creates a project in which the program that opens a browser only writes down its arguments. */
 async function projectWithBrowser(): Promise<Project> {
   const project = new Project({
     'microservices.config.ts': config({ page: { port: 0 }, services: { web: 'web.js' } }),
@@ -26,7 +26,8 @@ const pathOf = (project: Project) => `${join(project.folder, 'bin')}:${process.e
 describe('dev --open', { skip: process.platform === 'linux' ? false : 'util-linux has the terminal' }, () => {
   it('opens the page in a browser, and ends at Ctrl-C', async () => {
     const project = await projectWithBrowser()
-    // Of a shell that waits for it, the signal would be the shell's end, too: dash then says 130 whatever `dev` says.
+    // `exec` replaces the shell: a shell that waits for dev would be ended by the signal too, and dash would report
+    // 130 whatever dev returns.
     const command = `exec '${process.execPath}' '${PROGRAM}' dev --open`
     const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       cwd: project.folder,
@@ -52,7 +53,7 @@ describe('dev --open', { skip: process.platform === 'linux' ? false : 'util-linu
     }
   })
 
-  it('opens nothing where nobody looks', async () => {
+  it('opens nothing without a terminal', async () => {
     const project = await projectWithBrowser()
     const dev = new DevProcess(project, { args: ['--open'], env: { PATH: pathOf(project) } })
     try {

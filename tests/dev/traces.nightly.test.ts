@@ -1,4 +1,4 @@
-/** Traces of a program with an OpenTelemetry set-up of its own, beside programs without one. */
+/** Traces of a program with an OpenTelemetry set-up of its own, together with programs without one. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { familyOf, OWN_NAME, SDK, traceOf, withShop } from './traces.ts'

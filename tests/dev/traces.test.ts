@@ -1,10 +1,10 @@
-/** Traces of what `dev` runs, without any set-up. */
+/** Traces of programs that `dev` runs, without any set-up. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { familyOf, traceOf, withShop } from './traces.ts'
 
 describe('the traces of dev', () => {
-  it('go from an HTTP request through all services, with what was logged meanwhile', () =>
+  it('go from an HTTP request through all services, with the lines that were logged', () =>
     withShop(async (page, web) => {
       assert.equal(await (await fetch(`${web}/cart?secret=1`)).text(), 'v1')
       const trace = await traceOf(page, '/cart', 5)

@@ -1,4 +1,4 @@
-/** Programs that call each other, and the traces that the page of `dev` has of them. */
+/** Programs that call each other, and their traces on the page of `dev`. */
 import assert from 'node:assert/strict'
 import { freePort } from '@elysia-microservices/test-support'
 import { consoleOf } from '../support/console-page.ts'
@@ -6,7 +6,7 @@ import { until } from '../support/within.ts'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, service } from './programs.ts'
 
-/** The parts of the collector's answer that tests look at. */
+/** The parts of the collector's answer that the tests read. */
 interface TraceLine {
   readonly id: string
   readonly spans: number
@@ -23,8 +23,8 @@ interface TraceView {
 }
 
 /**
- * Runs three programs by `dev`, of which each asks the next: `web`, `orders`, `stock`. Then all end.
- * @param before lines in front of the lines of `orders` @param use what stands around its messages
+ * Runs three programs by `dev`, each of which calls the next: `web`, `orders`, `stock`. Afterwards all are ended.
+ * @param before lines at the beginning of `orders` @param use a plugin for the messages of `orders`
  */
 export async function withShop(
   run: (page: string, web: string) => Promise<void>,
@@ -57,7 +57,7 @@ export async function withShop(
   }
 }
 
-/** A service that asks `stock`. @param before lines in front of all others */
+/** A service that calls `stock`. @param before lines at the beginning */
 function asking(port: number, stock: number, before = '', use = ''): string {
   return `${before}
 import { microservice } from 'elysia-microservices'
@@ -73,7 +73,7 @@ await service.listen()
 `
 }
 
-/** A page for customers that asks the service. */
+/** An HTTP server for customers that calls the service. */
 function shop(port: number, orders: number): string {
   return `import http from 'node:http'
 import { connect } from 'elysia-microservices/client'
@@ -83,13 +83,13 @@ process.once('SIGTERM', () => process.exit(0))
 `
 }
 
-/** Asks the page's collector. */
+/** Sends a request to the collector of the page. */
 async function askTraces<Answer>(page: string, question: object): Promise<Answer> {
   await using client = consoleOf(page)
   return (await client.request('ask.traces', question)) as Answer
 }
 
-/** The one trace that has a text, as soon as it has so many spans. */
+/** The one trace that contains a text, once it has this number of spans. */
 export async function traceOf(page: string, text: string, spans: number): Promise<TraceView> {
   let line: TraceLine | undefined
   await until(`a trace of ${text} with ${spans} spans`, async () => {
@@ -112,7 +112,9 @@ export function familyOf({ spans }: TraceView): string[] {
 /** The service name of a program with an SDK of its own. */
 export const OWN_NAME = 'a program of its own'
 
-/** A set-up of OpenTelemetry as its documentation has it, without our packages; its exporter sends protobuf. */
+/**
+ * A set-up of OpenTelemetry as in its documentation, without packages of this library; its exporter sends protobuf.
+ */
 export const SDK = `import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'

@@ -1,4 +1,4 @@
-/** docs/architecture.md names files: they exist, and every folder of the packages is on the page. */
+/** The files that docs/architecture.md names exist, and the page names every folder of the packages. */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -26,7 +26,7 @@ describe('docs/architecture.md', () => {
     )
   })
 
-  it('knows every folder', () => {
+  it('names every folder', () => {
     const folders = SOURCES.flatMap((source) =>
       readdirSync(source).filter((name) => statSync(join(source, name)).isDirectory() && name !== 'testing')
     )

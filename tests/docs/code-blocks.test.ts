@@ -1,6 +1,7 @@
 /**
- * Every code block of the documentation, and of docstrings: TypeScript compiles, blocks marked `ts run` run (`ts run nats` beside a NATS
- * server, whose address is in `NATS_URL`; `ts run postgres` with an empty database at `DATABASE_URL`), commands exist.
+ * Every code block of the documentation and of docstrings: TypeScript compiles, blocks marked `ts run` are run (`ts
+ * run nats` beside a NATS server, whose address is in `NATS_URL`; `ts run postgres` with an empty database at
+ * `DATABASE_URL`), commands exist.
  */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
@@ -23,11 +24,11 @@ const run = promisify(execFile)
 const blocks = [...DOCUMENTS.flatMap((file) => codeBlocks(join(rootFolder, file))), ...docstringBlocks()]
 const nameOf = ({ file, line }: CodeBlock) => `${relative(rootFolder, file)}:${line}`
 
-/** In the tests' package, so that packages resolve as they do for users; git ignores it. */
+/** Inside the package of the tests, so that packages are resolved as for users; git ignores this folder. */
 const folder = join(testsFolder, 'dist', `code-blocks-${process.pid}`)
 
 function fileOf(block: CodeBlock): string {
-  // A block that names itself (`// math.ts`) can be imported by its neighbours.
+  // A block that names its file (`// math.ts`) can be imported by other blocks of its page.
   const named = /^\/\/ (\S+\.ts)\n/.exec(block.code)?.[1]
   return named ?? `${nameOf(block).replace(/[^a-zA-Z0-9]+/g, '-')}.ts`
 }
@@ -41,7 +42,7 @@ const COMPILER_OPTIONS = {
   types: ['node']
 }
 
-/** A program that exports all that it declares, but what Eden makes: Eden does not export the types of its client. */
+/** The code with all declarations exported, except clients of Eden: Eden does not export their types. */
 function exported(code: string): string {
   return code.replace(
     /^(?!const \w+ = treaty)(?=(?:const|(?:async )?function|class|interface|type) )/gm,
@@ -75,7 +76,7 @@ describe('the documentation', () => {
     )
   })
 
-  it('has TypeScript that compiles, and whose declarations can be written, all of it exported', async () => {
+  it('has TypeScript that compiles, also with all declarations exported', async () => {
     assert.ok(typescript.length > 10, `${typescript.length} blocks found`)
     const declared = join(folder, 'declared')
     mkdirSync(declared)
@@ -114,7 +115,7 @@ describe('the documentation', () => {
   }
 
   it('has a first service that answers the first client', async () => {
-    // Both are programs of their own, on a port that is free here.
+    // Both are separate programs, on a free port.
     const port = String(await freePort('localhost'))
     const [server, client] = ['orders.ts', 'checkout.ts'].map((name) => {
       const code = typescript.find((each) => fileOf(each) === name)?.code ?? ''
@@ -168,7 +169,7 @@ describe('the documentation', () => {
       dev.kill('SIGINT')
       assert.deepEqual(await once(dev, 'exit'), [0, null])
     } finally {
-      // Its services end with it.
+      // The services end together with dev.
       dev.kill('SIGKILL')
     }
   })

@@ -1,4 +1,4 @@
-/** Pages agree with the list of engines, and the documented example is the engine that the tests run. */
+/** Pages agree with the list of engines, and the documented example engine is the one that the tests run. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { partsOfPages, withPart } from '../engines/docs.ts'

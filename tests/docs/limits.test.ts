@@ -1,4 +1,4 @@
-/** docs/limits.md names every limit of TCP with its default, and no other. */
+/** docs/limits.md names every limit of TCP with its default, and no other limit. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,14 +9,17 @@ import { rootFolder } from '../workspace.ts'
 /** A row of the table. */
 interface Row {
   readonly name: string
-  /** The end that has the limit, in words. */
+  /** Which side has the limit: service or client. */
   readonly of: string
   readonly byDefault: number
 }
 
 type Limits = Readonly<Record<string, number>>
 
-/** The tables of defaults, as they are built: no entry of the package has them, because users need none of it. */
+/**
+ * The tables of defaults, imported from the built files: the package does not export them, because users do not need
+ * them.
+ */
 async function defaults(): Promise<{ readonly server: Limits; readonly client: Limits }> {
   const file = join(rootFolder, 'packages/tcp/dist/options/limits.js')
   const built = (await import(pathToFileURL(file).href)) as Record<string, Limits>

@@ -1,4 +1,4 @@
-/** Every relative link of the documentation leads to a file, and to a heading of it. */
+/** Every relative link of the documentation leads to an existing file and heading. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

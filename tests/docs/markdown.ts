@@ -1,9 +1,9 @@
-/** The Markdown files of the documentation: which there are, their code blocks and their headings. */
+/** The Markdown files of the documentation: their list, their code blocks and their headings. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rootFolder } from '../workspace.ts'
 
-/** All pages, from the root. */
+/** All pages, as paths from the root of the repository. */
 export const DOCUMENTS: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
@@ -39,7 +39,7 @@ export const DOCUMENTS: readonly string[] = [
 /** One fenced block. */
 export interface CodeBlock {
   readonly file: string
-  /** Line of its first fence, from 1. */
+  /** The line of the opening fence, from 1. */
   readonly line: number
   /** The text behind the fence: language, then words. */
   readonly info: string
@@ -57,7 +57,7 @@ export function codeBlocks(file: string): CodeBlock[] {
   }))
 }
 
-/** The blocks in the docstrings of what the packages are made of. */
+/** The code blocks in the docstrings of the packages' sources. */
 export function docstringBlocks(): CodeBlock[] {
   const packages = join(rootFolder, 'packages')
   const files = readdirSync(packages).flatMap((name) =>
@@ -76,7 +76,7 @@ export function docstringBlocks(): CodeBlock[] {
   })
 }
 
-/** The names by which headings are linked to, as GitHub makes them. */
+/** The anchors of headings, as GitHub generates them. */
 export function anchorsOf(file: string): ReadonlySet<string> {
   const text = readFileSync(file, 'utf8').replace(/^```[\s\S]*?^```$/gm, '')
   return new Set(

@@ -1,4 +1,4 @@
-/** Tables of options in the documentation name every option that there is with its default, and no other. */
+/** Tables of options in the documentation name every existing option with its default, and no other. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,9 +10,12 @@ type Table = Readonly<Record<string, { readonly byDefault?: unknown }>>
 
 interface Documented {
   readonly page: string
-  /** Its first line in the page. */
+  /** The first line of the table in the page. */
   readonly head: string
-  /** Where the tables are built, and their names. What users write as `retry.delay` is in the one after. */
+  /**
+   * The built file with the tables of options, and their names. The options of a group (`retry.delay`) are in the
+   * table after it.
+   */
   readonly built: string
   readonly tables: readonly string[]
 }
@@ -60,7 +63,7 @@ function rowsBelow(page: string, head: string): readonly (readonly string[])[] {
   return lines.map((line) => line.split(' | ').map((cell) => cell.replace(/^\| ?|\|$/g, '').trim()))
 }
 
-/** The names that a page writes as code, without the group of an option: `delay` of `retry.delay`. */
+/** The names in a text that are written as code, without the group of an option: `delay` for `retry.delay`. */
 function namesIn(text: string): readonly string[] {
   return [...text.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name.replace(/^.*\./, ''))
 }

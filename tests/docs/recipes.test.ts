@@ -1,4 +1,7 @@
-/** How the recipes deploy a service: it starts as they say, answers their probes, and ends before it is killed. */
+/**
+ * The recipes for deploying a service: the program starts as they say, answers its probes, and ends before it is
+ * killed.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,7 +24,7 @@ function codeOf(info: string, words = ''): string {
   return block.code
 }
 
-/** Milliseconds for which it waits for its messages. */
+/** Milliseconds for which the service waits for its messages. */
 const drain = Number(/drain: ([\d_]+)/.exec(codeOf('ts', '// deployed.ts'))?.[1]?.replaceAll('_', ''))
 
 interface Probe {
@@ -49,20 +52,23 @@ interface Manifest {
   }
 }
 
-/** Bun can read YAML. */
+/** Parses YAML with Bun, because Node cannot. */
 function parseYaml(text: string): unknown {
   const script = 'console.log(JSON.stringify(Bun.YAML.parse(await Bun.stdin.text())))'
   return JSON.parse(execFileSync(bun, ['-e', script], { input: text, encoding: 'utf8' }))
 }
 
-/** Starts the program, asks for paths on its health port once it is ready, sends the signal, and waits for its end. */
+/**
+ * Starts the program, requests paths on its health port once it is ready, sends the signal, and waits until the
+ * program ends.
+ */
 async function deploy(signal: NodeJS.Signals, paths: readonly string[] = []): Promise<void> {
   const [port, healthPort] = [await freePort('localhost'), await freePort('localhost')]
   const env = { ...process.env, PORT: String(port), HEALTH_PORT: String(healthPort) }
   const service = spawn(bun, [program], { env, stdio: ['ignore', 'ignore', 'inherit'] })
   try {
     const ask = (path: string) => fetch(`http://127.0.0.1:${healthPort}${path}`)
-    // Before that it does not listen to the signal yet.
+    // Before it is ready, the program does not listen to the signal.
     await until('it is ready', () =>
       ask('/readyz').then(
         ({ ok }) => ok,

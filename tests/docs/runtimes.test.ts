@@ -1,11 +1,11 @@
-/** docs/runtimes.md tells users of everything that tests leave out on Deno. */
+/** docs/runtimes.md lists everything that tests skip on Deno. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { rootFolder } from '../workspace.ts'
 
-/** The reasons that tests of packages give to `differsOnDeno`. */
+/** The reasons that tests of packages pass to `differsOnDeno`. */
 function reasons(): Set<string> {
   const packages = join(rootFolder, 'packages')
   const files = readdirSync(packages).flatMap((name) =>
@@ -23,6 +23,6 @@ function reasons(): Set<string> {
 describe('what differs on Deno', () => {
   const guide = readFileSync(join(rootFolder, 'docs/runtimes.md'), 'utf8')
   const all = reasons()
-  it('is found in the tests', () => assert.ok(all.size > 0))
+  it('is read from the tests', () => assert.ok(all.size > 0))
   for (const reason of all) it(`stands in the guide: ${reason}`, () => assert.ok(guide.includes(reason)))
 })

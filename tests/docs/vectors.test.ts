@@ -1,4 +1,4 @@
-/** This library, on the wire, is what docs/protocol.md shows byte by byte. */
+/** This library sends and receives the bytes that docs/protocol.md shows. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -15,7 +15,7 @@ import { readVectors, type Vector } from './vectors.ts'
 const vectors = readVectors()
 const silent = { error() {}, warn() {} }
 
-/** The service that the vectors talk to; docs/protocol.md shows it. */
+/** The service of the test vectors; docs/protocol.md shows its code. */
 function start(options: TcpServerOptions) {
   const orders: unknown[] = []
   let canceled = 0
@@ -74,7 +74,7 @@ const CALLS: Readonly<Record<string, (client: UntypedClient) => Promise<unknown>
   }
 }
 
-/** Bytes from a socket, as many as asked for. */
+/** Reads a number of bytes from a socket. */
 class Reader {
   readonly #socket: net.Socket
   #rest = Buffer.alloc(0)
@@ -100,7 +100,7 @@ class Reader {
     this.#rest = this.#rest.subarray(bytes.length)
   }
 
-  /** Nothing more comes before the other side ends. */
+  /** Waits for the end of the connection, and fails if more bytes arrive before. */
   async end(): Promise<void> {
     while (!this.#ended) await once(this.#socket, 'more')
     assert.equal(this.#rest.toString('hex'), '')
@@ -132,7 +132,7 @@ async function playServer({ options, steps }: Vector): Promise<void> {
   }
 }
 
-/** Over WebSocket: each line is a message. */
+/** Plays a vector over WebSocket: each line is a message. */
 async function playWebSocket({ options, steps }: Vector): Promise<void> {
   const service = start({})
   const authenticate: WebSocketOptions['authenticate'] = ({ credentials }) =>
@@ -209,7 +209,7 @@ async function playClient({ title, options, steps }: Vector): Promise<void> {
 }
 
 describe('the test vectors of docs/protocol.md', () => {
-  it('are all read', () => {
+  it('are all found in the page', () => {
     assert.ok(vectors.filter(({ side }) => side === 'server').length >= 20)
     assert.equal(
       vectors.filter(({ side, options }) => side === 'client' && options.length === 0).length,

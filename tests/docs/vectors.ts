@@ -9,15 +9,15 @@ export type Step =
   | { readonly from: 'client' | 'server'; readonly bytes: Buffer; readonly line: string }
   /** The server closes the connection. */
   | { readonly from: 'server'; readonly bytes: undefined; readonly line: string }
-  /** The client loses the connection and makes another. */
+  /** The client loses the connection and opens a new one. */
   | { readonly from: 'client'; readonly bytes: undefined; readonly line: string }
   /** The service begins to stop. */
   | { readonly from: undefined; readonly bytes: undefined; readonly line: string }
 
 export interface Vector {
-  /** The side that this library plays. */
+  /** The side that this library takes. */
   readonly side: 'client' | 'server'
-  /** Words between the side and the title: what differs from the usual set-up. */
+  /** The words between the side and the title: differences from the usual set-up. */
   readonly options: readonly string[]
   readonly title: string
   readonly steps: readonly Step[]
@@ -25,7 +25,7 @@ export interface Vector {
 
 const TOKEN = /`(?<text>[^`]*)`|(?<hex>(?:[0-9a-f]{2})+)|(?<comment>#.*)|(?<space>\s+)/gy
 
-/** Reads all of them. */
+/** Reads all vectors. */
 export function readVectors(): Vector[] {
   const blocks = codeBlocks(join(rootFolder, 'docs/protocol.md'))
   const frames = readFrames(blocks.find(({ info }) => info === 'vector frames')?.code ?? '')
@@ -45,7 +45,7 @@ export function readVectors(): Vector[] {
   })
 }
 
-/** Frames that have a name, so that vectors need not repeat them. */
+/** Frames with a name, so that vectors need not repeat their bytes. */
 function readFrames(code: string): ReadonlyMap<string, Buffer> {
   return new Map(
     code

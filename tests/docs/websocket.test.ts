@@ -1,4 +1,4 @@
-/** docs/websocket.md names every limit of a door with its default, and no other. */
+/** docs/websocket.md names every limit of a WebSocket door with its default, and no other limit. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

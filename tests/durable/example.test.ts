@@ -1,4 +1,4 @@
-/** examples/durable-events as its README has it: an application, and scripts, in processes of their own. */
+/** examples/durable-events as its README describes it: an application and scripts, each in its own process. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ import { rootFolder, underBun } from '../workspace.ts'
 const folder = join(rootFolder, 'examples/durable-events', underBun ? '' : 'dist')
 const extension = underBun ? 'ts' : 'js'
 
-/** A program of the example, and what it says. */
+/** A program of the example, and its output. */
 class Program {
   readonly lines: string[] = []
   hasExited = false
@@ -54,7 +54,7 @@ if (!isMissing('the example of durable events', natsMissing())) {
       return program
     }
 
-    /** Runs a script to its end. @returns its code, and what it has said */
+    /** Runs a script to its end. @returns its exit code and its output */
     async function run(name: string, ...flags: string[]) {
       const program = start(name, flags)
       const [code] = await program.exited
@@ -80,7 +80,7 @@ if (!isMissing('the example of durable events', natsMissing())) {
       await rm(store, { recursive: true })
     })
 
-    it('books what is published, and what has failed once it is sent again', async () => {
+    it('books payments that are published, and failed ones after they are redriven', async () => {
       const closed = await application('closed')
       assert.deepEqual(await run('publish', 'settled-7', 'ada', '1200'), { code: 0, lines: ['stored at 1'] })
       assert.deepEqual(await run('publish', 'settled-7', 'ada', '1200'), {

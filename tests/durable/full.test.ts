@@ -1,4 +1,4 @@
-/** Durable events where the storage of a real NATS server, or of an account there, is full. */
+/** Durable events when the storage of a NATS server, or of an account, is full. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { until } from '../support/within.ts'
 
-/** Bytes. */
+/** The size of the storage in bytes. */
 const STORAGE = 512 * 1024
 const USER = { user: 'a', pass: 'a' }
 const ACCOUNT = `
@@ -57,7 +57,7 @@ if (!isMissing('durable events in a full storage', natsMissing())) {
         await rm(folder, { recursive: true })
       })
 
-      it('an event is stored or refused with what to do, a failed one waits for room, and nothing is lost', async () => {
+      it('an event is stored or refused with advice, a failed event waits for room, and nothing is lost', async () => {
         const { logger, lines } = new Log()
         const client = connect({ transport: transport(), logger })
         const seen = new Set<unknown>()
@@ -76,7 +76,8 @@ if (!isMissing('durable events in a full storage', natsMissing())) {
         const refused: NotStoredError[] = []
         const text = 'x'.repeat(1_000)
         const bare = await connectBare({ servers: server.url, ...options })
-        // Of nobody, so that the room can be given back without what the service has.
+        // A message that fills the storage and belongs to no group, so that it can be deleted without touching the
+        // service's events.
         await bare.request(
           '$JS.API.STREAM.CREATE.filler',
           JSON.stringify({ name: 'filler', subjects: ['filler'] })
@@ -88,7 +89,7 @@ if (!isMissing('durable events in a full storage', natsMissing())) {
           }
         }
         for (let n = 0; n < 100; n++) {
-          // The first ones find room.
+          // The first events find room.
           if (n === 50) await fill()
           await client.publish('full.test', { n, text }).then(
             () => stored.push(n),

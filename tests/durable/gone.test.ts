@@ -1,4 +1,7 @@
-/** Durable events over a real NATS server that loses its streams, or whose streams and consumers somebody deletes. */
+/**
+ * Durable events over a NATS server that loses its streams, or whose streams and consumers are deleted by another
+ * program.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
@@ -69,7 +72,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       await server.stop()
     })
 
-    it('are handled from where the group stood when the consumer is deleted while all handlers are busy', async () => {
+    it('are handled from the last position of the group when the consumer is deleted while all handlers are busy', async () => {
       const pattern = fresh()
       const seen: number[] = []
       let free = () => {}
@@ -88,7 +91,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       await until('Both are busy', () => service.stats()[0]?.inFlight.current === 2)
       await mustDelete(`CONSUMER.DELETE.${pattern}.gone_${pattern}`)
       await client.publish(pattern, 3)
-      // Every handler is still busy: nothing is asked for, and the loss is noticed all the same.
+      // All handlers are busy, so no events are requested, and yet the loss is noticed.
       await until('It is there again', async () => {
         const { error } = await ask(`CONSUMER.INFO.${pattern}.gone_${pattern}`)
         return error === undefined
@@ -96,7 +99,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       free()
       await until('All are handled', () => new Set(seen).size === 4)
       assert.deepEqual(seen.toSorted(), [0, 1, 2, 3])
-      // The new consumer answers requests to the lost one, maybe before it is known to be there.
+      // The new consumer answers requests to the lost one, perhaps before this service knows that it exists.
       await until('It is well again', () => unavailable(service) === undefined)
       assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
     })
@@ -127,7 +130,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       await until('All are handled', () => new Set(seen).size === 150)
     })
 
-    it('that run, or wait here, when their stream is deleted are run and retried here', async () => {
+    it('that run or wait in a process when their stream is deleted are handled and retried by this process', async () => {
       const pattern = fresh()
       const seen: string[] = []
       const service = await serve(
@@ -149,11 +152,11 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       await until('It is done', () => service.stats()[0]?.inFlight.current === 0)
     })
 
-    it('are said not to be received as long as that cannot be mended, once, and are received then', async () => {
+    it('are reported once as not received until the cause is removed, and are received then', async () => {
       const pattern = fresh()
       const seen: number[] = []
       const service = await serve(pattern, ({ data }) => void seen.push(data))
-      // Together, so that the service finds the other one.
+      // Both changes at once, so that the service finds the other stream.
       const other = { name: 'other', subjects: [pattern], storage: 'memory', no_ack: true }
       const answers = [ask(`STREAM.DELETE.${pattern}`), ask('STREAM.CREATE.other', other)]
       for (const { error } of await Promise.all(answers)) assert.equal(error, undefined)
@@ -207,7 +210,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       await until('It is handled', () => seen.length === 1)
     })
 
-    it('are stored again by a publisher whose stream is gone, also where somebody else hears the subject', async () => {
+    it('are stored again by a publisher whose stream is gone, also if another program listens on the subject', async () => {
       const pattern = fresh()
       await client.publish(pattern, 1)
       operator.subscribe(pattern, { callback: () => {} })

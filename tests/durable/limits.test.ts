@@ -1,4 +1,4 @@
-/** Durable events at the limits of a real NATS server: headers, ids, sizes, names, and what stays behind. */
+/** Durable events at the limits of a NATS server: headers, ids, sizes, names, and consumers that remain. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
@@ -121,7 +121,7 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
         })
     })
 
-    it('is a dead letter without what is too large, and its handler has run as often as it may', async () => {
+    it('is a dead letter without the parts that are too large, and its handler has run for all attempts', async () => {
       const pattern = fresh()
       let runs = 0
       let others = 0
@@ -173,7 +173,7 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       )
     })
 
-    it('in order is handled by another process as soon as the one that was served stops', async () => {
+    it('in order is handled by another process as soon as the process that the server has served stops', async () => {
       const pattern = fresh()
       const durable = { ordered: true }
       const seen: string[] = []
@@ -192,12 +192,12 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       const begun = performance.now()
       await client.publish(pattern, 2, { key: 'k' })
       await until('The second is served', () => seen.length === 2)
-      // The server's own time for a process that does not give its place back is 10 s.
+      // Without giving up its pin, the server would wait 10 s for the process.
       assert.ok(performance.now() - begun < 5_000, `${Math.round(performance.now() - begun)} ms`)
       assert.deepEqual(seen, ['one 1', 'two 2'])
     })
 
-    it('reaches each of two services whose names differ in a sign only', async () => {
+    it('reaches both of two services whose names differ in one character only', async () => {
       const pattern = fresh()
       const seen: string[] = []
       const names = ['shop.x', 'shop-x', 'shop x', 'shop~x', 'shop']
@@ -206,11 +206,11 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       await until('All have it', () => seen.length >= names.length)
       await pause(100)
       assert.deepEqual(seen.toSorted(), names.toSorted())
-      // A service's name is as good as that of its group.
+      // The group `shop.x` has no dead letters, although the service's name begins the same.
       for await (const _ of deadLetters(client, 'shop.x').list({ limit: 1 })) assert.fail('There are none')
     })
 
-    it('is redriven once however many ask for it at a time', async () => {
+    it('is redriven once even if several clients redrive it at the same time', async () => {
       const pattern = fresh()
       let isPoisoned = true
       let runs = 0
@@ -234,7 +234,7 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       await Promise.all(clients.map((one) => one.close()))
     })
 
-    it('that waits for a group nobody handles any more is said when a new group begins behind it', async () => {
+    it('that waits for a group without processes is reported when a new group begins behind it', async () => {
       const pattern = fresh()
       const before = await serve(pattern, () => {}, {}, 'before')
       await before.stop()
@@ -245,7 +245,7 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       assert.match(log.lines.find((line) => line.includes("'before'")) ?? '', /1 event.*durable.group/)
     })
 
-    it('of a handler that was narrowed leaves a consumer behind, which is said', async () => {
+    it('of a handler with a narrower pattern than before leaves a consumer behind, which is reported', async () => {
       const name = fresh()
       const options = { stream: { name, subjects: [`${name}.>`] } }
       const make = (pattern: string) =>

@@ -1,4 +1,7 @@
-/** Durable events over a real NATS server: what is JetStream's own. What every engine promises: `tests/engines/durable.test.ts`. */
+/**
+ * Durable events over a NATS server: what is special to JetStream. What holds for every engine is in
+ * `tests/engines/durable.test.ts`.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +32,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
     const cleanUps: (() => Promise<unknown>)[] = []
     const log = new Log()
 
-    /** A pattern of this test alone. */
+    /** A pattern that only this test uses. */
     const fresh = () => `event${++count}.happened`
 
     function transport(durable: NatsDurableOptions = {}) {
@@ -103,7 +106,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
         { options: { stream } }
       )
       await newClient({ stream }).publish(`${first}.paid`, 1)
-      // Another that knows nothing of the stream finds it.
+      // A client without the option for the stream finds the stream.
       await newClient().publish(`${first}.sent`, 2)
       assert.deepEqual(
         [await seen.take(), await seen.take()],
@@ -124,7 +127,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       )
     })
 
-    it('is taken up again when somebody has deleted the consumer of its group', async () => {
+    it('is received again after the consumer of its group was deleted', async () => {
       const pattern = fresh()
       const seen: unknown[] = []
       await serve(pattern, ({ data }) => void seen.push(data), { start: 'all' }, { name: 'deleted' })
@@ -140,7 +143,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       await log.has('is gone')
     })
 
-    it('cannot be asked for as if it were a request', async () => {
+    it('cannot be sent as a request', async () => {
       const pattern = fresh()
       await serve(pattern, () => 1)
       await assert.rejects(newClient().request(pattern, 1), (error: Error) => {
@@ -150,7 +153,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       })
     })
 
-    it('that is too large, or has no subject, says so', async () => {
+    it('that is too large, or has no subject, is refused with the reason', async () => {
       const client = newClient()
       await assert.rejects(client.publish(fresh(), 'x'.repeat(1_100_000)), PayloadTooLargeError)
       await assert.rejects(client.publish('$JS.x', 1), /NATS's own/)
@@ -176,7 +179,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
         await assert.rejects(client.publish('off', 1), isOff)
       })
 
-      it('its stream is there with other limits; what is wider is made so', async () => {
+      it('its stream exists with other limits; a stream with narrower limits is changed', async () => {
         const pattern = fresh()
         const hour = 3_600_000
         await serve(pattern, () => {}, {}, { options: { maxAge: 2 * hour, duplicateWindow: 60_000 } })

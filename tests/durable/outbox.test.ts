@@ -60,7 +60,7 @@ if (!isMissing('what NATS refuses of the outbox', natsMissing())) {
       await rm(folder, { recursive: true })
     })
 
-    it('is put aside if NATS refuses it for ever, and holds up nobody', async () => {
+    it('is put aside if NATS refuses it for ever, and does not delay other events', async () => {
       const pool = await databases.newPool()
       const { logger } = new Log()
       const transport = () => nats({ servers: server.url, durable: {} })
@@ -132,7 +132,7 @@ overEngines(
               await handled.once(delivery?.id as string, async (tx) => {
                 await tx.query('insert into effects (n, key) values ($1, $2)', [data.n, data.key])
               })
-              // The effect has happened, and the handler fails: the event comes again.
+              // The effect is committed and then the handler fails: the event is delivered again.
               if (++seen % 50 === 0) throw new Error('after the effect')
             },
             { durable: { ordered: true, retry: { attempts: 20, delay: 20 } } }

@@ -1,4 +1,4 @@
-/** Ordered events over NATS while the server serves now one process of a group, now another. */
+/** Ordered events over NATS while the server changes the process of a group that it serves. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -32,7 +32,7 @@ if (!isMissing('ordered events over NATS', natsMissing())) {
       await rm(folder, { recursive: true })
     })
 
-    it('are all handled, in order, though the server changes again and again whom it serves', async () => {
+    it('are all handled in order, although the server changes again and again which process it serves', async () => {
       const { logger } = new Log()
       const transport = () => nats({ servers: server.url, durable: { ackWait: 2_000 } })
       const ended = new Set<number>()
@@ -45,7 +45,7 @@ if (!isMissing('ordered events over NATS', natsMissing())) {
       }
       const services = Array.from({ length: PROCESSES }, () =>
         microservice({ name: 'pins', transport: transport(), logger }).event('pinned', handler, {
-          // Attempts are deliveries, and each change makes some.
+          // Each change makes further deliveries, and each delivery counts as an attempt.
           durable: { ordered: true, concurrency: 16, retry: { attempts: 100 } }
         })
       )

@@ -1,6 +1,6 @@
 /**
- * The parts of the documentation that are made of the list of engines. A test compares them; `bun tests/engines/docs.ts
- * --write` writes them.
+ * The parts of the documentation that are generated from the list of engines. A test compares them; `bun
+ * tests/engines/docs.ts --write` writes them.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,10 +9,12 @@ import { rootFolder } from '../workspace.ts'
 import { ENGINES } from './engines.ts'
 import { has, NEEDS, type Need } from './needs.ts'
 
-/** The rows of the table: all needs, but that there is a server and that strangers share it, which users know. */
+/**
+ * The rows of the table: all needs except two that users know: that there is a server, and that strangers share it.
+ */
 const ROWS = (Object.keys(NEEDS) as Need[]).filter((need) => need !== 'server' && need !== 'strangers')
 
-/** The table of transports and their traits. */
+/** The table of transports and their properties. */
 export function traitsTable(): string {
   const overTcp = { traits: tcp().traits, hasServer: true, hasNest: true, hasStrangers: true }
   const columns = [
@@ -37,12 +39,12 @@ export function traitsTable(): string {
 
 interface Part {
   readonly page: string
-  /** Stands around it, in comments. */
+  /** The name in the comments around the part. */
   readonly name: string
   readonly text: string
 }
 
-/** All of them. */
+/** All generated parts. */
 export function partsOfPages(): readonly Part[] {
   const example = readFileSync(join(rootFolder, 'tests/engines/hub-engine.ts'), 'utf8')
   return [
@@ -51,7 +53,7 @@ export function partsOfPages(): readonly Part[] {
   ]
 }
 
-/** A page with a part as it should be. @throws {Error} the page has no place for it */
+/** The text of a page with its generated part replaced. @throws {Error} the page has no comments for the part */
 export function withPart({ page, name, text }: Part): { readonly is: string; readonly shouldBe: string } {
   const is = readFileSync(join(rootFolder, page), 'utf8')
   const [begin, end] = [`<!-- ${name}: written by tests/engines/docs.ts -->\n`, `\n<!-- /${name} -->`]

@@ -1,4 +1,4 @@
-/** Durable events over every engine that stores them: what is promised. */
+/** Durable events over every engine that stores them: what the library guarantees. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe } from 'node:test'
 import {
@@ -29,7 +29,7 @@ overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
     const cleanUps: (() => Promise<unknown>)[] = []
     const log = new Log()
 
-    /** A pattern of this test alone. */
+    /** A pattern that only this test uses. */
     const fresh = () => `event${++count}.happened`
 
     function newClient(timeout = 10_000, options?: EngineOptions): UntypedClient {
@@ -264,12 +264,12 @@ overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
         await new Promise((resolve) => setTimeout(resolve, 3_500))
         isDone = true
       }
-      // Either of them may get it.
+      // Either of the two may get the event.
       await serve(pattern, handler)
       await serve(pattern, handler)
       await newClient().publish(pattern, 1)
       await until('It has ended', () => isDone || runs > 1)
-      // Long enough for it to come again, if it was not acknowledged.
+      // Long enough for the event to be delivered again, if it was not acknowledged.
       await new Promise((resolve) => setTimeout(resolve, 1_500))
       assert.equal(runs, 1)
     })
@@ -330,7 +330,7 @@ overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
         await until('Another has the rest', () => seen.length === 4)
         release()
         await stopped
-        // Long enough for something to come a second time.
+        // Long enough for an event to be delivered a second time.
         await new Promise((resolve) => setTimeout(resolve, 1_500))
         assert.deepEqual(seen.sort(), ['first 0', 'second 1', 'second 2', 'second 3'])
       }
@@ -435,7 +435,7 @@ overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
 
     caseOf('that is given up, or too late, says so', ['server'], async () => {
       const pattern = fresh()
-      // An engine without a log stores events for groups that are there.
+      // An engine without a log stores events only for groups that exist.
       await serve(pattern, () => {})
       const client = newClient()
       const aborter = new AbortController()

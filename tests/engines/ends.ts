@@ -1,4 +1,4 @@
-/** A service of Nest's and one of ours, over an engine, that answer the same. */
+/** A NestJS service and a service of this library over an engine, with the same answers. */
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
@@ -21,10 +21,10 @@ import type { NestEnds } from './nest-ends.ts'
 /** The data that handlers of events have received. */
 export const seen = new Values<unknown>()
 
-/** Ends what Nest's handlers stream, before a service closes. */
+/** Ends the streams of NestJS's handlers before a service closes. */
 const closing = new Subject<void>()
 
-/** A controller as Nest's documentation shows them for an engine. */
+/** A controller as NestJS's documentation for an engine shows it. */
 function ordersController(nest: NestEnds) {
   @Controller()
   class OrdersController {
@@ -68,7 +68,7 @@ function ordersController(nest: NestEnds) {
 
     @MessagePattern('endless')
     endless(): unknown {
-      // Nest does not stop it when its caller leaves.
+      // NestJS does not stop the stream when its caller leaves.
       return concat(interval(5).pipe(take(2)), NEVER).pipe(takeUntil(closing))
     }
 
@@ -103,9 +103,9 @@ async function startNestApp(nest: NestEnds, options: MicroserviceOptions): Promi
   return {
     async stop() {
       closing.next()
-      // Nest answers their end in the next turn. What it publishes behind its QUIT may have Redis reset the connection,
-      // which loses the answer to that, and then Nest leaves its other connection open; what RabbitMQ has not confirmed
-      // when Nest closes is an unhandled rejection.
+      // NestJS's unsubscriptions are answered in the next turn of the event loop. If NestJS publishes behind its
+      // QUIT, Redis may reset the connection; the answer to QUIT is lost, and NestJS leaves its other connection
+      // open. Messages that RabbitMQ has not confirmed when NestJS closes become an unhandled rejection.
       await new Promise(setImmediate)
       await pause(50)
       await app.close()
@@ -116,16 +116,16 @@ async function startNestApp(nest: NestEnds, options: MicroserviceOptions): Promi
 /** Starts a service over an engine that Nest has a transport for. */
 export type Start = (nest: NestEnds, engine: RunningEngine) => Promise<RunningEnd>
 
-/** Nest's service. */
+/** The NestJS service. */
 const startNest: Start = (nest, { port }) => startNestApp(nest, nest.service(port))
 
-/** The same application with our transport: one line differs. */
+/** The same application with our transport: only one line differs. */
 const startNestOnOurs: Start = (nest, engine) =>
   startNestApp(nest, {
     strategy: new MicroserviceServer({ name: 'orders', transport: engine.transport({ queue: nest.queue }) })
   })
 
-/** Our service, of handlers. */
+/** Our service, with handlers as functions. */
 const startOurs: Start = async (nest, engine) => {
   const service = microservice({
     name: 'orders',
@@ -152,7 +152,7 @@ const startOurs: Start = async (nest, engine) => {
   return service
 }
 
-/** All of them. */
+/** All of these services. */
 export const SERVICES: readonly (readonly [string, Start])[] = [
   ['Nest', startNest],
   ['Nest on our transport', startNestOnOurs],

@@ -1,4 +1,4 @@
-/** Events: who runs, in which order, and what is answered to requests that meet event handlers. */
+/** Events: which handlers run, in which order, and how requests to event handlers are answered. */
 import { answer, type Case, failure, INTERNAL } from '../case.ts'
 import { event, request } from '../harness/wire.ts'
 

@@ -1,4 +1,4 @@
-/** The frames themselves: lengths, encodings, divisions into chunks, and what is no frame. */
+/** Frames: lengths, encodings, division into chunks, and bytes that are not a frame. */
 import { answer, type Case } from '../case.ts'
 import { frame, request } from '../harness/wire.ts'
 
@@ -6,7 +6,7 @@ const UNICODE = '{"pattern":"echo","data":"€😀é","id":"I"}'
 const UNICODE_ANSWER = answer('"€😀é"')
 const SIMPLE = '{"pattern":"echo","data":1,"id":"I"}'
 
-/** A frame with another header. */
+/** A frame whose header is replaced. */
 function withHeader(header: string): string {
   return `${header}#${SIMPLE}`
 }
@@ -15,7 +15,7 @@ function bytesOf(text: string): Uint8Array[] {
   return [...Buffer.from(text)].map((byte) => Uint8Array.of(byte))
 }
 
-/** A frame of that length whose data is a text of these bytes. */
+/** A frame with the given length whose data is a text of the given bytes. */
 function withDataBytes(length: number, bytes: readonly number[]): Uint8Array {
   const before = Buffer.from(`${length}#{"pattern":"echo","data":"`)
   return Buffer.concat([before, Buffer.from(bytes), Buffer.from('","id":"I"}')])

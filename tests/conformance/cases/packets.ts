@@ -1,4 +1,4 @@
-/** Packets of every form: ids, missing fields, foreign JSON, metadata. */
+/** Packets of all kinds: ids, missing fields, unusual JSON, metadata. */
 import { answer, type Case, noHandler } from '../case.ts'
 import { frame, request } from '../harness/wire.ts'
 

@@ -1,4 +1,4 @@
-/** Which registered pattern an incoming one reaches. */
+/** Which registered pattern a message reaches. */
 import { answer, type Case, noHandler } from '../case.ts'
 import { frame, request } from '../harness/wire.ts'
 

@@ -1,4 +1,4 @@
-/** Every kind of result, as it looks on the wire. */
+/** Every kind of result, as it is sent. */
 import { answer, type Case, END, failure, INTERNAL, noHandler } from '../case.ts'
 import { request } from '../harness/wire.ts'
 

@@ -1,4 +1,7 @@
-/** The servers under test, with the same controller classes: a real NestJS microservice, ours, and ours inside Nest. */
+/**
+ * The servers under test, with the same controllers: a NestJS microservice, our service, and NestJS with our
+ * transport.
+ */
 import 'reflect-metadata'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { freePort } from '@elysia-microservices/test-support'
@@ -17,7 +20,7 @@ import { type MicroserviceOptions, RpcException, Transport } from '@nestjs/micro
 import { microservice } from 'elysia-microservices'
 import { Log } from '../../support/log.ts'
 
-/** Limits, by Nest's names. */
+/** Limits, with NestJS's names. */
 export interface Limits {
   readonly maxBufferSize?: number
   readonly incompleteMessageTimeout?: number
@@ -28,14 +31,14 @@ export interface Limits {
 export interface RunningServer {
   readonly name: 'nest' | 'ours'
   readonly port: number
-  /** The errors that it has logged, one text each. */
+  /** The errors that the server has logged. */
   readonly log: readonly string[]
-  /** Waits until a line holds the text. */
+  /** Waits until a line of the log contains the text. */
   logged(text: string): Promise<void>
   stop(): Promise<void>
 }
 
-/** Parts of Nest's pipeline for all controllers. */
+/** Guards, pipes and other parts of NestJS's pipeline for all controllers. */
 export interface Globals {
   readonly preRequestHooks?: readonly PreRequestHook[]
   readonly guards?: readonly CanActivate[]
@@ -51,7 +54,7 @@ export type StartServer = (
   globals?: Globals
 ) => Promise<RunningServer>
 
-/** Nest's limits, by the names of our limits. */
+/** Converts NestJS's limits to our limits. */
 function ourLimits({ maxBufferSize, incompleteMessageTimeout, maxSendBufferSize }: Limits) {
   return {
     receiveBuffer: maxBufferSize,
@@ -60,7 +63,7 @@ function ourLimits({ maxBufferSize, incompleteMessageTimeout, maxSendBufferSize 
   }
 }
 
-/** Starts a real Nest 12 microservice. */
+/** Starts a NestJS 12 microservice. */
 export const startNest: StartServer = async (controllers, limits = {}, globals = {}) => {
   const port = await freePort()
   const transport: MicroserviceOptions = {
@@ -70,7 +73,7 @@ export const startNest: StartServer = async (controllers, limits = {}, globals =
   return { name: 'nest', port, ...(await startInNest(transport, controllers, globals)) }
 }
 
-/** Starts a Nest 12 microservice on our transport. */
+/** Starts a NestJS 12 microservice with our transport. */
 export const startOursInNest: StartServer = async (controllers, limits = {}, globals = {}) => {
   const strategy = new MicroserviceServer({
     host: '127.0.0.1',
@@ -82,7 +85,7 @@ export const startOursInNest: StartServer = async (controllers, limits = {}, glo
   return { name: 'ours', port: strategy.address!.port, ...running }
 }
 
-/** Starts a Nest microservice on whatever carries its messages. */
+/** Starts a NestJS microservice with any transport. */
 export async function startInNest(
   transport: MicroserviceOptions,
   controllers: readonly Type[],

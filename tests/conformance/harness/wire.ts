@@ -1,4 +1,4 @@
-/** A raw peer on Nest's wire: sends exact bytes, collects frames, knows nothing of the code under test. */
+/** A raw client of NestJS's protocol: sends exact bytes and collects frames, without any code that is under test. */
 import net from 'node:net'
 import { StringDecoder } from 'node:string_decoder'
 
@@ -51,7 +51,7 @@ export class WirePeer {
     return this.#closed
   }
 
-  /** Writes each chunk by itself; where an entry names a number of frames, waits for them first. */
+  /** Writes each chunk separately; at a number, first waits until so many frames have arrived. */
   async send(...entries: readonly (string | Uint8Array | { readonly frames: number })[]): Promise<void> {
     for (const entry of entries) {
       if (typeof entry === 'string' || entry instanceof Uint8Array) {
@@ -60,7 +60,7 @@ export class WirePeer {
     }
   }
 
-  /** Waits until `count` frames have come, or the connection is closed. */
+  /** Waits until `count` frames have arrived, or the connection is closed. */
   async received(count: number): Promise<void> {
     while (this.frames.length < count && !this.#closed) await this.#change()
   }
@@ -70,7 +70,7 @@ export class WirePeer {
     while (!this.#closed) await this.#change()
   }
 
-  /** Asks for an echo: when it is there, everything sent before has been handled. */
+  /** Sends an echo request: when its answer arrives, all that was sent before has been handled. */
   async settle(): Promise<void> {
     const id = 'sentinel'
     const answer = `{"response":"end","isDisposed":true,"id":"${id}"}`

@@ -1,4 +1,4 @@
-/** A call to Nest and to this library: pattern and data. */
+/** A call to NestJS and to this library: its pattern and its data. */
 export type Call = readonly [pattern: unknown, data: unknown]
 
 const RESULTS = ['done', 'nothing', 'promise', 'stream', 'promise of stream']

@@ -1,4 +1,4 @@
-/** Methods behind every part of Nest's pipeline. */
+/** Handlers behind every part of NestJS's pipeline. */
 import { Controller, ParseIntPipe, UseFilters, UseGuards, UseInterceptors, UsePipes } from '@nestjs/common'
 import {
   Ctx,
@@ -30,7 +30,7 @@ import {
 
 type Wishes = Readonly<Record<string, string>> | null
 
-/** Does what the data wishes under `handler`. */
+/** Does what the field `handler` of the data asks for. */
 function act(wish: string | undefined): unknown {
   steps.push('handler')
   if (wish === 'throw') throw new RpcException('thrown by the handler')

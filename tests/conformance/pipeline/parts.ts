@@ -1,4 +1,4 @@
-/** Parts of Nest's pipeline that write down when they run. Nest and this library run the same classes. */
+/** Parts of NestJS's pipeline that record when they run. NestJS and this library run the same classes. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type ArgumentMetadata,
@@ -20,7 +20,7 @@ import { catchError, map, type Observable, of, tap, throwError } from 'rxjs'
 /** The parts that have run, in order. */
 export const steps: string[] = []
 
-/** A call with this data runs like any other, and is not written down. */
+/** A call with this data runs like any other call, but is not recorded. */
 export const SILENT = 'silent'
 
 function note(data: unknown, step: string): void {
@@ -30,7 +30,7 @@ function note(data: unknown, step: string): void {
 /** A text that interceptors leave for the handler. */
 export const scope = new AsyncLocalStorage<string>()
 
-/** Lets a call pass, refuses it or fails, as the data says under its own name. */
+/** Passes, refuses or fails a call: the field of the data with this guard's name decides. */
 export class NamedGuard implements CanActivate {
   readonly name: string
   constructor(name: string) {
@@ -52,7 +52,7 @@ export class NamedGuard implements CanActivate {
   }
 }
 
-/** A guard made by its class. */
+/** A guard that is registered as a class. */
 @Injectable()
 export class ClassGuard extends NamedGuard {
   constructor() {
@@ -60,7 +60,7 @@ export class ClassGuard extends NamedGuard {
   }
 }
 
-/** Says what the execution context says. */
+/** Records what the execution context contains. */
 export class DescribingGuard implements CanActivate {
   canActivate(context: ExecutionContext) {
     const rpc = context.switchToRpc()
@@ -86,7 +86,10 @@ export class ReplacingGuard implements CanActivate {
   }
 }
 
-/** Writes down before and after; maps, answers itself, fails or repeats, as the data says. */
+/**
+ * Records when a call begins and ends. Maps it, answers itself, fails or repeats: the field of the data with this
+ * interceptor's name decides.
+ */
 export class NamedInterceptor implements NestInterceptor {
   readonly name: string
   constructor(name: string) {
@@ -113,7 +116,7 @@ export class NamedInterceptor implements NestInterceptor {
   }
 }
 
-/** A pre-request hook that passes, answers or fails, as the data says under `name`. */
+/** A pre-request hook that passes, answers or fails: the field `name` of the data decides. */
 export const namedHook =
   (name: string): PreRequestHook =>
   (context, next) => {
@@ -131,7 +134,7 @@ export const namedHook =
     return next().pipe(tap({ next: () => note(data, `after hook ${name}`) }))
   }
 
-/** Writes down what pipes are told, and marks text. */
+/** Records the arguments of the pipe, and marks text. */
 export class NamedPipe implements PipeTransform {
   readonly name: string
   constructor(name: string) {
@@ -144,7 +147,7 @@ export class NamedPipe implements PipeTransform {
   }
 }
 
-/** A pipe made by its class, as a promise. */
+/** A pipe that is registered as a class, and answers with a promise. */
 @Injectable()
 export class ClassPipe extends NamedPipe {
   constructor() {
@@ -206,7 +209,7 @@ export class EverythingFilter extends BaseRpcExceptionFilter {
   }
 }
 
-/** A decorator of the user's own. */
+/** A parameter decorator of the user. */
 export const Field = createParamDecorator((name: string, context: ExecutionContext) => {
   const data = context.switchToRpc().getData<Record<string, unknown> | null>()
   steps.push(`field ${name} of ${context.getClass().name}.${context.getHandler().name}`)

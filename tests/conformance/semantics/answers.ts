@@ -1,11 +1,11 @@
-/** Single calls, and what comes of them. */
+/** Single calls, and their outcomes. */
 import type { AnswerCase, Difference, ErrorLook, Outcome, Where } from './case.ts'
 
 const onNestsWire = ({ name }: Where) => name === "Nest's wire"
 const INTERNAL: ErrorLook = { name: 'RpcError', code: 'INTERNAL', message: 'Internal server error' }
 const UNEXPECTED: Outcome = { values: [], error: INTERNAL }
 
-/** The outcome of a result that a codec would have to change, or to leave out. */
+/** The outcome if a codec would have to change or leave out a part of the result. */
 const UNCARRIED: Outcome = { ...UNEXPECTED, logs: "The handler of '" }
 const AS_JSON = "Nest's wire carries what JSON.stringify makes of a result"
 const READS_JSON = 'Nest reads texts that are JSON'
@@ -21,12 +21,12 @@ function rpc(message: string, code = 'UNKNOWN', details?: unknown): Outcome {
   return { values: [], error }
 }
 
-/** Something else in Nest's packets, whatever carries them. */
+/** A difference that applies to NestJS's packets, over any transport. */
 function onNest(because: string, instead: Outcome): Difference<Outcome> {
   return { on: ({ carriage }) => carriage === 'packets', because, instead }
 }
 
-/** Where Nest looks patterns up: a text that is JSON stands for its value. */
+/** A difference that applies where NestJS looks patterns up: there, a text that is JSON stands for its value. */
 function readingJson(instead: Outcome): readonly Difference<Outcome>[] {
   return [
     { on: onNestsWire, because: READS_JSON, instead },
@@ -34,7 +34,7 @@ function readingJson(instead: Outcome): readonly Difference<Outcome>[] {
   ]
 }
 
-/** Nobody handles a pattern. @param text how the service has it */
+/** The outcome if nobody handles a pattern. @param text the pattern as the service has it */
 function missed(text: string): Outcome {
   const message = `There is no handler for the pattern '${text}'`
   return { values: [], error: { name: 'PatternNotFoundError', code: 'PATTERN_NOT_FOUND', message } }
@@ -103,7 +103,7 @@ const RESULTS: readonly (readonly [
   ['bigint', UNCARRIED],
   ['circular', UNCARRIED],
   ['from-with-bigint', { ...UNCARRIED, values: [1] }],
-  // Events that are asked for an answer, as in Nest.
+  // Requests to event handlers, which are answered as in NestJS.
   ['one-answer', values('r1')],
   ['three-answers', values({ current: 'r1', next: { current: 'r2', next: 'r3' } })],
   ['failing-event', { ...UNEXPECTED, logs: 'event failed' }],
@@ -164,14 +164,14 @@ export const answers: readonly AnswerCase[] = [
     })
   ),
 
-  // A thrown value that is no error is not passed on.
+  // A thrown value that is not an error is not passed on to the caller.
   ...['text', 5, null, { plain: 'object' }].map((data) =>
     asks(`is told nothing of what is thrown: ${JSON.stringify(data)}`, { pattern: 'throws', data })(
       UNEXPECTED
     )
   ),
 
-  // Patterns.
+  // Calls with patterns of all kinds.
   asks('reaches a number', { pattern: 5 })(values('five')),
   asks('reaches a number by its text', { pattern: '5' })(values('five')),
   asks('reaches a number by another text of it', { pattern: '5.0' })(
@@ -206,7 +206,7 @@ export const answers: readonly AnswerCase[] = [
     )
   ),
 
-  // Properties that travel beside the data.
+  // Properties that are sent besides the data.
   asks('passes a property of the data, the pattern and no headers', {
     pattern: 'context',
     data: { a: 'A', b: 'B' }

@@ -1,4 +1,4 @@
-/** The forms of the tables of cases: callers get the same over every transport. */
+/** The types of the tables of cases: callers get the same results over every transport. */
 import type { Pattern } from 'elysia-microservices'
 import type { CallOptions, UntypedClient } from 'elysia-microservices/client'
 
@@ -9,7 +9,7 @@ export type Carriage = 'codecs' | 'packets'
 /** The service that answers: our functional API, controllers in our service, or the same classes in Nest. */
 export type ServiceName = 'handlers' | 'controllers' | 'a Nest application'
 
-/** How an error looks to its caller. */
+/** The parts of an error that its caller sees. */
 export interface ErrorLook {
   readonly name: string
   readonly code: string
@@ -21,11 +21,11 @@ export interface ErrorLook {
 export interface Outcome {
   readonly values: readonly unknown[]
   readonly error?: ErrorLook
-  /** A text that the log of the service must hold. */
+  /** A text that the log of the service must contain. */
   readonly logs?: string
 }
 
-/** A documented difference: what comes there instead. */
+/** A documented difference: the outcome that replaces the usual one. */
 export interface Difference<What> {
   readonly on?: (transport: Where) => boolean
   readonly of?: readonly ServiceName[]
@@ -33,13 +33,13 @@ export interface Difference<What> {
   readonly instead: What
 }
 
-/** A transport, as differences ask about it. */
+/** The properties of a transport by which differences are chosen. */
 export interface Where {
   readonly name: TransportName
   readonly carriage: Carriage
 }
 
-/** A call, and what comes of it: by `request`, by `send` and by `stream` alike. */
+/** A call, and its outcome: the same by `request`, by `send` and by `stream`. */
 export interface AnswerCase {
   readonly name: string
   readonly pattern: Pattern
@@ -49,29 +49,29 @@ export interface AnswerCase {
   readonly differs?: readonly Difference<Outcome>[]
 }
 
-/** Traits by which transports differ. */
+/** Properties in which transports differ. */
 export interface Traits {
-  /** How the work behind a call is told that nobody waits: at once, or when the connection closes. */
+  /** When a handler is told that its caller no longer waits: at once, or when the connection closes. */
   readonly cancels: 'at once' | 'with the connection'
-  /** Callers say how long they wait; the service gives up then, too. */
+  /** Whether callers send their timeout, so that the service gives up at the same time. */
   readonly tellsTimeout: boolean
-  /** Generators make no more values than their reader takes. */
+  /** Whether generators produce no more values than their reader requests. */
   readonly hasDemand: boolean
-  /** Services get events that they have no handler of, and say so. */
+  /** Whether services receive events without a handler, and log them. */
   readonly hearsUnknownEvents: boolean
-  /** A request does not overtake events of other patterns that were sent before it. */
+  /** Whether a request does not overtake events of other patterns that were sent before it. */
   readonly keepsOrderOfPatterns: boolean
-  /** Wildcards are `+` and `#` between slashes. */
+  /** Whether wildcards are `+` and `#` between slashes. */
   readonly hasLevels: boolean
   /** Patterns may be objects. */
   readonly carriesObjects: boolean
   /** Streams can be sent as data. */
   readonly hasChannels: boolean
-  /** The address of the other end; `undefined` where there is no connection. */
+  /** The address of the other side; `undefined`: there is no connection. */
   readonly peerAddress: string | undefined
 }
 
-/** The parts that a scenario works with. */
+/** What a scenario gets. */
 export interface Given {
   readonly transport: TransportName
   readonly service: ServiceName
@@ -83,17 +83,20 @@ export interface Given {
   logged(text: string): Promise<void>
 }
 
-/** Something that takes more than one call. */
+/** A case with several calls. */
 export interface Scenario {
   readonly name: string
-  /** Only where services have it: patterns with wildcards are of our functional API and its controllers. */
+  /**
+   * The kinds of services that have the case: patterns with wildcards exist only in our functional API and its
+   * controllers.
+   */
   readonly of?: readonly ServiceName[]
-  /** Only where this pattern can be carried. */
+  /** A pattern that the transport must be able to carry. */
   readonly pattern?: string
   run(given: Given): Promise<void>
 }
 
-/** The expectation there: the one for all places, or the one that replaces it. */
+/** The expected outcome on a transport: the usual one, or the one of a documented difference. */
 export function expectedOn<What>(
   transport: Where,
   service: ServiceName,

@@ -1,4 +1,4 @@
-/** The service of our functional API that answers as the controllers do. */
+/** The service written with our functional API; it answers as the controllers do. */
 import { BadRequestException } from '@nestjs/common'
 import { RpcException } from '@nestjs/microservices'
 import { type Logger, type Message, microservice, type Transport } from 'elysia-microservices'
@@ -9,7 +9,7 @@ import { count, fail, first, inLevels, runningSum, said, subscription, sum, wait
 
 type Numbers = Message<AsyncIterable<number>>
 
-/** Makes it. @param carries whether the transport carries a pattern; default: all */
+/** Creates the service. @param carries whether the transport carries a pattern; default: all patterns */
 export function handlersService(
   transport: Transport,
   logger: Logger,
@@ -125,7 +125,7 @@ export function handlersService(
     .message('first-of-a-channel', ({ data }: Numbers) => first(data))
     .message('rpc-error', ({ data }) => fail(data))
     .event('told', ({ data, kind, headers }) => said.values.put({ data, kind, headers }))
-  // The same handlers as `CarriedController`, besides names.
+  // The same handlers as `CarriedController`, except those with names.
   if (carries('{"a":3}'))
     service
       .message({ b: { d: 1, c: 'q"' }, a: 2 }, ({ pattern }) => pattern)
@@ -141,6 +141,6 @@ export function handlersService(
     .message(at('orders.new.items'), () => 'exact')
     .event(at('audit.*'), ({ data }) => said.values.put(['one', data]))
     .event(at('audit.>'), ({ data }) => said.values.put(['all', data]))
-  // Engines with wildcards have no address for it.
+  // Engines with wildcards cannot have the empty pattern as an address.
   return wildcards || levels ? service : service.message('', () => 'empty')
 }

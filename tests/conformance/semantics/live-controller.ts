@@ -1,11 +1,11 @@
-/** Handlers that watch their call while they run: its deadline, its cancellation, the values and the demand. */
+/** Handlers that observe their call while they run: its deadline, its cancellation, the values and the demand. */
 import { Controller } from '@nestjs/common'
 import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices'
 import { RpcError } from 'elysia-microservices'
 import { Observable } from 'rxjs'
 import { Values } from '../../support/values.ts'
 
-/** The members that both kinds of contexts have: that of our controllers, and that of our transport in Nest. */
+/** The members that two contexts share: the context of our controllers, and the context of our transport in NestJS. */
 export interface LiveContext {
   readonly signal: AbortSignal
   readonly timeout: number | undefined
@@ -14,10 +14,10 @@ export interface LiveContext {
   getSocketRef(): { readonly address: string | undefined } | undefined
 }
 
-/** The values that handlers report, in order. Shared, because containers make the instances. */
+/** The values that handlers report, in order. Global, because containers create the instances. */
 export const said = { values: new Values<unknown>() }
 
-/** Values that `count` and `burst` have made. */
+/** How many values `count` and `burst` have produced. */
 export const made = { count: 0 }
 
 /** The answer to `who`. */
@@ -132,7 +132,7 @@ export class LiveController {
   }
 }
 
-/** A pattern where wildcards are of levels. */
+/** The pattern in the form for transports whose wildcards stand for levels. */
 export function inLevels(pattern: string): string {
   return pattern.replaceAll('.', '/').replaceAll('*', '+').replaceAll('>', '#')
 }
@@ -165,7 +165,7 @@ export class WildcardController {
   }
 }
 
-/** The same where wildcards are of levels. */
+/** The same handlers, for transports whose wildcards stand for levels. */
 @Controller()
 export class LevelsController {
   @MessagePattern('orders/+/items')

@@ -1,4 +1,4 @@
-/** Scenarios of several calls: events, headers, callers that leave or wait no longer, slow readers, channels. */
+/** Scenarios of several calls: events, headers, callers that leave or reach their deadline, slow readers, channels. */
 import assert from 'node:assert/strict'
 import {
   CanceledError,
@@ -18,7 +18,7 @@ import { inLevels, made, said } from './live-controller.ts'
 
 const WITH_WILDCARDS: readonly ServiceName[] = ['handlers', 'controllers']
 
-/** A handler is told that nobody waits, as soon as the transport can tell it. */
+/** Waits until a handler is told that nobody waits, as soon as the transport can tell it. */
 async function isTold({ traits }: Given, client: UntypedClient, word: string): Promise<void> {
   if (traits.cancels === 'with the connection') {
     await client.request('echo', 1)
@@ -39,7 +39,9 @@ async function collected<Value>(stream: AsyncIterable<Value>): Promise<Value[]> 
   return values
 }
 
-/** Checks a call that sends a stream: where streams cannot be sent, it is refused before anything is sent. */
+/**
+ * Checks a call that sends a stream. On transports that cannot send streams, it is refused before anything is sent.
+ */
 async function sends(given: Given, call: () => Promise<unknown>, expected: unknown): Promise<void> {
   if (given.traits.hasChannels) assert.deepEqual(await call(), expected)
   else
@@ -152,7 +154,7 @@ export const scenarios: readonly Scenario[] = [
     }
   },
 
-  // ── what handlers know ─────────────────────────────────────────────────────────────────────────────
+  // ── what handlers can see ──────────────────────────────────────────────────────────────────────────────
   {
     name: 'tells handlers of headers, of the time their caller waits, and who it is',
     async run({ client, connect, traits }) {
@@ -177,7 +179,7 @@ export const scenarios: readonly Scenario[] = [
       assert.equal(await client.request(at('orders.new.items')), 'exact')
       assert.equal(await client.request(at('orders.7.items')), `items by ${at('orders.7.items')}`)
       assert.equal(await client.request(at('orders.7')), `rest by ${at('orders.7')}`)
-      // `#` stands for the level above it, too.
+      // `#` also matches the level above it.
       if (hasLevels) assert.equal(await client.request('orders'), 'rest by orders')
       else await assert.rejects(client.request('orders'), { code: 'PATTERN_NOT_FOUND' })
       await client.emit(at('audit.login'), 'Ada')
@@ -186,7 +188,7 @@ export const scenarios: readonly Scenario[] = [
     }
   },
 
-  // ── callers that leave, or wait no longer ──────────────────────────────────────────────────────────
+  // ── callers that leave, or reach their deadline ────────────────────────────────────────────────────────
   {
     name: 'gives a call up when its signal aborts, and tells the handler',
     async run(given) {
@@ -219,9 +221,9 @@ export const scenarios: readonly Scenario[] = [
     name: 'gives a call up when its time has passed, and tells the handler',
     async run(given) {
       const client = given.connect()
-      // Connecting takes none of its time.
+      // Connects first, so that connecting does not count against the deadline.
       assert.equal(await client.request('echo', 1), 1)
-      // On a busy machine a short time may be over before the handler begins.
+      // On a busy machine, a short timeout may be over before the handler begins.
       for (let timeout = 200, begun: unknown; begun === undefined; timeout *= 3) {
         said.values = new Values()
         const refused = assert.rejects(client.request('wait', 0, { timeout }), (error: TimeoutError) => {
@@ -289,7 +291,7 @@ export const scenarios: readonly Scenario[] = [
       const values = client.stream<number>('count', 5_000)
       assert.deepEqual(await values.next(), { value: 0, done: false })
       if (!traits.hasDemand) assert.equal(await said.values.take(), 'returned')
-      // Turns in which an eager generator would go on.
+      // Turns of the event loop in which a generator without demand would go on.
       for (let turn = 0; turn < 20; turn++) await client.request('echo', turn)
       if (traits.hasDemand) assert.ok(made.count <= 1_000, `${made.count} values were made`)
       assert.deepEqual(
@@ -309,7 +311,7 @@ export const scenarios: readonly Scenario[] = [
         assert.equal(await said.values.take(), 'returned')
         assert.ok(made.count < 50_000, `${made.count} values were made`)
       } else {
-        // It goes on to its end, or to that of the connection.
+        // The handler goes on until it ends, or until the connection is closed.
         await client.close()
         assert.equal(await said.values.take(), 'returned')
       }

@@ -1,4 +1,4 @@
-/** Every service on every transport: the same patterns, answered by three kinds of handlers. */
+/** Every kind of service on every transport: the same patterns, with three kinds of handlers. */
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { webSocketTransport } from '@elysia-microservices/websocket/testing'
 import { RpcException } from '@nestjs/microservices'
@@ -14,13 +14,13 @@ import type { Carriage, ServiceName, Traits, TransportName } from './case.ts'
 import { handlersService } from './handlers.ts'
 import { LevelsController, LiveController, WildcardController } from './live-controller.ts'
 
-/** Both ends of a transport. */
+/** The transports of a service and of its clients. */
 export interface Ends {
   /** For the service. */
   readonly server: Transport
   /** For its clients, once the service listens. */
   client(): Transport
-  /** Ends what carries the messages, where that is a program of its own. */
+  /** Ends the program that carries the messages, if there is one. */
   close?(): Promise<void>
 }
 
@@ -29,9 +29,9 @@ export interface TransportUnderTest {
   readonly name: TransportName
   readonly carriage: Carriage
   readonly traits: Traits
-  /** Why it cannot carry a pattern, in words; `undefined`: it can. Default: it can carry all. */
+  /** Why the transport cannot carry a pattern; `undefined`: it can. Default: it can carry all. */
   refuses?(pattern: string): string | undefined
-  /** The programs that this machine lacks to run it, in words; `undefined` if none. */
+  /** The programs that this machine lacks to run the transport; `undefined`: none. */
   readonly missing?: string | undefined
   open(): Ends | Promise<Ends>
 }
@@ -44,7 +44,7 @@ export interface RunningService {
 /** A kind of services under test. */
 export interface ServiceUnderTest {
   readonly name: ServiceName
-  /** @param log gets what it logs @param carries whether the transport carries a pattern */
+  /** @param log receives what the service logs @param carries whether the transport carries a pattern */
   start(transport: Transport, log: Log, carries: (pattern: string) => boolean): Promise<RunningService>
 }
 
@@ -67,7 +67,7 @@ const RSOCKET: Traits = {
 
 const MEBIBYTE = 1024 * 1024
 
-/** The port of an Elysia app. */
+/** A WebSocket on the port of an Elysia app. */
 function overWebSocket(): Ends {
   const transport = webSocketTransport(
     async (plugin) => {
@@ -75,13 +75,13 @@ function overWebSocket(): Ends {
       return { url: url.replace('localhost', '127.0.0.1'), stop }
     },
     { limits: { messageSize: 4 * MEBIBYTE, receiveBuffer: 4 * MEBIBYTE } },
-    // Node 20 has none.
+    // Node 20 has no WebSocket of its own.
     { WebSocket: globalThis.WebSocket ?? WebSocket }
   )
   return { server: transport, client: () => transport }
 }
 
-/** Engines carry what our own ends say to each other, as RSocket does, or Nest's packets. */
+/** The transports of an engine: with this library's protocol, and with NestJS's packets. */
 function overEngine(engine: EngineUnderTest): TransportUnderTest {
   const { title, carriage, missing, hasServer, traits } = engine
   return {
@@ -92,7 +92,7 @@ function overEngine(engine: EngineUnderTest): TransportUnderTest {
       hasChannels: traits.channels,
       hasLevels: traits.levels === true,
       carriesObjects: engine.refuses?.('{"a":3}') === undefined,
-      // A server delivers an event to those who have asked for its pattern.
+      // A broker only delivers events to clients that have subscribed to their patterns.
       hearsUnknownEvents: !hasServer,
       keepsOrderOfPatterns: engine.hasQueuePerHandler !== true,
       peerAddress: undefined
@@ -132,7 +132,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
   ...TRIED_ENGINES.map(overEngine)
 ]
 
-/** Where patterns may have wildcards, the empty one has no address. */
+/** The controllers for a transport. On transports with wildcards, the empty pattern has no address. */
 function controllersFor(transport: Transport, carries: (pattern: string) => boolean) {
   const { wildcards, levels } = transport.traits
   if (!carries('{"a":3}')) return [NamedController, LiveController]
