@@ -31,7 +31,7 @@ export interface Parameter {
 /** Makes the arguments of a method and calls it. */
 export type Invoke = (args: Arguments) => unknown
 
-/** What Nest assumes for a method without decorated parameters: the first parameter gets the data. */
+/** The parameters of a method without decorators: as in Nest, the first parameter gets the data. */
 const DATA_ALONE: ParameterMetadata = { [`${PARAMETER_TYPE.payload}:0`]: { index: 0 } }
 
 /**

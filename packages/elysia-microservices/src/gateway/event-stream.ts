@@ -1,7 +1,7 @@
 /** Sends the values of a service as Server-Sent Events, as fast as the HTTP client reads them. */
 import { type ErrorBody, NO_SNIFFING } from './error-response.ts'
 
-/** What an event stream needs. */
+/** The options of an event stream. */
 export interface EventStreamInit {
   /** Starts the stream. Leaving the iterator or aborting the signal cancels the call. */
   readonly start: (signal: AbortSignal) => AsyncIterator<unknown>

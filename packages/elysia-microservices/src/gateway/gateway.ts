@@ -120,7 +120,7 @@ function hasFunctions({ data, forward: { headers, key, within } }: Route): boole
   return [data, headers, key, within].some((one) => typeof one === 'function')
 }
 
-/** What is needed to answer a request: the route, and parts of its gateway. */
+/** The route, and the parts of its gateway that are needed to answer a request. */
 interface Scope {
   readonly route: Route
   readonly client: UntypedClient

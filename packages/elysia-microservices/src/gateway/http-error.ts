@@ -66,8 +66,8 @@ function issueAt(
 }
 
 /**
- * What the route's original schema expects. Elysia checks with a coerced schema, whose message for a number is only
- * "union value".
+ * Says what the original schema of the route expects. Elysia checks with a coerced schema, whose message for a
+ * number is only "union value".
  */
 function expectedAt(schema: TSchema, path: string, value: unknown): string | undefined {
   let looked = 0

@@ -1,6 +1,6 @@
 /**
- * What all handlers of a service share: decorators, store, and known errors. An Elysia app that uses the service
- * adds its own.
+ * The environment of a service: the decorators, store and known errors that all its handlers share. An Elysia app
+ * that uses the service adds its own.
  */
 import { consoleLogger, type Logger } from '@elysia-microservices/transport/kit'
 import { assertFree, contextClass, type MessageContext } from './context.ts'
@@ -12,7 +12,7 @@ export interface Host {
   readonly store: object
 }
 
-/** What the handlers of one service share. */
+/** The environment of one service. */
 export class Environment {
   /** Receives errors of the hooks that run after a response. */
   logger: Logger = consoleLogger

@@ -6,7 +6,10 @@ const KIND = Symbol.for('TypeBox.Kind')
 /** How many members of a union are named at most. */
 const MOST_NAMED = 12
 
-/** What a schema expects: the schema's own words (`error`), else the words of this library, else TypeBox's. */
+/**
+ * The expectation of a schema, in words: the schema's own words (`error`), else the words of this library, else
+ * TypeBox's.
+ */
 export function expectedBy({ type, schema, message }: ValueError): string {
   const own: unknown = Reflect.get(schema, 'error')
   if (typeof own === 'string') return own

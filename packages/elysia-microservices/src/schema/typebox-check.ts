@@ -6,7 +6,7 @@ import { type Check, MOST_VIOLATIONS, pathPart, SchemaViolation, type Violation 
 import { expectationsOf } from './expected.ts'
 import { forMessages } from './texts-of-urls.ts'
 
-/** What a schema is for. Elysia coerces bodies, headers and responses each in a different way. */
+/** The purpose of a schema. Elysia coerces bodies, headers and responses each in a different way. */
 export type SchemaRole = 'data' | 'headers' | 'response'
 
 /**

@@ -13,7 +13,8 @@ export function aptFolder(name: string, folder: string): string {
 }
 
 /**
- * Fetches a package. Its version is the system's: apt checks it by the signature of Debian, or whoever made the system.
+ * Fetches a package. Its version is the system's: apt checks the package by the signature of Debian, or of the
+ * distribution.
  * @returns whether it is there; `false`: this machine has no apt
  * @throws {Error} apt says why it cannot
  */
