@@ -37,7 +37,7 @@ it('the plugin alone says in one line what to install', async () => {
     assert.deepEqual([code, out], [2, ''])
     assert.equal(
       error,
-      'The command line is a package of its own: npm install --save-dev @elysia-microservices/cli\n'
+      'The command line is a separate package: npm install --save-dev @elysia-microservices/cli\n'
     )
   } finally {
     rmSync(folder, { recursive: true })

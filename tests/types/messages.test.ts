@@ -45,14 +45,14 @@ const IS_STREAM = 'This pattern answers with a stream: use'
 const IS_VALUE = 'This pattern answers with one value: use'
 const IS_EVENT = 'This pattern is an event: use'
 const UNEXPOSED = 'This pattern is not exposed: websocket({ expose }) does not name it'
-const NONE = 'There is no such pattern; there are:'
+const NONE = 'There is no such pattern; the patterns are:'
 const KEY = 'A key is a method in capitals, one space and a path, such as GET /users/:id'
 const CONTRACT =
   'The type has no such patterns; patterns of controller classes need a contract: connect<Contract>()'
-const NEEDS = "This service needs 'user', which nothing before it adds: use the service that adds it first"
+const NEEDS = "This service needs 'user', which no service before it adds: first use a service that adds it"
 const HEADERS = 'The pattern needs headers that the route does not pass on: name them in headers'
 const UNFIT =
-  'What comes by default does not fit the data: add schemas (params, query, body), or a function data'
+  'The default data of the route does not fit the pattern: add schemas (params, query, body), or a function data'
 
 /** Where the compiler begins with what it has tried. */
 const BEFORE_THE_SENTENCE = /No overload matches this call|Argument of type '\(/
@@ -79,7 +79,7 @@ const MISTAKES = [
   [
     "stock.message('more', () => 1, { passes: ['OUT_OF_STOCK'] })",
     'passes:',
-    'Only errors of the contract can be passed on: declare them in errors'
+    'Only declared errors can be passed on: declare them in errors'
   ],
   ["page.request('users.age', { id: 1 })", "'users.age'", UNEXPOSED],
   ["page.stream('users.list')", "'users.list'", UNEXPOSED],
@@ -153,15 +153,19 @@ const MISTAKES = [
   [
     "empty.event('x', () => 1, { response: t.Number() })",
     'response:',
-    'An event has no answer, and so no schema of one'
+    'An event has no answer, so it cannot have a schema of its answer'
   ],
   [
     "empty.event('x', ({ data }: Message<number>) => data, { response: t.Number() })",
     'response:',
-    'An event has no answer, and so no schema of one'
+    'An event has no answer, so it cannot have a schema of its answer'
   ],
   ['empty.guard({ params: t.Object({}) })', 'params:', 'A message has no params'],
-  ["empty.message('x', () => 1, { detail: {} })", 'detail:', 'A message has no detail: it is no HTTP route'],
+  [
+    "empty.message('x', () => 1, { detail: {} })",
+    'detail:',
+    'A message has no detail: it is not an HTTP request'
+  ],
   ['connect<service>()', 'service>', "Did you mean 'typeof service'?"],
   ["client.request('users.age', { id: 1 }).toFixed()", 'toFixed', "does not exist on type 'Promise<number>'"],
   [
@@ -208,7 +212,7 @@ const MISTAKES = [
   [
     "empty.message('x', ({ data }) => data, { data: { id: t.Number() } })",
     'data: {',
-    'This is no schema: one of an object is t.Object({ … })'
+    'This is not a schema: the schema of an object is t.Object({ … })'
   ],
   [
     "empty.decorate('db', 1).message('x', ({ bd }) => bd)",

@@ -23,7 +23,7 @@ function installed(): string | undefined {
 
 const file = installed()
 if (file === undefined) {
-  process.stderr.write(`The command line is a package of its own: npm install --save-dev ${NAME}\n`)
+  process.stderr.write(`The command line is a separate package: npm install --save-dev ${NAME}\n`)
   process.exitCode = 2
 } else {
   const { main } = (await import(pathToFileURL(file).href)) as {

@@ -1,4 +1,7 @@
-/** `transport: 'tcp'` with TCP's options beside it: the only file of this package that knows TCP. */
+/**
+ * The short form `transport: 'tcp'`, with TCP's options beside it. This is the only file of the package that knows
+ * TCP.
+ */
 import {
   type TcpClientOptions,
   type TcpServerOptions,
@@ -9,7 +12,7 @@ import { shortForm as shortFormOfTcp } from '@elysia-microservices/tcp/kit'
 import { nearest, OptionError, type TransportStats } from '@elysia-microservices/transport/kit'
 import { NEST_OPTION_NAMES } from '@elysia-microservices/transport/nest'
 
-/** The name of TCP as the option `transport`; TCP's options then stand beside it. */
+/** The value of the option `transport` in the short form; TCP's options are then given beside it. */
 export type TcpName = 'tcp'
 
 /** The figures of any transport. Figures that only TCP has are `undefined` for others. */
@@ -17,19 +20,19 @@ export type AnyTransportStats = TransportStats & Partial<TcpServerStats>
 
 /** Options of a service on TCP in the short form. */
 export interface ShortServerOptions extends TcpServerOptions {
-  /** The transport that carries messages: `'tcp'`, with its options beside it. */
+  /** The transport that carries messages: `'tcp'`, with TCP's options beside it. */
   readonly transport: TcpName
 }
 
 /** Options of a client over TCP in the short form. */
 export interface ShortClientOptions extends TcpClientOptions {
-  /** The transport that carries the calls: `'tcp'`, with its options beside it. Default: `'tcp'`. */
+  /** The transport that carries the calls: `'tcp'`, with TCP's options beside it. Default: `'tcp'`. */
   readonly transport?: TcpName | undefined
 }
 
 /**
- * TCP from the options that stand beside the own ones of a service or a client.
- * @throws {OptionError} one is not known, or not what it must be
+ * Makes the TCP transport from the options that are neither the service's nor the client's own.
+ * @throws {OptionError} an option is unknown or invalid
  */
 export const shortForm: typeof shortFormOfTcp = (options, side, own) => {
   for (const [name, value] of Object.entries(options)) {
@@ -40,7 +43,7 @@ export const shortForm: typeof shortFormOfTcp = (options, side, own) => {
   return shortFormOfTcp(options, side, own)
 }
 
-/** The error for an unknown option beside a transport that is given as a value. */
+/** The error for an unknown option beside a transport value. */
 export function strayOption(
   name: string,
   whose: 'a service' | 'a client',
@@ -49,7 +52,7 @@ export function strayOption(
   const near = isOfTcp(name) ? undefined : nearest(name, own)
   const hint =
     near === undefined
-      ? 'options of a transport are given to it, as in tcp({ port: 4000 })'
+      ? 'pass the options of a transport to the transport, as in tcp({ port: 4000 })'
       : `did you mean options.${near}?`
   return new OptionError(`options.${name}`, `options.${name} is not an option of ${whose}; ${hint}`)
 }

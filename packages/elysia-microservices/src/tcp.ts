@@ -1,2 +1,5 @@
-/** `elysia-microservices/tcp`: TCP as a value, for users who install this package alone. */
+/**
+ * `elysia-microservices/tcp`: the package `@elysia-microservices/tcp`, for users who have installed only
+ * `elysia-microservices`.
+ */
 export * from '@elysia-microservices/tcp'

@@ -38,7 +38,7 @@ export function failureBy(filters: readonly Filter[], logger: Logger): Fail | un
     const { name } = found.filter.constructor
     return whenAnswered(answer, () =>
       logger.warn(
-        `The filter ${name} has answered the failure of the durable event '${shown(context.message.pattern)}', which so counts as handled: it is acknowledged, and not delivered again. A filter that throws, or gives back throwError(…), lets it fail`,
+        `The filter ${name} has answered the failure of the durable event '${shown(context.message.pattern)}', so the event counts as handled: it is acknowledged and not delivered again. To let the event fail, the filter has to throw, or return throwError(…)`,
         error
       )
     )
@@ -68,7 +68,7 @@ export function refusalFor(
   if (seeing !== undefined) {
     throw new OptionError(
       'options.nest.RpcException',
-      `${where} has a filter ${seeing.constructor.name} that sees refusals of guards: set options.nest.RpcException to the class RpcException of @nestjs/microservices, which the filter then gets`
+      `${where} has a filter ${seeing.constructor.name} that catches refusals of guards: set options.nest.RpcException to the class RpcException of @nestjs/microservices, so that the filter gets an instance of it`
     )
   }
   return () => new ForbiddenError(FORBIDDEN)

@@ -73,7 +73,7 @@ function refuseScope({ type, where }: Wanted): void {
   const received = options.scope === 2 ? 'request scope' : 'transient scope'
   throw new OptionError(
     where,
-    `${where}: ${type.name} must be of singleton scope, but is ${received}; what belongs to one message is in @Ctx()`
+    `${where}: ${type.name} must be of singleton scope, but is ${received}; use @Ctx() for the values of one message`
   )
 }
 
@@ -87,7 +87,7 @@ function refuseArguments({ type, where }: Wanted): void {
       : `${properties} injected propert${properties === 1 ? 'y' : 'ies'}`
   throw new OptionError(
     where,
-    `${where}: ${type.name} cannot be made without arguments (${what}); give an instance of it, or the option nest.resolve, which asks your container`
+    `${where}: ${type.name} cannot be made without arguments (${what}); pass an instance, or set the option nest.resolve, which asks your container`
   )
 }
 

@@ -49,7 +49,7 @@ export function parametersOf(type: AnyClass, name: string, where: string): Param
     if (!custom && !isContext && key !== `${PARAMETER_TYPE.payload}:${index}`) {
       throw new OptionError(
         `parameter ${index} of ${where}`,
-        `Parameter ${index} of ${where} has a decorator that is not for messages (${key}); @Payload() and @Ctx() are`
+        `Parameter ${index} of ${where} has a decorator that is not for messages (${key}); use @Payload() or @Ctx()`
       )
     }
     const hasProperty = typeof data === 'string' && data !== ''

@@ -112,7 +112,7 @@ function refuseClients({ name, prototype }: AnyClass): void {
     if (Reflect.getMetadata(METADATA.client, prototype as object, property) === undefined) continue
     throw new OptionError(
       `${name}.${property}`,
-      `${name}.${property} is a @Client() property, which is not supported; take the client as an argument of the constructor, or make it by connect()`
+      `${name}.${property} is a @Client() property, which is not supported; take the client as an argument of the constructor, or make the client with connect()`
     )
   }
 }

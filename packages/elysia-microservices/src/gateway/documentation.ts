@@ -30,7 +30,7 @@ const ERROR = {
 const DESCRIPTIONS = {
   message: 'The answer of the service',
   stream: 'One event for each value, as JSON; `event: error` if it fails, `event: end` at the end',
-  event: 'The event was handed over'
+  event: 'The event was sent'
 }
 
 /**

@@ -59,9 +59,9 @@ interface Sentences {
   readonly pattern: 'This pattern answers with one value: use { pattern }'
   readonly stream: 'This pattern answers with a stream: use { stream }'
   readonly emit: 'This pattern is an event: use { emit }'
-  readonly none: 'There is no such pattern; there are:'
+  readonly none: 'There is no such pattern; the patterns are:'
   readonly key: 'A key is a method in capitals, one space and a path, such as GET /users/:id'
-  readonly data: 'What comes by default does not fit the data: add schemas (params, query, body), or a function data'
+  readonly data: 'The default data of the route does not fit the pattern: add schemas (params, query, body), or a function data'
   readonly headers: 'The pattern needs headers that the route does not pass on: name them in headers'
 }
 

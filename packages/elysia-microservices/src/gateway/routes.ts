@@ -71,7 +71,7 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
   const path = `routes['${key}']`
   const isPattern = typeof given === 'string' || typeof given === 'number'
   if (!isPattern && (typeof given !== 'object' || given === null)) {
-    throw OptionError.expected(path, 'a pattern, or an object with one', given)
+    throw OptionError.expected(path, 'a pattern, or an object with a pattern', given)
   }
   const route: GivenRoute = isPattern ? { pattern: given } : (given as GivenRoute)
   checkNames(path, route, KNOWN)

@@ -72,7 +72,7 @@ export class Clients {
     const open = this.#lent.filter(({ status }) => status === 'connected').length
     if (open === 0) return
     this.#logger.warn(
-      `The app stopped ${FORGOTTEN / 1000} s ago, and ${open} of the clients given to its gateway are connected, which keeps the process alive: close them, or set options.closeClients`
+      `The app stopped ${FORGOTTEN / 1000} s ago, and ${open} of the clients given to its gateway are still connected and keep the process alive: close these clients, or set options.closeClients`
     )
   }
 }

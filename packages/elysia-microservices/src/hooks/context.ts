@@ -102,7 +102,7 @@ export function assertFree(names: Iterable<string>): void {
     if (!RESERVED_NAMES.has(name)) continue
     throw new OptionError(
       name,
-      `A message has a field '${name}' itself; choose another name for the decorator or the derived value`
+      `A message already has a field '${name}'; choose another name for the decorator or the derived value`
     )
   }
 }

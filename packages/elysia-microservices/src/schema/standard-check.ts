@@ -19,7 +19,7 @@ function acceptedValue(given: unknown, value: unknown): unknown {
   const result = given as StandardResult<unknown>
   if (result.issues === undefined) {
     if ('value' in result) return result.value
-    throw new TypeError("A schema's validate() gave neither a value nor issues")
+    throw new TypeError("A schema's validate() has returned neither a value nor issues")
   }
   const all = result.issues.slice(0, MOST_VIOLATIONS).map((issue) => violationOf(issue, value))
   const first = all[0] ?? { path: '', expected: 'another value', received: value }

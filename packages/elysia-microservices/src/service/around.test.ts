@@ -1,4 +1,4 @@
-/** Functions around messages, on both ends: of a service and of a client, over every way there is. */
+/** Arounds (functions around messages) of services and of clients, over every transport of these tests. */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, describe, it } from 'node:test'
@@ -26,25 +26,25 @@ afterEach(() => cleanups.run())
 const silent = { error() {}, warn() {} }
 const newService = ({ transport }: Ends) => microservice({ transport, logger: silent })
 
-/** Lets a service listen, and gives a client of it. */
+/** Makes a service listen, and returns a client for it. */
 async function asked(ends: Ends, service: { listen(): Promise<{ stop(): Promise<void> }> }, options = {}) {
   cleanups.add(await service.listen())
   return cleanups.add(connect(ends.client(options)))
 }
 
-/** Everything a stream gives. */
+/** All values of a stream. */
 async function valuesOf(stream: AsyncIterable<unknown>): Promise<unknown[]> {
   const values: unknown[] = []
   for await (const value of stream) values.push(value)
   return values
 }
 
-/** An end in one word, with the message of the error. */
+/** The outcome of a message as text, with the message of the error if it failed. */
 function inWords(end: ResultEnd): string {
   return end.outcome === 'failed' ? `failed: ${(end.error as Error).message}` : end.outcome
 }
 
-/** Writes down each message, its values and its end. */
+/** An around that writes each message, its values and its end to the log. */
 function recorder(log: string[], ended: () => void = () => {}): Around<ReceivedMessage> {
   return (next) => (message) => {
     const name = `${message.kind} ${message.pattern}`
@@ -241,7 +241,7 @@ for (const way of WAYS) {
         )
       }
       const store = () => scope.getStore() ?? 'nothing'
-      // So much that streams have to pause, and to go on in another turn.
+      // Values so large that streams have to pause, and to go on in a later turn of the event loop.
       const padding = 'x'.repeat(500)
       const turn = () => new Promise((resolve) => setImmediate(resolve))
       const cleanedUp = happening<string>()
@@ -279,7 +279,7 @@ for (const way of WAYS) {
         })
         .use(around)
       const client = await asked(ends, service)
-      // Both are written in one turn, and arrive together.
+      // The three calls are written in one turn of the event loop, so they arrive together.
       for (const pattern of ['value', 'later']) {
         const headers = (name: string) => ({ headers: { store: name } })
         const answers = await Promise.all([
@@ -305,7 +305,7 @@ for (const way of WAYS) {
   })
 
   describe(`what stands around the calls of a client, over ${way}`, () => {
-    /** A service, and a client with these around its calls. */
+    /** A service, and a client with these arounds around its calls. */
     async function start(...use: Around<SentMessage>[]) {
       const ends = newWay(way)
       const emitted = happening<unknown>()
@@ -484,7 +484,7 @@ describe('a store that stands around a message', () => {
         })
         .message('waits', () => scope.getStore() ?? 'nothing')
       cleanups.add(await service.listen())
-      // Nest's wire cannot refuse: what is too much waits.
+      // Nest's protocol has no way to refuse a call, so calls beyond the limit wait.
       const { port } = door.address!
       const client = cleanups.add(connect({ host: '127.0.0.1', port, protocol: 'nest' }))
       const first = client.request(pattern, 0, { headers: { store: 'a' } })

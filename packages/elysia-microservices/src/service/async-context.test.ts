@@ -1,4 +1,4 @@
-/** The asynchronous context of handlers: it is not that of their callers, in one process and over `memory()` either. */
+/** Handlers do not run in the asynchronous context of their callers, not even in one process or over `memory()`. */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, describe, it } from 'node:test'
@@ -15,7 +15,7 @@ const scope = new AsyncLocalStorage<string>()
 const store = () => scope.getStore() ?? 'nothing'
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A service whose handlers say which store they see, and its client, made where there is a store. */
+/** A service whose handlers answer with the store that they see, and its client. The client is made inside a store. */
 async function start(way: (typeof WAYS)[number]) {
   const emitted = happening<string>()
   const left = happening<string>()

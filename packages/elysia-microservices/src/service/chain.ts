@@ -1,4 +1,4 @@
-/** The methods of a service that can be chained: each changes the core of the service and returns the service. */
+/** The chainable methods of a service. Each method changes the core of the service and returns the service. */
 import {
   type Around,
   OptionError,
@@ -14,13 +14,13 @@ import { assertPrefix } from '../router/prefix.ts'
 import { isPart } from './life.ts'
 import type { HandlerOptions, ServiceCore } from './service-core.ts'
 
-/** The cores of services, which only this package sees. */
+/** The core of each service, hidden from users. */
 const cores = new WeakMap<object, ServiceCore>()
 
 /** The argument of `use`: a service, an Elysia app, an around, or a part. */
 type Plugin = object
 
-/** Adds the methods to a service. `newGroup` makes the service on which a group registers its handlers. */
+/** Adds the methods to a service. `newGroup` makes the service that the callback of a group gets. */
 export function addChain(service: object, core: ServiceCore, newGroup: () => object): void {
   cores.set(service, core)
   const group = (define: unknown, prefix?: string) => {

@@ -1,4 +1,4 @@
-/** Services that use services, macros, and what an app brings. */
+/** Services that use other services, macros, and the decorators and store of an app. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
@@ -138,7 +138,7 @@ describe('decorators and store', () => {
       })
     const inner = new Elysia().decorate('db', 'inner').state('visits', 1).use(service)
     const outer = new Elysia().decorate('late', 'outer').state({ more: 2 }).use(inner)
-    // The hooks of `app.listen`, without its HTTP server.
+    // Runs the start hooks as `app.listen` does, but without an HTTP server.
     const { start } = outer.event
     for (const { fn } of start ?? []) await (fn as (app: unknown) => unknown)(outer)
     await service.listen()

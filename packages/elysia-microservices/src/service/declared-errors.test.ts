@@ -1,4 +1,4 @@
-/** Errors that are part of a pattern's contract, from the handler to its caller, over every way. */
+/** Errors that a pattern declares, on their way from the handler to the caller, over every transport of these tests. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { RpcException } from '@nestjs/microservices'
@@ -31,7 +31,7 @@ class Closed extends Error {
   readonly details = { until: 8 }
 }
 
-/** An error as it reaches callers, without what only its own end knows. */
+/** The fields of an error that callers get, without those that only one process knows. */
 const seen = (error: unknown) => {
   assert.ok(error instanceof RpcError, String(error))
   const { code, message, details, status } = error

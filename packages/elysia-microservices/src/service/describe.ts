@@ -1,4 +1,4 @@
-/** `service.describe()`, in its own process and, if it allows that, for callers. */
+/** `service.describe()`, in the service's own process and, if the option `describe` allows it, for callers. */
 import {
   DESCRIBE_ROUTE,
   describeRoute,
@@ -20,10 +20,13 @@ import type { Ledger } from './ledger.ts'
 import type { ServiceRunner } from './runner.ts'
 import type { ServiceCore } from './service-core.ts'
 
-/** The callers to whom a service describes itself: all, none, or those whose message a function says yes to. */
+/**
+ * The callers to whom a service describes itself: all (`true`), none (`false`), or those for whose message a
+ * function returns `true`.
+ */
 export type DescribeTo = boolean | ((message: ReceivedMessage) => boolean | Promise<boolean>)
 
-/** The names that tell a service, and this process of it, from others. */
+/** The names that distinguish a service, and this process of the service, from others. */
 export interface ServiceIdentity {
   readonly name?: string | undefined
   readonly version?: string | undefined
@@ -52,7 +55,8 @@ export function describeService(
 }
 
 /**
- * Lets callers ask for the description: of any service they reach, of this service by its name, of this process by its id. A caller that may not is told that there is no such pattern.
+ * Lets callers ask for the description: of any service that they reach, of this service by its name, or of this
+ * process by its id. A caller who is not allowed to ask gets the error for an unknown pattern.
  * @throws {OptionError} `describeTo` is invalid
  */
 export function answerDescription(
@@ -86,12 +90,12 @@ export function answerDescription(
   })
 }
 
-/** Undefined fields would be refused by no codec, but are not what JSON carries. */
+/** Removes fields that are `undefined`, so that the description is the same as after JSON. */
 function plain(description: ServiceDescription): ServiceDescription {
   return JSON.parse(JSON.stringify(description)) as ServiceDescription
 }
 
-/** Milliseconds for which figures are not read again: those of an outbox ask its database. */
+/** Milliseconds for which figures are reused. Reading the figures of an outbox costs a query of its database. */
 const RECENT = 5_000
 
 let recent: { readonly at: number; readonly read: Promise<readonly PartFigures[]> } | undefined
@@ -107,7 +111,10 @@ function askedOf(data: unknown): DescribeOptions {
   return { figures: figures === true, callers: callers === true }
 }
 
-/** Routes with what the description says of their handlers. It is made once, when somebody asks for the first time. */
+/**
+ * Adds to each route what the description says of its handlers. The description is made once, when a caller first
+ * asks for routes.
+ */
 function withFacts(core: ServiceCore, routes: readonly Route[]): readonly Route[] {
   let handlers: readonly HandlerDescription[] | undefined
   return routes.map((route) => ({
@@ -119,7 +126,7 @@ function withFacts(core: ServiceCore, routes: readonly Route[]): readonly Route[
   }))
 }
 
-/** The description of a handler as texts: its kind, and its schemas and errors as JSON. */
+/** A part of the description of a handler as texts: its kind, and its schemas and errors as JSON. */
 function factsOf(
   handlers: readonly HandlerDescription[],
   { kind, route }: Route

@@ -1,4 +1,4 @@
-/** Finds the dispatcher of the service that a client has as `answers`, for calls from its server. */
+/** Finds the dispatcher of the service in a client's option `answers`, which answers calls from the client's server. */
 import { type Dispatcher, OptionError } from '@elysia-microservices/transport/kit'
 
 /** The key of the method that returns a service's dispatcher. */

@@ -1,4 +1,4 @@
-/** Handlers of streams without an end see that their service stops. */
+/** Handlers of endless streams learn that their service is stopping. */
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { connect } from '../client/index.ts'

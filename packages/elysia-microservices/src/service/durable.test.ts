@@ -26,7 +26,7 @@ interface Seen {
   readonly delivery: Delivery
 }
 
-/** A service with one durable handler, which does with each event what `act` says. */
+/** A service with one durable handler, which calls `act` with each event. */
 async function setting(durable: DurableOptions | true, act: (seen: Seen) => unknown = () => {}) {
   const clock = new ManualClock(Date.UTC(2026, 0, 1))
   const transport = memory({ clock })
@@ -406,7 +406,7 @@ describe('an exception filter that answers the failure of a durable event', () =
   for (const [name, answer] of cases)
     it(`with ${name} is told of in the log: the event counts as handled`, async () => {
       assert.deepEqual(await failing(answer), [
-        "The filter Swallow has answered the failure of the durable event 'paid', which so counts as handled: it is acknowledged, and not delivered again. A filter that throws, or gives back throwError(…), lets it fail: no money"
+        "The filter Swallow has answered the failure of the durable event 'paid', so the event counts as handled: it is acknowledged and not delivered again. To let the event fail, the filter has to throw, or return throwError(…): no money"
       ])
     })
 

@@ -1,14 +1,15 @@
 /**
- * Services under `bun --hot`, which evaluates all modules again in the process that runs, this one too, and leaves
- * running what the ones before have started. Elysia's HTTP server takes the new handlers by itself; services of the
- * evaluation before give way here to those that start now.
+ * Stops services of an earlier evaluation under `bun --hot`. After a change Bun evaluates all modules again in the
+ * same process, including this one, and does not end what the earlier modules have started. Elysia's HTTP server
+ * takes the new handlers by itself, but a service of the earlier evaluation has to stop before the new one can
+ * listen.
  */
 
-/** A service that runs. */
+/** A running service. */
 interface Running {
-  /** The evaluation of this module that it belongs to. */
+  /** Identifies the evaluation of this module in which the service was started. */
   readonly evaluation: object
-  /** Stops it. Resolves when what it listens on is free; what is in flight ends in its time. */
+  /** Stops the service. Resolves when its ports are free; work in flight may go on for `drain` milliseconds. */
   readonly giveWay: () => Promise<void>
 }
 
@@ -17,7 +18,7 @@ const evaluation = {}
 const KEY = Symbol.for('elysia-microservices.running')
 let cleared: Promise<unknown> | undefined
 
-/** Resolves when services of earlier evaluations have given way. */
+/** Stops the services of earlier evaluations. Resolves when their ports are free. */
 export async function clearEarlier(): Promise<void> {
   if (!isHot) return
   const earlier = [...running()].filter((service) => service.evaluation !== evaluation)
@@ -25,7 +26,10 @@ export async function clearEarlier(): Promise<void> {
   await cleared
 }
 
-/** Remembers a service that is started, for the evaluation to come. Returns what forgets it. */
+/**
+ * Registers a started service, so that the next evaluation can stop it. Returns the function that removes the
+ * service again.
+ */
 export function remember(giveWay: () => Promise<void>): () => void {
   if (!isHot) return () => {}
   const service: Running = { evaluation, giveWay }
@@ -33,7 +37,10 @@ export function remember(giveWay: () => Promise<void>): () => void {
   return () => void running().delete(service)
 }
 
-/** Outlives evaluations, for each copy of this file that a program has. */
+/**
+ * The running services. The set is kept in `globalThis`, so it outlives an evaluation; each copy of this file in a
+ * program has a set of its own.
+ */
 function running(): Set<Running> {
   const process = globalThis as { [KEY]?: Map<string, Set<Running>> }
   process[KEY] ??= new Map()

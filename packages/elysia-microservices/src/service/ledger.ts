@@ -1,6 +1,6 @@
 /**
- * Counts the calls of each caller to each pattern of a service. It counts only while somebody asks for it again and
- * again, such as a page that is open; else it costs a comparison a message.
+ * Counts the calls of each caller to each pattern of a service. The ledger counts only while somebody reads it
+ * regularly, such as an open page; otherwise it costs one comparison for each message.
  */
 import {
   type Around,
@@ -14,15 +14,18 @@ import {
   tap
 } from '@elysia-microservices/transport/kit'
 
-/** Milliseconds after the last question until it stops to count. */
+/** Milliseconds after the last call of `read()` after which counting stops. */
 const INTEREST = 10_000
-/** Callers that are told apart by their names, and connections between two questions; the others are one. */
+/**
+ * The largest number of callers that are counted by name, and of connections between two calls of `read()`. All
+ * further ones are counted together.
+ */
 const MAX_CALLERS = 100
 const MAX_SOURCES = 1_000
-/** Pairs of callers and patterns that are told. */
+/** The largest number of pairs of caller and pattern. */
 const MAX_LINES = 2_000
 
-/** The source of messages whose sender is not known, because an engine has stored them. */
+/** The source of messages with an unknown sender, because an engine has stored them. */
 const NOBODY: Source = {}
 const OTHERS: Source = {}
 const NEST: Source = {}
@@ -38,9 +41,12 @@ interface Line {
 
 /** Counts the messages of one service. */
 export class Ledger {
-  /** Since the last question: names are read then, because some come later. */
+  /**
+   * The counts since the last call of `read()`, by source. They are added to the callers' names only then, because
+   * a name may arrive after the first messages.
+   */
   readonly #recent = new Map<Source, Map<string, Line>>()
-  /** Since the beginning. */
+  /** The counts since the beginning. */
   readonly #all = new Map<string, CallerFigures>()
   #isOpen = false
   #closing: ReturnType<typeof setTimeout> | undefined
@@ -48,7 +54,7 @@ export class Ledger {
   readonly around: Around<ReceivedMessage> = (next) => (message) =>
     this.#isOpen ? this.#counted(next, message) : next(message)
 
-  /** The counts so far. Begins to count, if it does not. */
+  /** Returns the counts so far. Starts counting if it has stopped. */
   read(): readonly CallerFigures[] {
     this.#isOpen = true
     clearTimeout(this.#closing)
@@ -65,7 +71,7 @@ export class Ledger {
   #counted(next: (message: ReceivedMessage) => unknown, message: ReceivedMessage): unknown {
     if (message.route?.startsWith(DESCRIBE_ROUTE) === true) return next(message)
     const begun = performance.now()
-    // A stream takes the time until it begins: how long it lives is up to its reader.
+    // For a stream only the time until it begins is counted, because its lifetime depends on its reader.
     let streamed: number | undefined
     const ended = (hasFailed: boolean, isHandled = true) => {
       const line = this.#lineOf(message, isHandled)
@@ -92,7 +98,10 @@ export class Ledger {
     return result
   }
 
-  /** @param isHandled patterns that nobody handles are one: strangers choose them */
+  /**
+   * @param isHandled `false` if the pattern has no handler. Such patterns are counted together, because a stranger
+   * could send any number of them
+   */
   #lineOf(message: ReceivedMessage, isHandled: boolean): Line | undefined {
     const source = sourceOf(message)
     let lines = this.#recent.get(source)
@@ -129,7 +138,7 @@ export class Ledger {
     })
   }
 
-  /** Names that were told so far. */
+  /** The names of callers that are counted by name. */
   readonly #names = new Set<string>()
 
   #callerOf(source: Source): Pick<CallerFigures, 'caller' | 'from'> {

@@ -1,4 +1,4 @@
-/** Start and stop hooks of a service, and parts that live with it. */
+/** Start and stop hooks of a service, and parts that start and stop with the service. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Elysia } from 'elysia'
@@ -6,7 +6,7 @@ import { expectTypeOf } from 'expect-type'
 import { connect } from '../client/index.ts'
 import { type Logger, memory, microservice, OptionError } from '../index.ts'
 
-/** A service that notes what happens. */
+/** A service, with lists of what has happened in it and of its log lines. */
 function noting(options: { readonly drain?: number } = {}) {
   const notes: string[] = []
   const log: string[] = []
@@ -140,7 +140,7 @@ describe('onStart() and onStop()', () => {
     await service.stop()
     assert.deepEqual(notes, [])
     assert.deepEqual(log, [
-      "The service 'orders' stops before onStop() has ended, which took longer than 1000 ms"
+      "The service 'orders' stops without waiting longer for onStop(), which has not ended within 1000 ms"
     ])
   })
 

@@ -1,23 +1,20 @@
-/**
- * Starts and stops the parts of a service with it, in the order of its chain: hooks, parts, and the services that it
- * uses.
- */
+/** Starts and stops hooks, parts and used services together with a service, in the order of its chain. */
 import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
 
 /**
- * Something that starts and stops with a service: `service.use(part)`. A relay of an outbox is one, and so is a client.
- * One that has neither `start`, `stop` nor `close` is refused.
+ * Something that starts and stops with a service: `service.use(part)`. The relay of an outbox is a part, and so is
+ * a client. An object that has neither `start`, `stop` nor `close` is refused.
  */
 export interface ServicePart {
-  /** Called before the service takes messages; it is waited for. */
+  /** Called before the service takes messages. Its promise is awaited. */
   start?(): unknown
-  /** Called when the last message has ended; it is waited for. */
+  /** Called when the last message has ended. Its promise is awaited. */
   stop?(): unknown
-  /** Called in its place where there is no `stop`. */
+  /** Called if the part has no `stop`, in place of it. */
   close?(): unknown
 }
 
-/** A start or stop hook. It gets the decorators and the store. */
+/** A start or stop hook. Its argument has the decorators and the store. */
 export type LifeHook = (context: object) => unknown
 
 interface Step {
@@ -29,22 +26,25 @@ interface Step {
 /** The settings of a stop. */
 export interface LifeEnd {
   readonly context: object
-  /** Milliseconds that all hooks together may take. */
+  /** Milliseconds that all stop hooks together may take. */
   readonly time: number
-  /** The service in words. */
+  /** The service's name in log lines. */
   readonly title: string
   readonly logger: Logger
 }
 
-/** The steps of one service. Several services may use it: the first starts it, the last stops it. */
+/**
+ * The steps of one service. Several services may share these steps: the first one starts them, the last one stops
+ * them.
+ */
 export class Life {
   readonly #steps: (Step | Life)[] = []
   #users = 0
-  /** Steps that have been started: the others have nothing to stop. */
+  /** How many steps have been started. The remaining steps need not be stopped. */
   #reached = 0
   #starting: Promise<void> | undefined
 
-  /** @throws {OptionError} it is no function */
+  /** Adds a start or stop hook. @throws {OptionError} the hook is not a function */
   addHook(kind: 'start' | 'stop', hook: unknown): void {
     const method = kind === 'start' ? 'onStart' : 'onStop'
     if (typeof hook !== 'function') throw OptionError.expected(`The hook of ${method}()`, 'a function', hook)
@@ -61,19 +61,22 @@ export class Life {
     })
   }
 
-  /** Takes over another service's steps, those that it gets later included. */
+  /** Takes over the steps of another service, including those that are added to it later. */
   include(other: Life): void {
     if (other !== this && !this.#steps.includes(other)) this.#steps.push(other)
   }
 
-  /** Runs what starts, one after the other. Rejects with the first failure; then `stop` stops what was reached. */
+  /**
+   * Starts the steps one after the other. Rejects with the first failure; `stop` then stops the steps that have
+   * been started.
+   */
   async start(context: object): Promise<void> {
     this.#users++
     this.#starting ??= this.#start(context)
     await this.#starting
   }
 
-  /** Runs what stops, one after the other, and waits for it. What fails, or takes too long, is logged. */
+  /** Stops the steps one after the other and waits for them. A step that fails or takes too long is logged. */
   async stop(end: LifeEnd): Promise<void> {
     const { time, title, logger } = end
     const at = { name: '', isOver: false }
@@ -81,7 +84,9 @@ export class Life {
     const isLate = new Promise<void>((resolve) => {
       late = setTimeout(() => {
         at.isOver = true
-        logger.error(`${title} stops before ${at.name} has ended, which took longer than ${time} ms`)
+        logger.error(
+          `${title} stops without waiting longer for ${at.name}, which has not ended within ${time} ms`
+        )
         resolve()
       }, time)
     })
@@ -115,7 +120,7 @@ export class Life {
   }
 }
 
-/** Whether `use()` was given something that starts or stops. */
+/** Whether the argument of `use()` is a part. */
 export function isPart(given: unknown): given is ServicePart {
   if (typeof given !== 'object' || given === null) return false
   const { start, stop, close } = given as ServicePart

@@ -9,7 +9,7 @@ import type { Microservice } from './service.ts'
 
 const underBun = typeof Bun !== 'undefined'
 
-/** An Elysia app for the runtime the tests run under. */
+/** An Elysia app for the runtime of this test run. */
 function newApp() {
   return underBun ? new Elysia() : new Elysia({ adapter: node() })
 }
@@ -19,7 +19,7 @@ interface App {
   stop(): Promise<unknown>
 }
 
-/** Lets an app listen, and gives what stops it. Elysia's adapter for Node has no `app.stop()`. */
+/** Makes an app listen, and returns the function that stops the app. Elysia's adapter for Node has no `app.stop()`. */
 function listen(app: App, ...services: Pick<Microservice, 'stop'>[]): () => Promise<unknown> {
   let server: { stop(): unknown } | undefined
   app.listen(0, (listening) => {
@@ -39,7 +39,7 @@ function newService(options: Partial<MicroserviceOptions> = {}) {
   )
 }
 
-/** Waits until a service listens: `app.listen` starts it, and does not wait. */
+/** Waits until a service listens, because `app.listen` starts the service without waiting for it. */
 async function clientOf(service: Pick<Microservice, 'listen' | 'address'>) {
   await service.listen()
   return connect({ host: '127.0.0.1', port: service.address!.port })

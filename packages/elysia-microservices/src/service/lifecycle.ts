@@ -1,4 +1,4 @@
-/** Ties a service to an Elysia app: it starts when the app listens and stops when the app stops. */
+/** Ties a service to an Elysia app: the service starts when the app listens and stops when the app stops. */
 import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
 import type { Role } from '@elysia-microservices/workers'
 import type { AnyElysia } from 'elysia'
@@ -7,35 +7,35 @@ import { follow } from '../app/follow.ts'
 import { isApp, outermost } from '../app/outermost.ts'
 import { canStop, type Stopping, stopWith } from '../app/stopping.ts'
 
-/** Milliseconds after which a service says that nothing has started it. */
+/** Milliseconds after which the log warns that no app has started the service. */
 const UNHEARD = 5_000
 
-/** A part that is started and stopped. All methods may be called more than once. */
+/** A service, as far as an app starts and stops it. All methods may be called more than once. */
 export interface Startable extends Behind {
-  /** The service in words. */
+  /** The service's name in log lines. */
   readonly title: string
   readonly logger: Logger
   /** The role of this process. */
   readonly role: Role
-  /** The apps that have started it and not stopped. */
+  /** The apps that have started the service and have not stopped yet. */
   readonly hosts: Set<object>
-  /** Whether it listens, or tries to. */
+  /** Whether the service listens, or is starting. */
   readonly isStarted: boolean
-  /** Gives decorators and store of the app that it follows. */
+  /** Gives the service the decorators and the store of the app that it follows. */
   join(app: AnyElysia): void
   listen(): Promise<unknown>
   stop(): Promise<void>
-  /** Is told how to stop the app that has started it. */
+  /** Passes the function that stops the app which has started the service. */
   follows(stopApp: (cut?: boolean) => Promise<unknown>): void
 }
 
-/** Makes the service follow the app, or the app that the app is used in. */
+/** Makes the service follow the app, or the outermost app in which the app is used. */
 export function followApp(app: AnyElysia, service: Startable): void {
   join(app, service)
   const heard = warnIfUnheard(service)
   if (service.role === 'supervisor') return supervise(outermost(app) ?? app, service)
   const stopped = (host: AnyElysia) => stopFor(host, service)
-  // One object, so that an app that listens again waits for it once.
+  // This is one object for all starts, so that an app that listens again stops the service only once.
   const stopping: Stopping = { before: stopped }
   const started = (host: AnyElysia) => {
     heard()
@@ -45,7 +45,7 @@ export function followApp(app: AnyElysia, service: Startable): void {
 }
 
 function startFor(host: AnyElysia, service: Startable, stopping: Stopping): void {
-  // By now the app, or the app that it is used in, has all decorators that it will have.
+  // By now the app, or the app in which it is used, has all its decorators.
   join(host, service)
   service.hosts.add(host)
   listen(service)
@@ -54,20 +54,24 @@ function startFor(host: AnyElysia, service: Startable, stopping: Stopping): void
   if (canStop(host)) service.follows((cut) => host.stop(cut))
 }
 
-/** It serves all of its apps, so it stops with the last. */
+/** A service may have been started by several apps. It stops together with the last of them. */
 async function stopFor(host: AnyElysia, service: Startable): Promise<void> {
   service.hosts.delete(host)
   if (service.hosts.size === 0) await service.stop()
 }
 
-/** Handlers keep the decorators and the store of the app that has started the service, if another one uses it. */
+/**
+ * If several apps use the service, its handlers keep the decorators and the store of the app that has started it
+ * first.
+ */
 function join(app: AnyElysia, service: Startable): void {
   if (service.hosts.size === 0) service.join(app)
 }
 
 /**
- * Elysia awaits no start hook. The end of the process is said here, and not left to an unhandled rejection, which
- * many programs only log: an app whose messages go nowhere must not look healthy.
+ * Starts the service. Elysia does not await start hooks. So the process ends here with a line in the log, and not
+ * through an unhandled rejection, which many programs only log: an app whose service does not run must not look
+ * healthy.
  */
 function listen(service: Startable): void {
   service.listen().catch((error: unknown) => {
@@ -77,28 +81,29 @@ function listen(service: Startable): void {
 }
 
 /**
- * Not all ways into an app can be followed: `mount` takes nothing but HTTP, other servers only `app.fetch`.
- * @returns is called when the app was heard of
+ * Warns if no app starts the service. Not every app can be followed: `mount` takes only the HTTP part of an app,
+ * and other servers call only `app.fetch`.
+ * @returns the function to call when an app has started the service
  */
 function warnIfUnheard(service: Startable): () => void {
   const timer = setTimeout(() => {
     if (service.isStarted) return
     service.logger.warn(
-      `${service.title} does not listen, because the app that uses it did not begin to listen within ${UNHEARD / 1000} s. Is it mounted, or served by its fetch? Then use the service in the app that listens, or call service.listen()`
+      `${service.title} does not listen, because the app that uses it did not begin to listen within ${UNHEARD / 1000} s. If that app is mounted or served by its fetch, use the service in the app that listens, or call service.listen()`
     )
   }, UNHEARD).unref()
   return () => clearTimeout(timer)
 }
 
-/** In a supervisor the app serves no HTTP: it would take connections that are the workers', on Node their port. */
+/** In a supervisor the app must not serve HTTP: it would take connections from the workers, and on Node their port. */
 function supervise(app: AnyElysia, service: Startable): void {
   app.listen = () => startOnly(app, service)
-  // The app is used in another one, whose `listen` this one has not seen.
+  // The app is used in another app, whose `listen` has not been replaced.
   app.onStart((started) => {
     if (!isApp(started)) {
       throw new OptionError(
         'options.workers',
-        'A service with workers must be used in the app that listens, not in an app that this one uses: on Node, the app that listens would keep the HTTP port from the workers'
+        'A service with workers must be used in the app that listens, not in an app that another app uses: on Node, the app that listens would take the HTTP port of the workers'
       )
     }
     void started.server?.stop(true)

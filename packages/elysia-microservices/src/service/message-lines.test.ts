@@ -44,7 +44,7 @@ async function started(more: object = {}) {
     () => service.stop(),
     () => client.close()
   )
-  /** Resolves when there are so many lines. */
+  /** Resolves when the log has that many lines. */
   const linesOf = async (count: number) => {
     while (lines.length < count) await new Promise<void>((resolve) => waiting.push(resolve))
     return lines

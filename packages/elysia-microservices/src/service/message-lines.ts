@@ -1,4 +1,4 @@
-/** One line at `debug` for each message that is handled. */
+/** Logs one line at `debug` for each message that is handled. */
 import {
   type Around,
   type Logger,
@@ -10,8 +10,9 @@ import {
 import { codeOfEnd } from '../hooks/after-response.ts'
 
 /**
- * An around that writes them; `undefined` if the logger takes none, so that a message costs nothing then. It belongs
- * next to the handlers: inside of a span, whose ids a logger may add.
+ * Returns the around that writes the lines; `undefined` if the logger has no method `debug`, so that messages then
+ * cost nothing. The around belongs next to the handlers, inside of a tracing span, so that a logger can add the
+ * span's ids.
  */
 export function messageLines({ debug }: Logger): Around<ReceivedMessage> | undefined {
   if (debug === undefined) return undefined

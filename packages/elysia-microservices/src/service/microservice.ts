@@ -1,4 +1,4 @@
-/** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
+/** `microservice()`: a service that an Elysia app uses as a plugin, or that listens without an app. */
 import {
   type Address,
   isInDevelopment,
@@ -26,9 +26,10 @@ import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
 
 /**
- * Makes a service. `microservice<typeof app>()` says which app will use the service: then handlers see the app's
- * decorators and store. `microservice<typeof auth>()` says behind which service it is used: handlers see what hooks and
- * guards of that one add, and a service that does not add it cannot use this one.
+ * Makes a service. `microservice<typeof app>()` names the app that will use the service: the handlers' types then
+ * have the app's decorators and store. `microservice<typeof auth>()` names a service whose hooks and guards run
+ * before the handlers of the new service: the handlers' types then have the fields that `auth` adds, and only a
+ * service that adds these fields can use the new service.
  * @throws {OptionError} an option or a controller is invalid
  * @example
  * ```ts
@@ -55,7 +56,8 @@ export function microservice(options: MicroserviceOptions): object {
   const instance = crypto.randomUUID()
   const servers = transports.map((transport) => transport.server({ name, version, instance, logger }))
   const settings = { name, servers, drain, logger, workers, shutdownOn }
-  // Of itself it tells nobody; the development command's page shows all services.
+  // By default a service describes itself to nobody, except under the development command, whose page shows all
+  // services.
   const { describe = isInDevelopment() } = service
   return newService(core, settings, { name, version, instance }, describe)
 }
@@ -92,7 +94,7 @@ function newService(
     shutdownOn: undefined
   }
   addChain(service, core, () => newService(core.newGroup(), groupSettings, identity, false))
-  // A service that tells nobody of itself is not asked who calls it.
+  // Callers are counted only for the description. So a service that nobody can ask for its description counts none.
   const ledger = describeTo === false ? undefined : new Ledger()
   if (ledger !== undefined) core.addOutermost(ledger.around)
   const describe = (asked?: DescribeOptions) => describeService(core, runner, identity, asked, ledger)

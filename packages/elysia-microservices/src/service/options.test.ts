@@ -1,4 +1,4 @@
-/** Errors for options that do not exist, or are invalid. */
+/** The errors for unknown and invalid options. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { connect } from '../client/index.ts'
@@ -40,13 +40,17 @@ describe('an option that does not exist is refused with the nearest that does', 
     'of TCP, beside a value': [
       ofService({ transport: tcp(), port: 4000 }),
       'port',
-      /options of a transport are given to it, as in tcp\(\{ port: 4000 \}\)/
+      /pass the options of a transport to the transport, as in tcp\(\{ port: 4000 \}\)/
     ],
-    'of TCP, beside a list': [ofService({ transport: [tcp()], host: 'x' }), 'host', /are given to it/],
+    'of TCP, beside a list': [
+      ofService({ transport: [tcp()], host: 'x' }),
+      'host',
+      /pass the options of a transport to the transport/
+    ],
     'of TCP, however much it is like one of a service': [
       ofService({ transport: tcp(), tls: {} }),
       'tls',
-      /are given to it/
+      /pass the options of a transport to the transport/
     ],
     'of a group of TCP': [
       ofService({ transport: 'tcp', limits: { conections: 1 } }),
@@ -68,7 +72,7 @@ describe('an option that does not exist is refused with the nearest that does', 
     'of TCP, of a client beside a value': [
       ofClient({ transport: tcp(), port: 4000 }),
       'port',
-      /options of a transport are given to it, as in tcp\(\{ port: 4000 \}\)/
+      /pass the options of a transport to the transport, as in tcp\(\{ port: 4000 \}\)/
     ],
     'of services, for a client': [
       ofClient({ reusePort: true }),

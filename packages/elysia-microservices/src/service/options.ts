@@ -20,34 +20,38 @@ import type { NestOptions } from '../controller/nest-app.ts'
 import { type ShortServerOptions, shortForm, strayOption } from '../short-form.ts'
 import type { DescribeTo } from './describe.ts'
 
-/** Options of every service, whatever carries its messages. */
+/** Options of every service, whichever transport carries its messages. */
 export interface ServiceOptions {
-  /** The name of the service: in traces, in descriptions, and where brokers share its work. Default: none. */
+  /**
+   * The name of the service. It is used in traces and descriptions, and brokers share events and requests among the
+   * instances of one name. Default: none.
+   */
   readonly name?: string | undefined
   /** The version of the service, such as `'1.2.0'`. Default: none. */
   readonly version?: string | undefined
   /**
-   * Classes with `@MessagePattern` and `@EventPattern` methods, instances of such classes, or
-   * `{ controller, resolve }` for a class with a container of its own.
+   * Classes with `@MessagePattern` and `@EventPattern` methods, instances of such classes, or `{ controller,
+   * resolve }` for a class with its own container.
    */
   readonly controllers?: readonly Controller[] | undefined
-  /** The container of the controllers, and the settings that a Nest application has for all of them. */
+  /** The container of the controllers, and the settings from Nest that apply to all controllers. */
   readonly nest?: NestOptions | undefined
   /**
-   * The number of processes that answer, each running this program again; `'auto'`: one for each processor this
-   * process may use. This process then supervises them, and answers nothing itself. Limits are per worker. Refused
-   * with a Unix socket, and, beyond 1, under Bun on systems other than Linux. Default: this process answers.
+   * The number of worker processes that answer messages, each running this program again; `'auto'`: one for each
+   * processor that this process may use. This process then supervises the workers, and answers no messages itself.
+   * Limits are per worker. Refused with a Unix socket, and, beyond 1, under Bun on systems other than Linux.
+   * Default: no workers; this process answers.
    */
   readonly workers?: number | 'auto' | undefined
   /** Milliseconds that work in flight may take when the service stops. Default: 10,000. */
   readonly drain?: number | undefined
   /**
-   * Signals at which the service, or the app that uses it, stops and the process ends; a second one ends it at once.
-   * Where the program listens to the signal itself, the end of the process is left to it. With `workers`, SIGTERM and
-   * SIGINT do so in any case. Default: none.
+   * The signals at which the service, or the app that uses it, stops and the process ends. A second signal ends the
+   * process at once. If the program listens to the signal itself, the program has to end the process. With
+   * `workers`, SIGTERM and SIGINT always stop the service. Default: none.
    */
   readonly shutdownOn?: readonly ShutdownSignal[] | undefined
-  /** Where failures are reported that no caller can be told of. Default: the console. */
+  /** Receives failures that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
   /**
    * Faults to inject into this service's messages, for tests and staging. Refused where `NODE_ENV` is `'production'`,
@@ -55,16 +59,19 @@ export interface ServiceOptions {
    */
   readonly chaos?: ChaosOptions | undefined
   /**
-   * The callers who may ask for the service's description, by the pattern `elysia-microservices.describe`: patterns
-   * with their schemas, addresses, figures. A function is asked with each such message. Default: nobody; under
-   * `elysia-microservices dev` everybody, for its page.
+   * The callers who may ask for the service's description with the pattern `elysia-microservices.describe`: its
+   * patterns with their schemas, addresses, figures. A function decides for each such message. Default: nobody;
+   * under `elysia-microservices dev` everybody, for the page of that command.
    */
   readonly describe?: DescribeTo | undefined
 }
 
 /** Options of a service over any transports: `transport: tcp({ port: 4000 })`, or a list of transports. */
 export interface TransportServiceOptions extends ServiceOptions {
-  /** The transport that carries messages, or several of them. Each value is for one service. */
+  /**
+   * The transport that carries messages, or a list of transports. Each transport value can be used by one service
+   * only.
+   */
   readonly transport: Transport | readonly Transport[]
 }
 
@@ -74,7 +81,7 @@ export interface TcpServiceOptions extends ServiceOptions, ShortServerOptions {}
 /** Options of `microservice()`. */
 export type MicroserviceOptions = TcpServiceOptions | TransportServiceOptions
 
-/** All options of the service itself. `tests/docs` checks the table of docs/services.md against this one. */
+/** All options of the service itself. `tests/docs` checks the table in docs/services.md against this table. */
 export const SERVICE_OPTIONS = {
   name: { check: mustBeText },
   version: { check: mustBeText },
@@ -90,7 +97,10 @@ export const SERVICE_OPTIONS = {
 
 const NAMES: readonly string[] = [...Object.keys(SERVICE_OPTIONS), 'transport']
 
-/** The options of the service itself, and its transports. @throws {OptionError} an option is invalid */
+/**
+ * Checks the options, and separates the service's own options from its transports. @throws {OptionError} an option
+ * is invalid
+ */
 export function readOptions(options: MicroserviceOptions): {
   readonly service: FromTable<ServiceOptions, typeof SERVICE_OPTIONS>
   readonly transports: readonly Transport[]

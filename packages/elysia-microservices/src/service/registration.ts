@@ -1,4 +1,4 @@
-/** A handler as it is registered: with what it is compiled from. */
+/** A registered handler, with all that is needed to compile it. */
 import {
   type Around,
   composeArounds,
@@ -12,27 +12,27 @@ import type { Binding } from '../controller/binding.ts'
 import type { CompiledHandler, Plan } from '../hooks/pipeline.ts'
 import { type HandlerPattern, type PatternParams, parsePattern } from '../router/handler-pattern.ts'
 
-/** One of a service's handlers. */
+/** A registered handler of a service. */
 export interface Registration {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly HandlerPattern[]
   readonly durable: DurableSettings | undefined
-  /** The transport that it is bound to; `undefined`: it is for all. */
+  /** The transport to which the handler is bound; `undefined` if it answers over all transports. */
   readonly binding?: Binding | undefined
-  /** Called for each compilation: the plan of a controller has all hooks that its service has by then. */
+  /** Called for each compilation: the plan of a controller includes all hooks that the service has at that time. */
   readonly plan: () => Plan
-  /** The arounds of the services that the handler comes from, the first outermost. */
+  /** The arounds of the services through which the handler was included, the first outermost. */
   readonly arounds: () => readonly Around<ReceivedMessage>[]
 }
 
-/** @throws {OptionError} it is invalid, or the handler is none of an event */
+/** Reads the option `durable`. @throws {OptionError} the option is invalid, or the handler answers requests */
 export function durableOf(kind: 'message' | 'event', given: unknown): DurableSettings | undefined {
   if (given === undefined || given === false) return undefined
   if (kind === 'event') return durableSettings(given as DurableOptions | true)
   throw new OptionError('options.durable', 'Only events can be durable: a request has a caller that waits')
 }
 
-/** A handler inside of arounds, the first outermost. */
+/** Wraps a handler in arounds, the first outermost. */
 export function surrounded(
   handler: CompiledHandler,
   arounds: readonly Around<ReceivedMessage>[],
@@ -40,8 +40,8 @@ export function surrounded(
 ): CompiledHandler {
   if (arounds.length === 0) return handler
   if (!hasParams) return composeArounds(arounds, (message: ReceivedMessage) => handler(message))
-  // Put together once, because an around may keep state between messages. So what the wildcards of a message stand
-  // for reaches the handler beside the arounds.
+  // The arounds are combined once, because an around may keep state between messages. So the texts that a message's
+  // wildcards have matched cannot pass through the arounds, and reach the handler through this map.
   const wildcards = new WeakMap<object, PatternParams | undefined>()
   const handle = composeArounds(arounds, (message: ReceivedMessage) =>
     handler(message, wildcards.get(message))
@@ -52,7 +52,7 @@ export function surrounded(
   }
 }
 
-/** Whether a pattern of these stands for several. */
+/** Whether one of these patterns can match several routes. */
 export function hasParams(patterns: readonly HandlerPattern[]): boolean {
   return patterns.some((pattern) => ['wildcard', 'regexp'].includes(parsePattern(pattern).kind))
 }

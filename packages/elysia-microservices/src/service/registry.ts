@@ -1,4 +1,4 @@
-/** The compiled handlers of a service by pattern, and how a message finds them. Knows nothing of bytes. */
+/** The compiled handlers of a service by pattern. Finds the handlers of a message. */
 import {
   type Dispatcher,
   type DurableSettings,
@@ -25,22 +25,25 @@ export interface RegisteredHandler {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly HandlerPattern[]
   readonly handler: CompiledHandler
-  /** It is durable; default: it is not. */
+  /** The settings of a durable handler; `undefined` if the handler is not durable. */
   readonly durable?: DurableSettings | undefined
 }
 
-/** One handler of an event; `order` is its place among all. */
+/** A handler of an event. `order` is the position in which the handler was registered. */
 interface EventHandler {
   readonly order: number
   readonly handler: CompiledHandler
-  /** Names the group of a durable handler, for messages that are only for it; of others `VIA_PLAIN`. */
+  /**
+   * The name of a durable handler's group, for messages that are sent only to this group; `VIA_PLAIN` for other
+   * handlers.
+   */
   readonly via: string
 }
 
-/** A handler that needs only its message: what its wildcards stand for is bound to it. */
+/** A handler that needs only its message: the texts that its wildcards have matched are bound to it. */
 type Bound = (message: IncomingMessage) => unknown
 
-/** Answers messages by the handlers registered. */
+/** Answers messages with the registered handlers. */
 export class HandlerRegistry implements Dispatcher {
   #messages = new PatternRouter<CompiledHandler>()
   #events = new PatternRouter<EventHandler[]>()
@@ -52,8 +55,8 @@ export class HandlerRegistry implements Dispatcher {
   }
 
   /**
-   * Adds a handler. A message pattern has one handler, an event pattern any number.
-   * @throws {OptionError} a pattern is not valid, or is a message pattern that has a handler already
+   * Adds a handler. A message pattern has one handler, an event pattern any number of handlers.
+   * @throws {OptionError} a pattern is invalid, or is a message pattern that already has a handler
    */
   add({ kind, patterns, handler: given, durable }: RegisteredHandler): void {
     for (const pattern of patterns) {
@@ -67,7 +70,10 @@ export class HandlerRegistry implements Dispatcher {
     }
   }
 
-  /** Handlers of one group and pattern get each event together. */
+  /**
+   * Adds the route of a durable handler. Handlers with the same group and pattern share one route, and get each
+   * event together.
+   */
   #addDurable(route: string | undefined, durable: DurableSettings): void {
     if (route === undefined)
       throw new OptionError('pattern', 'A durable event cannot have a RegExp as its pattern; use * or >')
@@ -76,11 +82,11 @@ export class HandlerRegistry implements Dispatcher {
     else if (JSON.stringify(present.durable) !== JSON.stringify(durable))
       throw new OptionError(
         'options.durable',
-        `The durable event '${route}' has a handler of the same group with other options (${JSON.stringify(present.durable)}, and now ${JSON.stringify(durable)}); let them agree, or give one another durable.group`
+        `The durable event '${route}' has a handler of the same group with other options (${JSON.stringify(present.durable)}, and now ${JSON.stringify(durable)}): give both handlers the same options, or give one of them another durable.group`
       )
   }
 
-  /** Forgets all handlers and adds these. */
+  /** Replaces all handlers by these. */
   replaceAll(handlers: readonly RegisteredHandler[]): void {
     this.#messages = new PatternRouter()
     this.#events = new PatternRouter()
@@ -127,7 +133,8 @@ export class HandlerRegistry implements Dispatcher {
     if (meant !== undefined) return meant(message)
     const match = this.#messages.inexact(message.route)
     if (match !== undefined) return match.value(message, match.params)
-    // A handler of many events answers none of the requests among them: it would answer for other services, too.
+    // A request to the pattern of an event is answered only by handlers of this exact pattern. A handler with
+    // wildcards must not answer, because the request may be meant for another service.
     const eventHandlers = this.#events.exact.get(message.matched ?? message.route)
     if (eventHandlers === undefined) throw PatternNotFoundError.of(message.pattern)
     return answerByEventHandlers(
@@ -139,7 +146,7 @@ export class HandlerRegistry implements Dispatcher {
     )
   }
 
-  /** All handlers of an event, in the order of their registration. */
+  /** All handlers of an event, in the order in which they were registered. */
   #eventHandlers({ route: given, matched, via }: IncomingMessage): readonly Bound[] | undefined {
     const route = matched ?? given
     const isMeant = (handler: EventHandler) => via === undefined || handler.via === via
@@ -159,7 +166,10 @@ export class HandlerRegistry implements Dispatcher {
   }
 }
 
-/** A handler that is not found by the route of its message says by which pattern it is: the first one that is asked. */
+/**
+ * Sets the matched pattern on a message whose route is not the handler's pattern. If several handlers get the
+ * message, the first one sets it.
+ */
 function named(pattern: HandlerPattern, handler: CompiledHandler): CompiledHandler {
   const { kind, route } = parsePattern(pattern)
   if (kind === 'exact') return handler
@@ -169,7 +179,7 @@ function named(pattern: HandlerPattern, handler: CompiledHandler): CompiledHandl
   }
 }
 
-/** Hands an event to one handler; settles with its outcome when its work has ended. */
+/** Calls a handler with an event. Settles with the outcome when the handler's work has ended. */
 function run(handler: Bound, message: IncomingMessage): void | Promise<void> {
   const result = handler(message)
   if (typeof result !== 'object' || result === null) return
@@ -177,12 +187,12 @@ function run(handler: Bound, message: IncomingMessage): void | Promise<void> {
   return ended(result)
 }
 
-/** Takes a stream to its end: nobody wants its values, but making them is the handler's work. */
+/** Reads a stream to its end. Nobody uses the values of an event's handler, but making them is part of its work. */
 function ended(result: unknown): void | Promise<void> {
   return isStreamOfValues(result) ? exhaust(result).then(() => {}) : undefined
 }
 
-/** Hands an event to several handlers. One that fails stops no other. */
+/** Calls several handlers with an event. A handler that fails does not stop the others. */
 function runAll(handlers: readonly Bound[], message: IncomingMessage): void | Promise<void> {
   const failures: unknown[] = []
   const pending: Promise<void>[] = []

@@ -1,15 +1,15 @@
-/** Routes of the service itself, which are no handler's. */
+/** Routes that the service itself answers, without a handler of the user. */
 import type { Dispatcher, IncomingMessage, Route } from '@elysia-microservices/transport/kit'
 
-/** Routes of the service itself. */
+/** Routes that the service itself answers. */
 export interface Reserved {
   readonly routes: readonly string[]
   answer(message: IncomingMessage): unknown
-  /** Adds to the service's routes the facts that every caller may know; `undefined`: not every caller may. */
+  /** Adds to the service's routes the facts that every caller may know; `undefined` if not every caller may ask. */
   readonly tell?: ((routes: readonly Route[]) => readonly Route[]) | undefined
 }
 
-/** A dispatcher that answers them, too. */
+/** Wraps a dispatcher so that it also answers the reserved routes. */
 export function withReserved(
   registry: Dispatcher,
   { routes: own, answer, tell = (routes) => routes }: Reserved

@@ -1,4 +1,4 @@
-/** A service at run time, by its role: it listens itself, listens as a worker, or lets workers listen. */
+/** Runs a service in one of three roles: it listens itself, listens as a worker, or supervises workers. */
 import {
   type Address,
   announce,
@@ -31,28 +31,31 @@ import { StopLines } from './stop-lines.ts'
 /** The settings that a service runs with. */
 export interface RunnerSettings {
   readonly name?: string | undefined
-  /** The transports that carry its messages. */
+  /** The transports that carry the service's messages. */
   readonly servers: readonly ServerTransport[]
-  /** Milliseconds that work in flight may take when it stops. */
+  /** Milliseconds that work in flight may take when the service stops. */
   readonly drain: number
   readonly logger: Logger
   readonly workers: Workers | undefined
   readonly shutdownOn: readonly ShutdownSignal[] | undefined
 }
 
-/** Milliseconds that stop hooks get in any case, also where messages have taken all of `drain`. */
+/** Milliseconds that stop hooks always get, even if the messages have used up `drain`. */
 const HOOKS_AT_LEAST = 1_000
-/** Milliseconds beyond `drain` after which HTTP is cut: what waits for the service's answers has them by then. */
+/**
+ * Milliseconds after `drain` after which HTTP connections are cut. By then HTTP requests have the answers of the
+ * service that they wait for.
+ */
 const HTTP_LATER = 250
 
-/** Starts and stops a service, and gives its figures. */
+/** Starts and stops a service, and reads its figures. */
 export class ServiceRunner {
   readonly role: Role
-  /** The apps that have started the service and not stopped. */
+  /** The apps that have started the service and have not stopped yet. */
   readonly hosts = new Set<object>()
   readonly #core: ServiceCore
   readonly #settings: RunnerSettings
-  /** The settings' servers, and then those of doors. */
+  /** The servers of the settings, followed by those of doors. */
   readonly #servers: ServerTransport[]
   readonly #doors = new Set<Door>()
   readonly #started = new Set<ServerTransport>()
@@ -61,7 +64,7 @@ export class ServiceRunner {
   #status: ServiceStatus = 'stopped'
   #stopping: Promise<void> | undefined
   #stopApp: ((cut?: boolean) => Promise<unknown>) | undefined
-  /** The lines about the stop that has begun. */
+  /** Writes the log lines about the stop that has begun. */
   #lines: StopLines | undefined
   #forget = () => {}
   #forgetSignals = () => {}
@@ -86,13 +89,14 @@ export class ServiceRunner {
     return this.#servers.map((server) => server.stats())
   }
 
-  /** Answers at a door of its app, too: from its start on, or from now on. */
+  /** Makes the service answer at a door of its app, too: from its next start on, or at once if it listens already. */
   answerAt(door: Door): void {
     if (this.#doors.has(door)) return
     this.#doors.add(door)
     const { name, logger } = this.#settings
     this.#servers.push(door.newServer({ name, version: undefined, logger }))
-    // Where it is starting, its start may not have come to its servers yet.
+    // If the service is starting, it may not have started its servers yet. So this waits until the start is
+    // complete.
     void this.#listening?.then(
       () => this.#startLate(),
       () => {}
@@ -104,19 +108,19 @@ export class ServiceRunner {
       if (this.#status === 'listening') await this.#startAll()
     } catch (error) {
       this.#settings.logger.error(
-        `${this.title} cannot be reached at the port of its app, as by websocket()`,
+        `${this.title} cannot answer at the port of its app, for example by websocket()`,
         error
       )
     }
   }
 
-  /** The service in words, for logs and errors. */
+  /** The service's name, for log lines and errors. */
   get title(): string {
     const { name } = this.#settings
     return name === undefined ? 'A service' : `The service '${name}'`
   }
 
-  /** Whether it listens, or tries to. */
+  /** Whether the service listens, or is starting. */
   get isStarted(): boolean {
     return this.#listening !== undefined
   }
@@ -134,7 +138,7 @@ export class ServiceRunner {
     }
   }
 
-  /** Takes the function that stops the app which has started the service, with its HTTP. */
+  /** Stores the function that stops the app which has started the service, including the app's HTTP server. */
   follows(stopApp: (cut?: boolean) => Promise<unknown>): void {
     this.#stopApp = stopApp
   }
@@ -157,7 +161,7 @@ export class ServiceRunner {
     const started = this.#listening
     this.#listening = undefined
     this.#forget()
-    // A start that failed has told its caller; there is nothing to stop then.
+    // If the start has failed, its caller has got the error, and there is nothing to stop.
     if (started !== undefined) {
       this.#status = 'draining'
       this.#stopping = started
@@ -170,11 +174,11 @@ export class ServiceRunner {
     return this.#stopping ?? Promise.resolve()
   }
 
-  /** Stops; resolves when its ports are free, or all workers have ended. */
+  /** Stops the service. Resolves when its ports are free, or all its workers have ended. */
   async #giveWay(): Promise<void> {
     const started = this.#listening
     const stopped = this.stop().catch((error: unknown) =>
-      this.#settings.logger.error(`${this.title} could not stop`, error)
+      this.#settings.logger.error(`${this.title} has failed to stop`, error)
     )
     await started?.catch(() => {})
     if (this.#group !== undefined) await stopped
@@ -195,7 +199,7 @@ export class ServiceRunner {
     return this.#listening
   }
 
-  /** It does not run any more, unless something else has begun meanwhile. */
+  /** Sets the status to `stopped`, unless the service has been started again in the meantime. */
   #ended(what: ServiceStatus): void {
     if (this.#status === what) this.#status = 'stopped'
   }
@@ -206,7 +210,8 @@ export class ServiceRunner {
     if (this.role === 'supervisor') await this.#startWorkers()
     else if (this.role === 'alone' || place === undefined) {
       const { shutdownOn: signals = [], logger } = this.#settings
-      // Before ports are open: a signal that comes meanwhile would end the process with what it has begun.
+      // Signals are listened to before ports are opened: otherwise a signal during the start would end the process
+      // without stopping what has been started.
       const forgetSignals = stopOnSignals({ signals, logger, stop: (signal) => this.#shutDown(signal) })
       this.#forgetSignals = forgetSignals
       try {
@@ -229,7 +234,7 @@ export class ServiceRunner {
     }
   }
 
-  /** Starts all servers or none. */
+  /** Starts all servers. If one fails, those that have started are stopped again. */
   async #startServers(): Promise<void> {
     const core = this.#core
     core.checkTransports(this.#servers.map(({ name }) => name))
@@ -237,7 +242,7 @@ export class ServiceRunner {
     await schemasCompiled()
     await core.start(this.#hooksEnd(HOOKS_AT_LEAST))
     try {
-      // A handler also gets what the chain has added after it.
+      // The handlers are compiled again, because the chain may have added hooks after them.
       core.compileAll()
       await this.#startAll()
       const transports = this.#servers.map(({ name, address }) => ({ name, address }))
@@ -249,7 +254,7 @@ export class ServiceRunner {
     }
   }
 
-  /** Starts the servers that do not run yet. */
+  /** Starts the servers that are not running yet. */
   async #startAll(): Promise<void> {
     const core = this.#core
     const all = core.dispatcher(this.#settings.logger)
@@ -283,14 +288,14 @@ export class ServiceRunner {
     })
   }
 
-  /** Stops at a signal, with the app where there is one. */
+  /** Stops the service after a signal, together with the app if there is one. */
   async #shutDown(signal: string): Promise<void> {
     this.#lines ??= this.#stopLines(signal)
     if (this.#status === 'starting' && !(await this.#hasStarted())) return
     await this.#stopAll()
   }
 
-  /** Waits for a start as long as for work in flight; then the process ends without it. */
+  /** Waits for a running start, for `drain` milliseconds at most; after that the process ends without it. */
   async #hasStarted(): Promise<boolean> {
     const { drain, logger } = this.#settings
     let late: ReturnType<typeof setTimeout> | undefined
@@ -305,12 +310,12 @@ export class ServiceRunner {
     clearTimeout(late)
     if (!hasStarted)
       logger.warn(
-        `${this.title} stops before it has started, which takes longer than options.drain (${drain} ms)`
+        `${this.title} stops before it has started: the start has not ended within options.drain (${drain} ms)`
       )
     return hasStarted
   }
 
-  /** Stops the service, or the app that has started it. HTTP gets `drain`, too. */
+  /** Stops the app that has started the service, or else the service. HTTP gets `drain` milliseconds, too. */
   async #stopAll(): Promise<void> {
     const stopApp = this.#stopApp
     if (stopApp === undefined) return this.stop()
@@ -328,7 +333,7 @@ export class ServiceRunner {
 
   /**
    * The settings of the stop hooks.
-   * @param time milliseconds for all of them
+   * @param time milliseconds that all stop hooks together may take
    */
   #hooksEnd(time: number): Omit<LifeEnd, 'context'> {
     return { time, title: this.title, logger: this.#settings.logger }
@@ -358,13 +363,17 @@ export class ServiceRunner {
     } finally {
       const left = drain - (performance.now() - begun)
       await this.#core.stop(this.#hooksEnd(Math.max(HOOKS_AT_LEAST, left)))
-      // Not before: a signal that something else has stopped the service at is waited with until here.
+      // The listeners are removed only here: if a signal arrives while the service is being stopped for another
+      // reason, the process waits for this stop.
       forgetSignals()
     }
   }
 }
 
-/** @throws {OptionError} a durable event has a handler, and no transport of that handler stores events */
+/**
+ * Checks that each durable event can be stored. @throws {OptionError} a durable event has a handler, but no
+ * transport of that handler stores events
+ */
 function checkDurableOver(dispatchers: ReadonlyMap<ServerTransport, Dispatcher>): void {
   const durable = [...dispatchers].map(([server, dispatcher]) => ({
     server,

@@ -1,4 +1,4 @@
-/** A service over TLS and on a Unix socket, as users write it. */
+/** Services over TLS and on a Unix socket, configured as users would. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ const read = (file: string) =>
 const pair = (name: string) => ({ cert: read(`${name}.pem`), key: read(`${name}.key`) })
 const ca = read('authority.pem')
 
-/** The common name of the server's certificate. */
+/** Connects to a port and returns the common name of the server's certificate. */
 async function nameAt(port: number): Promise<unknown> {
   let name: unknown
   const client = connect({
@@ -54,7 +54,7 @@ describe('a service with TLS', () => {
     await door.reloadTls({ ...pair('service'), ca, requestCert: true })
     assert.equal(await nameAt(service.address!.port), 'service')
     await service.stop()
-    // It starts again with the options that were given last.
+    // After a restart the service uses the TLS options of the last `reloadTls()`.
     await service.listen()
     assert.equal(await nameAt(service.address!.port), 'service')
     await service.stop()

@@ -1,6 +1,6 @@
 /**
- * The handlers of a service with their hooks and schemas, in the order of their registration. Hooks and guards apply to
- * handlers registered after them, as in Elysia, and to all controllers.
+ * The handlers of a service with their hooks and schemas, in the order of their registration. As in Elysia, hooks
+ * and guards apply to the handlers that are registered after them. They also apply to all controllers.
  */
 import {
   type Around,
@@ -31,18 +31,18 @@ import { type Reserved, withReserved } from './reserved.ts'
 /** Options of a handler: schemas, hooks and macros. */
 export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<string, unknown>>
 
-/** Schemas for the handlers that have none of their own. */
+/** Schemas for handlers that have none of their own. */
 interface Guard {
   readonly scope: HookScope
   readonly schema: MessageSchema
 }
 
-/** The changing part of a service. */
+/** The mutable part of a service. */
 export class ServiceCore {
   readonly environment = new Environment()
-  /** The handlers that are bound to no transport: all of them, mostly. */
+  /** The handlers that are not bound to a transport, usually all handlers. */
   readonly #registry = new HandlerRegistry()
-  /** The handlers of each transport, where some are bound to one. */
+  /** The handlers of each transport, if some handlers are bound to a transport. */
   readonly #byTransport = new Map<string, HandlerRegistry>()
   readonly #registrations: Registration[] = []
   readonly #macros = new Map<string, Macro>()
@@ -51,16 +51,16 @@ export class ServiceCore {
   #hooks: Hook[] = []
   #guards: Guard[] = []
 
-  /** Services and groups whose handlers are here. */
+  /** The services and groups whose handlers are included here. */
   readonly #used = new Set<ServiceCore>()
   #drain = new AbortController()
 
   /** The arounds of the service, the first outermost. */
   readonly #arounds: Around<ReceivedMessage>[] = []
-  /** Arounds outside of `#arounds`. A service that uses this one does not take them over. */
+  /** Arounds outside of `#arounds`. They are not included in a service that uses this one. */
   readonly #outermost: Around<ReceivedMessage>[] = []
 
-  /** Answers routes of the service itself. A service that uses this one does not take it over. */
+  /** Answers the routes of the service itself. They are not included in a service that uses this one. */
   #reserved: Reserved | undefined
 
   /** See `service.draining`. */
@@ -68,19 +68,22 @@ export class ServiceCore {
     return this.#drain.signal
   }
 
-  /** The service begins to stop, and what it uses with it. */
+  /** Called when the service begins to stop. The services that it uses begin to stop, too. */
   beginDrain(): void {
     this.#drain.abort()
     for (const used of this.#used) used.beginDrain()
   }
 
-  /** The service starts, after it has stopped perhaps. */
+  /** Called when the service starts, possibly after it has stopped. */
   endDrain(): void {
     if (this.#drain.signal.aborted) this.#drain = new AbortController()
     for (const used of this.#used) used.endDrain()
   }
 
-  /** The handlers, behind all arounds. @param logger gets a line for each message, if it takes such lines */
+  /**
+   * The dispatcher of all handlers, inside all arounds. @param logger gets a line for each message, if it has a
+   * method `debug`
+   */
   dispatcher(logger: Logger): Dispatcher {
     const registry = this.#hasBindings ? this.#byMessage() : this.#registry
     const lines = messageLines(logger)
@@ -91,7 +94,7 @@ export class ServiceCore {
     ])
   }
 
-  /** The same dispatcher with the routes of one transport only, where handlers are bound to transports. */
+  /** The same dispatcher, but with the routes of one transport only, if handlers are bound to transports. */
   dispatcherOf(transport: string, dispatcher: Dispatcher): Dispatcher {
     if (!this.#hasBindings) return dispatcher
     const own = this.#withReserved(this.#registryOf(transport))
@@ -102,7 +105,10 @@ export class ServiceCore {
     }
   }
 
-  /** @throws {OptionError} a handler is bound to a transport that is none of these */
+  /**
+   * Checks that the service has the transports of its bound handlers. @throws {OptionError} a handler is bound to a
+   * transport that the service does not have
+   */
   checkTransports(names: readonly string[]): void {
     checkBindings(
       this.#registrations.flatMap(({ binding }) => binding ?? []),
@@ -114,7 +120,7 @@ export class ServiceCore {
     return this.#registrations.some(({ binding }) => binding !== undefined)
   }
 
-  /** Finds the handler by the transport that the message came over. */
+  /** A dispatcher that finds the handler by the transport over which the message has arrived. */
   #byMessage(): Dispatcher {
     return {
       routes: () => this.#registry.routes(),
@@ -142,7 +148,7 @@ export class ServiceCore {
       .map((registration) => this.#compiled(registration))
   }
 
-  /** Answers the service's own routes, which are no handler's. */
+  /** Sets the routes that the service itself answers, without a handler of the user. */
   reserve(reserved: Reserved): void {
     this.#reserved = reserved
   }
@@ -154,24 +160,27 @@ export class ServiceCore {
     )
   }
 
-  /** The counts of messages; `undefined` if no around counts them. */
+  /** The figures of messages; `undefined` if no around counts messages. */
   figures(): readonly HandlerFigures[] | undefined {
     return this.#arounds.find(({ figures }) => figures !== undefined)?.figures?.()
   }
 
-  /** Adds an around for messages that come to this service itself, not for its handlers in a service that uses it. */
+  /**
+   * Adds an around for messages that arrive at this service itself. If another service uses this one, the around
+   * does not apply there.
+   */
   addOutermost(around: Around<ReceivedMessage>): void {
     this.#outermost.push(around)
   }
 
-  /** Adds an around for all messages of the service, also messages without a handler. */
+  /** Adds an around for all messages of the service, including messages without a handler. */
   addAround(around: Around<ReceivedMessage>): void {
     this.#arounds.push(around)
   }
 
   /**
-   * Registers a handler under the hooks, guards and macros that are there now.
-   * @throws {OptionError} handler, pattern, schema or an option is invalid
+   * Registers a handler with the current hooks, guards and macros.
+   * @throws {OptionError} the handler, a pattern, a schema or an option is invalid
    */
   add(kind: 'message' | 'event', patterns: Patterns, handler: unknown, options: HandlerOptions = {}): void {
     if (typeof handler !== 'function') throw OptionError.expected('handler', 'a function', handler)
@@ -189,8 +198,8 @@ export class ServiceCore {
   }
 
   /**
-   * Registers the handlers of controllers, whose instances are made when the service starts. They have no place in
-   * the chain, so all hooks and guards of the service apply to them.
+   * Registers the handlers of controllers, which are instantiated when the service starts. Controllers have no
+   * position in the chain, so all hooks and guards of the service apply to them.
    * @throws {OptionError} two handlers answer the same pattern
    */
   addControllers(controllers: Controllers): void {
@@ -203,17 +212,20 @@ export class ServiceCore {
     }
   }
 
-  /** Adds a hook for the start or the end of the service. @throws {OptionError} it is no function */
+  /** Adds a hook for the start or the end of the service. @throws {OptionError} the hook is not a function */
   addLifeHook(kind: 'start' | 'stop', hook: unknown): void {
     this.#life.addHook(kind, hook)
   }
 
-  /** Adds something that starts and stops with the service. */
+  /** Adds a part that starts and stops with the service. */
   addPart(part: ServicePart): void {
     this.#life.addPart(part)
   }
 
-  /** Runs the start hooks, then makes the controllers. If one fails, none of both is left. */
+  /**
+   * Runs the start hooks, then instantiates the controllers. If either fails, what has been started is stopped
+   * again.
+   */
   async start(end: Omit<LifeEnd, 'context'>): Promise<void> {
     try {
       await this.#life.start(this.environment.lifeContext())
@@ -237,12 +249,12 @@ export class ServiceCore {
     return this.#life.stop({ ...end, context: this.environment.lifeContext() })
   }
 
-  /** Adds a hook for the handlers to come. */
+  /** Adds a hook for handlers that are registered later. */
   addHook(hook: Hook): void {
     this.#hooks = mergeHooks(this.#hooks, [hook])
   }
 
-  /** Adds hooks and schemas for the handlers to come. */
+  /** Adds hooks and schemas for handlers that are registered later. */
   addGuard(options: HandlerOptions, scope: HookScope): void {
     const { hooks, schema } = readOptions(options, this.#macros)
     this.#hooks = mergeHooks(
@@ -252,12 +264,12 @@ export class ServiceCore {
     this.#guards.push({ scope, schema })
   }
 
-  /** Adds macros; a macro replaces an earlier one of the same name. */
+  /** Adds macros. A macro replaces an earlier macro of the same name. */
   addMacros(macros: Readonly<Record<string, Macro>>): void {
     for (const [name, macro] of Object.entries(macros)) this.#macros.set(name, macro)
   }
 
-  /** Widens the scope of all hooks and guards so far. */
+  /** Widens the scope of all hooks and guards that have been added so far. */
   widen(scope: 'scoped' | 'global'): void {
     const wider = <Scoped extends { readonly scope: HookScope }>(item: Scoped): Scoped =>
       item.scope === 'global' ? item : { ...item, scope }
@@ -265,7 +277,7 @@ export class ServiceCore {
     this.#guards = this.#guards.map(wider)
   }
 
-  /** Takes over all handlers of another service, and the hooks and guards whose scope reaches this one. */
+  /** Includes all handlers of another service, and the hooks and guards whose scope reaches this service. */
   include(other: ServiceCore): void {
     this.#adopt(other, (pattern) => pattern)
     this.#hooks = mergeHooks(this.#hooks, liftHooks(other.#hooks))
@@ -276,7 +288,7 @@ export class ServiceCore {
   }
 
   /**
-   * Takes over all handlers of a group, their patterns behind a prefix, and nothing else of the group.
+   * Includes all handlers of a group, with a prefix before their patterns, and nothing else of the group.
    * @throws {OptionError} a pattern is neither a text nor a number
    */
   includeGroup(group: ServiceCore, prefix?: string): void {
@@ -286,20 +298,20 @@ export class ServiceCore {
     )
   }
 
-  /** The core of a group: it knows the macros, and gets the hooks when its handlers are taken over. */
+  /** Makes the core of a group. The group gets the macros now, and the hooks when its handlers are included. */
   newGroup(): ServiceCore {
     const group = new ServiceCore()
     for (const [name, macro] of this.#macros) group.#macros.set(name, macro)
     return group
   }
 
-  /** Takes the decorators and the store of the app that the service is used in. */
+  /** Uses the decorators and the store of the app in which the service is used. */
   join(host: Host): void {
     this.environment.join(host)
     this.compileAll()
   }
 
-  /** Compiles all handlers again: with the decorators, the store and the errors there are now. */
+  /** Compiles all handlers again, with the current decorators, store and errors. */
   compileAll(): void {
     this.#registry.replaceAll(this.#compiledFor(undefined))
     for (const [transport, registry] of this.#byTransport) registry.replaceAll(this.#compiledFor(transport))

@@ -8,7 +8,7 @@ import { ResponseValidationError, RpcError } from '../index.ts'
 import { asking, happening, listening, logged, newService } from '../testing/service.ts'
 import { microservice } from './microservice.ts'
 
-/** Everything a stream gives. */
+/** All values of a stream. */
 async function valuesOf(stream: AsyncIterable<unknown>): Promise<unknown[]> {
   const values: unknown[] = []
   for await (const value of stream) values.push(value)
@@ -174,7 +174,7 @@ for (const protocol of ['rsocket', 'nest'] as const) {
 }
 
 describe('a definition that is wrong is refused at once', () => {
-  /** Calls a method as JavaScript may. */
+  /** Calls a method without type checks, as JavaScript code may do. */
   const call = (service: object, method: string, ...args: unknown[]) =>
     (Reflect.get(service, method) as (...args: unknown[]) => unknown)(...args)
   const cases: Record<string, [(service: object) => unknown, string]> = {

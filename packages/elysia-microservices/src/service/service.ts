@@ -1,10 +1,10 @@
 /**
- * The type of a service, and how each call of the chain changes it. The context of handlers is written out in each
- * method, because editors would show an alias by its name and all its arguments.
+ * The type of a service, and how each method of the chain changes it. The context of handlers is written out in
+ * each method, because editors would show an alias with its name and all its arguments.
  *
- * `message` and `event` infer the patterns before them from `this`. The compiler goes through all of a type that stands
- * in a generic method at each call, but not through a type that it infers: with `Messages` in the methods, a chain of n
- * patterns would cost it the square of n.
+ * `message` and `event` infer the patterns that were added before from `this`. At each call of a generic method the
+ * compiler goes through all types that its signature names, but not through a type that it infers. If the
+ * signatures named `Messages`, a chain of n patterns would cost the compiler the square of n.
  */
 import type { Around, ReceivedMessage } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
@@ -59,7 +59,7 @@ import type { Guarded, SchemasWith } from '../types/used-macros.ts'
 import type { ServicePart } from './life.ts'
 
 /**
- * Any service: what helpers take that listen to one, stop it or look at it.
+ * Any service, as the parameter type of helper functions that start, stop or inspect services.
  * @example
  * ```ts
  * import type { AnyMicroservice } from 'elysia-microservices'
@@ -72,26 +72,30 @@ import type { ServicePart } from './life.ts'
 export interface AnyMicroservice extends Typed, Running {}
 
 /**
- * A service: handlers of message and event patterns. It is an Elysia plugin (`app.use(service)`), and its
- * type tells `connect<typeof service>()` what callers may ask.
+ * A service: handlers of message and event patterns. It is an Elysia plugin (`app.use(service)`), and
+ * `connect<typeof service>()` derives the types of a client from its type.
  */
 export interface Microservice<Messages = Empty, Events = Empty, Scope extends ScopeTypes = EmptyScope>
   extends Typed<Messages, Events, Scope>,
     Running {
-  /** The plugin itself: Elysia calls it in `app.use(service)`. Handlers get the app's decorators and store. */
+  /**
+   * The service as an Elysia plugin: Elysia calls this function in `app.use(service)`. Handlers get the app's
+   * decorators and store.
+   */
   <App extends AnyElysia>(app: App & Complete<Scope>): App
 
   /**
-   * Starts all transports, without an app or before the app does. If one cannot start, none stays started. Does
-   * nothing if the service listens already. In a supervisor it resolves when all workers listen. A service that needs
-   * what another one adds (`microservice<typeof auth>()`) cannot listen by itself, which the compiler says.
+   * Starts all transports. Needed without an app, or to start before the app does. If a transport cannot start, the
+   * others are stopped again. Does nothing if the service listens already. In a supervisor the promise resolves
+   * when all workers listen. A service whose handlers need the fields of another service (`microservice<typeof
+   * auth>()`) cannot listen alone; this is a compile error.
    * @throws {ListenError} the port is taken or not allowed
    * @throws {WorkerError} a worker cannot start; then no process is left
    */
   listen(this: Complete<Scope>): Promise<this>
 
   /**
-   * Answers requests of a pattern with what the handler returns: a value, or a promise, Observable or (async)
+   * Answers requests of a pattern with the result of the handler: a value, or a promise, Observable or (async)
    * iterator of values.
    * @throws {OptionError} the pattern has a handler already, or the pattern or an option is invalid
    */
@@ -141,7 +145,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
 
   /**
-   * Takes events of a pattern. All handlers whose pattern matches run; a handler that fails does not stop the others.
+   * Handles events of a pattern. All handlers whose pattern matches run; a handler that fails does not stop the
+   * others.
    * @throws {OptionError} the pattern or an option is invalid
    */
   event<
@@ -182,9 +187,9 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
 
   /**
-   * Takes over the handlers of another service, and the hooks whose scope reaches this one; of an app, its decorators
-   * and its store.
-   * @throws {OptionError} both answer the same message pattern
+   * Includes the handlers of another service, and the hooks whose scope reaches this service. Of an app, uses the
+   * decorators and the store.
+   * @throws {OptionError} both services answer the same message pattern
    */
   use<Service extends Typed & { readonly message: unknown }>(
     service: Usable<Service, ScopeOf<Service>['needs'], Scope>
@@ -195,17 +200,21 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
   use<App extends AnyElysia>(app: App): Microservice<Messages, Events, With<Scope, 'context', ContextOf<App>>>
   /**
-   * Adds an around for all messages of the service, wherever it stands in the chain: for counting, tracing, a store
-   * for each message. In a service that uses this one, it stands around the handlers that come from here.
+   * Adds an around for all messages of the service, at any position in the chain. An around can count or trace
+   * messages, or give each message a store. If another service uses this one, the around runs there for the
+   * handlers of this service.
    *
-   * Or starts and stops something with the service, at its place among the start and stop hooks: a relay of an outbox, a
-   * client that handlers call. Its `start` is called before the service takes messages, its `stop`, or else its
-   * `close`, when the last message has ended.
+   * Or adds a part, which starts and stops with the service, at its position among the start and stop hooks: the
+   * relay of an outbox, or a client that handlers call. Its `start` is called before the service takes messages;
+   * its `stop`, or else its `close`, when the last message has ended.
    */
   use(
     addition: Around<ReceivedMessage> | (ServicePart & { readonly message?: never })
   ): Microservice<Messages, Events, Scope>
-  /** Says what is wrong: the compiler tells of the last of several forms alone. */
+  /**
+   * Gives the error for a wrong argument. It is the last overload, because the compiler reports only the error of
+   * the last overload.
+   */
   use<Given>(
     wrong: Given extends Typed & { readonly message: unknown }
       ? Usable<Given, ScopeOf<Given>['needs'], Scope>
@@ -213,7 +222,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, Scope>
 
   /**
-   * Registers handlers behind a prefix: `create` in the group `orders` is `orders.create`. Hooks of the group apply
+   * Registers handlers with a prefix: `create` in the group `orders` is `orders.create`. Hooks of the group apply
    * only to the group.
    * @throws {OptionError} the prefix has wildcards, or a pattern is neither a text nor a number
    */
@@ -227,8 +236,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
 
   /**
-   * Adds schemas, hooks and macros for the handlers that follow, or only for the handlers that `define` registers. A
-   * handler's own schema replaces the guard's.
+   * Adds schemas, hooks and macros for the handlers that follow, or only for the handlers that `define` registers.
+   * A handler's own schema replaces the schema of a guard.
    */
   guard<
     Group extends Typed,
@@ -254,7 +263,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
 
   /**
    * Adds values to the context of handlers.
-   * @throws {OptionError} a message has a field of that name
+   * @throws {OptionError} a message already has a field of that name
    */
   decorate<const Name extends string, Value>(
     name: Name,
@@ -273,7 +282,10 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     values: Values
   ): Microservice<Messages, Events, With<Scope, 'context', { readonly store: Values }>>
 
-  /** Adds the fields that the hook returns to the context; runs before schemas. A returned `Error` is thrown. */
+  /**
+   * Adds the fields that the hook returns to the context. The hook runs before schemas are checked. An `Error` that
+   * it returns is thrown.
+   */
   derive<Result extends Addition>(
     hook: (context: ThrowingContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, 'local', Added<Result>>>
@@ -282,7 +294,10 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     hook: (context: ThrowingContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, As, Added<Result>>>
 
-  /** Adds the fields that the hook returns to the context; runs after schemas. A returned `Error` is thrown. */
+  /**
+   * Adds the fields that the hook returns to the context. The hook runs after schemas are checked. An `Error` that
+   * it returns is thrown.
+   */
   resolve<Result extends Addition>(
     hook: (context: ThrowingContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, 'local', Added<Result>>>
@@ -292,9 +307,9 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, With<Scope, As, Added<Result>>>
 
   /**
-   * Runs before the service takes messages; `listen()` waits for it, and rejects with what it throws. Hooks run one
-   * after the other, in the order of the chain, those of services that this one uses in their place. It gets the
-   * decorators and the store. With `workers` it runs in each worker.
+   * The hook runs before the service takes messages. `listen()` waits for the hook, and rejects with its error.
+   * Hooks run one after the other, in the order of the chain; the hooks of a used service run at the position of
+   * its `use`. The hook's argument has the decorators and the store. With `workers` the hook runs in each worker.
    * @example
    * ```ts
    * import { microservice } from 'elysia-microservices'
@@ -310,21 +325,22 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   onStart(hook: (context: LifeContext<Scope>) => unknown): Microservice<Messages, Events, Scope>
 
   /**
-   * Runs when the service has stopped: its last message has ended. `stop()` waits for it, and so does the end of the
-   * process at a signal of `shutdownOn`: all together for what messages have left of `drain`, and a second at least.
-   * Stop hooks run one after the other, in the order of the chain. What one throws is logged, and the others run. If
-   * the start fails, those run that stand before what has failed.
+   * The hook runs when the service has stopped, after its last message has ended. `stop()` waits for the hook, and
+   * so does the end of the process at a signal of `shutdownOn`. All hooks together may take the time that messages
+   * have left of `drain`, and at least a second. Stop hooks run one after the other, in the order of the chain. If
+   * a hook throws, its error is logged and the others still run. If the start has failed, only the stop hooks
+   * before the failed step run.
    */
   onStop(hook: (context: LifeContext<Scope>) => unknown): Microservice<Messages, Events, Scope>
 
-  /** Runs before handlers. A result other than `undefined` is the answer, and the handler is not called. */
+  /** The hook runs before handlers. A result other than `undefined` is the answer, and the handler is not called. */
   onBeforeHandle(hook: (context: ThrowingContext<Scope>) => unknown): Microservice<Messages, Events, Scope>
   onBeforeHandle(
     options: { readonly as: HookScope },
     hook: (context: ThrowingContext<Scope>) => unknown
   ): Microservice<Messages, Events, Scope>
 
-  /** Runs after handlers. A result other than `undefined` replaces the answer. */
+  /** The hook runs after handlers. A result other than `undefined` replaces the answer. */
   onAfterHandle(
     hook: (context: AfterContext<ThrowingContext<Scope>>) => unknown
   ): Microservice<Messages, Events, Scope>
@@ -334,8 +350,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, Scope>
 
   /**
-   * Runs when a schema, a hook or a handler failed, in a stream too. A result other than `undefined` is the answer;
-   * an error that it returns or throws replaces the error.
+   * The hook runs when a schema, a hook or a handler has failed, also within a stream. A result other than
+   * `undefined` is the answer. An error that the hook returns or throws replaces the original error.
    */
   onError(
     hook: (context: ErrorContext<HookContext<Scope>, Scope>) => unknown
@@ -346,9 +362,9 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, Scope>
 
   /**
-   * Runs when a message is over, whether it was answered, failed or was given up; a stream is over after its last
-   * value. `end` says how. It runs once for each handler of an event. Its result is ignored, what it throws is
-   * logged, and no answer waits for it.
+   * The hook runs when a message is over: answered, failed or canceled; a stream is over after its last value. The
+   * field `end` says how the message has ended. For an event the hook runs once for each handler. No answer waits
+   * for the hook; its result is ignored, and its errors are logged.
    */
   onAfterResponse(
     hook: (context: EndedContext<HookContext<Scope>>) => unknown
@@ -359,8 +375,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, Scope>
 
   /**
-   * Registers classes of errors under codes. A caller gets such an error as an `RpcError` with the code, its message
-   * and its `details`, so register only classes whose messages are meant for callers.
+   * Registers classes of errors under codes. A caller gets such an error as an `RpcError` with the code and the
+   * error's `message` and `details`. So register only classes whose messages are meant for callers.
    */
   error<const Code extends string, Failure extends Error>(
     code: Code,
@@ -372,14 +388,14 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
 
   /**
    * Gives names to hooks and schemas, which handlers and guards use as options: `{ role: 'admin' }` calls the macro
-   * `role` with `'admin'`; a macro that is an object is switched on by `true`.
+   * `role` with `'admin'`. A macro that is an object is switched on by `true`.
    */
   macro<const Given extends Macros<Extras<Scope>>>(
     macros: Given
   ): Microservice<Messages, Events, With<Scope, 'macros', MacroTypes<Given>>>
 
   /**
-   * Widens the scope of all hooks and guards so far: to the service that uses this one (`'scoped'`), or to all
+   * Widens the scope of all hooks and guards so far: to the service that uses this one (`'scoped'`), or also to all
    * services above (`'global'`).
    */
   as<To extends 'scoped' | 'global'>(scope: To): Microservice<Messages, Events, Widened<Scope, To>>

@@ -1,4 +1,4 @@
-/** The log says when a service stops while it works, and how that ended. */
+/** The log says that a service stops while it has messages in flight, and how the stop ended. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { connect } from '../client/index.ts'

@@ -1,9 +1,9 @@
-/** Logs that a service stops: when it begins to, and how that ended. */
+/** Logs the stop of a service: that it begins, and how it ended. */
 import type { Logger, TransportStats } from '@elysia-microservices/transport/kit'
 
-/** The service that stops, as the lines describe it. */
+/** The stopping service, as the log lines describe it. */
 export interface Stopping {
-  /** The service in words. */
+  /** The service's name in log lines. */
   readonly title: string
   /** Milliseconds that work in flight may take. */
   readonly drain: number
@@ -11,13 +11,16 @@ export interface Stopping {
   stats(): readonly TransportStats[]
 }
 
-/** The lines of one stop. Without a signal, nothing is said where nothing is in flight. */
+/** The log lines of one stop. Without a signal and without messages in flight nothing is logged. */
 export class StopLines {
   readonly #stopping: Stopping
   readonly #begunAt = performance.now()
   readonly #isSaid: boolean
 
-  /** Says that it begins. @param signal what it stops at; `undefined`: the program has asked for it */
+  /**
+   * Logs that the stop begins. @param signal the signal that stops the service; `undefined` if the program has
+   * called `stop()`
+   */
   constructor(stopping: Stopping, signal: string | undefined) {
     this.#stopping = stopping
     const inFlight = this.#inFlight
@@ -28,13 +31,14 @@ export class StopLines {
   }
 
   /**
-   * Waits for the stop, and says how it ended.
-   * @param stop begins to stop; what is in flight after `drain` is cut off
+   * Waits for the stop, and logs how it ended.
+   * @param stop stops the service; messages that are in flight after `drain` are cut off
    */
   async until(stop: () => Promise<unknown>): Promise<void> {
     const { title, drain, logger } = this.#stopping
     let cutOff = drain === 0 ? this.#inFlight : 0
-    // Made before the timers of the servers, so that it fires before them.
+    // This timer is set before the timers of the servers, so that it counts the messages in flight before the
+    // servers cut them off.
     const look = setTimeout(() => {
       cutOff = this.#inFlight
     }, drain)
@@ -52,7 +56,7 @@ export class StopLines {
     try {
       return this.#stopping.stats().reduce((sum, { inFlight: { current } }) => sum + current, 0)
     } catch {
-      // A transport that cannot tell must stop all the same.
+      // The figures of a transport cannot be read. The service must stop nevertheless.
       return 0
     }
   }

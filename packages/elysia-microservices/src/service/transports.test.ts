@@ -1,4 +1,4 @@
-/** Services over several transports at once, and what is of one of them alone. */
+/** Services over several transports at once, and handlers that belong to one transport only. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { freePort } from '@elysia-microservices/test-support'

@@ -1,4 +1,4 @@
-/** A service behind HTTP, for the tests of one file. */
+/** Starts a service behind HTTP for the tests of one file. */
 import { after, before } from 'node:test'
 import type { AnyElysia } from 'elysia'
 import type { TcpConnectOptions } from '../client/connect.ts'
@@ -6,12 +6,15 @@ import { type ClientOf, connect } from '../client/index.ts'
 import { type Listening, listen, newApp } from './http-app.ts'
 import type { newService } from './service.ts'
 
-/** Where the app listens, and the client that it uses, once the tests run. */
+/** The app's address and the client that the app uses; available once the tests run. */
 export interface Served<Service> extends Pick<Listening, 'url' | 'port'> {
   readonly client: ClientOf<Service>
 }
 
-/** Starts a service and an app with what `plugin` makes of its client, before the tests; stops them after. */
+/**
+ * Starts, before the tests, a service and an app with the plugin that `plugin` makes from the service's client.
+ * Stops both after the tests.
+ */
 export function behindGateway<Service extends object>(
   service: Service,
   plugin: (client: ClientOf<Service>) => AnyElysia,

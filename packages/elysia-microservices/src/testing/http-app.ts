@@ -1,4 +1,4 @@
-/** A real app on a real port, for tests: under Bun and, with Elysia's adapter, under Node and Deno. */
+/** An Elysia app on a real port, for tests: under Bun and, with Elysia's adapter, under Node and Deno. */
 
 import { once } from 'node:events'
 import type { Server } from 'node:http'
@@ -7,15 +7,15 @@ import { it } from 'node:test'
 import { node } from '@elysiajs/node'
 import { type AnyElysia, Elysia } from 'elysia'
 
-/** Whether this is Bun; else Node or Deno. */
+/** Whether the tests run under Bun, and not under Node or Deno. */
 export const underBun = typeof Bun !== 'undefined'
 
-/** A test of an app that stops: under Node, Elysia's adapter has no `app.stop()` that could be called. */
+/** A test that stops its app. It runs under Bun only, because Elysia's adapter for Node has no `app.stop()`. */
 export function itUnderBun(name: string, run: () => Promise<void>): void {
   if (underBun) it(name, run)
 }
 
-/** An Elysia app for the runtime the tests run under. */
+/** An Elysia app for the runtime of this test run. */
 export function newApp(): Elysia {
   return underBun ? new Elysia() : new Elysia({ adapter: node() })
 }
@@ -24,11 +24,11 @@ export function newApp(): Elysia {
 export interface Listening {
   readonly port: number
   readonly url: string
-  /** Ends it; what still runs is cut off. */
+  /** Stops the app; requests that are still running are cut off. */
   stop(): Promise<unknown>
 }
 
-/** The server of Elysia's adapter: one of Node, or under Deno one of Deno. */
+/** The server that Elysia's adapter uses: one of Node, or under Deno one of Deno. */
 interface AdapterServer {
   readonly node?: { readonly server: Server }
   readonly deno?: {
@@ -36,7 +36,7 @@ interface AdapterServer {
   }
 }
 
-/** Lets an app listen on a free port. */
+/** Makes an app listen on a free port. */
 export async function listen(app: AnyElysia): Promise<Listening> {
   const server = await new Promise<unknown>((resolve) => app.listen(0, resolve))
   if (underBun) {
@@ -46,7 +46,7 @@ export async function listen(app: AnyElysia): Promise<Listening> {
   const { node, deno } = server as AdapterServer
   if (node === undefined) {
     const { addr, shutdown } = deno!.server
-    // It waits for what still runs, and nothing cuts that off.
+    // Deno's `shutdown()` waits for running requests, and nothing can cut them off.
     return { port: addr.port, url: `http://localhost:${addr.port}`, stop: async () => void shutdown() }
   }
   const http = node.server
@@ -62,7 +62,7 @@ export async function listen(app: AnyElysia): Promise<Listening> {
   }
 }
 
-/** A client that writes a request by hand: it can read slowly, or hang up. */
+/** A socket that sends a handwritten request, so that a test can read slowly or hang up. */
 export function ask(port: number, head: string, body = ''): net.Socket {
   const socket = net.connect({ port, host: 'localhost' })
   socket.on('error', () => {})
@@ -72,14 +72,14 @@ export function ask(port: number, head: string, body = ''): net.Socket {
   return socket
 }
 
-/** Status and body of an answer of JSON; `undefined` for no body. */
+/** The status and the parsed JSON body of an answer; `undefined` if there is no body. */
 export async function fetchJson(url: string, path: string, init?: RequestInit) {
   const response = await fetch(url + path, init)
   const text = await response.text()
   return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) }
 }
 
-/** A request with a body of JSON. */
+/** A request with a JSON body. */
 export function sending(method: string, body: unknown): RequestInit {
   return { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
 }

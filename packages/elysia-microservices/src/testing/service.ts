@@ -1,16 +1,16 @@
-/** Functions that tests of services share. Not part of the package's interface. */
+/** Functions that the tests of services share. They are not part of the package's interface. */
 import { after, before } from 'node:test'
 import { connect, type UntypedClient } from '../client/index.ts'
 import { microservice } from '../index.ts'
 
-/** Causes of what services of tests have logged. */
+/** The causes of all errors that the services of the tests have logged. */
 export const logged: unknown[] = []
 const logger = { error: (_text: string, cause?: unknown) => void logged.push(cause), warn() {} }
 
 /** A service on a free port. */
 export const newService = () => microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, logger })
 
-/** A service that listens, and the means to call it without types. */
+/** A service that listens, and functions to call it without types. */
 export function listening(
   service: ReturnType<typeof newService> | object,
   protocol: 'nest' | 'rsocket' = 'rsocket'
@@ -28,7 +28,7 @@ export function listening(
   return () => client
 }
 
-/** Lets a service listen while `use` asks it. */
+/** Makes a service listen, and stops it when `use`, which calls it, has ended. */
 export async function asking(
   service: object,
   use: (client: UntypedClient) => Promise<void>,
@@ -45,7 +45,7 @@ export async function asking(
   }
 }
 
-/** Something that happens once, to be waited for. */
+/** A promise and the function that resolves it, for something that happens once. */
 export function happening<Value = void>() {
   let happen: (value: Value) => void = () => {}
   const happened = new Promise<Value>((resolve) => {

@@ -1,18 +1,18 @@
-/** The ways to a service that tests go: both wires of TCP, and inside the process. */
+/** The ways to a service that tests try: both protocols of TCP, and the transport inside the process. */
 import { memory, type Transport } from '@elysia-microservices/transport'
 import type { ConnectOptions, TcpConnectOptions } from '../client/connect.ts'
 import { tcp } from '../tcp.ts'
 
-/** All of them. */
+/** All ways. */
 export const WAYS = ['rsocket', 'nest', 'memory'] as const
 
-/** One of them. */
+/** One way. */
 export type Way = (typeof WAYS)[number]
 
-/** The transport of a service, and the options of its clients once it listens. */
+/** The transport of a service, and the options of its clients, which are known once the service listens. */
 export interface Ends {
   readonly transport: Transport
-  /** @param options of TCP and of every client; `memory()` gets those of every client only */
+  /** @param options options of TCP and of every client; with `memory()` only those of every client are used */
   client(options?: TcpConnectOptions): ConnectOptions
 }
 
@@ -32,11 +32,11 @@ export function newWay(way: Way): Ends {
   }
 }
 
-/** The cleanups of a test, which run newest first. */
+/** The cleanups of a test. The newest one runs first. */
 export class Cleanups {
   readonly #all: (() => Promise<unknown>)[] = []
 
-  /** Stops or closes it at the end. */
+  /** Registers something that is stopped or closed at the end of the test. */
   add<Item extends { stop(): Promise<void> } | { close(): Promise<void> }>(item: Item): Item {
     this.#all.push(() => ('stop' in item ? item.stop() : item.close()))
     return item

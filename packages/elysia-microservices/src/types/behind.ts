@@ -1,12 +1,12 @@
-/** The message type of handlers that are written apart from their service. */
+/** The message type for handlers that are written outside of their service's chain. */
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
 import type { ScopeOf } from './carried.ts'
 import type { Message } from './message.ts'
 import type { Extras, ScopeTypes } from './scope.ts'
 
 /**
- * The message of a handler behind a service, with the fields that hooks and guards of the service add. For functions that
- * are written apart; a service that does not add it does not take them.
+ * The type of a handler's message with the fields that the hooks and guards of a service add. Use it for handlers
+ * that are written as separate functions. Only a service that adds these fields accepts such a handler.
  * @example
  * ```ts
  * import { type MessageBehind, memory, microservice } from 'elysia-microservices'

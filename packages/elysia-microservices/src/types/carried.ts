@@ -1,4 +1,4 @@
-/** Reads the types that a service, or a contract, carries: its patterns, and all else that services above it need. */
+/** Reads the types that a service or a contract carries: its patterns, and all else that services which use it need. */
 
 import type { AnyElysia } from 'elysia'
 import type { ContractAnswers, ContractEvents } from './contract.ts'
@@ -7,7 +7,7 @@ import type { MessageType, NoAnswers, Typed } from './service.ts'
 
 type Carried<Service, Key extends keyof Typed, None> = Key extends keyof Service ? Service[Key] & None : None
 
-/** The answers of a service, or of a contract: values and streams apart. */
+/** The answers of a service or of a contract, with values and streams apart. */
 export type AnswersOf<Service> = '~messages' extends keyof Service
   ? Carried<Service, '~messages', NoAnswers>
   : Service extends (...args: never[]) => unknown
@@ -16,7 +16,10 @@ export type AnswersOf<Service> = '~messages' extends keyof Service
       ? MistakenAnswers<'This is a promise of a service: take Awaited<…>'>
       : ContractAnswers<Service>
 
-/** The answers of a type that is no service: a name that says, where the compiler complains, what is meant. */
+/**
+ * The answers of a type that is not a service. Their only name is a sentence, which the compiler shows in its
+ * error.
+ */
 export interface MistakenAnswers<Sentence extends string> extends NoAnswers {
   readonly values: { readonly [Name in Sentence]: MessageType }
   readonly streams: { readonly [Name in Sentence]: MessageType }
@@ -27,12 +30,12 @@ export type MessagesOf<Service> = AnswersOf<Service>['values'] & AnswersOf<Servi
 export type EventsOf<Service> = '~messages' extends keyof Service
   ? Carried<Service, '~events', Empty>
   : ContractEvents<Service>
-/** The patterns that a service has, and that its callers cannot reach. */
+/** The patterns of a service that its callers cannot reach. */
 export type UnexposedOf<Service> = '~unexposed' extends keyof Service ? Service['~unexposed'] : never
 /** All types that a service carries besides its patterns. */
 export type ScopeOf<Service> = Extract<Carried<Service, '~scope', unknown>, ScopeTypes>
 
-/** The scope of a new service, behind the app or the service that it is made for, if there is one. */
+/** The scope of a new service: that of the app or service for which it is made, if there is one. */
 export type ScopeIn<Above> = Above extends AnyElysia
   ? With<EmptyScope, 'context', ContextOf<Above>>
   : '~messages' extends keyof Above

@@ -1,4 +1,4 @@
-/** Contracts: what a service answers, written down as an interface, for callers that cannot import its type. */
+/** Contracts: interfaces that say what a service answers, for callers that cannot import the service's type. */
 
 import type { ErrorsIn } from './errors.ts'
 import type { Empty } from './scope.ts'
@@ -10,7 +10,7 @@ export interface Event<Data = undefined, Headers = unknown> {
   readonly '~headers'?: Headers
 }
 
-/** A method takes data, and the headers that callers must send. */
+/** The types of a contract's method: its parameters are the data, and the headers that callers must send. */
 type MessageIn<Method> = Method extends (...args: infer Args) => infer Result
   ? MessageType<
       Args extends readonly [] ? undefined : Args[0],
@@ -30,7 +30,7 @@ type MessagesIn<Contract, Streams extends boolean> = {
   >
 }
 
-/** The answers of a contract, values and streams apart. */
+/** The answers of a contract, with values and streams apart. */
 export interface ContractAnswers<Contract> extends NoAnswers {
   readonly values: MessagesIn<Contract, false>
   readonly streams: MessagesIn<Contract, true>
@@ -43,12 +43,12 @@ export type ContractEvents<Contract> = Empty & {
     : never]: Contract[Name] extends Event<infer Data, infer Headers> ? EventType<Data, Headers> : never
 }
 
-/** A type in a contract as a service may have it: one that takes more data fits, too. */
+/** A type of the contract, as a service may have it. A service that accepts more kinds of data fits, too. */
 type Fitting<Types> = {
   readonly [Name in keyof Types]: Omit<Types[Name], 'data' | 'errors'> & FittingErrors<Types[Name]>
 }
 
-/** A declared error of the contract has the details of the contract. */
+/** The declared errors of a service. An error that the contract has must have the same details as in the contract. */
 type FittingErrors<Type> = Type extends { readonly errors: infer Errors }
   ? {
       readonly errors: {
@@ -60,7 +60,7 @@ type FittingErrors<Type> = Type extends { readonly errors: infer Errors }
   : unknown
 
 /**
- * A service that answers at least what a contract says: `service satisfies Implements<Orders>`.
+ * The type of a service that answers at least what a contract says: `service satisfies Implements<Orders>`.
  * @example
  * ```ts
  * import { type Implements, type Message, microservice } from 'elysia-microservices'

@@ -1,4 +1,4 @@
-/** The types of errors that are part of a contract. A wrong assertion does not compile. */
+/** The types of declared errors. A wrong assertion does not compile. */
 import { describe, it } from 'node:test'
 import { t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
@@ -54,7 +54,7 @@ const stock = newService()
     { errors: { CLOSED: {} } }
   )
 
-/** Compiled, never run. */
+/** Only compiled, never run. */
 async function callers(client = connect<typeof stock>()) {
   const { value, error } = await client.safeRequest('take', { count: 1 })
   if (error === undefined) return expectTypeOf(value).toEqualTypeOf<boolean>()

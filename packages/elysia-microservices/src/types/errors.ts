@@ -1,24 +1,24 @@
-/** The types of errors that are part of a pattern's contract. */
+/** The types of errors that a pattern declares. */
 import type { DeclaredError } from '@elysia-microservices/transport'
 import type { AnswerOf, AnySchema, ReturnOf } from '../schema/schema-types.ts'
 import type { DeclaredIn, Over } from './declared.ts'
 import type { Empty, ScopeTypes } from './scope.ts'
 import type { MacroErrors } from './used-macros.ts'
 
-/** The types of an error of a contract that callers know: its details, and the HTTP status that was declared for it. */
+/** The types of a declared error that callers know: its details, and its HTTP status. */
 export interface ErrorType<Details = unknown, Status = unknown> {
   readonly details: Details
   readonly status: Status
 }
 
-/** The schema of the details of a declaration. */
+/** The schema of the details in a declaration. */
 type DetailsSchema<Declared> = Declared extends AnySchema
   ? Declared
   : Declared extends { readonly details: infer Schema extends AnySchema }
     ? Schema
     : undefined
 
-/** The details that a handler gives. */
+/** The type of the details that a handler passes. */
 type GivenDetails<Declared> =
   DetailsSchema<Declared> extends infer Schema
     ? Schema extends AnySchema
@@ -26,7 +26,7 @@ type GivenDetails<Declared> =
       : undefined
     : never
 
-/** The details that callers get. */
+/** The type of the details that callers get. */
 type ErrorTypeOf<Declared> = ErrorType<
   DetailsSchema<Declared> extends infer Schema
     ? Schema extends AnySchema
@@ -36,7 +36,10 @@ type ErrorTypeOf<Declared> = ErrorType<
   Declared extends { readonly status: infer Status extends number } ? Status : undefined
 >
 
-/** The errors that a handler may throw by their code: its own, those of macros, and those of the guards before it. */
+/**
+ * The errors that a handler may throw by their code: those of its own options, of its macros, and of the guards
+ * before it.
+ */
 export type Throwable<Scope extends ScopeTypes, Used> = Over<
   Over<Scope['guarded'], MacroErrors<Scope['macros'], Used>>,
   DeclaredIn<Used>
@@ -46,28 +49,31 @@ type ErrorArguments<Details> = undefined extends Details
   ? [details?: Details, message?: string]
   : [details: Details, message?: string]
 
-/** Makes an error of a contract. */
+/** The type of the function that makes a declared error. */
 export type MakeError<Declared> = <const Code extends keyof Declared & string>(
   code: Code,
   ...args: ErrorArguments<GivenDetails<Declared[Code]>>
 ) => DeclaredError<Code, GivenDetails<Declared[Code]>>
 
-/** The function `error` of handlers and hooks where errors are declared. */
+/** The function `error` of handlers and hooks, if there are declared errors. */
 export type Throws<Declared> = [keyof Declared] extends [never]
   ? Empty
   : {
-      /** Makes an error of the contract: throw it, or return it. `error('OUT_OF_STOCK', { left: 3 })` */
+      /** Makes a declared error, which the handler throws or returns: `error('OUT_OF_STOCK', { left: 3 })`. */
       readonly error: MakeError<Declared>
     }
 
-/** The errors of a pattern for its callers: those that its handler may throw by their code, and registered classes. */
+/**
+ * The errors of a pattern as its callers see them: those that its handler may throw by their code, and registered
+ * classes.
+ */
 export type ErrorsFor<Scope extends ScopeTypes, Used> = [
   keyof Scope['errors'] | keyof Throwable<Scope, Used>
 ] extends [never]
   ? Empty
   : ErrorTypes<Scope['errors'], Throwable<Scope, Used>>
 
-/** Errors by code. */
+/** The types of errors by their code. */
 type ErrorTypes<Registered, Declared> = {
   readonly [Code in keyof Registered | keyof Declared]: Code extends keyof Declared
     ? ErrorTypeOf<Declared[Code]>
@@ -79,16 +85,16 @@ type ErrorTypes<Registered, Declared> = {
       : never
 }
 
-/** The codes that options may pass on; without any, a sentence. */
+/** The codes that options may pass on. If there are no declared errors, a sentence that the compiler shows. */
 export type PassedCode<Scope extends ScopeTypes, Used> = [
   keyof Scope['errors'] | keyof Throwable<Scope, Used>
 ] extends [never]
-  ? 'Only errors of the contract can be passed on: declare them in errors'
+  ? 'Only declared errors can be passed on: declare them in errors'
   : (keyof Scope['errors'] | keyof Throwable<Scope, Used>) & string
 
 type CodeIn<Type> = Type extends { readonly code: infer Code extends string } ? Code : never
 
-/** The errors in what a method of a contract returns. */
+/** The declared errors among the results of a contract's method. */
 export type ErrorsIn<Result> = {
   readonly [Each in Result extends DeclaredError ? Result : never as CodeIn<Each>]: ErrorType<
     DetailsIn<Each>,
@@ -96,7 +102,7 @@ export type ErrorsIn<Result> = {
   >
 }
 
-/** Errors by code, as callers catch them. */
+/** The errors as callers catch them. */
 export type FailuresOf<Errors> = {
   [Code in keyof Errors & string]: DeclaredError<Code, DetailsIn<Errors[Code]>>
 }[keyof Errors & string]

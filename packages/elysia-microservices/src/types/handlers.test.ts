@@ -1,4 +1,4 @@
-/** The types inside handlers and hooks. The assertions are types: a wrong one does not compile. */
+/** The types inside handlers and hooks. The assertions are about types: a wrong type does not compile. */
 import { describe, it } from 'node:test'
 import { type } from 'arktype'
 import { Elysia, t } from 'elysia'
@@ -9,7 +9,7 @@ import { type Message, microservice, type RpcError, type ValidationError } from 
 
 const newService = () => microservice({ transport: 'tcp' })
 
-/** Compiled, never run. */
+/** Only compiled, never run. */
 function schemas() {
   newService()
     .message('typebox', ({ data }) => expectTypeOf(data).toEqualTypeOf<number[]>(), {

@@ -11,7 +11,7 @@ import type { MacroFields, MacroValues, SchemasWith, UsedOptions } from './used-
 
 type MaybePromise<Value> = Value | Promise<Value>
 
-/** The context of a hook: the message, with everything that was added to it so far. */
+/** The context of a hook: the message, with all fields that were added to it before. */
 export type HookContext<
   Scope extends ScopeTypes,
   Data = undefined,
@@ -24,7 +24,7 @@ export type HookContext<
   Extras<Scope> &
   MacroFields<Scope['macros'], Used>
 
-/** The context of a hook that may answer with an error of the contract. */
+/** The context of a hook that may answer with a declared error. */
 export type ThrowingContext<Scope extends ScopeTypes> = HookContext<Scope> & Throws<Scope['guarded']>
 
 type Checked<Schema, Guard, None> = Schema extends AnySchema
@@ -33,19 +33,19 @@ type Checked<Schema, Guard, None> = Schema extends AnySchema
     ? OutputOf<Guard>
     : None
 
-/** Argument of `onStart` and `onStop`: decorators and store. */
+/** The argument of `onStart` and `onStop`: decorators and store. */
 export type LifeContext<Scope extends ScopeTypes> = { readonly store: object } & Scope['context']
 
-/** Argument of `onAfterHandle`. */
+/** The argument of `onAfterHandle`. */
 export type AfterContext<Context> = Context & {
-  /** Result of the handler or the previous hook: a value, or a stream as a whole. */
+  /** The result of the handler or of the previous hook: a value, or a stream as a whole. */
   readonly response: unknown
 }
 
-/** Argument of `onAfterResponse`. */
+/** The argument of `onAfterResponse`. */
 export type EndedContext<Context> = Context & { readonly end: MessageEnd }
 
-/** Argument of `onError`: `code` tells which error it is. */
+/** The argument of `onError`. The field `code` identifies the error. */
 export type ErrorContext<Context, Scope extends ScopeTypes> = Context & KnownFailure<Scope['errors']>
 
 type KnownFailure<Errors> =
@@ -54,14 +54,14 @@ type KnownFailure<Errors> =
   | { readonly code: 'RPC'; readonly error: RpcError }
   | { [Code in keyof Errors]: { readonly code: Code; readonly error: Errors[Code] } }[keyof Errors]
 
-/** Errors by code, from their classes by code. */
+/** The errors by their code, from the classes by their code. */
 export type ErrorsOf<Classes> = {
   readonly [Code in keyof Classes]: Classes[Code] extends ErrorClass<infer Failure> ? Failure : never
 }
 
 /**
- * The fields that a hook which returns `Result` adds to the context. `any` adds none: it would make the whole context
- * `any`.
+ * The fields that a hook adds to the context if it returns `Result`. For `any` there are none, since they would
+ * make the whole context `any`.
  */
 export type Added<Result> = 0 extends 1 & Result
   ? Empty
@@ -69,42 +69,45 @@ export type Added<Result> = 0 extends 1 & Result
     ? Fields
     : Empty
 
-/** Result of `derive` and `resolve`: fields for the context, an error, or nothing. */
+/** The result of `derive` and `resolve`: fields for the context, an error, or nothing. */
 export type Addition = MaybePromise<object | undefined>
 
-/** One hook, or several. */
+/** One hook, or a list of hooks. */
 export type OneOrMore<Hook> = Hook | readonly Hook[]
 
-/** Hooks as options of a handler or a guard. */
+/** Hooks in the options of a handler or a guard. */
 export interface LocalHooks<Context, Scope extends ScopeTypes, Thrown = Empty> {
-  /** Runs before the handler. A result other than `undefined` is the answer, and the handler is not called. */
+  /** The hook runs before the handler. A result other than `undefined` is the answer, and the handler is not called. */
   readonly beforeHandle?: OneOrMore<(context: Context & Thrown) => unknown>
-  /** Runs after the handler. A result other than `undefined` replaces the answer. */
+  /** The hook runs after the handler. A result other than `undefined` replaces the answer. */
   readonly afterHandle?: OneOrMore<(context: AfterContext<Context> & Thrown) => unknown>
-  /** Runs when something has failed. A result other than `undefined` is the answer, an `Error` replaces the error. */
+  /**
+   * The hook runs after a failure. A result other than `undefined` is the answer; an `Error` replaces the original
+   * error.
+   */
   readonly error?: OneOrMore<(context: ErrorContext<Context, Scope>) => unknown>
-  /** Runs when the message is over; its result is ignored. */
+  /** The hook runs when the message is over. Its result is ignored. */
   readonly afterResponse?: OneOrMore<(context: EndedContext<Context>) => unknown>
 }
 
-/** Schemas as options; Elysia's `t`, or any Standard Schema (zod, valibot, arktype). */
+/** Schemas in options: Elysia's `t`, or any Standard Schema (zod, valibot, arktype). */
 export interface Schemas<Data, Headers, Response> {
-  /** Schema of the data. Data that does not fit is answered with a `ValidationError`. */
+  /** Schema of the data. A message whose data fails the schema is answered with a `ValidationError`. */
   readonly data?: Data
-  /** Schema of the headers. Headers that it does not name may be there too. */
+  /** Schema of the headers. Further headers are allowed. */
   readonly headers?: Headers
-  /** Schema of the answer, or of each value of a stream. An answer that does not fit is an internal error. */
+  /** Schema of the answer, or of each value of a stream. An answer that fails the schema is an internal error. */
   readonly response?: Response
 }
 
-/** The errors of a contract as options. */
+/** Declarations of errors in options. */
 export interface DeclaringOptions<Errors, Code> {
   /**
-   * Errors that are part of the contract, by code: the schema of their details, or `{ details, status }`. The handler
-   * throws them by `error(code, details)`. Details that do not fit are an internal error.
+   * The errors that the handler declares, by code: the schema of their details, or `{ details, status }`. The
+   * handler throws such an error with `error(code, details)`. Details that fail the schema are an internal error.
    */
   readonly errors?: Errors
-  /** Codes of the contract that callers also get where a further service has answered with them. */
+  /** Codes of declared errors that callers also get if a further service has answered with such an error. */
   readonly passes?: readonly Code[]
 }
 
@@ -124,15 +127,16 @@ export type EventOptions<Scope extends ScopeTypes, Data, Headers, Used> = Handle
   Scope,
   Data,
   Headers,
-  'An event has no answer, and so no schema of one',
+  'An event has no answer, so it cannot have a schema of its answer',
   Used
 > & {
   /**
-   * Runs each event until it succeeds, or keeps it as a dead letter; events come by `client.publish`. Needs a transport
-   * that stores events. `true`: with all defaults. Default: each event runs at most once.
+   * Runs the handler for each event until it succeeds, or keeps the event as a dead letter. Such events are sent
+   * with `client.publish`, and need a transport that stores events. `true`: with all defaults. Default: the handler
+   * runs at most once for each event.
    */
   readonly durable?: DurableOptions | true | undefined
-  readonly errors?: 'An event has no answer, and so no errors in its contract'
+  readonly errors?: 'An event has no answer, so it cannot declare errors'
 }
 
 type OptionName =

@@ -1,6 +1,6 @@
 /**
- * The types that the types of services are made of. The compiler names them in the declarations of a service that is
- * exported; nobody else needs them.
+ * Helper types of the type of a service. The compiler names them in the declarations of a service that a user
+ * exports; users need not import them.
  */
 
 export type { Role } from '@elysia-microservices/workers'

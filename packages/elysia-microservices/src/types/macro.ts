@@ -1,4 +1,4 @@
-/** The types of macros, where they are defined. */
+/** The types of macro definitions. */
 import type { RpcError } from '@elysia-microservices/transport'
 import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
@@ -8,26 +8,29 @@ import type { Message } from './message.ts'
 import type { Empty, EmptyScope, SchemaTypes } from './scope.ts'
 import type { MacroType } from './used-macros.ts'
 
-/** The function `error` of a macro's hooks. Which errors there are, the compiler learns when the macro is used. */
+/**
+ * The function `error` of a macro's hooks. Its codes are not checked here, because the compiler knows the declared
+ * errors only where the macro is used.
+ */
 export interface AnyErrors {
-  /** Makes an error of the contract. */
+  /** Makes a declared error. */
   readonly error: (code: string, details?: unknown, message?: string) => RpcError
 }
 
-/** Definition of a macro: hooks and schemas. */
+/** The definition of a macro: hooks and schemas. */
 export interface MacroDefinition<Context> extends LocalHooks<Context, EmptyScope, AnyErrors> {
-  /** Adds the fields that it returns to the context, before schemas. */
+  /** The hook adds the fields that it returns to the context, before schemas are checked. */
   readonly derive?: OneOrMore<(context: Context & AnyErrors) => unknown>
-  /** Adds the fields that it returns to the context, after schemas. */
+  /** The hook adds the fields that it returns to the context, after schemas are checked. */
   readonly resolve?: OneOrMore<(context: Context & AnyErrors) => unknown>
   readonly data?: AnySchema
   readonly headers?: AnySchema
   readonly response?: AnySchema
-  /** Errors that become part of the contract of the patterns that use the macro. */
+  /** The errors that a pattern declares if it uses the macro. */
   readonly errors?: ErrorDeclarations
 }
 
-/** Macros by name; one that is a function gets the value that a handler gives for it. */
+/** Macros by name. A macro that is a function gets the value of the handler's option. */
 export type Macros<Extras> = Readonly<
   Record<
     string,
@@ -52,11 +55,14 @@ type FieldsOf<Definition> = Definition extends unknown
       ('resolve' extends keyof Definition ? AddedBy<Definition['resolve']> : Empty)
   : never
 
-/** The fields that one hook adds, or several do. */
+/** The fields that a hook, or a list of hooks, adds. */
 type AddedBy<Hooks> =
   Taking<Hooks extends readonly (infer Each)[] ? Each : Hooks> extends (all: infer All) => void ? All : never
 
-/** Functions that take what each hook adds: a function that is all of them takes all of it. */
+/**
+ * A union of functions whose parameters are the fields of each hook. A function type that fits all of them has the
+ * fields of all hooks as its parameter, so the compiler infers their intersection.
+ */
 type Taking<Hook> = Hook extends (...args: never[]) => infer Result ? (all: Added<Result>) => void : never
 
 type SchemasIn<Definition> = {

@@ -1,28 +1,40 @@
 /** The message that a handler gets. */
 import type { Delivery, Headers, Peer } from '@elysia-microservices/transport/kit'
 
-/** One request or event: its data, and what travelled beside it. */
+/** One request or event: its data, and all else that was sent with it. */
 export interface Message<Data = unknown, HeaderValues = Headers> {
-  /** Data of the caller; `undefined` if it sent none. With a schema: checked and decoded. */
+  /** The data that the caller has sent; `undefined` if there is none. With a schema the data is checked and decoded. */
   readonly data: Data
-  /** The pattern as the caller wrote it; an object pattern as its JSON text. */
+  /** The pattern as the caller has written it; for an object pattern its JSON text. */
   readonly pattern: string
-  /** Headers the caller sent; empty if none. With a schema: checked and decoded. */
+  /**
+   * The headers that the caller has sent; empty if there are none. With a schema the headers are checked and
+   * decoded.
+   */
   readonly headers: HeaderValues
-  /** The metadata that was sent beside the data, as it came; `undefined` if there is none. */
+  /** The metadata that was sent beside the data, unchanged; `undefined` if there is none. */
   readonly metadata: unknown
-  /** Aborts when nobody waits for the result any more: work should stop then. Never for events. */
+  /**
+   * Aborts when nobody waits for the result any more, so that the handler can stop its work. Never aborts for
+   * events.
+   */
   readonly signal: AbortSignal
-  /** Milliseconds the caller waits, counted from its sending; `undefined` if it does not say. */
+  /**
+   * Milliseconds that the caller waits for the answer, counted from the time of sending; `undefined` if the caller
+   * does not say.
+   */
   readonly timeout: number | undefined
-  /** Milliseconds that are left of `timeout`, 0 if it has passed; `undefined` if the caller does not say. */
+  /** Milliseconds that are left of `timeout`, 0 if the time is over; `undefined` if the caller does not say. */
   readonly remaining: number | undefined
   /** Whether the caller waits for an answer. */
   readonly kind: 'request' | 'event'
-  /** The other end of the connection the message came on; `undefined` where there is none, as behind a broker. */
+  /**
+   * The other end of the connection over which the message has arrived; `undefined` if there is no such connection,
+   * as behind a broker.
+   */
   readonly peer: Peer | undefined
-  /** Where the message was stored before it came; `undefined` if nowhere. */
+  /** The delivery of a stored event; `undefined` if the message was not stored. */
   readonly delivery: Delivery | undefined
-  /** The name of the transport the message came by, such as `'tcp'`. */
+  /** The name of the transport over which the message has arrived, such as `'tcp'`. */
   readonly transport: string
 }

@@ -1,4 +1,4 @@
-/** The types of a service's needs, which the service above it must meet. A wrong assertion does not compile. */
+/** The types of a service's needs, which the service that uses it must meet. A wrong assertion does not compile. */
 import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
@@ -25,7 +25,7 @@ const auth = newService()
     return user === undefined ? error('UNAUTHORIZED', { why: 'unknown' }) : { user }
   })
 
-/** Compiled, never run. */
+/** Only compiled, never run. */
 async function behind() {
   const orders = microservice<typeof auth>({ transport: 'tcp' })
     .message('orders.mine', ({ user, headers, error }) => {
@@ -60,7 +60,7 @@ async function behind() {
   await orders.listen()
   // @ts-expect-error nothing adds a user
   new Elysia().use(orders)
-  // It may bring it itself, or be used by a service that needs the same.
+  // The service may use `auth` itself, or be used by a service that has the same needs.
   await orders.use(auth).listen()
   const both = microservice<typeof auth>({ transport: 'tcp' }).use(orders)
   // @ts-expect-error nothing adds a user
@@ -122,7 +122,10 @@ async function optional() {
   newService().use(orders)
 }
 
-/** `metadata` is what came, of any type; what a hook makes of it has a type in guards, macros and services above. */
+/**
+ * The type of `metadata` is unknown. The result of a hook that reads it has a type in guards, macros and services
+ * above.
+ */
 async function metadata() {
   const tenants = newService()
     .resolve({ as: 'scoped' }, ({ metadata }) => {

@@ -1,4 +1,4 @@
-/** Patterns as types: which names callers may use, and what wildcards stand for. */
+/** Patterns as types: the names that callers may use, and the texts that wildcards match. */
 import type { PatternParams } from '../router/handler-pattern.ts'
 import type { Empty } from './scope.ts'
 
@@ -7,19 +7,22 @@ export type OnePattern<Given> = Given extends readonly (infer One)[] ? One : Giv
 
 type HasWildcard = `${string}*${string}` | `${string}>${string}`
 
-/** `orders.*` as the texts it matches: `orders.${string}`. */
+/** The texts that a pattern with wildcards matches: `orders.${string}` for `orders.*`. */
 type WildcardTexts<Text extends string> = Text extends `${infer Head}.${infer Tail}`
   ? `${Head extends '*' ? string : Head}.${WildcardTexts<Tail>}`
   : Text extends '*' | '>'
     ? string
     : Text
 
-/** The name, but not `string` or `number`, which every name fits, so that a mistake would not be found. */
+/**
+ * The name, but `never` for `string` and `number`: every name would fit these types, so mistakes would not be
+ * found.
+ */
 type Named<Name> = string extends Name ? never : number extends Name ? never : Name
 
 /**
- * The names under which a pattern stands in the type of its service; `never` for patterns that the compiler
- * cannot tell from others: RegExp, `*` and `>` by themselves, text known at run time only.
+ * The names of a pattern in the type of its service. `never` for patterns whose names the compiler cannot know: a
+ * RegExp, `*` and `>` alone, a text that is known at run time only.
  */
 export type NameOf<Given> =
   OnePattern<Given> extends infer One
@@ -34,7 +37,7 @@ export type NameOf<Given> =
           : ObjectName<One>
     : never
 
-/** The canonical text of an object of up to four texts and numbers; `never` for others. */
+/** The canonical text of an object with up to four texts and numbers; `never` for other objects. */
 export type ObjectName<One> =
   One extends Readonly<Record<string, string | number | boolean>>
     ? string extends keyof One
@@ -42,7 +45,7 @@ export type ObjectName<One> =
       : Named<`{${Pairs<One, keyof One & string>}}`>
     : never
 
-/** Key and value of every key, in every order: the compiler cannot sort. */
+/** Keys with their values, in every possible order, because the compiler cannot sort keys. */
 type Pairs<
   One,
   Keys extends string,
@@ -64,7 +67,7 @@ type Pair<One, Key extends string> = Key extends keyof One
       : never
   : never
 
-/** The object of a canonical text; `never` for a name that is none. */
+/** The object that a canonical text describes; `never` for a name that is not such a text. */
 export type ObjectOf<Name> = Name extends `{${infer Body}}` ? Flat<Parsed<Body>> : never
 
 type Parsed<Body extends string> = Body extends `"${infer Key}":"${infer Value}","${infer Rest}`
@@ -79,7 +82,7 @@ type Parsed<Body extends string> = Body extends `"${infer Key}":"${infer Value}"
 
 type Flat<Type> = { [Key in keyof Type]: Type[Key] }
 
-/** The texts that wildcards stand for, one each. */
+/** A text for each wildcard. */
 type WildcardParams<Text extends string> = Text extends `${infer Head}.${infer Tail}`
   ? Head extends '*'
     ? readonly [string, ...WildcardParams<Tail>]
@@ -96,15 +99,15 @@ type ParamsOf<One> = One extends RegExp
       ? WildcardParams<One>
       : readonly []
 
-/** `{ params }` for patterns with wildcards or groups, nothing for exact ones. */
+/** `{ params }` for patterns with wildcards or groups, no fields for exact patterns. */
 export type ParamsContext<Given> = [Exclude<ParamsOf<OnePattern<Given>>, readonly []>] extends [never]
   ? Empty
   : {
-      /** Texts that wildcards or groups of the pattern stand for, in their order. */
+      /** The texts that wildcards or groups of the pattern have matched, in their order. */
       readonly params: ParamsOf<OnePattern<Given>>
     }
 
-/** Records by the names of a group's handlers, behind its prefix. */
+/** The types of a group's handlers, with the group's prefix before their names. */
 export type Prefixed<Prefix extends string, Types> = {
   readonly [Name in keyof Types as Name extends string | number ? `${Prefix}.${Name}` : never]: Types[Name]
 }

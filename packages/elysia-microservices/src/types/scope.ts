@@ -8,20 +8,20 @@ import type { AnySchema } from '../schema/schema-types.ts'
 /** No fields at all. */
 export type Empty = Record<never, never>
 
-/** Schemas by what they are for; `undefined` for none. */
+/** Schemas by their purpose; `undefined` if there is none. */
 export interface SchemaTypes {
   readonly data: AnySchema | undefined
   readonly headers: AnySchema | undefined
   readonly response: AnySchema | undefined
 }
 
-/** The parts of guards that reach services above: schemas, and the errors that guards declare, by code. */
+/** The parts of guards that apply to services above: schemas, and the errors that guards declare, by code. */
 export interface ReachTypes {
   readonly schema: SchemaTypes
   readonly guarded: unknown
 }
 
-/** Guards of which none reaches services above. */
+/** The `ReachTypes` of guards that do not apply to services above. */
 export interface NoReach {
   readonly schema: NoSchemas
   readonly guarded: Empty
@@ -38,7 +38,7 @@ export interface NoSchemas {
 export interface ScopeTypes {
   /** Decorators, and the store under `store`. */
   readonly context: object
-  /** Fields that `derive` and `resolve` add, by their scope. */
+  /** The fields that `derive` and `resolve` add, by their scope. */
   readonly local: object
   readonly scoped: object
   readonly global: object
@@ -46,9 +46,9 @@ export interface ScopeTypes {
   readonly schema: SchemaTypes
   /** Errors that guards declare, by code. */
   readonly guarded: unknown
-  /** The parts of guards that reach the service above, and all services above. */
+  /** The parts of guards that apply to the service above, and to all services above. */
   readonly above: { readonly scoped: ReachTypes; readonly global: ReachTypes }
-  /** Fields that a service above has to add, and its own handlers count on. */
+  /** Fields that the service's handlers use and that a service above has to add. */
   readonly needs: object
   /** Error classes by code. */
   readonly errors: object
@@ -70,34 +70,34 @@ export interface EmptyScope {
   readonly macros: Empty
 }
 
-/** No guard reaches services above. */
+/** For a service without guards that apply to services above. */
 export interface NothingAbove {
   readonly scoped: NoReach
   readonly global: NoReach
 }
 
-/** A scope with more in one of its parts. */
+/** A scope with an addition to one of its parts. */
 export type With<Scope extends ScopeTypes, Part extends keyof ScopeTypes, Added> = {
   readonly [Key in keyof ScopeTypes]: Key extends Part ? Scope[Key] & Added : Scope[Key]
 }
 
-/** The schema if there is one, else the other. */
+/** `Schema` if it is a schema, else `Other`. */
 export type Or<Schema, Other> = Schema extends AnySchema ? Schema : Other
 
-/** Schemas of which later ones replace earlier ones. */
+/** Merges schemas. Later schemas replace earlier ones. */
 export interface SchemasOver<Before extends SchemaTypes, After extends SchemaTypes> {
   readonly data: Or<After['data'], Before['data']>
   readonly headers: Or<After['headers'], Before['headers']>
   readonly response: Or<After['response'], Before['response']>
 }
 
-/** Two guards as one. */
+/** Merges what two guards add. */
 export interface Reached<Before extends ReachTypes, After extends ReachTypes> {
   readonly schema: SchemasOver<Before['schema'], After['schema']>
   readonly guarded: Before['guarded'] & After['guarded']
 }
 
-/** A scope with what reaches it from a service it uses. */
+/** A scope with what a used service adds to it. */
 export type WithService<Scope extends ScopeTypes, Used extends ScopeTypes> = {
   readonly context: Scope['context'] & Used['context']
   readonly local: Scope['local'] & Used['scoped']
@@ -121,7 +121,7 @@ export type WithService<Scope extends ScopeTypes, Used extends ScopeTypes> = {
   readonly macros: Scope['macros'] & Used['macros']
 }
 
-/** A scope whose hooks reach further. */
+/** A scope after `as()`, which widens the scope of its hooks. */
 export type Widened<Scope extends ScopeTypes, To extends 'scoped' | 'global'> = {
   readonly [Key in keyof ScopeTypes]: Key extends 'local'
     ? Empty
@@ -146,10 +146,13 @@ type Provided<Scope extends ScopeTypes> = Scope['context'] &
   Scope['scoped'] &
   Scope['global']
 
-/** The fields that are added to a message: by the service, and by those above it. */
+/** The fields that are added to a message: by the service, and by the services above it. */
 export type Extras<Scope extends ScopeTypes> = Provided<Scope> & Scope['needs']
 
-/** The scope of a service that is made to be used by one like another: behind its hooks, its guards, its decorators. */
+/**
+ * The scope of a service that will be used by a service like `Above`: its handlers run after the hooks and guards
+ * of `Above`, and get its decorators.
+ */
 export interface Behind<Above extends ScopeTypes> {
   readonly context: Empty
   readonly local: Empty
@@ -167,21 +170,24 @@ export interface Behind<Above extends ScopeTypes> {
   readonly needs: Extras<Above>
 }
 
-/** The names of fields that are needed and are not there, or are another. */
+/** The names of needed fields that are missing or have another type. */
 type Unmet<Needs, There> = {
   [Name in keyof Needs]-?: Name extends keyof There ? (There[Name] extends Needs[Name] ? never : Name) : Name
 }[keyof Needs]
 
-/** The sentence for a service whose handlers need a field that nothing adds. */
+/** The sentence for a service whose handlers need a field that no service adds. */
 type Needing<Name> =
-  `This service needs '${Name & string}', which nothing before it adds: use the service that adds it first`
+  `This service needs '${Name & string}', which no service before it adds: first use a service that adds it`
 
-/** A service that another may use; a sentence, if its handlers need what that one does not add. */
+/**
+ * A service that another service may use. If its handlers need fields that the other service does not add, a
+ * sentence that the compiler shows.
+ */
 export type Usable<Service, Needs, Scope extends ScopeTypes> = [Unmet<Needs, Extras<Scope>>] extends [never]
   ? Service
   : Needing<Unmet<Needs, Extras<Scope>>>
 
-/** Anything, if a service has all that its handlers need; else a sentence, which nothing is. */
+/** `unknown` if a service has all fields that its handlers need; else a sentence, which no value fits. */
 export type Complete<Scope extends ScopeTypes> = Usable<unknown, Scope['needs'], ScopeWithoutNeeds<Scope>>
 
 type ScopeWithoutNeeds<Scope extends ScopeTypes> = Omit<Scope, 'needs'> & { readonly needs: Empty }

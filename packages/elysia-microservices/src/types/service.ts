@@ -1,4 +1,4 @@
-/** The types a service carries: which patterns it answers, with what data and what values. */
+/** The types that a service carries: its patterns, with the types of their data and answers. */
 import type { RpcError } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
 import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
@@ -8,7 +8,7 @@ import type { ParamsContext, Prefixed } from './pattern.ts'
 import type { Empty, Extras, SchemaTypes, ScopeTypes } from './scope.ts'
 import type { MacroFields } from './used-macros.ts'
 
-/** Input and output types of a message pattern. */
+/** The input and output types of a message pattern. */
 export interface MessageType<
   Data = unknown,
   Value = unknown,
@@ -16,34 +16,37 @@ export interface MessageType<
   Headers = unknown,
   Errors = unknown
 > {
-  /** Data that callers send. */
+  /** The data that callers send. */
   readonly data: Data
-  /** The same, so that a service that takes more fits a contract; has no value. */
+  /**
+   * The data again, as a parameter, so that a service that accepts more kinds of data fits a contract. Has no value
+   * at run time.
+   */
   readonly '~takes'?: (data: Data) => void
-  /** Type of an answer, or of each value of a stream. */
+  /** The type of the answer, or of each value of a stream. */
   readonly value: Value
-  /** `true`: a stream of values, `false`: one value, `boolean`: either. */
+  /** `true` for a stream of values, `false` for one value, `boolean` if both are possible. */
   readonly stream: Stream
-  /** Headers callers must send; `unknown` if any or none. */
+  /** The headers that callers must send; `unknown` if they need not send any. */
   readonly headers: Headers
-  /** The errors of its contract by code. */
+  /** The errors that the pattern declares, by code. */
   readonly errors: Errors
 }
 
-/** Input type of an event pattern. */
+/** The input types of an event pattern. */
 export interface EventType<Data = unknown, Headers = unknown> {
-  /** Data that senders send. */
+  /** The data that senders send. */
   readonly data: Data
   /** See {@link MessageType}. */
   readonly '~takes'?: (data: Data) => void
-  /** Headers senders must send; `unknown` if any or none. */
+  /** The headers that senders must send; `unknown` if they need not send any. */
   readonly headers: Headers
 }
 
-/** A function that answers a message: with a value, or a promise, Observable or (async) iterator of values. */
+/** A function that answers a message: with a value, or with a promise, Observable or (async) iterator of values. */
 export type MessageHandler<Data = unknown, Result = unknown> = (message: Message<Data>) => Result
 
-/** A function that takes an event. Its result is awaited or subscribed to, and then dropped. */
+/** A function that handles an event. Its result is awaited or subscribed to, and then ignored. */
 export type EventHandler<Data = unknown> = (message: Message<Data>) => unknown
 
 /** The values that a handler may return to answer with a stream. */
@@ -63,7 +66,7 @@ type ValueIn<Result> =
           ? never
           : Result
 
-/** Whether a handler that returns `Result` gives a stream; `boolean` if that is known at run time only. */
+/** Whether a handler that returns `Result` answers with a stream; `boolean` if that is known at run time only. */
 export type StreamOf<Result> = [IsStream<Awaited<Result>>] extends [never]
   ? boolean
   : IsStream<Awaited<Result>>
@@ -76,7 +79,7 @@ type IsStream<Result> = unknown extends Result
       ? never
       : false
 
-/** The type by the handler's schema, else by the guard's, else by the handler's annotation. */
+/** The type from the handler's schema, else from the guard's schema, else from the handler's annotation. */
 export type Chosen<Schema, Guard, None, Side extends keyof Sides<unknown>> = Schema extends AnySchema
   ? Sides<Schema>[Side]
   : Guard extends AnySchema
@@ -90,13 +93,13 @@ interface Sides<Schema> {
   readonly answer: AnswerOf<Schema>
 }
 
-/** Context of a handler besides the message. */
+/** The fields in the context of a handler, besides the message's own. */
 export type HandlerExtras<Scope extends ScopeTypes, Given, Used> = ParamsContext<Given> &
   Extras<Scope> &
   MacroFields<Scope['macros'], Used> &
   Throws<Throwable<Scope, Used>>
 
-/** The values that a handler may return: with a schema of the response, those that fit it. */
+/** The values that a handler may return: if there is a schema for the response, those that fit the schema. */
 export type Returned<Guard extends SchemaTypes, Response> =
   Chosen<Response, Guard['response'], unknown, 'returned'> extends infer Value
     ? unknown extends Value
@@ -109,8 +112,8 @@ export type Returned<Guard extends SchemaTypes, Response> =
     : never
 
 /**
- * A type without its literals and tuples. The compiler makes `{ kind: 'a' }` a `{ kind: string }` before it
- * looks at the schema; whether the text is the right one is for the schema to find at run time.
+ * A type without literals and tuples. The compiler widens `{ kind: 'a' }` to `{ kind: string }` before it sees the
+ * schema, so only the schema's check at run time finds a wrong text.
  */
 type Loose<Type> = Type extends string
   ? string
@@ -126,7 +129,7 @@ type Loose<Type> = Type extends string
             ? { [Key in keyof Type]: Loose<Type[Key]> }
             : Type
 
-/** The type of a message pattern; schemas win over what the handler says. */
+/** The type of a message pattern. Schemas take precedence over the handler's own types. */
 export type MessageTypeOf<
   Guard extends SchemaTypes,
   Data,
@@ -150,8 +153,8 @@ export type EventTypeOf<Guard extends SchemaTypes, Data, Headers, Annotated> = E
 >
 
 /**
- * The patterns that one call of `message` adds to a service: their names, values and streams apart. To sort the types
- * of all patterns at each call would cost the compiler the square of their number.
+ * The patterns that one call of `message` adds to a service, with values and streams apart. To sort the types of
+ * all patterns at each call would cost the compiler the square of their number.
  */
 export interface Answers<Names extends PropertyKey, Type, Stream> {
   readonly values: { readonly [Name in Names as false extends Stream ? Name : never]: Type }
@@ -164,15 +167,16 @@ export interface NoAnswers {
   readonly streams: Empty
 }
 
-/** The answers of a group, behind its prefix. */
+/** The answers of a group, with the group's prefix before their names. */
 export interface PrefixedAnswers<Prefix extends string, Group extends NoAnswers> {
   readonly values: Prefixed<Prefix, Group['values']>
   readonly streams: Prefixed<Prefix, Group['streams']>
 }
 
 /**
- * Carries types for `connect` and for services that use this one; has no values. None is optional: to infer from what may
- * be `undefined`, the compiler first works out the whole type that is inferred, at each call of a chain.
+ * Carries types for `connect` and for services that use this one. The fields have no values at run time. They are
+ * not optional: to infer from a type that includes `undefined`, the compiler would first compute the whole inferred
+ * type, at each call of a chain.
  */
 export interface Typed<Messages = unknown, Events = unknown, Scope = unknown> {
   readonly '~messages': Messages

@@ -1,20 +1,20 @@
-/** The types of macros, where options use them. */
+/** The types of macros in the options of handlers and guards. */
 import type { HookScope } from '../hooks/hook.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
 import type { DeclaredIn, Over } from './declared.ts'
 import type { Empty, NoSchemas, Or, Reached, SchemaTypes, ScopeTypes } from './scope.ts'
 
-/** A macro of a service: the value that a handler gives it, and the fields and schemas that it adds. */
+/** A macro of a service: the type of its value in options, and the fields and schemas that it adds. */
 export interface MacroType<Value, Fields, Schema, Errors = Empty> {
   readonly value: Value
-  /** The fields that its `derive` and `resolve` return. */
+  /** The fields that the macro's `derive` and `resolve` return. */
   readonly fields: Fields
   readonly schema: Schema
-  /** The errors that it declares. */
+  /** The errors that the macro declares. */
   readonly errors: Errors
 }
 
-/** The options that macros make. */
+/** The options that macros add. */
 export type MacroValues<Types> = [keyof Types] extends [never]
   ? unknown
   : {
@@ -22,7 +22,7 @@ export type MacroValues<Types> = [keyof Types] extends [never]
     }
 
 /**
- * The names of the macros that options use. A macro that may be switched off does not count: its fields may be
+ * The names of the macros that options use. A macro that may be switched off is left out, because its fields may be
  * missing.
  */
 type UsedIn<Types, Used> = {
@@ -30,8 +30,8 @@ type UsedIn<Types, Used> = {
 }[keyof Types & keyof Used]
 
 /**
- * The fields that the macros in options add to the context of a handler. Where a service has no macros, as most have, nothing
- * here is asked of each handler's options: so in all that follows.
+ * The fields that the macros in options add to the context of a handler. Most services have no macros. For these,
+ * this type and the following ones do not look at the handler's options, which saves the compiler work.
  */
 export type MacroFields<Types, Used> = [keyof Types] extends [never]
   ? unknown
@@ -52,7 +52,7 @@ export type MacroErrors<Types, Used> = [keyof Types] extends [never]
       ? All
       : never
 
-/** The schemas of guards, or of the macros that options use instead of them. */
+/** The schemas of guards, or those of the macros in options, which replace them. */
 export type SchemasWith<Guard extends SchemaTypes, Types, Used> = [keyof Types] extends [never]
   ? Guard
   : [UsedIn<Types, Used>] extends [never]
@@ -66,15 +66,15 @@ type SchemaOf<Macro, Key extends keyof SchemaTypes> = Extract<PartOf<PartOf<Macr
 type PartOf<Type, Key extends string> = Type extends { readonly [K in Key]: infer Part } ? Part : never
 
 /**
- * Options by name, each as it is given; of a name that is neither an option nor a macro, and of a schema that is none, the
- * compiler says so.
+ * Options by name, each with its given type. For a name that is neither an option nor a macro, and for a value that
+ * is not a schema, a sentence that the compiler shows.
  */
 export type UsedOptions<Used, Known> = {
   readonly [Name in keyof Used]: Name extends Known
     ? Name extends keyof SchemaTypes
       ? Used[Name] extends AnySchema | string | undefined
         ? Used[Name]
-        : 'This is no schema: one of an object is t.Object({ … })'
+        : 'This is not a schema: the schema of an object is t.Object({ … })'
       : Used[Name]
     : UnknownOption<Name>
 }
@@ -82,10 +82,13 @@ export type UsedOptions<Used, Known> = {
 type UnknownOption<Name> = Name extends 'body' | 'query' | 'params'
   ? `A message has no ${Name}: the schema of what callers send is 'data'`
   : Name extends 'parse' | 'transform' | 'mapResponse' | 'detail' | 'tags' | 'type'
-    ? `A message has no ${Name}: it is no HTTP route`
+    ? `A message has no ${Name}: it is not an HTTP request`
     : `There is no option '${Name & string}', and no macro of that name`
 
-/** A scope with what a guard adds: schemas, which replace the schemas of earlier guards, and the fields of macros. */
+/**
+ * A scope with the additions of a guard: schemas, which replace the schemas of earlier guards, and the fields of
+ * macros.
+ */
 export type Guarded<Scope extends ScopeTypes, Data, Headers, Response, Used, As extends HookScope> = {
   readonly [Key in keyof ScopeTypes]: Key extends 'schema'
     ? GuardSchemas<SchemasWith<Scope['schema'], Scope['macros'], Used>, Data, Headers, Response>
@@ -101,7 +104,7 @@ export type Guarded<Scope extends ScopeTypes, Data, Headers, Response, Used, As 
 /** The errors that the options of a guard declare. */
 type GuardErrors<Scope extends ScopeTypes, Used> = Over<MacroErrors<Scope['macros'], Used>, DeclaredIn<Used>>
 
-/** The parts of guards that reach services above, with one more guard. */
+/** The parts of guards that apply to services above, with one more guard. */
 type GuardsAbove<
   Scope extends ScopeTypes,
   Data,
@@ -128,7 +131,7 @@ type GuardsAbove<
         : Scope['above'][Each]
     }
 
-/** The schemas of a guard, else of the guards before it. */
+/** The schemas of a guard, else those of the guards before it. */
 export interface GuardSchemas<Before extends SchemaTypes, Data, Headers, Response> {
   readonly data: Or<Data, Before['data']>
   readonly headers: Or<Headers, Before['headers']>
