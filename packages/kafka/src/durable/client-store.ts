@@ -14,15 +14,21 @@ import {
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { COST_OF_RECORD } from '../words/batch.ts'
 import { HEADER } from '../words/headers.ts'
-import { writeRecord } from '../words/record.ts'
+import { type WrittenHeaders, writeRecord } from '../words/record.ts'
 import { writeValue } from '../words/values.ts'
 import { KafkaDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
 import { pauseGroup } from './groups.ts'
 import { cloudEvent, type StoredRecord } from './stored.ts'
 
+/** Topics whose headers are remembered: a program may make its patterns at run time. */
+const MOST_COMMON = 1_024
+
 /** Publishes and manages stored events, over the current connection of the client. */
 export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRecord> {
+  /** The headers that all events of a topic have, by topic. */
+  readonly #common = new Map<string, WrittenHeaders>()
+
   constructor(init: ClientStoreInit<KafkaConnection>) {
     super(init, {
       ensure: async (pattern) => {
@@ -58,8 +64,17 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
 
   protected outgoing(head: EventHead, { json, key, headers }: EventContent): StoredRecord {
     const { value, type } = writeValue(json)
-    const own = { ...cloudEvent(head, head.address, key), [HEADER.type]: type }
-    const bytes = writeRecord(key, value, own, headers)
+    const own = { [HEADER.id]: head.id, [HEADER.key]: key, [HEADER.type]: type }
+    const bytes = writeRecord(key, value, own, headers, this.#commonOf(head.address))
     return { ...head, size: bytes.length + COST_OF_RECORD, key, bytes }
+  }
+
+  #commonOf(topic: string): WrittenHeaders {
+    let common = this.#common.get(topic)
+    if (common !== undefined) return common
+    common = cloudEvent(topic)
+    if (this.#common.size >= MOST_COMMON) this.#common.clear()
+    this.#common.set(topic, common)
+    return common
   }
 }

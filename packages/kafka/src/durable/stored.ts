@@ -2,12 +2,7 @@
  * A durable event as a record of Kafka: the record to publish, the record received, the message for the handler, and
  * the copies of a failed event.
  */
-import {
-  type EventHead,
-  jsonOf,
-  type OutgoingEvent,
-  StoredFields
-} from '@elysia-microservices/transport/engine'
+import { jsonOf, type OutgoingEvent, StoredFields } from '@elysia-microservices/transport/engine'
 import {
   callerName,
   type DeadLetter,
@@ -17,7 +12,7 @@ import {
   IncomingMessage
 } from '@elysia-microservices/transport/kit'
 import { HEADER } from '../words/headers.ts'
-import type { Fetched } from '../words/record.ts'
+import { type Fetched, type WrittenHeaders, writeHeaders } from '../words/record.ts'
 import { readValue } from '../words/values.ts'
 import type { Source } from './partition.ts'
 
@@ -53,19 +48,13 @@ export interface StoredRecord extends OutgoingEvent {
   batch?: unknown
 }
 
-/** The attributes of a CloudEvent, as headers of Kafka (CloudEvents' binding for Kafka). */
-export function cloudEvent(
-  { id }: EventHead,
-  topic: string,
-  key: string | undefined
-): Record<string, string | undefined> {
-  return {
+/** The attributes of a CloudEvent that all events of a topic have, as headers of Kafka (CloudEvents' binding for Kafka). */
+export function cloudEvent(topic: string): WrittenHeaders {
+  return writeHeaders({
     [HEADER.specification]: '1.0',
-    [HEADER.id]: id,
     [HEADER.source]: callerName(undefined) ?? 'elysia-microservices',
-    [HEADER.eventType]: topic,
-    [HEADER.key]: key
-  }
+    [HEADER.eventType]: topic
+  })
 }
 
 /** An event that was received and is not done. */

@@ -84,42 +84,61 @@ function put(words: Words | undefined): void {
     return
   }
   makeRoom(5 + 3 * words.length)
-  // Writes the text behind one byte for its length: for most texts one byte is enough.
-  const size = words.length < 64 ? slab.write(words, end + 1) : 64
-  if (size < 64) {
-    slab[end] = 2 * size
-    end += 1 + size
-    return
-  }
-  end = putVarint(slab, Buffer.byteLength(words), end)
-  end += slab.write(words, end)
+  // The length of most texts takes as many bytes as if they were ASCII: they are written where they stay.
+  const room = varintSize(words.length)
+  const size = slab.write(words, end + room)
+  if (varintSize(size) > room) slab.copyWithin(end + varintSize(size), end + room, end + room + size)
+  end = putVarint(slab, size, end) + size
 }
+
+/** Headers as they stand in records. */
+export interface WrittenHeaders {
+  readonly count: number
+  readonly bytes: Buffer
+}
+
+/** Writes headers that many records have in common. */
+export function writeHeaders(headers: Readonly<Record<string, string>>): WrittenHeaders {
+  start = end
+  putHeaders(headers)
+  // A copy, because the slab would be kept with it.
+  return { count: Object.keys(headers).length, bytes: Buffer.from(slab.subarray(start, end)) }
+}
+
+function putHeaders(headers: Readonly<Record<string, string | undefined>>): void {
+  for (const name in headers) {
+    const text = headers[name]
+    if (text === undefined) continue
+    put(OWN_NAMES.get(name) ?? name)
+    put(text)
+  }
+}
+
+const NONE: WrittenHeaders = { count: 0, bytes: Buffer.alloc(0) }
 
 /**
  * Writes a record without its sequence number: key, value, headers.
  * @param own the headers of this library or of NestJS @param given the headers of the caller; several values of one
- * name become one, with commas
+ * name become one, with commas @param common headers that stand in front of all others
  */
 export function writeRecord(
   key: Words | undefined,
   value: Words | undefined,
   own: Readonly<Record<string, string | undefined>> = {},
-  given?: Readonly<Record<string, string | readonly string[]>>
+  given?: Readonly<Record<string, string | readonly string[]>>,
+  common = NONE
 ): Buffer {
   start = end
   put(key)
   put(value)
-  let count = 0
+  let { count } = common
   for (const name in own) if (own[name] !== undefined) count++
   for (const _ in given) count++
-  makeRoom(5)
+  makeRoom(5 + common.bytes.length)
   end = putVarint(slab, count, end)
-  for (const name in own) {
-    const text = own[name]
-    if (text === undefined) continue
-    put(OWN_NAMES.get(name) ?? name)
-    put(text)
-  }
+  slab.set(common.bytes, end)
+  end += common.bytes.length
+  putHeaders(own)
   for (const name in given) {
     put(name)
     put([given[name] as string].flat().join(', '))
