@@ -36,19 +36,19 @@ export function pageOf(findings: Findings): string {
   const { version, packages, clients, runtimes, compilers, footprint, firstAnswer } = findings
   return `# Compatibility
 
-Written by \`npm run rehearse -- --write\`: it publishes all ${packages} packages as ${version} to a registry on one machine, by the steps of the release workflow, and installs them from there, each time into an empty folder. "20 lines" are the two programs of the [README](../README.md). "Project" is what \`create-elysia-microservices\` makes: it is installed, its tests pass, and its gateway answers a request by its service.
+Written by \`npm run rehearse -- --write\`: it publishes all ${packages} packages as ${version} to a registry on one machine, with the steps of the release workflow, and installs them from this registry, each time into an empty folder. "20 lines" are the two programs of the [README](../README.md). "Project" is a project made by \`create-elysia-microservices\`: its packages are installed, its tests pass, and its gateway answers a request through its service.
 
 ## Package managers
 
 ${table(['', 'version', '20 lines', 'project'], clients)}
 
-A project that is made with npm, pnpm, Yarn or Deno runs on Node; one that is made with Bun runs on Bun. With Plug'n'Play only the 20 lines are tried: TypeScript 7 does not read Yarn's archives.
+A project made with npm, pnpm, Yarn or Deno runs on Node; a project made with Bun runs on Bun. With Plug'n'Play only the 20 lines are tried, because TypeScript 7 does not read Yarn's archives.
 
 ## Runtimes
 
 ${table(['', 'version', '20 lines', 'project'], runtimes)}
 
-A project for Bun needs 1.2.23: its tests are written with \`node:test\`, which Bun 1.2.0 does not have.
+A project for Bun needs Bun 1.2.23, because its tests use \`node:test\`, which Bun 1.2.0 does not have.
 
 ## TypeScript
 
