@@ -62,7 +62,7 @@ function weight({ packages, bytes }: Footprint): string {
   return `
 ## What is installed
 
-\`npm install elysia elysia-microservices\` installs ${packages} packages, Elysia's own among them: ${(bytes / 1_000_000).toFixed(1)} MB.
+\`npm install elysia elysia-microservices\` installs ${packages} packages (${(bytes / 1_000_000).toFixed(1)} MB), including Elysia.
 `
 }
 
@@ -70,7 +70,7 @@ function first(seconds: number): string {
   return `
 ## From nothing to an answer
 
-\`npm create\`, \`npm install\`, service, gateway and the first order by HTTP: ${Math.ceil(seconds)} s, with npm's cache filled.
+\`npm create\`, \`npm install\`, starting service and gateway, and the first order by HTTP take ${Math.ceil(seconds)} s, with npm's cache filled.
 `
 }
 

@@ -71,7 +71,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
   },
   {
     text: 'Figures',
-    items: [page('Performance', 'performance'), page('What we tested it against', 'torture')]
+    items: [page('Performance', 'performance'), page('Torture tests', 'torture')]
   },
   {
     text: 'Packages',

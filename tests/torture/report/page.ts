@@ -50,9 +50,9 @@ export function page(run: TortureRun): string {
     broken.length === 0
       ? 'No promise was broken.'
       : ['Broken promises:', '', ...broken.map((sentence) => `- ${sentence}`)].join('\n')
-  return `# What we tested it against
+  return `# Torture tests
 
-Faults injected into servers under load, and what became of the requests. This command writes the page:
+The torture suite injects faults into servers under load, and counts the results of all requests. This command writes the page:
 
 \`\`\`sh
 ${command}
@@ -68,7 +68,7 @@ ${result}
 
 ${COLUMNS.map(({ title, meaning }) => `- **${title}**: ${meaning}`).join('\n')}
 
-A dash means that it was not measured. [How requests are counted, and what is promised](faults.md#tests-of-failure).
+A dash means that this was not measured. [Tests of failure](faults.md#tests-of-failure) lists the promises.
 `
 }
 

@@ -12,10 +12,10 @@ interface Column {
 const ABSENT = '–'
 
 export const COLUMNS: readonly Column[] = [
-  { title: 'scenario', meaning: 'what was done', align: 'left', cell: (row) => row.scenario },
+  { title: 'scenario', meaning: 'the faults and the load', align: 'left', cell: (row) => row.scenario },
   {
     title: 'server',
-    meaning: "ours, or Nest's",
+    meaning: "this library's, or Nest's",
     align: 'left',
     cell: (row) => row.server
   },
@@ -23,8 +23,8 @@ export const COLUMNS: readonly Column[] = [
   count('requests', 'requests made', 'requests'),
   count('succeeded', 'answered with their own answer', 'succeeded'),
   count('failed', 'failed with a typed error', 'failed'),
-  count('lost', "ended with neither, or with another request's answer", 'lost'),
-  count('doubled', 'settled or ran more than once, against the promise', 'doubled'),
+  count('lost', "ended without answer and error, or with another request's answer", 'lost'),
+  count('doubled', 'settled twice, or ran twice although it must not', 'doubled'),
   count('hung', 'not settled in time', 'hung'),
   {
     title: 'worst recovery',
