@@ -227,7 +227,7 @@ for (const way of WAYS) {
     })
 
     it('gives a store to the handler and to each step of its stream, and nothing of it to the next message', {
-      skip: differsOnDeno('finds no store of an `AsyncLocalStorage`')
+      skip: differsOnDeno('does not see the store of an `AsyncLocalStorage`')
     }, async () => {
       const scope = new AsyncLocalStorage<string>()
       const ends = newWay(way)

@@ -297,7 +297,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       })
 
       it('keeps the old certificate if the new one cannot be used', {
-        skip: differsOnDeno('A certificate and a key that do not fit are noticed by the first handshake')
+        skip: differsOnDeno('If a certificate and a key do not belong together, the first handshake fails')
       }, async () => {
         let tls = service
         const server = await ends.server({ tls: () => tls })
@@ -369,7 +369,7 @@ for (const [socketsName, sockets] of SOCKETS) {
     })
 
     it('cannot listen with a certificate and a key that do not fit', {
-      skip: differsOnDeno('A certificate and a key that do not fit are noticed by the first handshake')
+      skip: differsOnDeno('If a certificate and a key do not belong together, the first handshake fails')
     }, async () => {
       const unfit = ends.server({ tls: { cert: service.cert, key: renewed.key } })
       await assert.rejects(unfit, {
