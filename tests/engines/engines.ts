@@ -1,6 +1,6 @@
 /**
- * The only list of engines: what is true of every one of them is tested over whatever stands here, as far as its traits
- * allow. A new engine adds one file of its own and one line at the end.
+ * The only list of engines. Tests of what holds for every engine run over each entry of this list, as far as its
+ * properties allow. A new engine adds one file of its own, and one entry at the end.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -35,64 +35,73 @@ import { strangersOfKafka } from './stranger-kafka.ts'
 
 /** Options of an engine's transport in tests. */
 export interface EngineOptions {
-  /** The port of its server, if it is another: nothing listens there, or something that looks on. */
+  /**
+   * The port of the server, if it differs: nothing listens on this port, or a link that records or interrupts
+   * connections.
+   */
   readonly port?: number
-  /** Milliseconds without a sign of life until a durable event is delivered again. Default: 1,000. */
+  /** Milliseconds without a sign of life after which a durable event is delivered again. Default: 1,000. */
   readonly ackWait?: number
-  /** The queue of Nest's ends, where an engine's messages have one. Default: none. */
+  /** The queue that NestJS clients and services use, if the engine's messages need one. Default: none. */
   readonly queue?: string | undefined
 }
 
 /** An engine. */
 export interface EngineUnderTest {
-  /** The name of its transport. */
+  /** The name of the transport. */
   readonly name: string
-  /** Its name in texts. */
+  /** The name in documentation and logs. */
   readonly title: string
   readonly traits: Transport['traits']
   /** The form in which data travels: encoded by our codecs, or as Nest's JSON packets, as over `transport/engine`. */
   readonly carriage: 'codecs' | 'packets'
-  /** The programs that this machine lacks to run it, in words; `undefined` if none. */
+  /** The programs that this machine lacks to run the engine; `undefined`: none. */
   readonly missing?: string | undefined
-  /** It has a server that can be lost, held up and found again. */
+  /** Whether the engine has a server that can be stopped, suspended and started again. */
   readonly hasServer: boolean
-  /** Its server keeps a queue for each handler, so a request may overtake an event of another pattern. */
+  /** Whether the server keeps a queue for each handler, so that a request may overtake an event of another pattern. */
   readonly hasQueuePerHandler?: true
-  /** Processes of a group share durable events by partition: one goes over when what runs of it has ended. */
+  /**
+   * Whether processes of a group share durable events by partition: a partition moves to another process when its
+   * running handlers have ended.
+   */
   readonly sharesByPartition?: true
-  /** A message that is not JSON is the data of an event there, as for Nest's own services: devices send texts. */
+  /** Whether a message that is not JSON is the data of an event, as for NestJS services: devices send plain text. */
   readonly takesText?: true
-  /** A message takes it so long that on a push strangers and hostile code leave it out: they try the dialogue, which is shared. */
+  /**
+   * Whether messages are so slow that the tests of strangers and hostile code leave the engine out on a push: they
+   * test the protocol over engines, which all engines share.
+   */
   readonly isSlow?: true
-  /** It is part of what is published, and stands in the documentation. */
+  /** Whether the engine is published and documented. */
   readonly isShipped: boolean
-  /** Nest's own transport over it; missing: Nest has none. */
+  /** NestJS's transport for the engine; `undefined`: NestJS has none. */
   readonly nest?: NestEnds
-  /** Nest has a transport over it whose wire differs so that it is tested by itself. */
+  /** Whether NestJS has a transport for the engine whose protocol differs so much that it is tested separately. */
   readonly hasNest?: true
-  /** Others may publish there; missing: only what is in the process. */
+  /** Programs of others that publish on the engine; `undefined`: all messages stay inside the process. */
   readonly strangers?: StrangersOf
-  /** Why it has no address for a pattern; `undefined`: it has one. Default: it has one for every pattern. */
+  /** Why the engine has no address for a pattern; `undefined`: it has one. Default: it has one for every pattern. */
   refuses?(pattern: string): string | undefined
-  /** Where errors say that a server is expected. Default: `127.0.0.1:` and the port */
+  /** The address of the server in errors. Default: `127.0.0.1:` and the port */
   expectedAt?(port: number): string
   start(): Promise<RunningEngine>
 }
 
-/** An engine that runs, until `close`. */
+/** A running engine, until `close` is called. */
 export interface RunningEngine {
-  /** The port of its server; 0 if it has none. */
+  /** The port of the server; 0: there is no server. */
   readonly port: number
   /** The transport, for a service or for clients. */
   transport(options?: EngineOptions): Transport
-  /** Its server is gone at once, with all connections; what it has stored stays. */
+  /** Stops the server at once, with all connections; what it has stored stays. */
   stop(): Promise<void>
-  /** It is there again. */
+  /** Starts the server again. */
   start(): Promise<void>
-  /** Connections stay, and nothing moves. */
+  /** Suspends the server: connections stay, but no message moves. */
   suspend(): void
   resume(): void
-  /** Ends it, with all that it has stored. */
+  /** Ends the engine, and deletes all that it has stored. */
   close(): Promise<void>
 }
 
@@ -108,7 +117,7 @@ const inMemory: EngineUnderTest = {
   hasServer: false,
   isShipped: true,
   async start() {
-    // Both ends must have the same value.
+    // The service and its clients must share one value.
     const transport = memory()
     return {
       port: 0,
@@ -122,7 +131,7 @@ const inMemory: EngineUnderTest = {
   }
 }
 
-/** A server that is a process of its own, as a running engine has it. */
+/** Controls for a server that is a process of its own. */
 const controlsOf = (server: EngineProcess) => ({
   stop: () => server.stop(),
   start: () => server.start(),
@@ -155,7 +164,7 @@ const onNats: EngineUnderTest = {
       transport: ({ port, ackWait = 1_000 } = {}) =>
         nats({
           servers: port === undefined ? server.url : `nats://127.0.0.1:${port}`,
-          // Otherwise a client that is given a port learns the server's own from the server.
+          // With a given port, the client must not learn the real port from the server.
           ignoreClusterUpdates: port !== undefined,
           durable: { ackWait }
         }),
@@ -214,7 +223,8 @@ const onRabbitmq: EngineUnderTest = {
       ? 'a segment of it is empty; give each segment between dots a text'
       : undefined,
   async start() {
-    // It takes seconds to start, and nothing of one test is left for the next: queues go with those who use them.
+    // One server for all tests, because it takes seconds to start. Nothing of one test is left for the next, because
+    // queues are deleted with their users.
     const server = await sharedRabbitmq()
     return {
       port: server.port,
@@ -222,7 +232,8 @@ const onRabbitmq: EngineUnderTest = {
         rabbitmq({ urls: `amqp://127.0.0.1:${port}`, queue }),
       ...controlsOf(server),
       async stop() {
-        // Of 3.10 a quorum queue that was made in the same second has no leader any more: its term is not on the disk.
+        // In RabbitMQ 3.10, a quorum queue that was created within the last second has no leader after a restart,
+        // because its state is not on disk yet.
         await pause(1_000)
         await server.stop()
       },
@@ -274,11 +285,12 @@ const onKafka: EngineUnderTest = {
         ? undefined
         : "it is no name of a topic; use letters, digits, '.', '_' and '-'",
   async start() {
-    // It takes seconds to start, and tests have patterns of their own where something could be left.
+    // One server for all tests, because it takes seconds to start. Tests use patterns of their own where something
+    // could be left.
     const server = await sharedKafka()
     return {
       port: server.port,
-      // The server gives its own address: a link is not gone around.
+      // With the option `advertised`, clients connect only to the given address, and so do not bypass a link.
       transport: ({ port = server.port } = {}) =>
         kafka({ brokers: [`127.0.0.1:${port}`], advertised: false, partitions: 1 }),
       ...controlsOf(server),
@@ -322,12 +334,13 @@ export const ENGINES: readonly EngineUnderTest[] = [
   onKafka
 ]
 
-/** Whether the tests run on a push, and not at night or by hand. */
+/** Whether the tests run on a push; otherwise at night or by hand. */
 export const isOnPush = process.env['ENGINES'] === 'shared'
 
 /**
- * Those that this process tries. On a push (`ENGINES=shared`) Bun and Node share the engines that have a server: what both
- * would try twice is the dialogue, and each driver has tests of its own under both. Otherwise: all.
+ * The engines that this process tests. On a push (`ENGINES=shared`), Bun and Node share the engines that have a
+ * server: both would test the same protocol code, and each driver has tests of its own on both. Otherwise all
+ * engines.
  */
 export const TRIED_ENGINES: readonly EngineUnderTest[] = isOnPush
   ? ENGINES.filter(({ hasServer }, place) => !hasServer || (place % 2 === 0) === underBun)

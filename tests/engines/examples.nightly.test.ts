@@ -1,4 +1,4 @@
-/** The small example of each engine, started by its command over a real server. */
+/** The small example of each engine, started by its command with a real server. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { RabbitmqServerProcess, rabbitmqMissing } from '../support/rabbitmq-serv
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
-/** The folder of JetStream's data. */
+/** The folder for JetStream's data. */
 const stored = mkdtempSync(join(tmpdir(), 'examples-'))
 
 const EXAMPLES = {
@@ -54,7 +54,7 @@ const EXAMPLES = {
   }
 } as const
 
-/** Lines that an example may have: it is read at one look. */
+/** The most lines that an example may have: it should be understood at a glance. */
 const MAX_LINES = 39
 
 describe('the small example', { timeout: 120_000 }, () => {

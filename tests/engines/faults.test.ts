@@ -12,7 +12,7 @@ import { pause } from '../support/within.ts'
 import type { EngineOptions, RunningEngine } from './engines.ts'
 import { overEngines } from './needs.ts'
 
-/** Milliseconds of a call that waits for a server to start, which may take a while. */
+/** The timeout in milliseconds of a call that waits while a server starts, which may take long. */
 const LONG = 170_000
 
 overEngines('what fails', [], ({ title, start }, caseOf) => {
@@ -28,7 +28,7 @@ overEngines('what fails', [], ({ title, start }, caseOf) => {
       return client
     }
 
-    /** A service whose streams are large. */
+    /** Starts a service whose streams have large values. */
     async function serveLarge(large: () => Iterable<string> | AsyncIterable<string>): Promise<void> {
       const transport = engine.transport()
       const service = microservice({ name: 'large', transport, logger: log.logger }).message('large', large)
@@ -36,7 +36,10 @@ overEngines('what fails', [], ({ title, start }, caseOf) => {
       cleanUps.push(() => service.stop())
     }
 
-    /** @param noted the pattern of its events, where some are sent while it may not run: an engine may keep them for it */
+    /**
+     * @param noted the pattern of its events; if events are sent while the service may not be running, a pattern of
+     * its own, because an engine may keep them
+     */
     async function serve(name = 'test', options?: EngineOptions, noted = 'noted') {
       const transport = engine.transport(options)
       const service = microservice({ name, transport, logger: log.logger, drain: 200 })
@@ -100,7 +103,7 @@ overEngines('what fails', [], ({ title, start }, caseOf) => {
         await engine.start()
         await event
         assert.equal(await waiting, 2)
-        // The handlers whose callers have given them up are told, the retried call runs, the event has come.
+        // The handlers of cancelled calls are told, the retried call runs, and the event has arrived.
         const told: unknown[] = []
         while (told.length < 4) told.push(await said.take())
         assert.deepEqual(told.sort(), ['aborted', 'aborted', 'begun', 'kept'])
@@ -185,7 +188,7 @@ overEngines('what fails', [], ({ title, start }, caseOf) => {
         while (!isOver) {
           assert.equal(await client.request('later', caller), caller)
           answered++
-          // A transport without sockets would let no timer have its turn.
+          // A transport without sockets would otherwise let no timer fire.
           if (answered % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
         }
       })
@@ -255,7 +258,7 @@ overEngines('what fails', [], ({ title, start }, caseOf) => {
         } finally {
           engine.resume()
         }
-        // More than had been made.
+        // More values than had been produced.
         for (let turn = 0; turn < 5; turn++) await read()
         await Promise.all(streams.map((stream) => stream.return?.()))
       }

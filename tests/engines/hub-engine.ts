@@ -1,4 +1,4 @@
-/** A whole engine: calls, streams, channels and events over a hub that passes lines of JSON on. */
+/** A complete engine in one file: calls, streams and channels over a hub that passes on lines of JSON. */
 import { once } from 'node:events'
 import net from 'node:net'
 import {
@@ -20,7 +20,7 @@ import {
 import { ConnectionError, type Transport } from '@elysia-microservices/transport/kit'
 
 type Receive = (message: Carried) => void
-/** Its word, our number of the subscription, and the message. */
+/** The kind of a line, the number of our subscription, and the message. */
 type FromHub = [
   word: string,
   id: number,
@@ -30,7 +30,7 @@ type FromHub = [
   headers?: Carried['headers']
 ]
 
-/** Whole lines that come; what is left of a line when the connection ends is nothing. */
+/** Reads complete lines from a socket; a part of a line at the end of the connection is dropped. */
 export function readLines(socket: net.Socket, read: (line: string) => void): void {
   let pieces: string[] = []
   socket.setEncoding('utf8').on('data', (text: string) => {
@@ -144,7 +144,7 @@ class HubCarrier implements Carrier {
   ): Promise<void> {
     this.#taken = subjects.map((subject) =>
       this.#subscribe(subject.address, subject.queue ?? '', (message) => {
-        // A handler of everything is not one of what carriers say among themselves.
+        // A handler of all patterns does not receive the protocol messages of this library.
         if (!message.address.startsWith('_')) receive(subject, message)
       })
     )
@@ -159,7 +159,7 @@ class HubCarrier implements Carrier {
     return id
   }
 
-  /** The hub answers in order: what it has sent before the answer is received before it, too. */
+  /** The hub answers in order, so all messages that it has sent before the answer arrive before the answer. */
   async leave(): Promise<void> {
     for (const id of this.#taken) this.#socket?.write(`["unsubscribe",${id}]\n`)
     await this.flush().catch(() => {})

@@ -1,4 +1,6 @@
-/** The server of the smallest engine: programs subscribe and publish by lines of JSON, and it passes messages on. */
+/**
+ * The server of the smallest engine: programs subscribe and publish by lines of JSON, and the hub passes messages on.
+ */
 import { once } from 'node:events'
 import net from 'node:net'
 import { routeMatches } from '@elysia-microservices/transport/kit'
@@ -8,11 +10,13 @@ interface Subscription {
   readonly socket: net.Socket
   readonly id: number
   readonly address: string
-  /** Its members share messages; empty: each gets all. */
+  /** The queue whose members share messages; empty: each subscriber gets all. */
   readonly queue: string
 }
 
-/** Passes messages on, on a port of this machine. Keeps nothing: a program that is not there misses them. */
+/**
+ * Passes messages on, on a port of this machine. It stores nothing: a program that is not connected misses messages.
+ */
 export class Hub {
   readonly port: number
   readonly #sockets = new Set<net.Socket>()
@@ -28,7 +32,7 @@ export class Hub {
     await once(this.#server, 'listening')
   }
 
-  /** Is gone at once, with all connections. */
+  /** Stops at once, with all connections. */
   async stop(): Promise<void> {
     const server = this.#server
     this.#server = undefined
@@ -39,7 +43,7 @@ export class Hub {
     await closed
   }
 
-  /** Reads nothing until `resume`; connections stay. */
+  /** Reads nothing until `resume` is called; connections stay. */
   suspend(): void {
     for (const socket of this.#sockets) socket.pause()
   }
@@ -77,7 +81,10 @@ export class Hub {
     }
   }
 
-  /** To one member of each queue, and to all without one. A sender that wants an answer is told if nobody listens. */
+  /**
+   * Sends a message to one member of each queue, and to all subscribers without a queue. A sender with a reply
+   * address is told if nobody listens.
+   */
   #publish([address, words, reply, headers]: readonly [string, string, string?, object?]): void {
     const queues = new Map<string, Subscription[]>()
     for (const [index, one] of this.#listening(address).entries()) {

@@ -1,10 +1,10 @@
-/** The needs of a case, by which it is left out where an engine lacks one. */
+/** What a case needs of an engine: it is skipped over an engine that lacks one of its needs. */
 import { it } from 'node:test'
 import { isMissing } from '../support/missing.ts'
 import { PATIENCE } from '../support/within.ts'
 import { type EngineUnderTest, TRIED_ENGINES } from './engines.ts'
 
-/** Abilities that engines may lack, each with its words in the list of skipped tests and in the documentation. */
+/** Properties that engines may lack, with their names in the list of skipped tests and in the documentation. */
 export const NEEDS = {
   server: 'server that can be lost',
   strangers: 'strangers who may publish there',
@@ -22,16 +22,16 @@ export const NEEDS = {
   startsAll: 'groups that start with all events'
 } as const
 
-/** Something that a case needs. */
+/** One property that a case needs. */
 export type Need = keyof typeof NEEDS
 
-/** The abilities that decide whether a case can run. */
+/** The properties that decide whether a case can run. */
 interface Abilities extends Pick<EngineUnderTest, 'traits' | 'hasServer'> {
   readonly hasNest: boolean
   readonly hasStrangers: boolean
 }
 
-/** Whether a transport has something. */
+/** Whether a transport has a property. */
 export function has({ traits, hasServer, hasNest, hasStrangers }: Abilities, need: Need): boolean {
   const { stores } = traits
   switch (need) {
@@ -59,7 +59,9 @@ export function has({ traits, hasServer, hasNest, hasStrangers }: Abilities, nee
   }
 }
 
-/** Says that a case is left out over an engine. @returns whether the engine lacks something that the case needs */
+/**
+ * Checks whether an engine lacks a need of a case, and logs that the case is skipped. @returns whether it is skipped
+ */
 export function isLeftOut(engine: EngineUnderTest, what: string, needs: readonly Need[]): boolean {
   const { nest, strangers } = engine
   const abilities = { ...engine, hasNest: nest !== undefined, hasStrangers: strangers !== undefined }
@@ -75,7 +77,7 @@ export function isLeftOut(engine: EngineUnderTest, what: string, needs: readonly
 export type CaseOf = (name: string, needs: readonly Need[], run: () => Promise<void>) => void
 
 /**
- * Declares cases over every engine that this process tries and this machine can run.
+ * Declares cases over every engine that this process tests and this machine can run.
  * @param needs what all of the cases need
  */
 export function overEngines(

@@ -1,4 +1,4 @@
-/** Nest's own ends over an engine: what a service and a client of Nest's are made with. */
+/** NestJS over an engine: the options with which a NestJS service and a NestJS client are created. */
 import { headers } from '@nats-io/transport-node'
 import {
   type BaseRpcContext,
@@ -14,23 +14,23 @@ import {
   Transport
 } from '@nestjs/microservices'
 
-/** How Nest reaches an engine. */
+/** How NestJS uses an engine. */
 export interface NestEnds {
-  /** @param port of the engine's server */
+  /** @param port the port of the engine's server */
   service(port: number): MicroserviceOptions
   client(port: number): ClientProvider
-  /** The queue that both ends name, where they do. */
+  /** The queue that both service and client name, if the engine needs one. */
   readonly queue?: string
-  /** Data with headers of its own, as Nest's users make it. */
+  /** Data with headers, as users of NestJS create it. */
   record(data: unknown, said: Readonly<Record<string, string>>): unknown
-  /** Where a message was published, by what Nest's engine tells a handler. */
+  /** The address to which a message was published, from the context that NestJS passes to a handler. */
   address(context: BaseRpcContext): string
   header(context: BaseRpcContext, name: string): string | undefined
-  /** Wildcards are `+` and `#` between slashes. Default: `*` and `>` between dots. */
+  /** Whether wildcards are `+` and `#` between slashes. Default: `*` and `>` between dots. */
   readonly levels?: true
-  /** Headers reach Nest's handlers, and come from its clients. */
+  /** Whether headers reach NestJS handlers and are sent by NestJS clients. */
   readonly hasHeaders: boolean
-  /** The error of Nest's client when nobody listens; missing: it gets none. */
+  /** The error of the NestJS client if nobody listens; `undefined`: the client gets none. */
   readonly nobody?: RegExp
 }
 
@@ -63,7 +63,7 @@ export const nestOnRedis: NestEnds = {
   hasHeaders: false
 }
 
-/** The queue of the service, which Nest's ends and ours have to name. */
+/** The name of the queue, which NestJS and this library must both use. */
 const queue = 'orders'
 
 export const nestOnRabbitmq: NestEnds = {
@@ -81,7 +81,7 @@ export const nestOnRabbitmq: NestEnds = {
 }
 
 export const nestOnMqtt: NestEnds = {
-  // Without version 5 there are no user properties.
+  // MQTT below version 5 has no user properties.
   service: (port) => ({
     transport: Transport.MQTT,
     options: { url: `mqtt://127.0.0.1:${port}`, protocolVersion: 5 }

@@ -1,4 +1,4 @@
-/** Nest's ends and ours over every engine that Nest has a transport for: what callers get. */
+/** NestJS and this library together over every engine for which NestJS has a transport: what callers get. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe } from 'node:test'
 import { type ClientOptions, type ClientProxy, ClientProxyFactory } from '@nestjs/microservices'

@@ -5,7 +5,7 @@ import type { Overheard, StrangersOf } from './stranger.ts'
 const INBOX = /^(_elysia\.inbox)\/(\d+)\/(.*)$/s
 let count = 0
 
-/** Secrets of inboxes have so many letters. */
+/** The secrets of inboxes have this number of letters. */
 function inLetters(name: string): string {
   const letters = [...name].map((letter) => String.fromCharCode(97 + (letter.charCodeAt(0) % 26)))
   return letters.join('').padEnd(24, 'a')
@@ -14,7 +14,7 @@ function inLetters(name: string): string {
 export const strangersOfKafka: StrangersOf = {
   everyone: '_elysia.everyone',
   forbidden: [
-    // Where requests come, values stand alone: an answer there would look like one.
+    // A topic of requests: an answer in this topic would look like a request.
     'seen',
     'echo.reply.x',
     'other.reply',

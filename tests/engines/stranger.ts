@@ -1,4 +1,4 @@
-/** Programs on an engine that are neither our services nor our clients: they publish and read what they like. */
+/** Strangers: programs on an engine that do not use this library, and publish and read what they like. */
 import net from 'node:net'
 import { connect, headers as newHeaders } from '@nats-io/transport-node'
 import { connect as connectToRabbitmq, type Options } from 'amqplib'
@@ -15,7 +15,7 @@ export interface Overheard {
   readonly reply: string
 }
 
-/** Somebody who may publish and listen everywhere. */
+/** A program that may publish and listen everywhere. */
 export interface Stranger {
   publish(address: string, words: string, reply?: string, headers?: Record<string, string>): void
   /** @param address a pattern with wildcards */
@@ -25,22 +25,22 @@ export interface Stranger {
   close(): Promise<void>
 }
 
-/** An engine as its strangers see it. */
+/** How strangers use an engine. */
 export interface StrangersOf {
   enter(port: number): Promise<Stranger>
-  /** Where all services listen. */
+  /** The address on which all services listen. */
   readonly everyone: string
-  /** Where requests that left together are taken; missing: nowhere. */
+  /** The address for several requests in one message; `undefined`: there is none. */
   together?(address: string): string
-  /** Addresses to which answers may never be published, even when a caller names them. */
+  /** Addresses to which no answer may be published, even if a caller names them. */
   readonly forbidden: readonly string[]
-  /** An inbox of somebody of that name, with the dot behind it. */
+  /** An inbox with this name, with the dot at its end. */
   inbox(name: string): string
-  /** The inbox that an address begins with; `undefined`: it is none. */
+  /** The inbox at the beginning of an address; `undefined`: there is none. */
   inboxIn(address: string): string | undefined
 }
 
-/** As engines have them whose inboxes are named by `_INBOX`. */
+/** For engines whose inboxes begin with `_INBOX`. */
 const byName: Pick<StrangersOf, 'inbox' | 'inboxIn'> = {
   inbox: (name) => `_INBOX.calls.${name}.`,
   inboxIn: (address) => /^_INBOX\.(calls\.)?[^.]+\./.exec(address)?.[0]
@@ -100,7 +100,7 @@ export const strangersOfHub: StrangersOf = {
     await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
     const hearing: ((message: Overheard) => void)[] = []
     const flushed: (() => void)[] = []
-    // A message that is published after the hub has ended the connection is lost, and nobody waits for it.
+    // A message that is published after the hub has closed the connection is lost, and nobody waits for it.
     socket.on('error', () => {})
     readLines(socket, (line) => {
       const [word, id, address, words, reply] = JSON.parse(line)
@@ -122,10 +122,10 @@ export const strangersOfHub: StrangersOf = {
   }
 }
 
-/** One of our messages on a channel of Redis: address, address of the answer, headers, text. */
+/** A message of this library on a channel of Redis: address, reply address, headers, text. */
 const FRAME = /^([^\n]*)\n([^\n]*)\n([^\n]*)\n([\s\S]*)$/
 
-/** A name of the letters that secrets have. */
+/** A name with only the letters that secrets have. */
 function inLetters(name: string): string {
   const letters = [...name].map((letter) => String.fromCharCode(97 + (letter.charCodeAt(0) % 26)))
   return letters.join('') + 'a'.repeat(12)
@@ -192,7 +192,7 @@ export const strangersOfRedis: StrangersOf = {
   }
 }
 
-/** An inbox over RabbitMQ as two properties of a message have it: queue and correlation. */
+/** An inbox over RabbitMQ, which a message names in two properties: queue and correlation id. */
 const RABBITMQ_INBOX = /^(_elysia\.i\.[^.]+)\.(.*)$/
 
 export const strangersOfRabbitmq: StrangersOf = {
@@ -228,7 +228,7 @@ export const strangersOfRabbitmq: StrangersOf = {
     })
     const driver = await connectToRabbitmq(server.url)
     const channel = await driver.createChannel()
-    // RabbitMQ returns a message that no queue takes to its sender; the stranger reads all others from its own queue.
+    // RabbitMQ returns a message that no queue takes to its sender; the stranger reads all others from this queue.
     const { queue: own } = await channel.assertQueue('', { exclusive: true, maxLength: 1 })
     for (const name of ['me', 'stranger'])
       await channel.bindQueue(own, '_elysia.inboxes', `_elysia.i.${inLetters(name)}`)
@@ -248,7 +248,7 @@ export const strangersOfRabbitmq: StrangersOf = {
       },
       listen: (_, hear) => void listeners.push(hear),
       async flush() {
-        // A channel does in order what it is asked.
+        // A channel handles commands in order, so this answer comes after all published messages.
         await channel.prefetch(0)
       },
       async close() {
@@ -261,7 +261,7 @@ export const strangersOfRabbitmq: StrangersOf = {
   }
 }
 
-/** A message as our ends name its addresses: all names that it may have. */
+/** A message with the addresses in this library's form, in all forms that fit the message. */
 function overheardOnRabbitmq({ exchange, key, properties, body }: Tapped): Overheard[] {
   const text = (name: string) => String(properties[name] ?? '')
   const correlation = text('correlation_id')
@@ -275,7 +275,7 @@ function overheardOnRabbitmq({ exchange, key, properties, body }: Tapped): Overh
   return [{ ...message, address: key, reply }]
 }
 
-/** An inbox over MQTT as a message has it: topic and correlation data. */
+/** An inbox over MQTT, which a message names in two properties: topic and correlation data. */
 const MQTT_INBOX = /^(_elysia\/i\/[^.]+)\.(.*)$/
 
 export const strangersOfMqtt: StrangersOf = {
@@ -328,7 +328,7 @@ export const strangersOfMqtt: StrangersOf = {
         })
       },
       listen: (_, hear) => void listeners.push(hear),
-      // The server answers in order.
+      // The server answers in order, so this answer comes after all published messages.
       flush: async () => void (await driver.subscribeAsync('_')),
       async close() {
         listeners.length = 0

@@ -1,4 +1,4 @@
-/** Every engine beside another transport, behind a gateway, and within a message of a service. */
+/** Every engine together with another transport, behind a gateway, and in calls from within a handler. */
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import { telemetry } from '@elysia-microservices/telemetry'
@@ -77,7 +77,8 @@ overEngines('services beside others', [], ({ name: engineName, title, hasServer,
       assert.deepEqual(seen, ['orders.total'])
     })
 
-    // What is lost of a message in parts is missed after 20 s, and has the request sent again: both would be logged.
+    // If a part of a large message is lost, the receiver notices this after 20 s and the request is sent again: both
+    // would be logged.
     for (const [what, isBesideAudit] of [
       ['is sent requests larger than a message of the engine', false],
       ['is sent them beside one that takes every event', true]
@@ -192,7 +193,7 @@ overEngines('services beside others', [], ({ name: engineName, title, hasServer,
         /data: \{"order":1\}\n\ndata: \{"order":2\}\n\nevent: end/
       )
       await service.stop()
-      // Without a server in between there is nobody to say that the pattern has no handler.
+      // Without a server in between, nobody can report that the pattern has no handler.
       assert.equal((await ask('/total', post({ prices: [1] }))).status, hasServer ? 501 : 503)
       await client.close()
     })

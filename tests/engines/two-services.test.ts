@@ -1,4 +1,4 @@
-/** Two services of different names that answer one pattern: the first answer counts, and nothing is mixed. */
+/** Two services of different names that answer one pattern: the first answer counts, and values are not mixed. */
 import assert from 'node:assert/strict'
 import { afterEach, describe } from 'node:test'
 import { microservice } from 'elysia-microservices'
@@ -21,7 +21,7 @@ overEngines('two services of one pattern', [], (engine, caseOf) => {
       cleanUps.push(() => running.close())
       const log = new Log()
       const { logger } = log
-      /** Streams and requests that run, and services that have ended one. */
+      /** The running streams and requests, and the services that have ended one. */
       const open = new Set<string>()
       const services = []
       for (const name of NAMES) {

@@ -1,4 +1,4 @@
-/** 100,000 inputs that no client would send, while a good client must be answered as if nothing happened. */
+/** 100,000 inputs that no client would send, while a well-behaved client is answered as usual. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -7,7 +7,7 @@ import { type Microservice, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import fc from 'fast-check'
 
-/** At night there are ten times as many. */
+/** At night there are ten times as many inputs. */
 const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? 10_000)
 const ATTACKERS = 20
 const INPUTS_PER_CONNECTION = 5
@@ -112,7 +112,10 @@ describe('a server under a flood of broken input', () => {
   })
   after(() => service.stop())
 
-  /** Sends inputs, a few over each connection: one that announces much would swallow all behind it. */
+  /**
+   * Sends inputs, a few over each connection: an input that announces a long message would swallow all inputs behind
+   * it.
+   */
   async function attack(inputs: readonly Buffer[]): Promise<void> {
     let socket: net.Socket | undefined
     for (const [index, content] of inputs.entries()) {
@@ -125,7 +128,7 @@ describe('a server under a flood of broken input', () => {
       }
       const open: net.Socket = socket
       open.write(content)
-      // The server, in this process too, reads and answers in between.
+      // The server runs in this process and needs turns of the event loop to read and answer.
       await new Promise((resolve) => setImmediate(resolve))
     }
     socket?.destroy()

@@ -1,4 +1,4 @@
-/** Clients while the processes of their servers are killed, and restarted one after the other. */
+/** Clients while the processes of their servers are killed, or restarted one after the other. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
@@ -25,7 +25,7 @@ function client(servers: readonly ServerProcess[]): UntypedClient {
   return made
 }
 
-/** Resolves when that many more connections are made. */
+/** Resolves when this number of further connections is established. */
 function connections(of: UntypedClient, count: number): Promise<void> {
   return new Promise((resolve) => {
     let made = 0
@@ -37,7 +37,7 @@ function connections(of: UntypedClient, count: number): Promise<void> {
   })
 }
 
-/** Ten callers of one client. */
+/** Ten callers that share one client. */
 const callers = (client: UntypedClient) => new Array<UntypedClient>(10).fill(client)
 
 describe('clients of servers in processes of their own', () => {

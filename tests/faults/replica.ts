@@ -1,4 +1,4 @@
-/** A service in a process of its own, for tests that kill it. Arguments: its port, 0 for any. */
+/** A service in a process of its own, for tests that kill it. The argument is its port; 0: any free port. */
 import { type Message, microservice } from 'elysia-microservices'
 
 const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: Number(process.argv[2]) })

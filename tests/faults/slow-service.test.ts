@@ -1,4 +1,7 @@
-/** Events for a service that is slower than its caller: who awaits is slowed, who does not is told; nothing is lost. */
+/**
+ * Events for a service that is slower than its caller: a caller that awaits each event is slowed down, a caller that
+ * does not gets an error, and no event is lost.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { OverloadedError } from 'elysia-microservices'
@@ -8,7 +11,7 @@ import { ServerProcess } from '../support/server-process.ts'
 const KB = 1024
 const EVENT = 'x'.repeat(20 * KB)
 const COUNT = 4_000
-/** A twentieth of what is sent: it does not fit, unless the caller is slowed. */
+/** A twentieth of what is sent: the events fit only if the caller is slowed down. */
 const SEND_BUFFER = 4 * KB * KB
 
 for (const protocol of ['rsocket', 'nest'] as const) {
@@ -22,7 +25,7 @@ for (const protocol of ['rsocket', 'nest'] as const) {
 
     const open = () =>
       connect({ transport: 'tcp', port: server.port, protocol, limits: { sendBuffer: SEND_BUFFER } })
-    /** Events handled, once nothing is on its way any more: what one connection carries is handled in its order. */
+    /** Waits until all events are handled: a connection handles its messages in order. @returns their number */
     const handled = (client: ReturnType<typeof open>) =>
       client.request<number>('events', null, { timeout: 0 })
 
@@ -35,7 +38,7 @@ for (const protocol of ['rsocket', 'nest'] as const) {
       await client.close()
     })
 
-    it('refuses what is too much of those nobody awaits, before it harms the connection', async () => {
+    it('refuses events that nobody awaits before they fill up the connection', async () => {
       const client = open()
       const before = await handled(client)
       const events = Array.from({ length: COUNT }, () => client.emit('slow', EVENT))
@@ -48,14 +51,14 @@ for (const protocol of ['rsocket', 'nest'] as const) {
       await client.close()
     })
 
-    it('leaves turns to others, who do not wait until all of them are handled', async () => {
+    it('lets other work run before all events are handled', async () => {
       const client = open()
       const size = KB
       const before = await handled(client)
       for (let n = 0; n < 2 * COUNT; n++) await client.emit('slow', EVENT.slice(0, size))
       assert.equal((await handled(client)) - before, 2 * COUNT)
       const most = await client.request<number>('mostInTurn', null)
-      // A connection leaves a turn to others after 256 KB; runtimes read up to 512 KB at once.
+      // A connection yields to other work after 256 KB; runtimes read up to 512 KB at once.
       assert.ok(most <= (256 + 512) * (KB / size), `${most} events in a turn`)
       await client.close()
     })

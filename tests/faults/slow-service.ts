@@ -1,9 +1,12 @@
-/** A service that keeps its processor busy for each event. Arguments: its port, 0 for any; milliseconds an event takes. */
+/**
+ * A service that keeps its processor busy for each event. Arguments: its port (0: any free port), and the
+ * milliseconds that an event takes.
+ */
 import { type Message, microservice } from 'elysia-microservices'
 
 const busy = Number(process.argv[3])
 let events = 0
-/** Events handled in this turn of the event loop, and most of any turn. */
+/** Events handled in this turn of the event loop, and the highest number in any turn. */
 let inTurn = 0
 let mostInTurn = 0
 

@@ -1,6 +1,6 @@
 /**
- * Makes calls one after the other over one way, with both ends in this process, and prints how often V8 called which of
- * our functions: `node calls.js rsocket`. `scripts/hops.ts` turns that into figures.
+ * Makes calls one after the other over one transport, with client and service in this process, and prints how often
+ * V8 called each function of this library: `node calls.js rsocket`. `scripts/hops.ts` turns the output into a table.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -15,14 +15,14 @@ import { gateway } from 'elysia-microservices/gateway'
 import { type TcpClientOptions, tcp } from 'elysia-microservices/tcp'
 import { NatsServerProcess } from '../support/nats-server.ts'
 
-/** Calls that are counted; as many come before them, so that nothing happens for the first time. */
+/** Calls that are counted; the same number of calls is made before, so that code for first calls is not counted. */
 const CALLS = 1_000
 const DATA = [1, 2, 3]
 const logger = { error: console.error, warn() {} }
 
-/** One call and its end. */
+/** Makes one call and waits for its end. */
 type Call = () => Promise<unknown>
-/** Starts both ends. Returns a function that makes a call. */
+/** Starts the service and the client. Returns a function that makes a call. */
 type Way = () => Promise<Call>
 
 const newService = (transport: NonNullable<Parameters<typeof microservice>[0]['transport']>) =>

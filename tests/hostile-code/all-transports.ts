@@ -1,4 +1,4 @@
-/** The cases of hostile code over each transport, in processes that report what nobody caught. */
+/** Runs the cases of hostile code over each transport, in processes that report uncaught errors. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,12 +19,15 @@ interface Result {
   readonly problems: readonly string[]
 }
 
-/** Runs all cases over a transport. Gives what was wrong, by the name of the case, as it becomes known. */
+/**
+ * Runs all cases over a transport. Returns the problems of each case, by the name of the case, as soon as they are
+ * known.
+ */
 function run(transport: TransportName, { of, turn }: Share) {
   const results = new Map<string, readonly string[]>()
   const child = spawn(process.execPath, [programFile('hostile-code/program'), transport, `${of},${turn}`], {
     cwd: testsFolder,
-    // Lines that could not be logged go to stderr.
+    // Log lines that could not be written go to stderr, which is ignored.
     stdio: ['ignore', 'pipe', 'ignore']
   })
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
@@ -37,15 +40,16 @@ function run(transport: TransportName, { of, turn }: Share) {
 }
 
 /**
- * Bun and Node share the transports, but for the one that most calls take: what starts with each costs more than all that
- * is tried over it.
+ * Whether this runtime tests a transport. Bun and Node share the transports, except the one that most users have:
+ * starting a process for each transport takes longer than its cases.
  */
 const isTriedHere = (transport: TransportName, place: number): boolean =>
   transport === 'RSocket' || (place % 2 === 0) === underBun
 
 /**
- * The tests.
- * @param areShared whether each recipe is tried at each place over one of this runtime's transports, and not over all there are
+ * Declares the tests.
+ * @param areShared whether each recipe is tried at each place over only one of this runtime's transports, not over
+ * all
  */
 export function testHostileCode(areShared: boolean): void {
   const transports = TRANSPORT_NAMES.filter((transport, place) => {

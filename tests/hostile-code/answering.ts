@@ -1,11 +1,11 @@
-/** Results and errors of hostile handlers: each caller gets an answer, and nobody else suffers. */
+/** Results and errors of hostile handlers: each caller gets an answer, and no other call is affected. */
 import type { UntypedClient } from 'elysia-microservices/client'
 import fc from 'fast-check'
 import { alright, type Case, checkAnswer, type Ends, each, shared, TIMEOUT } from './case.ts'
 import { anyRecipe, RECIPES, type Recipe } from './recipes.ts'
 import { EVENTS, PLACES } from './service.ts'
 
-/** Asks, in both ways; a value, or an error that says nothing, must come of it. */
+/** Makes a call by `request` and by `stream`; each must get a value, or an error without internal information. */
 async function ask(client: UntypedClient, pattern: string, recipe: Recipe): Promise<void> {
   await client.request(pattern, recipe, { timeout: TIMEOUT }).catch(checkAnswer)
   try {
@@ -15,7 +15,7 @@ async function ask(client: UntypedClient, pattern: string, recipe: Recipe): Prom
   }
 }
 
-/** Reads one value and leaves; Nest's wire can say so only by closing its connection. */
+/** Reads one value and leaves; NestJS's protocol can only express this by closing the connection. */
 async function leave(ends: Ends, pattern: string, recipe: Recipe): Promise<void> {
   const client = ends.connect()
   try {
@@ -77,5 +77,5 @@ const backwards: Case = {
   }
 }
 
-/** All of them. */
+/** All cases of this file. */
 export const answering: readonly Case[] = [...requests, ...events, backwards]

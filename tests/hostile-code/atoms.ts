@@ -1,6 +1,6 @@
-/** Values without parts of their own that users' code may hand over: each has gone wrong somewhere before. */
+/** Simple values that users' code may return or throw: each has caused a failure before. */
 
-/** Stands in every message that nobody outside of the process may read. */
+/** A text in every message that must not leave the process. */
 export const SECRET = 'SECRET'
 
 const secret = (): never => {
@@ -17,7 +17,7 @@ function withGetter(name: PropertyKey, base: object = {}): object {
   return Object.defineProperty(base, name, { get: secret, enumerable: true, configurable: true })
 }
 
-/** A getter that answers once, and throws when it is asked again. */
+/** A getter that returns a value once, and throws at the second access. */
 function onceGetter(name: PropertyKey, value: unknown): object {
   let asked = 0
   return Object.defineProperty({}, name, {
@@ -52,12 +52,12 @@ function allTraps(): object {
   )
 }
 
-/** A proxy that throws for all but reading, where it has a function for every name. */
+/** A proxy that throws at every access except reading a property, for which it returns a function. */
 function anyMember(): object {
   return new Proxy({}, { get: () => secret, has: () => true })
 }
 
-/** Values without parts of their own. */
+/** The simple values, by name. */
 export const ATOMS: Readonly<Record<string, () => unknown>> = {
   'a text': () => 'fine',
   undefined: () => undefined,
@@ -112,7 +112,7 @@ export const ATOMS: Readonly<Record<string, () => unknown>> = {
   }
 }
 
-/** Gives it that `then`, whatever it is. */
+/** Sets the property `then` of any value. */
 export function withThen(target: object, then: unknown): object {
   Reflect.set(target, 'then', then)
   return target

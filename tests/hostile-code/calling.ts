@@ -1,4 +1,6 @@
-/** Hostile code at the calling end: what is sent, what stands around calls, who listens to a client. */
+/**
+ * Hostile code on the calling side: in data that is sent, in middleware around calls, and in listeners of a client.
+ */
 import assert from 'node:assert/strict'
 import { MicroserviceError, TimeoutError } from 'elysia-microservices'
 import fc from 'fast-check'
@@ -6,7 +8,7 @@ import { alright, type Case, each, type Look, TIMEOUT } from './case.ts'
 import { ENDLESS, endlessOf, living } from './endless.ts'
 import { anyRecipe, make, RECIPES, type Recipe } from './recipes.ts'
 
-/** @throws {Error} a call has hung, or was broken off for a reason that it does not have */
+/** @throws {Error} a call has hung, or was ended for a reason that does not apply */
 function checkSettled(error: unknown): void {
   let isLate = false
   try {
@@ -15,7 +17,7 @@ function checkSettled(error: unknown): void {
   if (isLate) throw new Error('the call hung')
 }
 
-/** @throws {Error} it is not an error of this library's */
+/** @throws {Error} a value is not an error of this library */
 function checkTyped(error: unknown): void {
   checkSettled(error)
   let isTyped = false
@@ -34,7 +36,7 @@ function describe(error: unknown): string {
 }
 
 const STREAMS = ['generator', 'asyncGenerator', 'observable', 'iterator', 'asyncIterator']
-/** They look like streams, too, and fail with errors of their own. */
+/** Values that look like streams, and fail with errors of their own. */
 const SEEM_STREAMS: readonly Recipe[] = [
   'a Proxy that has every member',
   'a subscribe that can be read once',
@@ -80,7 +82,8 @@ const sources: readonly Case[] = [
         for (const kind of ENDLESS)
           for (const teardown of [undefined, 'an error', 'a revoked Proxy', { rejection: 'an error' }]) {
             const client = ends.connect()
-            // A source that was never asked, because its call ended while the client connected, has no clean-up.
+            // A stream that was never read, because its call ended while the client was connecting, has no clean-up
+            // to run.
             await client.connect()
             const abort = new AbortController()
             const pattern = way === 'an answer' ? 'read-one' : 'read-all'
@@ -165,7 +168,7 @@ const OPTIONS: readonly (readonly [string, () => unknown])[] = [
   ['options whose traps throw', () => make('a Proxy whose traps throw')]
 ]
 
-/** All of them. */
+/** All cases of this file. */
 export const calling: readonly Case[] = [
   ...sources,
   {
@@ -197,7 +200,7 @@ export const calling: readonly Case[] = [
   {
     name: 'a pattern is anything',
     async run({ good, found }, looked) {
-      // A caller of a pattern without a handler is told which pattern.
+      // The caller of a pattern without a handler gets an error that names the pattern.
       const look = () => {
         found()
         return looked()

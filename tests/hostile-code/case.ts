@@ -14,38 +14,41 @@ export const TRANSPORT_NAMES: readonly TransportName[] = [
 ]
 export type TransportName = 'RSocket' | "Nest's wire" | (string & {})
 
-/** The parts that a case works with. */
+/** What a case works with. */
 export interface Ends {
   readonly transport: TransportName
   readonly service: Pick<Microservice, 'stop'>
-  /** A client that must not suffer. */
+  /** A client whose calls must not be affected. */
   readonly good: UntypedClient
-  /** Another client. */
+  /** Creates another client. */
   connect(options?: Omit<ConnectOptions, 'transport'>): UntypedClient
-  /** One that shows a token, where connections have credentials. */
+  /** Creates a client with a token, if connections have credentials. */
   connectAs(token: string): UntypedClient
   stats(): TransportStats
-  /** Where the server has sent a secret since the last time; none where there is no wire. */
+  /**
+   * The places where the server has sent a secret since the last call of this function; always empty for a transport
+   * without bytes.
+   */
   found(): readonly string[]
   /** The lines that the service has logged since the last call. */
   logged(): readonly string[]
 }
 
-/** Looks at all that must be as it was before: gives what is not. */
+/** Checks that everything is as it was before, and returns the problems. */
 export type Look = () => Promise<readonly string[]>
 
-/** One of the things tried. */
+/** One case of hostile code. */
 export interface Case {
   readonly name: string
-  /** Where it can be tried. Default: everywhere. */
+  /** The transports on which the case can be tried. Default: all. */
   readonly on?: (transport: TransportName) => boolean
   run(ends: Ends, look: Look): Promise<void>
 }
 
-/** Milliseconds. Long enough for any machine: a call that takes longer hangs. */
+/** Milliseconds that are enough on any machine: a call that takes longer hangs. */
 export const TIMEOUT = 20_000
 
-/** @throws {Error} it is no answer that a caller may get of hostile code */
+/** @throws {Error} the error is not an answer that a caller of hostile code may get */
 export function checkAnswer(error: unknown): void {
   const isAnswer = error instanceof RpcError
   const text = isAnswer ? `${error.code} ${error.message} ${JSON.stringify(error.details)}` : String(error)
@@ -58,7 +61,7 @@ export async function alright(look: Look, what: string): Promise<void> {
   if (problems.length > 0) throw new Error([what, ...problems].join('\n'))
 }
 
-/** A part of what is tried: of so many recipes one at each place, beginning with a turn. */
+/** A share of the recipes: at each place only every `of`-th recipe is tried, beginning with number `turn`. */
 export interface Share {
   readonly of: number
   readonly turn: number
@@ -67,14 +70,14 @@ export interface Share {
 let share: Share = { of: 1, turn: 0 }
 
 /**
- * Leaves the other recipes to other transports. Together they try each recipe at each place: what comes of one is decided
- * before its answer gets to a transport, as good as always.
+ * Leaves the other recipes to other transports. Together, the transports try each recipe at each place: the result of
+ * a recipe is nearly always decided before its answer reaches a transport.
  */
 export function takeShare(one: Share): void {
   share = one
 }
 
-/** Those that are tried at a place. */
+/** The recipes that are tried at a place. */
 export function shared(
   place: string,
   recipes: Readonly<Record<string, Recipe>>
@@ -83,7 +86,7 @@ export function shared(
   return Object.fromEntries(Object.entries(recipes).filter((_, index) => (first + index) % share.of === 0))
 }
 
-/** Tries all of them, one after the other. @throws {Error} naming those that did harm */
+/** Tries all recipes, one after the other. @throws {Error} some did harm; the message names them */
 export async function each(
   recipes: Readonly<Record<string, Recipe>>,
   look: Look,

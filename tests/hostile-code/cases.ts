@@ -1,4 +1,4 @@
-/** Everything that is tried. */
+/** All cases of hostile code. */
 import { answering } from './answering.ts'
 import { calling } from './calling.ts'
 import type { Case } from './case.ts'

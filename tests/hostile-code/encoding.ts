@@ -1,4 +1,4 @@
-/** Hostile code that runs while its value is encoded: `toJSON` sends, cancels, or ends the call it is part of. */
+/** Hostile code that runs while its value is encoded: `toJSON` sends, cancels or ends the call of the value. */
 import type { UntypedClient } from 'elysia-microservices/client'
 import { from, of } from 'rxjs'
 import { alright, type Case, TIMEOUT } from './case.ts'
@@ -17,7 +17,7 @@ async function all(values: AsyncIterable<unknown>): Promise<unknown[]> {
 
 const options = { timeout: TIMEOUT }
 
-/** Calls that are sent while another request's data is encoded, and their outcomes. */
+/** Calls that are made while the data of another request is encoded, and their outcomes. */
 const INNER: Readonly<Record<string, (client: UntypedClient) => Promise<unknown>>> = {
   'a request': async (client) => same(await client.request('echo', 'inner', options), 'inner'),
   'a stream': async (client) => same(await all(client.stream('echo', 'inner', options)), ['inner']),
@@ -33,7 +33,7 @@ const INNER: Readonly<Record<string, (client: UntypedClient) => Promise<unknown>
 const sending: readonly Case[] = Object.entries(INNER).map(([what, send]) => ({
   name: `data sends ${what} while it is encoded`,
   async run({ good }, look) {
-    // Once before anything else is under way, and once behind another.
+    // Once while no other call is under way, and once behind another call.
     for (const before of [0, 1]) {
       const others = Array.from({ length: before }, (_, n) => good.request('echo', n, options))
       let inner: Promise<unknown> | undefined
@@ -52,7 +52,7 @@ const sending: readonly Case[] = Object.entries(INNER).map(([what, send]) => ({
   }
 }))
 
-/** All of them. */
+/** All cases of this file. */
 export const encoding: readonly Case[] = [
   ...sending,
   {

@@ -1,20 +1,20 @@
-/** Sources that never end by themselves, whose clean-up does what it is told. */
+/** Streams that never end by themselves, and whose clean-up may fail. */
 import { finalize, interval, NEVER, Observable } from 'rxjs'
 import { make, type Recipe } from './recipes.ts'
 
-/** Kinds of them. */
+/** The kinds of endless streams. */
 export const ENDLESS = ['interval', 'subscription', 'generator', 'async generator', 'iterator'] as const
 
-/** Sources that are at work. */
+/** The streams that are running. */
 export const living = new Set<string>()
-/** Ends what nobody else ends. */
+/** Set to true to end streams that nobody else ends. */
 export const endless = { isOver: false }
-/** Counts of the listeners of signals: those that were called, and those that still wait. */
+/** Counts the listeners of signals that were called, and those that still wait. */
 export const heard = { count: 0, waiting: 0 }
 
 let made = 0
 
-/** Makes one. @param teardown what its clean-up throws */
+/** Creates an endless stream. @param teardown what its clean-up throws */
 export function endlessOf(kind: string, teardown: Recipe | undefined): unknown {
   const name = `${kind} ${made++}`
   living.add(name)
@@ -70,12 +70,12 @@ async function* laterNumbers(end: () => unknown): AsyncGenerator<number> {
   }
 }
 
-/** Never comes to its end, unless it is told. */
+/** A generator that runs until `isOver` is set. */
 export function* forever(): Generator<number> {
   for (let n = 0; !endless.isOver; n++) yield n
 }
 
-/** Listens to a signal in every way there is, and waits until it aborts. */
+/** Adds listeners to a signal in every possible way, and waits until the signal aborts. */
 export async function listen(signal: AbortSignal, recipe: Recipe): Promise<void> {
   const throwing = () => {
     throw make(recipe)

@@ -1,8 +1,8 @@
 /**
- * Nothing that users' code does harms anybody else: whatever it gives, throws or never ends, its call is answered with
- * no word of it, a good caller on the same connection is answered, and no place is lost. Here each recipe
- * is tried at each place over one of the transports that Bun and Node share; `hostile-code.nightly.test.ts` tries all over
- * each of them, under both.
+ * Nothing that users' code does affects other calls. Whatever the code returns or throws, even if it never ends: its
+ * call is answered without internal information, a well-behaved caller on the same connection is answered, and no
+ * place for requests in flight is lost. In this file, each recipe is tried at each place over one of the transports,
+ * which Bun and Node share; `hostile-code.nightly.test.ts` tries each recipe over each transport, on both.
  */
 import { testHostileCode } from './all-transports.ts'
 

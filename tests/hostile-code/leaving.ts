@@ -1,4 +1,4 @@
-/** Callers that leave while the code behind their calls does not end, or ends badly. */
+/** Callers that leave while the code behind their calls does not end, or fails while it ends. */
 import assert from 'node:assert/strict'
 import { TimeoutError } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
@@ -15,7 +15,7 @@ const TEARDOWNS: readonly (Recipe | undefined)[] = [
   { rejection: 'an error' }
 ]
 
-/** Reads a value of a stream, and goes on with whatever is given while it is open. */
+/** Reads one value of a stream, and does something while the stream is open. */
 async function open(
   client: UntypedClient,
   data: readonly unknown[]
@@ -25,13 +25,16 @@ async function open(
   return values
 }
 
-/** How many clean-ups of all kinds fail: only those that are awaited do so later. */
+/**
+ * How many clean-ups fail, of all kinds of streams: an error that comes later only counts in clean-ups that are
+ * awaited.
+ */
 function failuresOf(teardown: Recipe | undefined): number {
   if (teardown === undefined) return 0
   return typeof teardown === 'object' ? 2 : ENDLESS.length
 }
 
-/** Streams that are left by some way, among others on their connection. */
+/** Streams that are left in one of several ways, while other calls use the same connection. */
 function left(
   way: string,
   on: Case['on'],
@@ -58,7 +61,7 @@ function left(
   }
 }
 
-/** All of them. */
+/** All cases of this file. */
 export const leaving: readonly Case[] = [
   left('the close of a client', undefined, (client) => client.close()),
   left(
@@ -109,7 +112,7 @@ export const leaving: readonly Case[] = [
         await assert.rejects(call, TimeoutError)
         if (ends.transport === "Nest's wire") await client.close()
         await alright(look, JSON.stringify(teardown))
-        // The first call of a process may reach its handler when its caller has long given up.
+        // The first call of a process may reach its handler long after its caller has given up.
         await until('no stream is at work', () => living.size === 0)
         await client.close()
       }

@@ -1,7 +1,7 @@
-/** Values that do something while they are encoded. */
+/** Values that run code while they are encoded. */
 import { type Observable, Subject } from 'rxjs'
 
-/** A value that is `value` on the wire, and does something before it gets there; the first time it is asked. */
+/** Creates a value that is encoded as `value`, and runs code when it is encoded for the first time. */
 export function doing(value: unknown, act: () => unknown): object {
   let isDone = false
   return {
@@ -22,7 +22,7 @@ function later(emit: (values: Subject<unknown>) => void): Observable<unknown> {
   return values
 }
 
-/** Each value emits another, which so gets onto the wire before it. */
+/** Each value emits another value while it is encoded, which is so sent before it. */
 export function emitting(count: number): Observable<unknown> {
   return later((values) => {
     for (let n = 0; n < count; n++) values.next(doing(`outer ${n}`, () => values.next(`inner ${n}`)))
@@ -30,7 +30,7 @@ export function emitting(count: number): Observable<unknown> {
   })
 }
 
-/** The second value ends the stream, and so never is one of it. */
+/** The second value ends the stream while it is encoded, so it is not sent. */
 export function endingMeanwhile(): Observable<unknown> {
   return later((values) => {
     values.next('first')

@@ -1,7 +1,7 @@
 /**
- * Both ends in one process, with hostile code in them, case after case. Prints for each a line of JSON: its name, and
- * what went wrong. Arguments: the name of the transport; its share, default: `1,0`, all; what the names of cases have in
- * them, default: all.
+ * Runs a client and a service with hostile code in one process, case after case. Prints a line of JSON for each case:
+ * its name, and its problems. Arguments: the name of the transport; its share (default: `1,0`, all); a text that
+ * names of cases contain (default: all cases).
  */
 import { memory, type Transport } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
@@ -16,7 +16,7 @@ import { make } from './recipes.ts'
 import { hostileService } from './service.ts'
 import { Tap } from './tap.ts'
 
-/** So few that those which are never given back are missed soon. */
+/** So few places that a case which never gives one back is noticed soon. */
 const PLACES_IN_FLIGHT = 8
 
 const unhandled: string[] = []
@@ -32,17 +32,17 @@ function shown(error: unknown): string {
   }
 }
 
-/** Milliseconds between looks at what is in flight, and how many there are: a busy machine takes its time. */
+/** Milliseconds between checks of what is in flight, and the number of checks: a busy machine needs time. */
 const LOOK = 5
 const MOST_LOOKS = 6_000
 
 /**
- * Looks at all that must be as before. Gives what is not.
- * @param calls how many a good caller makes
+ * Checks everything that must be as it was before. Returns the problems.
+ * @param calls how many calls the well-behaved client makes
  */
 async function lookedAt({ good, stats, found }: Ends, calls: number): Promise<string[]> {
   const problems: string[] = []
-  // By then, errors that are reported in later turns have been reported.
+  // After these turns, errors that are reported in later turns of the event loop have been reported.
   for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
   for (let waited = 0; ; waited++) {
     const figures = stats()
@@ -62,7 +62,7 @@ async function lookedAt({ good, stats, found }: Ends, calls: number): Promise<st
   return problems
 }
 
-/** Keeps what is logged; writing it fails in one way or the other, or says that it never will have been written. */
+/** A logger that keeps its lines; writing a line throws, rejects or never ends. */
 function loggerTo(lines: string[]) {
   let count = 0
   const log = (line: string): unknown => {
@@ -91,7 +91,7 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
   if (engine !== undefined) {
     running = await engine.start()
     const { port, transport } = running
-    // The service is a client there.
+    // The service is a client of the engine's server.
     if (engine.hasServer) tap = await Tap.before(port, 'client')
     server = transport(tap && { port: tap.port })
     far = () => transport()
@@ -140,12 +140,12 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
   }
 }
 
-/** Runs a case. What is thrown is a problem of it. */
+/** Runs a case, and returns its problems; what it throws is a problem, too. */
 async function problemsOf({ run }: Case, ends: Ends): Promise<string[]> {
   const all = PLACES_IN_FLIGHT + 1
   try {
     await within(
-      // Places that are lost one at a time are all missed at the end.
+      // A place that each case loses is noticed at the end at the latest.
       run(ends, () => lookedAt(ends, 1)),
       'the case',
       120_000
@@ -172,7 +172,7 @@ for (const each of CASES) {
   const problems = await problemsOf(each, ends)
   console.log(JSON.stringify({ name: each.name, problems }))
   if (problems.length === 0) continue
-  // One that does harm must not harm those behind it.
+  // The case has done harm: the next cases get a new service and client.
   void ends.close()
   ends = await open(name)
 }

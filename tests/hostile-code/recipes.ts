@@ -1,6 +1,6 @@
 /**
- * Recipes of values that users' code may hand over: plain data, of which the other end makes the value. Named ones for
- * what has gone wrong somewhere before, and a generator of any others.
+ * Recipes for values that users' code may return or throw: plain data, from which the other side creates the value.
+ * Some have names because they have caused a failure before; a generator creates any others.
  */
 import fc from 'fast-check'
 import { finalize, Observable, type Subscriber } from 'rxjs'
@@ -9,7 +9,7 @@ import { ATOMS, withThen } from './atoms.ts'
 /** One step of hostile code when it is called. */
 export type Step = readonly ['resolve' | 'reject' | 'throw' | 'next' | 'error' | 'complete', Recipe?]
 
-/** How a value is made: the name of an atom, or one of the composed kinds. */
+/** How a value is created: the name of a simple value, or a composed kind. */
 export type Recipe =
   | string
   | { readonly promise: Recipe }
@@ -48,7 +48,7 @@ function teardownOf(recipe: Recipe | undefined): void {
   if (recipe !== undefined) throw make(recipe)
 }
 
-/** An object with that `then`: it resolves at last, whatever its steps do. */
+/** An object whose `then` runs these steps, and resolves after the last step. */
 function thenable(steps: readonly Step[], isLate: boolean): object {
   const then = (resolve: (value: unknown) => void, reject: (error: unknown) => void) => {
     const settle = () => {
@@ -76,7 +76,7 @@ function observable(
   returns: Recipe | undefined
 ): object {
   if (returns !== undefined) {
-    // Of another library: what `subscribe` gives is anything.
+    // A subscription of another library: what `subscribe` returns can be anything.
     return {
       '@@observable': () => undefined,
       subscribe(observer: Subscriber<unknown>) {
@@ -119,14 +119,14 @@ async function* asyncGenerator(
   yield* generator(values, throws, teardown)
 }
 
-/** A promise that nobody needs to watch: where it rejects unseen, that is the fault of the recipe. */
+/** A promise whose rejection need not be handled: an unhandled one would be the fault of the recipe. */
 function unwatched(work: () => Promise<unknown>): Promise<unknown> {
   const promise = Promise.resolve().then(work)
   promise.catch(() => {})
   return promise
 }
 
-/** Makes the value. */
+/** Creates the value of a recipe. */
 export function make(recipe: Recipe): unknown {
   if (typeof recipe === 'string') return ATOMS[recipe]?.()
   if ('promise' in recipe) return unwatched(async () => make(recipe.promise))
@@ -154,7 +154,7 @@ export function make(recipe: Recipe): unknown {
 
 const THROWN = 'an error'
 
-/** Values that have caused a failure somewhere, or are likely to. */
+/** Recipes that have caused a failure before, or are likely to. */
 export const RECIPES: Readonly<Record<string, Recipe>> = {
   ...Object.fromEntries(Object.keys(ATOMS).map((atom) => [atom, atom])),
   'a thenable that throws': { thenable: [['throw', THROWN]] },
@@ -241,7 +241,7 @@ export const RECIPES: Readonly<Record<string, Recipe>> = {
   }
 }
 
-/** Any recipe. What it makes ends by itself. */
+/** Generates any recipe. The values end by themselves. */
 export const anyRecipe: fc.Arbitrary<Recipe> = fc.letrec<{ recipe: Recipe; steps: readonly Step[] }>(
   (tie) => {
     const one = tie('recipe')

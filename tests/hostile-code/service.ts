@@ -1,4 +1,4 @@
-/** A service whose code is hostile wherever users have code: what each place does, the data of the message says. */
+/** A service with hostile code at every place for users' code. The data of a message decides what the code does. */
 import {
   Catch,
   type ExecutionContext,
@@ -21,10 +21,10 @@ import { endlessOf, forever, listen } from './endless.ts'
 import { emitting, endingMeanwhile } from './meanwhile.ts'
 import { make, type Recipe } from './recipes.ts'
 
-/** A message that says what is to be made. */
+/** A message with a recipe. */
 type Order = Message<Recipe>
 
-/** A Standard Schema whose answer is anything. */
+/** A Standard Schema whose validation returns anything. */
 function schemaOf(validate: (value: unknown) => unknown): never {
   return { '~standard': { version: 1, vendor: 'hostile', validate } } as never
 }
@@ -76,7 +76,7 @@ class Filter {
   }
 }
 
-/** Sees every error, and answers it with itself. */
+/** A filter that catches every error and answers with the error itself. */
 class LookingFilter {
   catch(error: unknown): Observable<never> {
     throw error
@@ -146,7 +146,7 @@ class HostileController {
   }
 }
 
-/** Patterns of requests: each is a place where users' code stands. Without blanks, which NATS cannot carry. */
+/** Patterns of requests: each is a place for users' code. Without blanks, which NATS cannot carry. */
 export const PLACES = [
   'a-handler-gives',
   'a-handler-throws',

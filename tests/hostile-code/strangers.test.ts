@@ -1,6 +1,7 @@
 /**
- * Nothing that strangers on an engine do harms anybody else. They may publish everywhere, know every address but the
- * secrets of other people's calls, and send what no client would. The same cases for every engine that has strangers.
+ * Nothing that strangers on an engine do affects others. Strangers may publish everywhere, know every address except
+ * the secrets of other callers' calls, and send what no client would send. The cases are the same for every engine
+ * that has strangers.
  */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
@@ -44,7 +45,7 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
         for (const [to, words] of published) stranger.publish(to, words, address)
         await stranger.flush().catch(() => {})
         assert.equal(await client.request('echo', 'alive'), 'alive')
-        // The messages to that address came from the stranger, or from the client.
+        // The messages to this address came from the stranger or from the client.
         const answers = heard.filter(
           (one) => one.address === address && one.reply !== address && !one.words.startsWith('{"pattern"')
         )
@@ -151,13 +152,13 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
       const part = 'x'.repeat(500_000)
       for (let call = 1; call <= 150; call++) {
         stranger.publish('echo', `~${newSecret()} 0 ${32 * MIB}\n${part}`, own('request', call))
-        // The stranger hears them, too: a server cuts off who is that far behind.
+        // The stranger receives these messages, too, and a server disconnects a client that reads too slowly.
         if (call % 10 === 0) await stranger.flush()
       }
       const rejected = () => heard.filter(({ words }) => words.startsWith('+r')).length
       await until('some are refused', () => rejected() > 5)
       assert.ok(stats().parts.current <= 64 * MIB, String(stats().parts.current))
-      // From many callers, each with next to nothing: what they cost is counted, and not only what they send.
+      // Messages from many callers with almost no content: their cost in memory is counted, not only their bytes.
       const before = stats().parts.current
       for (let call = 1; call <= 5_000; call++)
         stranger.publish(
@@ -183,7 +184,7 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
         heard.reduce((sum, { words }) => sum + (words.startsWith('{"resp') ? words.length : 0), 0)
       assert.ok(size() <= 9 * MIB, `${size()} characters came`)
       assert.ok(stats().unconfirmed <= 9 * MIB && stats().unconfirmed > MIB, String(stats().unconfirmed))
-      // A client that confirms that it has them gets more.
+      // A client that confirms its parts gets more room.
       answerQuestions(stranger, heard)
       await until('all have come', () => size() >= 1_000 * 100_000)
     })
@@ -209,7 +210,7 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
   })
 })
 
-/** Texts that no client sends, or sends in another place. */
+/** Texts that no client sends, or not at this place. */
 const WORDS = [
   'x',
   'gx,x',
@@ -239,7 +240,7 @@ const WORDS = [
   '~+99999999999'
 ]
 
-/** An engine with a service, a client, and a stranger who hears everything. */
+/** An engine with a service, a client, and a stranger that receives everything. */
 class Setting {
   readonly log = new Log()
   readonly heard: Overheard[] = []
@@ -262,7 +263,7 @@ class Setting {
     const { logger } = this.log
     this.#strangers = strangers
     this.#inbox = strangers.inbox('me')
-    // Calls that strangers begin and never end are cut off at the end of each test.
+    // Calls that strangers begin and never end are ended after each test.
     const service = microservice({ name: 'shop', transport: running.transport(), logger, drain: 100 })
       .message('echo', ({ data }) => data)
       .message('nothing', () => undefined)
@@ -296,7 +297,7 @@ class Setting {
 
   readonly stats = (): EngineStats => this.#stats()
 
-  /** The inboxes of all others, as who hears everything knows them. */
+  /** The inboxes of all others, as a program that receives everything can see them. */
   readonly inboxes = (): Set<string> => {
     const known = new Set<string>()
     for (const { address, reply } of this.heard)
@@ -308,7 +309,7 @@ class Setting {
     return known
   }
 
-  /** A reply address of the stranger's own. */
+  /** A reply address in the stranger's own inbox. */
   readonly own = (kind: 'request' | 'stream' | 'event', call: number, window?: number): string =>
     this.#inbox + replyToken(kind, call, newSecret(), undefined, 10, window)
 
@@ -317,7 +318,7 @@ class Setting {
   }
 }
 
-/** Says at once that all has come. */
+/** Answers each question of a sender at once: all has arrived. */
 function answerQuestions(stranger: Stranger, heard: readonly Overheard[]): void {
   const answer = ({ address, reply }: Overheard) => {
     if (address.endsWith('.1q')) stranger.publish(reply, 'p')

@@ -1,13 +1,15 @@
-/** Stands between a client and a server, passes all bytes on, and looks for secrets in what one of them says. */
+/**
+ * A proxy between a client and a server that passes all bytes on, and searches for secrets in what one of them sends.
+ */
 import { once } from 'node:events'
 import net from 'node:net'
 import { SECRET } from './atoms.ts'
 
-/** Listens on a port of its own. */
+/** A proxy on a port of its own. */
 export class Tap {
   readonly #server: net.Server
   readonly #sockets = new Set<net.Socket>()
-  /** The end of the last piece, so that a text in two pieces is found too. */
+  /** The end of the last chunk, so that a text that is split into two chunks is found, too. */
   #tail = ''
   #found: string[] = []
 
@@ -35,8 +37,8 @@ export class Tap {
   }
 
   /**
-   * @param target the port to pass everything on to
-   * @param watched who runs the hostile code
+   * @param target the port to which everything is passed on
+   * @param watched which of the two runs the hostile code
    */
   static async before(target: number, watched: 'server' | 'client'): Promise<Tap> {
     const tap = new Tap(target, watched)
@@ -49,7 +51,7 @@ export class Tap {
     return (this.#server.address() as net.AddressInfo).port
   }
 
-  /** Where a secret was sent since the last time. */
+  /** The places where a secret was sent since the last call of this function. */
   found(): string[] {
     return this.#found.splice(0)
   }

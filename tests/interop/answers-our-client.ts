@@ -1,4 +1,4 @@
-/** How a server of somebody else's answers our client. */
+/** Cases in which another library's server answers our client. */
 import { answeringConnections } from './cases/answering-connections.ts'
 import { answeringRequests } from './cases/answering-requests.ts'
 import { answeringStreams } from './cases/answering-streams.ts'

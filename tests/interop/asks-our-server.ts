@@ -1,4 +1,4 @@
-/** Cases in which another library's client asks our server. */
+/** Cases in which another library's client calls our server. */
 import { askingConnections } from './cases/asking-connections.ts'
 import { askingRequests } from './cases/asking-requests.ts'
 import { askingStreams } from './cases/asking-streams.ts'

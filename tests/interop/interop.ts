@@ -1,6 +1,6 @@
 /**
- * Registers the interop tests of one peer. The cases are the same for every peer; where a library cannot do
- * something, a test of its own shows that, so that it is noticed when the library learns it.
+ * Registers the interop tests of one peer. The cases are the same for every peer. If a library cannot do something, a
+ * separate test shows what it does instead, and fails as soon as the library can.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -22,7 +22,7 @@ import type { ConnectOptions, ListenOptions } from './peer-protocol.ts'
 import type { Toolchain } from './toolchains.ts'
 import { Wiretap } from './wiretap.ts'
 
-/** Options that only tests give: the size of the frames that are sent. */
+/** Options that only tests use: the size of the frames that are sent. */
 interface TestOptions {
   readonly fragmentSize?: number
 }
@@ -30,7 +30,7 @@ interface TestOptions {
 type ServiceOptions = AnyServiceOptions & Omit<TcpServerOptions, 'host' | 'port'> & TestOptions
 type ClientOptions = AnyClientOptions & Omit<TcpClientOptions, 'host' | 'port' | 'onEvent'> & TestOptions
 
-/** The parts that a case works with. All that it makes here is closed after it, the newest first. */
+/** What a case works with. Everything that it creates here is closed after the case, the newest first. */
 export class Case {
   readonly peer: Peer
   readonly #cleanUps: (() => unknown)[] = []
@@ -43,7 +43,7 @@ export class Case {
     this.#cleanUps.push(cleanUp)
   }
 
-  /** Our server, with the handlers that `define` adds to `echo`. */
+  /** Starts our server, with a handler `echo` and the handlers that `define` adds. */
   async serve(
     define: (service: Microservice) => unknown = () => {},
     options: ServiceOptions = {}
@@ -56,23 +56,23 @@ export class Case {
     return service.address!.port
   }
 
-  /** The peer's client. */
+  /** Starts a client of the peer. */
   async dial(port: number, options: ConnectOptions = {}): Promise<PeerConnection> {
     const connection = await this.peer.connect(port, options)
     this.defer(() => connection.leave())
     return connection
   }
 
-  /** The peer's server. */
+  /** Starts a server of the peer. */
   async listen(options: ListenOptions = {}): Promise<PeerServer> {
     const server = await this.peer.listen(options)
     this.defer(() => server.close())
     return server
   }
 
-  /** Our client. */
+  /** Creates our client. */
   connect(port: number, options: ClientOptions = {}): UntypedClient {
-    // A refusal by the peer must be seen, and not be retried.
+    // Retries are off, because a refusal by the peer must be seen.
     const client = connect({
       logger: silent,
       reconnect: false,
@@ -85,7 +85,7 @@ export class Case {
     return client
   }
 
-  /** The peer's server and a connection of our client to it, as both see it. */
+  /** A server of the peer and a connection of our client to it, as both see it. */
   async connected(options: ClientOptions = {}, listenOptions: ListenOptions = {}) {
     const server = await this.listen(listenOptions)
     const tap = await this.tap(server.port)
@@ -94,14 +94,14 @@ export class Case {
     return { server, tap, client, connection: await server.accepted() }
   }
 
-  /** Stands before a server: connect to its port instead. */
+  /** Starts a wiretap in front of a server: connect to the port of the wiretap instead. */
   async tap(port: number): Promise<Wiretap> {
     const tap = await Wiretap.between(port)
     this.defer(() => tap.close())
     return tap
   }
 
-  /** Waits until what our client has sent before has come to the peer's server, and the other way round. */
+  /** Waits until everything that our client has sent before has arrived at the peer's server, and the reverse. */
   async ping(client: UntypedClient, connection: PeerConnection): Promise<void> {
     const answer = client.request('ping')
     ;(await connection.requested()).answer.next('pong', { complete: true })
@@ -113,27 +113,27 @@ export class Case {
   }
 }
 
-/** Milliseconds after which a case is not going to end: more than any wait in it has. */
+/** Milliseconds after which a case counts as hanging: longer than any wait in a case. */
 const PATIENCE = 15_000
 
 const silent = { error() {}, warn() {} }
 
 export type Run = (given: Case) => Promise<void>
-/** Sentences about what the peer does, with what shows it. */
+/** Cases by a sentence about the peer, each with the function that tests it. */
 export type Cases = Readonly<Record<string, Run>>
-/** Cases that a library cannot do: the sentence and the test of what it does instead. */
+/** Cases that a library cannot do, each with a sentence and a test of what the library does instead. */
 export type Limits<Of extends Cases> = { readonly [Name in keyof Of]?: readonly [sentence: string, run: Run] }
 
-/** Somebody else's RSocket. */
+/** Another RSocket library. */
 export interface Subject {
   readonly name: string
   readonly toolchain: Toolchain
-  /** Where it is less than what it asks our server in other libraries. */
+  /** Cases against our server that this library cannot do. */
   readonly asking?: Limits<typeof asksOurServer>
   readonly answering?: Limits<typeof answersOurClient>
 }
 
-/** Rejects what never settles, before the test runner gives up and ends the peer with it. */
+/** Rejects if a case does not settle, before the test runner gives up and ends the peer with it. */
 async function soon(run: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -146,7 +146,7 @@ async function soon(run: Promise<void>): Promise<void> {
   }
 }
 
-/** Registers the tests, unless the toolchain is missing: then that is said, or is a failure where all must run. */
+/** Registers the tests. If the toolchain is missing, this is logged, or is a failure in CI. */
 export async function testInterop({ name, toolchain, asking = {}, answering = {} }: Subject): Promise<void> {
   const { missing } = toolchain
   if (missing !== undefined) {
@@ -155,7 +155,7 @@ export async function testInterop({ name, toolchain, asking = {}, answering = {}
     else console.log(`Left out: ${text}`)
     return
   }
-  // Not in a hook, which has a timeout: packages come from the network the first time.
+  // Not in a hook, which has a timeout: packages are downloaded the first time.
   const command = await toolchain.prepare()
   describe(name, () => {
     let peer: Peer

@@ -1,4 +1,4 @@
-/** RSocket with rsocket-java, the reference implementation. */
+/** Interop tests with rsocket-java, the reference implementation of RSocket. */
 import { testInterop } from './interop.ts'
 import { java } from './toolchains.ts'
 

@@ -1,4 +1,4 @@
-/** RSocket with rsocket-js 1.0, its rewrite in TypeScript. */
+/** Interop tests with rsocket-js 1.0, the rewrite in TypeScript. */
 import assert from 'node:assert/strict'
 import { RpcError } from 'elysia-microservices/client'
 import { Code } from './cases/error-codes.ts'
@@ -8,7 +8,7 @@ import { node } from './toolchains.ts'
 
 await testInterop({
   name: 'rsocket-js 1.0.0-alpha.3',
-  // Compiled under both runtimes: rsocket-js is made for Node.
+  // Compiled for both runtimes, because rsocket-js is made for Node.
   toolchain: node('dist/interop/peers/js/peer.js'),
   asking: {
     'pushes metadata, which changes nothing': [

@@ -1,10 +1,10 @@
 /**
- * The protocol between the tests and a peer, a small program around somebody else's RSocket: one
- * JSON object per line, commands on its standard input, events on its standard output. A peer decides nothing:
- * it does what it is told with its library, and tells what the library tells it.
+ * The protocol between the tests and a peer, a small program around another RSocket library: one JSON object per
+ * line, commands on standard input, events on standard output. A peer decides nothing: it runs commands with its
+ * library, and reports the events of the library.
  *
- * `key` names what a command or an event is about: a server, a connection or a stream. Tests name what they
- * make; what comes from the other side is named by the peer. Data is base64.
+ * `key` identifies the server, connection or stream of a command or event. Tests choose the keys of what they create;
+ * the peer chooses the keys of what the other side creates. Data is base64.
  */
 
 /** Interaction models. */
@@ -21,7 +21,7 @@ export interface RequestMetadata {
   /** An entry of type `application/json`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly credentials?: PeerCredentials
-  /** The MIME type of this request's data, if it is not that of the connection. */
+  /** The MIME type of this request's data, if it differs from that of the connection. */
   readonly dataMimeType?: string
 }
 
@@ -29,32 +29,34 @@ export interface RequestMetadata {
 export interface ConnectOptions {
   readonly dataMimeType?: string
   readonly fragmentSize?: number
-  /** Milliseconds between KEEPALIVE frames, and without any after which the server is taken for dead. */
+  /** Milliseconds between KEEPALIVE frames, and milliseconds without one after which the server counts as lost. */
   readonly keepaliveInterval?: number
   readonly keepaliveLifetime?: number
-  /** Wait for leases. */
+  /** Whether the client waits for leases. */
   readonly lease?: boolean
   readonly resume?: boolean
-  /** Sent in SETUP. */
+  /** The credentials in SETUP. */
   readonly credentials?: PeerCredentials
 }
 
 /** The options of a server peer. */
 export interface ListenOptions {
   readonly fragmentSize?: number
-  /** Grant leases, one `grant` command at a time. */
+  /** Whether the server grants leases, one for each command `grant`. */
   readonly lease?: boolean
   readonly resume?: boolean
-  /** Refuse every SETUP, with these words. */
+  /** Refuses every SETUP, with this message. */
   readonly refuse?: string
 }
 
 export type Command = { readonly key: string } & (
   | ({ readonly do: 'listen' } & ListenOptions)
   | ({ readonly do: 'connect'; readonly port: number } & ConnectOptions)
-  /** Ends a server or a connection. */
+  /** Closes a server or a connection. */
   | { readonly do: 'close' }
-  /** Asks: `key` names the new stream. Channels stay open for more input unless it is `complete`. */
+  /**
+   * Sends a request; `key` identifies the new stream. A channel stays open for more values unless it is `complete`.
+   */
   | ({
       readonly do: 'open'
       readonly connection: string
@@ -63,23 +65,23 @@ export type Command = { readonly key: string } & (
       readonly n: number
       readonly complete: boolean
     } & RequestMetadata)
-  /** On a stream, as whichever side sends. */
+  /** Sends a value on a stream. */
   | { readonly do: 'next'; readonly data: string; readonly complete: boolean }
   | { readonly do: 'complete' }
   | { readonly do: 'error'; readonly code: number; readonly message: string }
-  /** On a stream, as whichever side receives. */
+  /** Requests values on a stream. */
   | { readonly do: 'request'; readonly n: number }
   | { readonly do: 'cancel' }
-  /** METADATA_PUSH on a connection. */
+  /** Sends METADATA_PUSH on a connection. */
   | { readonly do: 'push'; readonly data: string }
-  /** LEASE on a connection. */
+  /** Sends LEASE on a connection. */
   | { readonly do: 'grant'; readonly requests: number; readonly timeToLive: number }
 )
 
 export type PeerEvent = { readonly key: string } & (
   | { readonly on: 'listening'; readonly port: number }
   | { readonly on: 'connected' }
-  /** A server has taken a connection, and named it. */
+  /** A server has accepted a connection, and has chosen its key. */
   | {
       readonly on: 'accepted'
       readonly connection: string
@@ -87,9 +89,9 @@ export type PeerEvent = { readonly key: string } & (
       readonly metadataMimeType: string
       readonly credentials?: PeerCredentials
     }
-  /** A connection is over; with a code if an ERROR frame said why. */
+  /** A connection has ended; with a code if an ERROR frame said why. */
   | { readonly on: 'closed'; readonly code?: number; readonly message?: string }
-  /** The other side of a connection (`key`) asks; the peer has named the stream. */
+  /** The other side of a connection (`key`) has sent a request; the peer has chosen the key of the stream. */
   | ({
       readonly on: 'requested'
       readonly stream: string
@@ -102,7 +104,7 @@ export type PeerEvent = { readonly key: string } & (
   | { readonly on: 'request'; readonly n: number }
   | { readonly on: 'cancel' }
   | { readonly on: 'pushed'; readonly data: string }
-  /** The library cannot do what a command says. */
+  /** The library cannot do what a command asks for. */
   | { readonly on: 'failed'; readonly message: string }
 )
 

@@ -1,4 +1,4 @@
-/** Drives a peer program: commands to it, events from it, with names for what there is. */
+/** Controls a peer program: sends commands to it, and keeps its events by key. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -12,7 +12,7 @@ import type {
   RequestMetadata
 } from './peer-protocol.ts'
 
-/** Milliseconds after which what has not been told is not going to be: far more than any peer needs. */
+/** Milliseconds after which an event counts as missing: far longer than any peer needs. */
 const PATIENCE = 10_000
 
 type EventName = PeerEvent['on']
@@ -28,13 +28,13 @@ interface Waiting {
   fail(error: Error): void
 }
 
-/** Events about one key, until somebody asks for them. */
+/** The events of one key, until a test reads them. */
 class Mailbox {
   readonly #key: string
   readonly #events: PeerEvent[] = []
   readonly #waiting: Waiting[] = []
   #tellClosed = () => {}
-  /** Resolves with the event that says that what the key names is over. */
+  /** Resolves with the event that says that the server, connection or stream has ended. */
   readonly closed = new Promise<void>((resolve) => {
     this.#tellClosed = resolve
   })
@@ -98,7 +98,7 @@ class Mailbox {
   }
 }
 
-/** A peer program that runs. */
+/** A running peer program. */
 export class Peer {
   readonly #process: ChildProcess
   readonly #mailboxes = new Map<string, Mailbox>()
@@ -120,7 +120,7 @@ export class Peer {
     })
   }
 
-  /** Ends the program; resolves with its exit code. */
+  /** Ends the program. Resolves with its exit code. */
   async stop(): Promise<number | null> {
     const { exitCode, signalCode } = this.#process
     if (exitCode !== null || signalCode !== null) return exitCode
@@ -130,7 +130,7 @@ export class Peer {
     return this.#process.exitCode
   }
 
-  /** The program's errors that no test listened to: for messages of failures. */
+  /** The errors of the program that no test has read, for messages of failures. */
   get errors(): string {
     return this.#errors
   }
@@ -147,7 +147,7 @@ export class Peer {
     return this.#mailbox(key).take(on)
   }
 
-  /** Resolves when a connection is over, also if another reader has taken the event that says so. */
+  /** Resolves when a connection has ended, also if another reader has read that event. */
   closed(key: string): Promise<void> {
     return this.#mailbox(key).closed
   }
@@ -201,12 +201,12 @@ class Named {
     this.key = key
   }
 
-  /** The next event of a type; rejects if an error comes instead. */
+  /** The next event of a type; rejects if an error arrives instead. */
   event<On extends EventName>(on: On): Promise<EventOf<On>> {
     return this.peer.event(this.key, on)
   }
 
-  /** Events of a type that have come and were not taken. */
+  /** How many events of a type have arrived and were not read. */
   count(on: EventName): number {
     return this.peer.count(this.key, on)
   }
@@ -216,7 +216,7 @@ class Named {
   }
 }
 
-/** Where a peer listens. */
+/** A server of a peer. */
 export class PeerServer extends Named {
   readonly port: number
 
@@ -225,7 +225,7 @@ export class PeerServer extends Named {
     this.port = port
   }
 
-  /** The next connection that it takes. */
+  /** The next connection that the server accepts. */
   async accepted(): Promise<PeerConnection & { readonly setup: EventOf<'accepted'> }> {
     const setup = await this.event('accepted')
     return Object.assign(new PeerConnection(this.peer, setup.connection), { setup })
@@ -236,12 +236,12 @@ export class PeerServer extends Named {
   }
 }
 
-/** A request that came to a peer, and the stream to answer it on. */
+/** A request that a peer has received, and the stream to answer it. */
 export type Requested = EventOf<'requested'> & { readonly answer: PeerStream; readonly bytes: Buffer }
 
-/** One connection of a peer, of either side. */
+/** One connection of a peer, as a client or as a server. */
 export class PeerConnection extends Named {
-  /** Asks. Data that is not bytes is sent as JSON; `undefined` is none. */
+  /** Sends a request. Data that is not bytes is sent as JSON; `undefined` means no data. */
   open(
     kind: Kind,
     metadata: string | RequestMetadata,
@@ -263,7 +263,7 @@ export class PeerConnection extends Named {
     return stream
   }
 
-  /** Asks once and takes the answer. */
+  /** Sends a request and waits for the answer. */
   async request(metadata: string | RequestMetadata, data?: unknown): Promise<unknown> {
     const stream = this.open('response', metadata, data)
     const value = await stream.value()
@@ -288,16 +288,16 @@ export class PeerConnection extends Named {
     this.send({ do: 'grant', requests, timeToLive })
   }
 
-  /** Closes, unless it is closed already. */
+  /** Closes the connection, unless it is closed already. */
   async leave(): Promise<void> {
     this.send({ do: 'close' })
     await this.peer.closed(this.key)
   }
 }
 
-/** One stream of a peer, of either side. */
+/** One stream of a peer, on either side. */
 export class PeerStream extends Named {
-  /** The next value, read as JSON; `undefined` for no bytes. */
+  /** The next value, read as JSON; `undefined`: no bytes. */
   async value(): Promise<unknown> {
     const bytes = await this.bytes()
     return bytes.length === 0 ? undefined : JSON.parse(bytes.toString())

@@ -1,4 +1,4 @@
-/** RSocket with rsocket-py. */
+/** Interop tests with rsocket-py. */
 import assert from 'node:assert/strict'
 import { refusesSetup } from './cases/limits.ts'
 import { testInterop } from './interop.ts'

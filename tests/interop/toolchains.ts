@@ -1,7 +1,7 @@
 /**
- * Finds the toolchains of the peers and installs what a fresh machine lacks, through their ordinary package
- * clients. What is built is kept beside the peer's source and built again when the source changes; of test
- * runs at the same time, one builds and the others wait.
+ * Finds the toolchains of the peers, and installs missing packages through their ordinary package managers. The build
+ * of a peer is kept beside its source and repeated when the source changes. If several test runs need it at the same
+ * time, one builds and the others wait.
  */
 import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -16,13 +16,13 @@ const peers = join(testsFolder, 'interop/peers')
 
 /** The tools of a peer program. */
 export interface Toolchain {
-  /** The tools that are missing on this machine, in words; `undefined` if none. */
+  /** The tools that are missing on this machine; `undefined`: none. */
   readonly missing: string | undefined
-  /** Builds the peer, unless it is there. Returns the command that runs it. */
+  /** Builds the peer, unless it is built already. Returns the command that runs it. */
   prepare(): Promise<readonly string[]>
 }
 
-/** A program that says something when asked with these arguments; else `undefined`. */
+/** The output of a program with these arguments; `undefined`: the program is missing or fails. */
 function answer(program: string, ...parameters: string[]): string | undefined {
   const { status, stdout } = spawnSync(program, parameters, { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined
@@ -46,7 +46,7 @@ export function java(): Toolchain {
         await run('mvn', ['-q', '-B', '-f', join(folder, 'pom.xml'), 'process-classes'])
       })
       const classes = `${join(target, 'classes')}:${join(target, 'lib', '*')}`
-      // Options that make a small program start fast.
+      // Options with which a small program starts fast.
       return ['java', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', classes, 'interop.Peer']
     }
   }
@@ -61,7 +61,7 @@ export function python(): Toolchain {
     missing: missingOf({ 'Python with venv (python3)': version }),
     async prepare() {
       const interpreter = join(environment, 'bin/python')
-      // An environment is good for one interpreter and one folder.
+      // A virtual environment only works for one interpreter and one folder.
       await buildOnce(environment, [version, folder], ['requirements.txt'], folder, async () => {
         await run('python3', ['-m', 'venv', '--clear', environment])
         const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r']
@@ -72,7 +72,7 @@ export function python(): Toolchain {
   }
 }
 
-/** Node, with a program of this package: as it is, or as it was compiled. */
+/** Node, with a program of this package: a JavaScript file, or a compiled one. */
 export function node(program: string): Toolchain {
   return {
     missing: undefined,
@@ -81,9 +81,9 @@ export function node(program: string): Toolchain {
 }
 
 /**
- * Builds unless what is there was built from the same.
- * @param output the folder that is built; a file in it says from what
- * @param versions what counts beside the sources
+ * Builds a folder, unless it was built from the same inputs.
+ * @param output the folder to build; a file in it records the inputs
+ * @param versions inputs besides the sources
  * @param sources files and folders in `folder`
  */
 export async function buildOnce(
@@ -119,7 +119,10 @@ function filesOf(path: string): string[] {
   return entries.map((entry) => join(path, entry)).filter((file) => statSync(file).isFile())
 }
 
-/** Takes a lock, which is a folder: making one succeeds once. A lock whose owner is gone is broken. */
+/**
+ * Takes a lock. The lock is a folder, because creating a folder succeeds only once. A lock whose owner has ended is
+ * removed.
+ */
 async function lock(path: string): Promise<() => void> {
   const owner = join(path, 'owner')
   while (true) {
@@ -135,18 +138,18 @@ async function lock(path: string): Promise<() => void> {
   }
 }
 
-/** Whether the process whose number a file has runs no more. */
+/** Whether the process whose id a file contains has ended. */
 function isGone(owner: string): boolean {
   try {
     return !isRunning(Number(readFileSync(owner, 'utf8')))
   } catch {
-    // The lock is being taken, or given back.
+    // The lock is being taken or released.
     return false
   }
 }
 
 function isRunning(pid: number): boolean {
-  // A lock that is just being taken has no number yet.
+  // A lock that is just being taken has no id yet.
   if (!(pid > 0)) return true
   try {
     process.kill(pid, 0)

@@ -1,4 +1,4 @@
-/** Stands between a client and a server, passes everything on, and notes the frames that go by. */
+/** A proxy between a client and a server that passes everything on and records the frames. */
 import { once } from 'node:events'
 import net from 'node:net'
 
@@ -8,7 +8,7 @@ export interface SeenFrame {
   readonly streamId: number
   readonly type: string
   readonly flags: number
-  /** Bytes, without the length field. */
+  /** The length in bytes, without the length field. */
   readonly length: number
 }
 
@@ -30,10 +30,10 @@ const TYPES: Readonly<Record<number, string>> = {
 }
 
 const FOLLOWS = 0x80
-/** Frames that may be cut; in others the bit means something else. */
+/** Types of frames that can be fragmented; in other frames the bit has another meaning. */
 const CUT = new Set(['REQUEST_RESPONSE', 'REQUEST_FNF', 'REQUEST_STREAM', 'REQUEST_CHANNEL', 'PAYLOAD'])
 
-/** Milliseconds after which a frame that has not come is not going to. */
+/** Milliseconds after which a frame counts as missing. */
 const PATIENCE = 10_000
 
 export class Wiretap {
@@ -51,7 +51,7 @@ export class Wiretap {
     })
   }
 
-  /** @param target the port to pass everything on to */
+  /** @param target the port to which everything is passed on */
   static async between(target: number): Promise<Wiretap> {
     const tap = new Wiretap(target)
     tap.#server.listen(0, '127.0.0.1')
@@ -67,7 +67,7 @@ export class Wiretap {
     return this.#matching(match).length
   }
 
-  /** Resolves with the frames that match once there are so many of them. */
+  /** Resolves with the matching frames once there are this many. */
   async seen(match: Partial<SeenFrame>, count = 1): Promise<readonly SeenFrame[]> {
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_resolve, reject) => {
@@ -86,19 +86,19 @@ export class Wiretap {
     return this.#matching(match)
   }
 
-  /** Payloads that a side has sent in more than one frame: how many of their frames say that others follow. */
+  /** Counts fragments: in how many frames one side has said that more fragments of the payload follow. */
   fragments(from: SeenFrame['from']): number {
     return this.frames.filter(
       (frame) => frame.from === from && (frame.flags & FOLLOWS) !== 0 && CUT.has(frame.type)
     ).length
   }
 
-  /** Passes nothing on any more, as if both sides were dead to each other. */
+  /** Passes nothing on from now on, as if the other side had vanished. */
   mute(): void {
     this.#muted = true
   }
 
-  /** Breaks the connections there are; new ones may be made. */
+  /** Closes the open connections; new ones are possible. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }
@@ -125,7 +125,7 @@ export class Wiretap {
     one.on('end', () => {
       if (!this.#muted) other.end()
     })
-    // A connection that is cut breaks off at both ends.
+    // A connection that is closed may fail at both ends.
     one.on('error', () => {
       if (!this.#muted) other.destroy()
     })

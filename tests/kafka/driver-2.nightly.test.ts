@@ -1,6 +1,6 @@
 /**
- * Runs Kafka's tests, which use version 1 of the driver that the package brings, with version 2. It is for
- * Node from 22.22 on, so it runs on the newest Node LTS, and on Bun.
+ * Runs Kafka's tests with version 2 of the driver; the package itself depends on version 1. Version 2 needs Node
+ * 22.22 or later, so the tests run on the newest Node LTS, and on Bun.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -17,7 +17,7 @@ import { bun, programFile, rootFolder, testsFolder } from '../workspace.ts'
 const NODE_LTS = join(rootFolder, 'runtimes/node_modules/.bin/node')
 const LONGEST = 500_000
 
-/** Without those of the night, among which is this one. */
+/** Without the nightly tests, because this file is one of them. */
 const files = readdirSync(join(testsFolder, 'kafka'))
   .filter((name) => /^\w+\.test\.ts$/.test(name))
   .map((name) => `kafka/${name.slice(0, -'.ts'.length)}`)

@@ -1,4 +1,4 @@
-/** Durable events over Kafka: what only it has. What all engines promise is in tests/engines. */
+/** Durable events over Kafka: what is special to Kafka. What holds for all engines is in tests/engines. */
 import assert from 'node:assert/strict'
 import { afterEach, before, describe, it } from 'node:test'
 import { type KafkaOptions, kafka } from '@elysia-microservices/kafka'
@@ -45,7 +45,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       return service
     }
 
-    /** Kafka's older driver, as others use it. */
+    /** Kafka's older driver, which other programs use. */
     const others = () => new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING })
 
     before(async () => {
@@ -58,7 +58,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
     it('is stored once and in order while the server is killed: what is sent again has the same number', {
       timeout: 4 * PATIENCE
     }, async () => {
-      // On a busy machine each start of the server takes 15 s, and there are three.
+      // On a busy machine, each of the three starts of the server takes 15 s.
       const pattern = fresh()
       const client = newClient()
       await client.connect()
@@ -77,7 +77,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       assert.deepEqual(seen, [...seen.keys()])
     })
 
-    it('that is slow, or fails for long, keeps no other of its partition', {
+    it('that is slow, or fails for long, does not delay other events of its partition', {
       timeout: PATIENCE
     }, async () => {
       const pattern = fresh()
@@ -115,7 +115,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       }
     })
 
-    it('goes on when its topic is deleted and made again: what comes then is published, and handled from the first on', {
+    it('is published and handled from the first on when its topic was deleted and created again', {
       timeout: PATIENCE
     }, async () => {
       const pattern = fresh()
@@ -137,14 +137,14 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       assert.deepEqual(seen, [0, 1, 2, ...more])
     })
 
-    it('runs once when processes come and go: they hand over what is done, and wait for what runs', {
+    it('runs once when processes start and stop: they pass on which events are done, and wait for running handlers', {
       timeout: PATIENCE
     }, async () => {
       const pattern = fresh()
       const runs = new Map<unknown, number>()
       const handler = async ({ data }: Message) => {
         runs.set(data, (runs.get(data) ?? 0) + 1)
-        // Some take longer, and end behind others that came later.
+        // Some events take longer, and end after events that came later.
         await new Promise((resolve) => setTimeout(resolve, (data as number) % 50 === 0 ? 60 : 1))
       }
       const durable = { ordered: true, concurrency: 8 }
@@ -175,7 +175,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       )
     })
 
-    it('stands in topics that other programs read: by CloudEvents, with its retries and dead letters', {
+    it('is in topics that other programs can read as CloudEvents, with its retries and dead letters', {
       timeout: PATIENCE
     }, async () => {
       const pattern = fresh()
@@ -249,7 +249,8 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       await until('It is handled', () => seen.length === 1)
       assert.deepEqual(seen, [[{ a: 1 }, { trace: '1' }, 'k']])
       await admin.createPartitions({ topicPartitions: [{ topic: pattern, count: 5 }] })
-      // This driver drops an event of a partition that it does not know, and asks which there are once in minutes.
+      // This driver drops an event of a partition that it does not know, and asks for new partitions only every few
+      // minutes.
       await until('The broker knows them', async () => {
         const { topics } = await admin.fetchTopicMetadata({ topics: [pattern] })
         return topics[0]?.partitions.length === 5

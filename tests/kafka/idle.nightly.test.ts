@@ -1,4 +1,4 @@
-/** Brokers end connections on which nothing was said for a while: 10 minutes by default. */
+/** Brokers close connections that were idle for a while: 10 minutes by default. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
@@ -8,12 +8,12 @@ import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { isMissing } from '../support/missing.ts'
 import { PATIENCE, pause } from '../support/within.ts'
 
-/** Longer than brokers are asked to wait for records; every connection that is not used is ended meanwhile. */
+/** Longer than a broker waits for records: every idle connection is closed within this time. */
 const IDLE = 7_000
 
 if (!isMissing('idle connections to Kafka', kafkaMissing()))
-  describe('connections to Kafka that are not used', () => {
-    it('are ended by a broker, and no call fails', { timeout: PATIENCE }, async () => {
+  describe('idle connections to Kafka', () => {
+    it('are closed by a broker, and no call fails', { timeout: PATIENCE }, async () => {
       const server = await KafkaServerProcess.start({ 'connections.max.idle.ms': IDLE })
       const logger = { error() {}, warn() {} }
       const transport = kafka({ brokers: [server.broker], partitions: 1 })

@@ -1,4 +1,4 @@
-/** The topic of inboxes, on which answers come. */
+/** The topic of inboxes, on which answers arrive. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
@@ -13,7 +13,7 @@ import { PATIENCE } from '../support/within.ts'
 
 if (!isMissing('the inboxes over Kafka', kafkaMissing()))
   describe('a caller over Kafka', () => {
-    it('hears answers again after it was away for longer than they are kept', {
+    it('receives answers again after it was disconnected for longer than answers are kept', {
       timeout: PATIENCE
     }, async () => {
       const server = await sharedKafka()
@@ -36,9 +36,9 @@ if (!isMissing('the inboxes over Kafka', kafkaMissing()))
         assert.equal(await client.request('inbox.echo', 1), 1)
         await link.stop()
         for (let n = 0; n < 10; n++) assert.equal(await far.request('inbox.echo', n), n)
-        // Deletes old records, as brokers do in time.
+        // Deletes old records, as brokers do after some time.
         const topic = `_elysia.inbox.${inbox}`
-        // The driver must know who leads it.
+        // The driver must know the leader of the topic.
         await admin.fetchTopicOffsets(topic)
         await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: '-1' }] })
         const again = await Link.start(server.port, port)

@@ -1,4 +1,7 @@
-/** Nest's ends and ours on one Kafka: every client reaches every service, and byte by byte what stands in the topics. */
+/**
+ * NestJS and this library on one Kafka: every client reaches every service, and the records in the topics are
+ * compared byte by byte.
+ */
 import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -32,7 +35,7 @@ const PATTERNS = ['echo', 'values', 'nothing', 'fails', 'refuses', 'message', 'h
 const EVENT = 'nest.noted'
 const seen: unknown[] = []
 
-/** A controller as Nest's users write them for Kafka. */
+/** A controller as users of NestJS write them for Kafka. */
 @Controller()
 class OrdersController {
   @MessagePattern('nest.echo')
@@ -77,7 +80,7 @@ class OrdersController {
 @Module({ controllers: [OrdersController] })
 class OrdersModule {}
 
-/** The same with ours. */
+/** The same service with our API. */
 function ours(broker: string) {
   const transport = kafka({ brokers: [broker] })
   return microservice({ name: 'nest-orders', transport, logger: { error() {}, warn() {} } })
@@ -135,7 +138,7 @@ const SERVICES: readonly (readonly [string, Start])[] = [
   ]
 ]
 
-/** A record, without what differs by chance. */
+/** A record, without the parts that differ in each run. */
 interface Line {
   readonly topic: string
   readonly key: string | undefined
@@ -151,19 +154,19 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
     let admin: Admin
     const topics = [...PATTERNS, ...PATTERNS.map((one) => `${one}.reply`), EVENT]
     const lines: Line[] = []
-    /** Records that the tap has read so far. */
+    /** The number of records that the tap has read. */
     let read = 0
     const cleanUps: (() => Promise<unknown>)[] = []
     const options = { timeout: PATIENCE }
 
     before(async () => {
-      // One that was not killed meanwhile: kafkajs may wait for a group of before for ever.
+      // A new server, because kafkajs may wait for ever for a group of a server that was killed before.
       server = await KafkaServerProcess.start()
       cleanUps.push(() => server.stop())
       const other = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING })
       admin = other.admin()
       cleanUps.push(() => admin.disconnect())
-      // Nest's ends fail at their first start if they are missing.
+      // NestJS clients and services fail at their first start if these topics are missing.
       await admin.createTopics({
         topics: topics.map((topic) => ({ topic, numPartitions: 2 })),
         waitForLeaders: true
@@ -200,14 +203,14 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
       for (const cleanUp of cleanUps.reverse()) await cleanUp()
     })
 
-    /** All records in topics of Nest's since the last time: requests and events, then answers. */
+    /** All records in topics of NestJS since the last call: requests and events, then answers. */
     async function written(): Promise<readonly Line[]> {
       await until('The tap has read all records', async () => read === (await countRecords()))
       const isAnswer = ({ topic }: Line) => Number(topic.endsWith('.reply'))
       return lines.splice(0).sort((one, other) => isAnswer(one) - isAnswer(other))
     }
 
-    /** By the positions of the partitions: the tap reads them in any order. */
+    /** Counts records by the positions of the partitions, because the tap reads partitions in any order. */
     async function countRecords(): Promise<number> {
       const positions = await Promise.all(topics.map((topic) => admin.fetchTopicOffsets(topic)))
       return positions.flat().reduce((sum, { high }) => sum + Number(high), 0)
@@ -218,7 +221,7 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
         let stop: () => Promise<unknown>
         before(async () => {
           stop = await start(server.broker)
-          // Nest's listen() does not wait until its group has shared the partitions.
+          // NestJS's listen() does not wait until its group has shared the partitions.
           assert.deepEqual(await firstValueFrom(nest.send('nest.echo', { ready: 1 })), { ready: 1 })
           await written()
         })
@@ -231,7 +234,7 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
             )
             return values as unknown[]
           }
-          // Numbers are texts there, and nothing is null.
+          // NestJS reads numbers as texts, and does not know null.
           assert.deepEqual(await asked('echo', 5), ['5'])
           const [request, answer] = await written()
           assert.equal(request?.value, '5')
@@ -281,31 +284,35 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
           }
         )
 
-        it('is asked by our client with what Nest writes, and a few words more', options, async () => {
-          await written()
-          assert.deepEqual(await own.request('nest.echo', { a: 1 }), { a: 1 })
-          assert.deepEqual(await own.request('nest.echo', 'text'), 'text')
-          // Services of Nest's tell no number from a text.
-          assert.deepEqual(
-            await own.request('nest.echo', 5),
-            name === 'ours' || name.endsWith('transport') ? 5 : '5'
-          )
-          const asked = (await written()).filter(({ topic }) => topic === 'nest.echo')
-          assert.deepEqual(asked.map(({ value }) => value).sort(), ['5', 'text', '{"a":1}'])
-          for (const { headers, key } of asked) {
-            const { kafka_replyPartition: partition, ...rest } = headers
-            assert.match(partition ?? '', /^\d+$/)
-            assert.equal(key, undefined)
-            assert.equal(rest['kafka_correlationId'], 'ID')
-            assert.equal(rest['kafka_replyTopic'], '_elysia.inbox')
+        it(
+          'is called by our client with the bytes that Nest writes, and a few headers more',
+          options,
+          async () => {
+            await written()
+            assert.deepEqual(await own.request('nest.echo', { a: 1 }), { a: 1 })
+            assert.deepEqual(await own.request('nest.echo', 'text'), 'text')
+            // NestJS services cannot tell a number from a text.
+            assert.deepEqual(
+              await own.request('nest.echo', 5),
+              name === 'ours' || name.endsWith('transport') ? 5 : '5'
+            )
+            const asked = (await written()).filter(({ topic }) => topic === 'nest.echo')
+            assert.deepEqual(asked.map(({ value }) => value).sort(), ['5', 'text', '{"a":1}'])
+            for (const { headers, key } of asked) {
+              const { kafka_replyPartition: partition, ...rest } = headers
+              assert.match(partition ?? '', /^\d+$/)
+              assert.equal(key, undefined)
+              assert.equal(rest['kafka_correlationId'], 'ID')
+              assert.equal(rest['kafka_replyTopic'], '_elysia.inbox')
+            }
+            assert.deepEqual(
+              await collected(own.stream('nest.values')),
+              name === 'Nest' ? ['1', '2', '3'] : [1, 2, 3]
+            )
+            await assert.rejects(own.request('nest.fails'), { code: 'INTERNAL' })
+            await assert.rejects(own.request('nest.refuses'), { code: 'NO', message: 'no' })
           }
-          assert.deepEqual(
-            await collected(own.stream('nest.values')),
-            name === 'Nest' ? ['1', '2', '3'] : [1, 2, 3]
-          )
-          await assert.rejects(own.request('nest.fails'), { code: 'INTERNAL' })
-          await assert.rejects(own.request('nest.refuses'), { code: 'NO', message: 'no' })
-        })
+        )
 
         it('gets events of both', options, async () => {
           seen.length = 0

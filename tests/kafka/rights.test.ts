@@ -1,4 +1,6 @@
-/** The rights of docs/kafka.md are the least with which everything works: given to users of a real broker. */
+/**
+ * The rights in docs/kafka.md are the smallest set with which everything works: tested with users of a real broker.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +16,7 @@ import { collected } from '../support/values.ts'
 import { PATIENCE, until } from '../support/within.ts'
 import { rootFolder, testsFolder } from '../workspace.ts'
 
-/** The rows of the page. */
+/** The rows of the table in the page. */
 function rows(): readonly (readonly [user: string, operations: readonly string[], resource: string])[] {
   const page = readFileSync(join(rootFolder, 'docs/kafka.md'), 'utf8')
   const table = page.slice(page.indexOf('<!-- rights -->'), page.indexOf('<!-- /rights -->'))
@@ -28,7 +30,7 @@ function rows(): readonly (readonly [user: string, operations: readonly string[]
     })
 }
 
-// Node finds not all of them as named exports.
+// Node cannot import all of these as named exports.
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, ResourcePatternTypes } =
   kafkajs
 
@@ -69,7 +71,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
     before(async () => {
       server = await KafkaServerProcess.start({
         'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-        // Clients that do not sign in: the tests' administrator, and the broker itself.
+        // Clients without credentials: the administrator of the tests, and the broker itself.
         'super.users': 'User:ANONYMOUS'
       })
       cleanUps.push(() => server.stop())
@@ -111,7 +113,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
       assert.deepEqual(seen.sort(), ['noted', 'placed'])
     })
 
-    it('a caller without the right to write is told so, and others go on', {
+    it('a caller without the right to write gets an error, and others go on', {
       timeout: PATIENCE
     }, async () => {
       await assert.rejects(client.request('stock.count', 1), (error: Error) => {
@@ -122,7 +124,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
       assert.deepEqual(await client.request('orders.total', [2]), [2])
     })
 
-    it('a service without rights does not start, and says why', { timeout: PATIENCE }, async () => {
+    it('a service without rights does not start, and reports the reason', { timeout: PATIENCE }, async () => {
       const service = microservice({ name: 'stock', transport: as('caller'), logger: log.logger })
       await assert.rejects(
         service.message('orders.stock', () => 1).listen(),
@@ -140,7 +142,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
       await wrong.close()
     })
 
-    it('both ends speak TLS with certificates', { timeout: PATIENCE }, async () => {
+    it('service and client use TLS with certificates', { timeout: PATIENCE }, async () => {
       const read = (file: string) => readFileSync(join(testsFolder, 'fixtures/tls', file))
       const tls = {
         ca: read('authority.pem'),
@@ -152,7 +154,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
       const untrusted = connect({ transport: kafka({ brokers, tls: { ...tls, ca: read('service.pem') } }) })
       await assert.rejects(untrusted.connect(), { name: 'ConnectionError' })
       await untrusted.close()
-      // The certificate's user has no rights: it is let in, and may do nothing.
+      // The user of the certificate has no rights: the connection is accepted, but every request is refused.
       const secure = connect({ transport: kafka({ brokers, tls }) })
       await assert.rejects(secure.connect(), /_elysia\.(inbox|everyone)/)
       await secure.close()

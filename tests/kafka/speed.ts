@@ -1,6 +1,6 @@
 /**
- * How fast Kafka's transport is, beside the bare driver and beside Nest: `bun tests/kafka/speed.ts [rounds]`. Each runs in a
- * process of its own against one broker, in turns; lines of JSON on stdout.
+ * Measures the speed of Kafka's transport, of the bare driver and of NestJS: `bun tests/kafka/speed.ts [rounds]`.
+ * Each runs in its own process with one broker, in turn; prints lines of JSON.
  */
 import 'reflect-metadata'
 import { spawn } from 'node:child_process'
@@ -36,7 +36,7 @@ function told(figures: object): void {
   process.stdout.write(`${JSON.stringify(figures)}\n`)
 }
 
-/** Publishes by so many at a time, each as soon as another is stored. */
+/** Publishes with a fixed number of events under way: another one starts as soon as one is stored. */
 async function many(count: number, atOnce: number, one: (n: number) => Promise<unknown>): Promise<number> {
   let next = 0
   const begun = performance.now()
@@ -48,7 +48,7 @@ async function many(count: number, atOnce: number, one: (n: number) => Promise<u
   return Math.round((count / (performance.now() - begun)) * 1_000)
 }
 
-/** Events handled a second, between the first and the last. */
+/** Events handled per second, between the first and the last. */
 class Rate {
   #begun = 0
   #count = 0
@@ -78,11 +78,17 @@ const ROLES: Readonly<Record<string, () => Promise<void>>> = {
     told({ 'publish ours': await many(EVENTS, 2_000, () => client.publish(topic, DATA)) })
     await client.close()
   },
-  /** As much as the driver can do: batches of 100, without headers, and without numbers, so that some may be stored twice. */
+  /**
+   * The most that the driver can do: batches of 100, without headers and without sequence numbers, so some may be
+   * stored twice.
+   */
   'publish bare': () => publishBare('publish bare', 100, 8, false),
   /** The same, with the headers of an event. */
   'publish bare with headers': () => publishBare('publish bare with headers', 100, 8, true),
-  /** The same promise as ours: each record awaited, stored by all, and numbered, which the driver does for one at a time. */
+  /**
+   * The same guarantees as our transport: each record is awaited, stored by all replicas, and numbered, which the
+   * driver can do for one record at a time.
+   */
   'publish bare alike': () => publishBare('publish bare alike', 1, 1, true, EVENTS / 40),
   async 'consume ours'() {
     const rate = new Rate()
@@ -108,7 +114,9 @@ const ROLES: Readonly<Record<string, () => Promise<void>>> = {
     told({ 'consume bare': await rate.done })
     await consumer.close(true)
   },
-  /** The same promise as ours: each event is awaited, and the position is committed behind what has been handled. */
+  /**
+   * The same guarantees as our transport: each event is awaited, and the position behind handled events is committed.
+   */
   async 'consume bare alike'() {
     const rate = new Rate()
     const groupId = `alike-${topic}`
@@ -130,7 +138,7 @@ const ROLES: Readonly<Record<string, () => Promise<void>>> = {
     }
     await consumer.close(true)
   },
-  /** The delay that one slow event in 1,000 causes for the others of its partition. */
+  /** How long one slow event in 1,000 delays the other events of its partition. */
   async slow() {
     for (const hasSlow of [false, true]) {
       const rate = new Rate(EVENTS - EVENTS / 1_000)
@@ -216,7 +224,7 @@ async function publishBare(
   await producer.close()
 }
 
-/** The headers of our events. */
+/** The headers that our transport adds to an event. */
 function headersOf(n: number): Map<Buffer, Buffer> {
   const headers = {
     ce_specversion: '1.0',
@@ -259,7 +267,7 @@ async function ask(name: string, one: () => Promise<unknown>): Promise<void> {
   told({ [name]: Math.round(answered / SECONDS), p99 })
 }
 
-/** Runs one role; resolves with its first line. @returns ends it, if it goes on */
+/** Runs one role; resolves with its first line. @returns a function that ends the role, if it goes on */
 async function run(name: string, its: string, on: string): Promise<() => void> {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url), name, on, its], {
     stdio: ['ignore', 'pipe', 'inherit']
@@ -280,7 +288,7 @@ if (role === 'all' || /^\d+$/.test(role)) {
   for (let round = 0; round < Number(role === 'all' ? 3 : role); round++) {
     for (const how of ['ours', 'bare', 'bare with headers', 'bare alike'])
       await run(`publish ${how}`, `${how.replaceAll(' ', '-')}.round${round}`, server.broker)
-    // All of them read the same.
+    // All of them read the same events.
     for (const how of ['ours', 'bare', 'bare alike'])
       await run(`consume ${how}`, `ours.round${round}`, server.broker)
     for (const whose of ['ours', 'nest']) await run(`ask ${whose}`, '', server.broker)

@@ -1,4 +1,4 @@
-/** Devices, what servers keep, wills: what MQTT has beside calls. */
+/** Devices, retained messages and wills: what MQTT has besides calls. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -16,7 +16,7 @@ import { Values } from '../support/values.ts'
 import { PATIENCE, until } from '../support/within.ts'
 import { bun, testsFolder } from '../workspace.ts'
 
-/** The programs of the documentation: the service, and the device. */
+/** The programs of the documentation: the service and the device. */
 function programs(): readonly string[] {
   const page = readFileSync(join(testsFolder, '../docs/mqtt.md'), 'utf8')
   const part = /<!-- devices -->([\s\S]*)<!-- \/devices -->/.exec(page)?.[1] ?? ''
@@ -34,7 +34,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
     after(() => server.stop())
     const transport = (options: MqttOptions = {}) => mqtt({ url: server.url, ...options })
 
-    it('a device without any of our code is heard and answered, as the documentation shows it', async () => {
+    it('a device without this library is heard and answered, as the documentation shows', async () => {
       const [service = '', device = ''] = programs()
       const file = join(testsFolder, `mqtt/.device-${process.pid}.ts`)
       const steps = [
@@ -57,7 +57,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
         assert.match(said, /plants\/7\/measured \{\s*celsius: 21.5,?\s*\}/)
         assert.match(said, /devices\/7\/answers \{\s*most: 70,?\s*\}/)
       } finally {
-        // Until it is gone it shares what is for its service.
+        // Until the process has ended, it still receives some of the messages for its service.
         const ended = once(child, 'exit')
         child.stdin.end()
         await ended
@@ -98,7 +98,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await service.stop()
     })
 
-    it('the last event of a topic is kept for those who come later, until it is forgotten', async () => {
+    it('the last event of a topic is kept for later subscribers, until it is deleted', async () => {
       const client = connect({ transport: transport(), logger })
       const headers = { 'mqtt-retain': 'true', 'x-from': 'me' }
       await client.emit('kept/1', 'first', { headers })
@@ -120,7 +120,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await service.stop()
     })
 
-    it('a will is published for a connection that ends without a word, and not for one that closes', async () => {
+    it('a will is published for a connection that is lost, and not for one that closes', async () => {
       const seen = new Values<unknown>()
       const service = microservice({ name: 'watch', transport: transport(), logger }).event(
         'gone/+',
@@ -133,7 +133,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       const options = { clientId: 'two', will: { pattern: 'gone/2', data: 2 } }
       const dying = connect({ transport: transport(options), logger })
       await dying.connect()
-      // The server ends the older connection of a name, and a will is for that, too.
+      // The server closes the older connection with the same client id, and then publishes its will, too.
       const taker = await connectAsync(server.url, {
         protocolVersion: 5,
         clientId: 'two',
@@ -145,7 +145,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await service.stop()
     })
 
-    it('two connections of one client id take turns, and a call of either gets an answer or an error', async () => {
+    it('two connections with one client id replace each other, and each call gets an answer or an error', async () => {
       const service = microservice({ name: 'calm', transport: transport(), logger }).message('calm', () => 1)
       await service.listen()
       const clients = [1, 2].map(() =>
@@ -164,7 +164,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await service.stop()
     })
 
-    it('durable handlers, and what MQTT has no topic for, are refused at the start, with what to do', async () => {
+    it('durable handlers, and patterns that MQTT cannot have as topics, are refused at the start with advice', async () => {
       const refused = async (service: { listen(): Promise<unknown> }, words: RegExp) =>
         assert.rejects(service.listen(), (error) => error instanceof OptionError && words.test(error.message))
       const make = () => microservice({ name: 'no', transport: transport(), logger })

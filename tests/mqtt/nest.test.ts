@@ -1,4 +1,4 @@
-/** Nest's ends and ours on one mosquitto: what only MQTT has, and byte by byte what stands on the topics. */
+/** NestJS and this library on one mosquitto: what is special to MQTT, and the bytes on the topics. */
 import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -28,7 +28,7 @@ import { until } from '../support/within.ts'
 
 const seen: unknown[] = []
 
-/** A controller as Nest's users write them for MQTT. */
+/** A controller as users of NestJS write them for MQTT. */
 @Controller()
 class PlantsController {
   @MessagePattern('echo')
@@ -66,7 +66,7 @@ class PlantsController {
 @Module({ controllers: [PlantsController] })
 class PlantsModule {}
 
-/** The same with ours. */
+/** The same service with our API. */
 function ours(url: string) {
   return microservice({ name: 'plants', transport: mqtt({ url }), logger: { error() {}, warn() {} } })
     .message('echo', ({ data }) => data)
@@ -137,7 +137,7 @@ if (!isMissing('Nest and our transport over MQTT', mosquittoMissing())) {
             options: { url: server.url, protocolVersion: 5 }
           })
           own = connect({ transport: mqtt({ url: server.url }) })
-          // Nest's listen() does not wait for its subscriptions.
+          // NestJS's listen() does not wait for its subscriptions.
           await until('its subscriptions', async () => (await own.request('echo', 1).catch(() => 0)) === 1)
         })
         after(async () => {
@@ -175,7 +175,7 @@ if (!isMissing('Nest and our transport over MQTT', mosquittoMissing())) {
         }
 
         it('and both clients write what Nest writes', async () => {
-          // The server answers in order: the tap has what was said before.
+          // The server answers in order, so the tap has received all messages that were sent before.
           await tap.subscribeAsync('until-here')
           lines.length = 0
           const request = 'echo {"pattern":"echo","data":{"x":1},"id":"ID"}'
@@ -183,7 +183,7 @@ if (!isMissing('Nest and our transport over MQTT', mosquittoMissing())) {
           await firstValueFrom(nest.send('echo', { x: 1 }))
           assert.deepEqual(await taken(2), [request, answer])
           await own.request('echo', { x: 1 })
-          // Our own answers go to inboxes.
+          // Answers to our own client go to inboxes, which the tap does not read.
           const expected = name === 'Nest' ? [request, answer] : [request]
           assert.deepEqual(await taken(expected.length), expected)
           seen.length = 0

@@ -1,4 +1,7 @@
-/** The rights that the documentation gives to users of mosquitto: with them each does its work, and nothing else. */
+/**
+ * The rights that the documentation gives to users of mosquitto: each user can do its work with them, and nothing
+ * else.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -79,7 +82,7 @@ if (!isMissing('rights over MQTT', mosquittoMissing())) {
       }
     })
 
-    it('keep others from answers, which their callers are told', async () => {
+    it('keep other users from reading answers, and their callers get an error', async () => {
       const spy = await connectAsync(server.url, { protocolVersion: 5, username: 'web', password: 'web' })
       const heard: string[] = []
       spy.on('message', (topic) => void heard.push(topic))
@@ -100,7 +103,7 @@ if (!isMissing('rights over MQTT', mosquittoMissing())) {
       assert.deepEqual(heard, [])
     })
 
-    it('are of those who have the right password', async () => {
+    it('are given only with the right password', async () => {
       const other = connect({ transport: transportOf('web', 'wrong'), logger })
       await assert.rejects(other.request('orders/total', 1), {
         code: 'UNAUTHENTICATED',

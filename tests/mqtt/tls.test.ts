@@ -1,4 +1,4 @@
-/** MQTT over TLS, with certificates of both ends. */
+/** MQTT over TLS, with certificates for both sides. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const read = (name: string) => readFileSync(join(folder, name), 'utf8')
 const pair = (name: string) => ({ cert: read(`${name}.pem`), key: read(`${name}.key`) })
 
 if (!isMissing('MQTT over TLS', mosquittoMissing()))
-  it('MQTT is reached over TLS by who has the right certificates, and by nobody else', async () => {
+  it('MQTT can be reached over TLS with the right certificates, and not without', async () => {
     const server = await MosquittoProcess.start([
       'allow_anonymous true',
       `cafile ${join(folder, 'authority.pem')}`,

@@ -1,4 +1,4 @@
-/** Nest's decorators may bind a handler to a transport: over NATS the service answers what is bound to NATS. */
+/** NestJS's decorators can bind a handler to a transport: over NATS, a service answers only the handlers for NATS. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
@@ -18,7 +18,7 @@ class Orders {
   }
 }
 
-/** The decorators as functions: these sources are built without them. */
+/** The decorators as functions, because these sources are compiled without decorators. */
 function bind(method: keyof Orders, pattern: string, transport: Transport): void {
   const descriptor = Object.getOwnPropertyDescriptor(Orders.prototype, method) as PropertyDescriptor
   MessagePattern(pattern, transport)(Orders.prototype, method, descriptor)
@@ -27,7 +27,7 @@ bind('overNats', 'b', Transport.NATS)
 bind('overTcp', 't', Transport.TCP)
 
 if (!isMissing('handlers bound to NATS', natsMissing())) {
-  describe('handlers bound to a transport', () => {
+  describe('handlers that are bound to a transport', () => {
     let server: NatsServerProcess
     before(async () => {
       server = await NatsServerProcess.start()
@@ -49,7 +49,7 @@ if (!isMissing('handlers bound to NATS', natsMissing())) {
       await service.stop()
     })
 
-    it('are an error where only NATS is there', async () => {
+    it('are an error if the service has no other transport than NATS', async () => {
       const service = microservice({ transport: nats({ servers: server.url }), controllers: [Orders] })
       await assert.rejects(service.listen(), /Orders\.overTcp is bound to Transport\.TCP/)
     })

@@ -1,4 +1,4 @@
-/** A service on the other runtime, over one NATS server. */
+/** A service on the other runtime (Bun or Node), over one NATS server. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ if (!isMissing('a service over NATS on the other runtime', natsMissing())) {
       rmSync(folder, { recursive: true })
     })
 
-    it('answers, streams as far as it is read, and is told who leaves', async () => {
+    it('answers, streams as many values as are read, and is told when a caller leaves', async () => {
       const all = [...Array(1_000).keys()]
       assert.deepEqual(await Promise.all(all.map((n) => client.request('echo', n))), all)
       assert.deepEqual(await Promise.all(all.map((n) => client.request('work', n))), all)

@@ -33,7 +33,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       return client
     }
 
-    /** A service whose streams are large. */
+    /** Starts a service whose streams have large values. */
     async function serveLarge(large: () => Iterable<string> | AsyncIterable<string>): Promise<void> {
       const transport = nats({ servers: server.url })
       const service = microservice({ name: 'large', transport, logger: log.logger }).message('large', large)
@@ -79,8 +79,8 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       said = new Values()
     })
 
-    describe('a server that is not there', () => {
-      it('fails a service that starts, and each call, with the address; later all succeed', async () => {
+    describe('a server that cannot be reached', () => {
+      it('makes the start of a service and each call fail, with its address; later all succeed', async () => {
         const port = await freePort()
         const where = { servers: `nats://127.0.0.1:${port}` }
         await assert.rejects(serve('test', where), {
@@ -94,7 +94,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         assert.equal(client.status, 'disconnected')
       })
 
-      it('lets the answer of a handler wait for it, where the caller is connected to another', async () => {
+      it('makes the answer of a handler wait, if the caller is connected to another server', async () => {
         const [one, two] = await NatsServerProcess.cluster(2)
         cleanUps.unshift(async () => {
           await one?.stop()
@@ -126,7 +126,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
     })
 
-    describe('who may not', () => {
+    describe('a user without the right to', () => {
       let folder: string
       let guarded: NatsServerProcess
       before(async () => {
@@ -149,7 +149,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         await rm(folder, { recursive: true })
       })
 
-      it('connect is told so, service and client', async () => {
+      it('connect gets an error, as a service and as a client', async () => {
         const wrong = { servers: guarded.url, user: 'all', pass: 'wrong' }
         const refused = {
           name: 'UnauthenticatedError',
@@ -160,7 +160,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         await assert.rejects(newClient(wrong).request('echo', 1), refused)
       })
 
-      it('subscribe is told so at the start', async () => {
+      it('subscribe gets an error at the start', async () => {
         const little = { servers: guarded.url, user: 'little', pass: 'secret' }
         await assert.rejects(serve('test', little), {
           name: 'ListenError',
@@ -168,7 +168,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         })
       })
 
-      it('have an inbox is told so when it connects, unless it says which', async () => {
+      it('have an inbox gets an error when it connects, unless it sets a prefix', async () => {
         await serve('test', { servers: guarded.url, user: 'all', pass: 'secret', inboxPrefixes: ['_OWN'] })
         const own = { servers: guarded.url, user: 'own', pass: 'secret' }
         await assert.rejects(newClient(own).request('echo', 1), {
@@ -188,7 +188,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         }
       })
 
-      it('publish is told so, for that pattern alone', async () => {
+      it('publish gets an error, for that pattern alone', async () => {
         await serve('test', { servers: guarded.url, user: 'all', pass: 'secret' })
         const client = newClient({ servers: guarded.url, user: 'little', pass: 'secret' })
         const refused = {
@@ -202,8 +202,8 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
     })
 
-    describe('what is too large, or no subject', () => {
-      it('is carried in parts between our ends, up to a limit, and refused beyond it', async () => {
+    describe('data that is too large, or a pattern that is no subject', () => {
+      it('is sent in parts between services and clients of this library up to a limit, and refused beyond it', async () => {
         await serve()
         const client = newClient()
         const large = 'é'.repeat(5_000_000)
@@ -244,8 +244,8 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
     })
 
-    describe('callers of other kinds', () => {
-      it('get plain JSON, errors in headers, and an answer to what is no JSON', async () => {
+    describe('callers that do not use this library', () => {
+      it('get plain JSON, errors in headers, and an answer to data that is not JSON', async () => {
         await serve()
         const bare = await connectBare({ servers: server.url })
         cleanUps.push(() => bare.close())
@@ -318,7 +318,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         })
         for (const untold of [await info('quiet', undefined), await info('choosy', () => true)])
           assert.deepEqual([untold.get('orders.get'), untold.get('orders.*')], [{}, {}])
-        // More than a message of NATS holds: the service is found without them.
+        // More than fits into a message of NATS: the service is found without its schemas.
         assert.deepEqual((await info('large', true, 9_000)).get('orders.get'), {})
       })
 
@@ -351,8 +351,8 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
     })
 
-    describe('several services', () => {
-      it('get an event each where all are to have it', async () => {
+    describe('several processes of a service', () => {
+      it('each get an event if all are to get it', async () => {
         await serve('all', { events: 'all' })
         await serve('all', { events: 'all' })
         const client = newClient()
@@ -362,9 +362,9 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
     })
 
-    it('a call that never reached its service is noticed, whatever time it has', async () => {
+    it('a call that never reached its service is noticed, however long its timeout is', async () => {
       await serve('lossy')
-      // A process of the group takes what comes with it to its grave.
+      // A process of the group receives messages and is then killed.
       const bare = await connectBare({ servers: server.url })
       cleanUps.push(() => bare.close())
       bare.subscribe('echo', { queue: 'lossy', callback() {} })
@@ -379,7 +379,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       assert.ok(outcomes.some(({ status }) => status === 'rejected'))
     })
 
-    it('messages that cannot be read are answered, and the next are read', async () => {
+    it('unreadable messages are answered, and the next messages are read', async () => {
       await serve()
       const client = newClient()
       assert.equal(await client.request('echo', 1), 1)
@@ -403,7 +403,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         received.includes('{"response":3,"isDisposed":true,"id":"3"}')
       )
       assert.equal(await client.request('echo', 2), 2)
-      // Unexpected messages to a client, and to a control subject.
+      // Unexpected messages to a client, and to the control address of a call.
       const bare = await connectBare({ servers: server.url })
       cleanUps.push(() => bare.close())
       const inboxes: string[] = []
@@ -420,7 +420,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       assert.equal(await client.request('echo', 3), 3)
     })
 
-    it('many streams of large values do not get a caller cut off that is busy for a while', async () => {
+    it('a caller with many streams of large values that is busy for a while is not disconnected', async () => {
       const record = new RunRecord()
       const service = new ServerProcess({
         program: 'torture/brokers/request-service',
@@ -437,13 +437,13 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       )
       const read = () => Promise.all(streams.map((stream) => stream.next()))
       await read()
-      // Far longer than the service takes to send all that it may; a NATS server keeps 64 MiB of it.
+      // Far longer than the service needs to send all that it may; a NATS server buffers 64 MiB of it.
       for (const end = performance.now() + 2_000; performance.now() < end; );
       for (let turn = 0; turn < 20; turn++) await read()
       await Promise.all(streams.map((stream) => stream.return?.()))
     })
 
-    it("streams of Nest's callers, who grant no demand, take turns", async () => {
+    it("streams of Nest's clients, which send no demand, take turns", async () => {
       await serveLarge(function* () {
         for (;;) yield 'x'.repeat(10_000)
       })

@@ -1,4 +1,4 @@
-/** Nest's ends and ours on one NATS server: byte by byte what stands on the subjects. */
+/** NestJS and this library on one NATS server: the bytes on the subjects are compared. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { connect as connectBare, headers, type NatsConnection } from '@nats-io/transport-node'
@@ -12,7 +12,7 @@ import { isMissing } from '../support/missing.ts'
 import { natsMissing } from '../support/nats-server.ts'
 import { until } from '../support/within.ts'
 
-/** Everything that stands on the subjects, with inboxes and ids of one call named alike. */
+/** Records all messages on the subjects, with the inboxes and ids of one call replaced by fixed names. */
 class Tap {
   readonly #lines: string[] = []
   readonly #inboxes = new Map<string, string>()
@@ -36,7 +36,7 @@ class Tap {
     return name
   }
 
-  /** Takes all lines, once there are so many. */
+  /** Returns all lines, once there are this many. */
   async take(count: number): Promise<string[]> {
     await until(`${count} messages on the subjects`, () => this.#lines.length >= count)
     this.#inboxes.clear()
@@ -135,7 +135,8 @@ if (!isMissing('Nest and our transport over NATS', natsMissing())) {
               ])
               const call = ours.request(pattern as string, data)
               await (pattern === 'fails' || pattern === 'refuses' ? failed(call) : call)
-              // A request asks our services for the first value only; Nest's know no such word.
+              // A request asks services of this library for the first value only; NestJS's protocol has nothing for
+              // that.
               const count = name === 'Nest' ? answers.length : 1
               assert.equal((await tap.take(1 + count))[0], request)
             }

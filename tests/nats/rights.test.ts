@@ -1,4 +1,4 @@
-/** The rights that the documentation gives to users of NATS: with them each role does its work, and nothing else. */
+/** The rights that the documentation gives to users of NATS: each role can do its work with them, and nothing else. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -21,7 +21,7 @@ interface Role {
   readonly subscribe: readonly string[]
 }
 
-/** The roles of the table in docs/nats.md. */
+/** The roles in the table of docs/nats.md. */
 function readRoles(): readonly Role[] {
   const page = readFileSync(join(testsFolder, '../docs/nats.md'), 'utf8')
   const table = /<!-- rights -->([\s\S]*)<!-- \/rights -->/.exec(page)?.[1] ?? ''
@@ -37,7 +37,7 @@ function readRoles(): readonly Role[] {
 
 const ROLES = readRoles()
 
-/** Subjects that no user may publish to, whatever its work. */
+/** Subjects to which no user may publish, whatever its role. */
 const PUBLISH_NEVER = [
   '$JS.API.STREAM.DELETE.payments_settled',
   '$JS.API.STREAM.PURGE.payments_settled',
@@ -52,7 +52,7 @@ const PUBLISH_NEVER = [
   '_INBOX.orders.store.guessed.1',
   '_INBOX.operator.guessed.1'
 ]
-/** Subjects that only the named roles may publish to. */
+/** Subjects to which only the named roles may publish. */
 const PUBLISH_ONLY: Readonly<Record<string, readonly string[]>> = {
   'payments.settled': ['till'],
   'orders.total': ['web'],
@@ -171,7 +171,7 @@ if (!isMissing('rights over NATS', natsMissing())) {
       assert.deepEqual(log.lines, [])
     })
 
-    it('let events be published, handled, buried, looked at and sent again', async () => {
+    it('allow publishing, handling and failing events, and listing and redriving dead letters', async () => {
       const handled: unknown[] = []
       let fails = true
       await startLedger((data) => {
@@ -199,7 +199,7 @@ if (!isMissing('rights over NATS', natsMissing())) {
       )
     })
 
-    it('do not let dead letters be poisoned for those who look at them', async () => {
+    it('do not allow forged dead letters', async () => {
       await startLedger(() => {})
       const driver = await driverOf('ledger')
       const poisoned = headers()

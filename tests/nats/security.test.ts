@@ -1,4 +1,4 @@
-/** NATS servers that want TLS and keys: what it takes to be let in, and what those are told who are not. */
+/** NATS servers that require TLS and keys: what a user needs to connect, and the errors without it. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -43,7 +43,7 @@ if (!isMissing('security over NATS', natsMissing())) {
       cleanUps.push(() => started.stop())
     }
 
-    /** A server that lets only those in who have the key. */
+    /** Starts a server that accepts only users with this key. */
     function startWithKey(publicKey: string): Promise<void> {
       const file = join(folder, 'server.conf')
       writeFileSync(file, `authorization { users: [ { nkey: ${publicKey} } ] }`)
@@ -76,7 +76,7 @@ if (!isMissing('security over NATS', natsMissing())) {
       assert.deepEqual(values, [1, 2, 3])
     }
 
-    /** Neither a service nor a client is let in. @param why what both are told */
+    /** Checks that neither a service nor a client can connect. @param why the reason in both errors */
     async function refuses(
       options: NatsOptions,
       Expected: typeof ConnectionError | typeof UnauthenticatedError,
@@ -92,25 +92,25 @@ if (!isMissing('security over NATS', natsMissing())) {
       await assert.rejects(newClient(options).request('echo', 1), isRight)
     }
 
-    it('answers over TLS, whose authority is known', async () => {
+    it('answers over TLS with a known certificate authority', async () => {
       await start(...CERTIFICATE)
       await worksWith(WITH_AUTHORITY)
     })
 
-    it('is not trusted if its authority is unknown, and that is said', async () => {
+    it('is not trusted if its certificate authority is unknown, and the error says so', async () => {
       await start(...CERTIFICATE)
       await refuses({}, ConnectionError, /certificate.*; check options\.tls/)
       await refuses({ tls: { caFile: pem('other-authority.pem') } }, ConnectionError, /certificate/)
     })
 
-    it('is not trusted if its certificate is of another host, or too old', async () => {
+    it('is not trusted if its certificate is for another host, or has expired', async () => {
       for (const name of ['other-host', 'expired']) {
         await start('--tls', '--tlscert', pem(`${name}.pem`), '--tlskey', pem(`${name}.key`))
         await refuses(WITH_AUTHORITY, ConnectionError, /certificate/i)
       }
     })
 
-    it('wants a certificate of each end', async () => {
+    it('requires a certificate of service and client', async () => {
       await start(...CERTIFICATE, '--tlsverify', '--tlscacert', pem('authority.pem'))
       await worksWith(WITH_CERTIFICATE)
       await refuses(
@@ -120,12 +120,12 @@ if (!isMissing('security over NATS', natsMissing())) {
       )
     })
 
-    it('is expected to have TLS, and has none', async () => {
+    it('is refused if it has no TLS but the options require it', async () => {
       await start()
       await refuses(WITH_AUTHORITY, ConnectionError, /does not support 'tls'; check options\.tls/)
     })
 
-    it('cannot be asked with files that are not there', async () => {
+    it('cannot be used with certificate files that do not exist', async () => {
       await start(...CERTIFICATE)
       await refuses(
         { tls: { caFile: join(folder, 'nothing.pem') } },
@@ -134,13 +134,13 @@ if (!isMissing('security over NATS', natsMissing())) {
       )
     })
 
-    it('lets in who has the key', async () => {
+    it('accepts a user with the key', async () => {
       const user = nkeys.createUser()
       await startWithKey(user.getPublicKey())
       await worksWith({ authenticator: nkeyAuthenticator(user.getSeed()) })
     })
 
-    it('lets in nobody with another key, or none', async () => {
+    it('accepts no user with another key, or without a key', async () => {
       await startWithKey(nkeys.createUser().getPublicKey())
       const other = nkeyAuthenticator(nkeys.createUser().getSeed())
       await refuses({ authenticator: other }, UnauthenticatedError, /does not accept the credentials/)

@@ -1,4 +1,4 @@
-/** `@Ctx()` gives objects of the same shape in a Nest application and in a service with controllers. */
+/** `@Ctx()` passes an object with the same members in a NestJS application and in a service with controllers. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Ctx, MessagePattern } from '@nestjs/microservices'

@@ -1,4 +1,7 @@
-/** `@EventPattern('…', { durable: … })`, by Nest's own extras, in a Nest application and in a service with controllers. */
+/**
+ * `@EventPattern('…', { durable: … })`, with NestJS's own argument for options, in a NestJS application and in a
+ * service with controllers.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
@@ -19,7 +22,7 @@ class Payments {
     const { message } = context as RpcContext
     seen.push(`${data} ${message.delivery?.attempt}`)
     if (data === 'bad') throw new Error('broken')
-    // Nest's filters make an answer of any error but its own.
+    // NestJS's filters replace all errors except RpcException.
     if (data === 'unwanted') throw new RpcException(new Discard('known'))
     if (data === 'later' && message.delivery?.attempt === 1) throw new RpcException(new RetryLater(5_000))
   }
@@ -60,7 +63,7 @@ const STARTS: Readonly<Record<string, Start>> = {
 
 for (const [where, start] of Object.entries(STARTS)) {
   describe(`durable events in ${where}`, () => {
-    it('are retried, discarded, put off and kept as dead letters', async () => {
+    it('are retried, discarded, retried later and kept as dead letters', async () => {
       seen.length = 0
       const clock = new ManualClock()
       const transport = memory({ clock })

@@ -1,4 +1,4 @@
-/** Every server with every client: Nest's own, ours inside Nest, ours without Nest. */
+/** Every server with every client: NestJS's own, NestJS with our transport, and ours without NestJS. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { MicroserviceClient } from '@elysia-microservices/nestjs'
@@ -60,7 +60,7 @@ const ON_RSOCKET: [string, MakeClient][] = [
   ['our client (rsocket)', withoutNest('rsocket')]
 ]
 
-/** The error as the service sent it, whichever client received it. */
+/** The content of the error as the service sent it, for any client. */
 function sent(error: unknown): unknown {
   return error instanceof RpcError ? error.received : error
 }

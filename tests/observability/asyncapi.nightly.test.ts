@@ -1,11 +1,11 @@
-/** The AsyncAPI documents that we write, as the official parser reads them. */
+/** The AsyncAPI documents that this library writes, read by the official parser. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { asyncApi, memory, microservice, type ServiceDescription } from 'elysia-microservices'
 import { fromOthers } from '../support/others.ts'
 import { describedShop } from './described-shop.ts'
 
-/** The methods of the parser's model of a document that tests call. */
+/** The methods of the parser's document model that tests call. */
 interface Model {
   all(): Model[]
   operations(): Model
@@ -38,7 +38,7 @@ describe('the official parser of AsyncAPI', () => {
     parser = new Parser()
   })
 
-  /** The model of a document, of which the parser says no word. */
+  /** The model of a document about which the parser reports nothing. */
   async function accepted(document: object): Promise<Model> {
     const { document: model, diagnostics } = await parser.parse(JSON.stringify(document))
     assert.deepEqual(
@@ -80,7 +80,7 @@ describe('the official parser of AsyncAPI', () => {
     }
   })
 
-  it('accepts that of a service without a name, handlers or an address, and of a description that came over the wire', async () => {
+  it('accepts the document of a service without a name, handlers or an address, and of a description that came over the wire', async () => {
     await accepted(asyncApi(microservice({ transport: memory() })))
     const sent = JSON.stringify(describedShop().service.describe())
     await accepted(asyncApi(JSON.parse(sent) as ServiceDescription))

@@ -1,4 +1,4 @@
-/** The command line over an engine: services by name, dead letters, and what it says where a package is missing. */
+/** The command line over an engine: services by name, dead letters, and the error if a package is missing. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -77,13 +77,13 @@ overEngines('the command line', ['stores', 'server', 'browses'], ({ name: scheme
       await engine.close()
     })
 
-    it('calls, and lets no mark of direction reach the terminal', async () => {
+    it('makes calls, and removes characters that change the direction of text from its output', async () => {
       const { code, out } = await run('call', url, 'payments.ping')
       assert.deepEqual([code, out], [0, '"payments\\u202edetrevni\\u2066"\n'])
       assert.equal(JSON.parse(out), 'payments\u202edetrevni\u2066')
     })
 
-    it('asks services by their names, and refuses to ask just anybody', async () => {
+    it('describes services by their names, and requires a name', async () => {
       for (const name of ['payments', 'notifications']) {
         const { out } = await run('describe', url, `--service=${name}`, '--json')
         const { name: said, instance } = JSON.parse(out) as { name: string; instance: string }
@@ -114,7 +114,7 @@ overEngines('the command line', ['stores', 'server', 'browses'], ({ name: scheme
       assert.ok(!listed.out.includes('\u202e'))
       const lines = (await run('dead-letters', 'list', url, 'payments', '--json')).out.trim().split('\n')
       const letters = lines.map((line) => JSON.parse(line) as { position: string; id: string })
-      // They are listed as they died; what has no key has no order.
+      // Dead letters are listed in the order in which they failed; events without a key have no fixed order.
       assert.deepEqual(letters.map(({ id }) => id).sort(), ['a', 'b', 'c'])
       const [first] = letters
       const deleted = await run('dead-letters', 'delete', url, 'payments', first!.position)
@@ -137,7 +137,7 @@ overEngines('the command line', ['stores', 'server', 'browses'], ({ name: scheme
       }
     })
 
-    it('fails at once where there is no engine, and names it', async () => {
+    it('fails at once if the engine cannot be reached, and names it', async () => {
       const { code, error } = await run('call', `${scheme}://127.0.0.1:1`, 'x')
       assert.equal(code, 3, error)
     })

@@ -1,4 +1,6 @@
-/** The command line as a shell runs it: every example of its help, against our own service and one of Nest's. */
+/**
+ * The command line as a shell runs it: every example of its help, with a service of this library and one of NestJS.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -24,7 +26,7 @@ class SumController {
 
 const PROGRAM = join(rootFolder, 'packages/elysia-microservices/lib/program.js')
 
-/** The main function of the program; no entry of the package exports it, since nobody else needs it. */
+/** The main function of the program; the package does not export it, because nobody else needs it. */
 const RUN = pathToFileURL(join(rootFolder, 'packages/cli/dist/run.js')).href
 
 interface Ended {
@@ -73,7 +75,7 @@ describe('elysia-microservices', () => {
     rmSync(folder, { recursive: true })
   })
 
-  /** Lets a shell run a line as users write it. */
+  /** Runs a line in a shell, as users write it. */
   const shell = (line: string): Promise<Ended> =>
     new Promise((resolve) => {
       const command = line.replaceAll(/(^|\| )elysia-microservices /g, `$1node '${PROGRAM}' `)
@@ -82,7 +84,7 @@ describe('elysia-microservices', () => {
       })
     })
 
-  /** Runs a line as the program does, without a process of its own: most of the time of one is its start. */
+  /** Runs a line in this process, because starting a process takes most of the time. */
   const here = async (line: string): Promise<Ended> => {
     const { run } = (await import(RUN)) as { run(args: readonly string[], terminal: object): Promise<number> }
     const said: Record<'out' | 'error', string[]> = { out: [], error: [] }
@@ -96,7 +98,7 @@ describe('elysia-microservices', () => {
     return { code, out: said.out.join(''), error: said.error.join('') }
   }
 
-  it('prints help, whose examples all do what they say', async () => {
+  it('prints help, and all examples in it work', async () => {
     const { code, out } = await shell('elysia-microservices --help')
     assert.equal(code, 0)
     const examples = out
@@ -123,7 +125,7 @@ describe('elysia-microservices', () => {
     assert.deepEqual(headers.at(-1), { tenant: 'a' })
   })
 
-  it('ends with a code for each kind of failure, and says on stderr what went wrong', async () => {
+  it('exits with a code for each kind of failure, and prints the error on stderr', async () => {
     const cases: [string, number, RegExp][] = [
       [`call ${url()} fails`, 1, /^NO: never\n/],
       ['', 2, /^$/],
@@ -151,14 +153,14 @@ describe('elysia-microservices', () => {
     }
   })
 
-  it('says errors as JSON, and lets no service write to the terminal', async () => {
+  it('prints errors as JSON, without control characters from services', async () => {
     const { error } = await shell(`elysia-microservices call ${url()} fails --json`)
     assert.deepEqual(JSON.parse(error), { code: 'NO', message: 'never', details: { why: '\u001b[31mred' } })
     const shown = await shell(`elysia-microservices call ${url()} fails`)
     assert.ok(!shown.error.includes('\u001b'))
   })
 
-  it('tells a service of Nest is there, and one that drains is not ready', async () => {
+  it('reports that a service of Nest can be reached, and that a draining one is not ready', async () => {
     assert.equal(
       (await shell(`elysia-microservices health tcp://127.0.0.1:${nest.port} --protocol=nest`)).out,
       'connected\n'
@@ -191,7 +193,7 @@ describe('elysia-microservices', () => {
     await lying.stop()
   })
 
-  it('asks a service that wants certificates, and says how where it is asked without', async () => {
+  it('calls a service that requires certificates, and prints advice without them', async () => {
     const file = (name: string) => join(testsFolder, 'fixtures/tls', name)
     const pem = (name: string) => readFileSync(file(name), 'utf8')
     const tls = {
@@ -224,7 +226,7 @@ describe('elysia-microservices', () => {
     await guarded.stop()
   })
 
-  it('refuses a description that is none', async () => {
+  it('refuses an invalid description', async () => {
     const other = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message(
       'elysia-microservices.describe',
       () => 'everything is fine'

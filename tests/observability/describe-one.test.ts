@@ -1,4 +1,4 @@
-/** A service is asked by its name and an instance by its id, over whatever carries the question. */
+/** A service can be described by its name, and an instance by its id, over every transport. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
@@ -31,7 +31,7 @@ function connected(transport: Transport) {
   return client
 }
 
-/** Cases of engines, which all services of a system share. */
+/** Cases for engines, which all services of a system share. */
 function overEngine(transport: () => Transport): void {
   it('a service answers by its name and never for another one, an instance by its id', async () => {
     const shared = transport()
@@ -73,7 +73,7 @@ if (!isMissing('describe over NATS', natsMissing()))
   })
 
 describe('describe over TCP', () => {
-  it('is asked without a name, and by name and id as everywhere', async () => {
+  it('works without a name, and by name and id as over engines', async () => {
     const door = tcp({ host: '127.0.0.1', port: 0 })
     const { name = '', instance } = (await started('shop.eu', door)).describe()
     const client = connected(tcp({ host: '127.0.0.1', port: door.address!.port }))

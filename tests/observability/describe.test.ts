@@ -1,6 +1,6 @@
 /**
- * `service.describe()`, over the wire, and as an AsyncAPI document. `asyncapi.nightly.test.ts` asks the official parser
- * about it.
+ * `service.describe()`, over the wire, and as an AsyncAPI document. `asyncapi.nightly.test.ts` checks the document
+ * with the official parser.
  */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
@@ -28,7 +28,7 @@ function shop(options?: { readonly describe?: boolean }) {
 }
 
 describe('service.describe()', () => {
-  it('tells name, transports, and patterns with their schemas', async () => {
+  it('returns the name, the transports, and patterns with their schemas', async () => {
     const { door, service } = shop()
     assert.equal(service.describe().status, 'stopped')
     await service.listen()
@@ -79,12 +79,12 @@ describe('service.describe()', () => {
     assert.equal(placed?.kind, 'event')
     const { properties } = odd!.data as { properties: Record<string, unknown> }
     assert.deepEqual(properties['big'], {})
-    // Elysia counts the schemas of a process that refer to themselves.
+    // Elysia numbers the recursive schemas of a process, so the number is not known.
     assert.match(JSON.stringify(properties['tree']), /^\{"\$ref":"#\/definitions\/T\d+"\}$/)
     assert.doesNotMatch(JSON.stringify(properties['at']), /"Date"/)
   })
 
-  it('tells what was counted, if that is asked for', async () => {
+  it('returns the metrics, if they are asked for', async () => {
     const { door, service } = shop()
     await service.listen()
     const client = connected({ host: '127.0.0.1', port: door.address!.port })
@@ -99,14 +99,14 @@ describe('service.describe()', () => {
     )
   })
 
-  it('is for nobody else unless the service says so', async () => {
+  it('is not available to callers unless the service allows it', async () => {
     const { door, service } = shop()
     await service.listen()
     const client = connected({ host: '127.0.0.1', port: door.address!.port })
     await assert.rejects(client.request(ROUTE), { code: 'PATTERN_NOT_FOUND' })
   })
 
-  it('is for callers where it says so, over both protocols and inside the process', async () => {
+  it('is available to callers if the service allows it, over both protocols and inside the process', async () => {
     const inside = memory()
     const door = tcp({ host: '127.0.0.1', port: 0 })
     const service = microservice({ name: 'a', transport: [door, inside], describe: true }).message(
@@ -128,7 +128,7 @@ describe('service.describe()', () => {
     }
   })
 
-  it('is for those whom a function lets ask; others see no such pattern', async () => {
+  it('is available to callers whom a function allows; for others the pattern does not exist', async () => {
     const service = microservice({
       transport: 'tcp',
       host: '127.0.0.1',
@@ -146,7 +146,7 @@ describe('service.describe()', () => {
     assert.equal(described.status, 'listening')
   })
 
-  it('stays behind when another service uses this one', async () => {
+  it('is not taken over when another service uses this one', async () => {
     const used = shop({ describe: true }).service
     const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).use(used)
     ends.push(service)
@@ -156,7 +156,7 @@ describe('service.describe()', () => {
     assert.equal(service.describe().handlers.length, used.describe().handlers.length)
   })
 
-  it('refuses what says neither yes nor no', () => {
+  it('refuses values that are neither a boolean nor a function', () => {
     assert.throws(() => microservice({ transport: memory(), describe: 'yes' as never }), {
       path: 'options.describe'
     })
@@ -212,7 +212,7 @@ describe('asyncApi()', () => {
   })
 })
 
-/** Each `$ref` of a document that leads nowhere in it. */
+/** Each `$ref` of a document whose target does not exist in it. */
 function lostReferences(document: object): string[] {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]*)"/g)]
   return references.flatMap(([, path = '']) => {

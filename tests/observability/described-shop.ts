@@ -1,4 +1,4 @@
-/** A service that has much to describe. */
+/** A service with a long description. */
 import { telemetry } from '@elysia-microservices/telemetry'
 import { t } from 'elysia'
 import { memory, microservice } from 'elysia-microservices'

@@ -1,4 +1,4 @@
-/** `health()` as probes see it, while a service starts, works, drains and has ended. */
+/** The answers of `health()` to probes while a service starts, works, drains and has stopped. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type HealthReport, health } from '@elysia-microservices/telemetry'
@@ -6,7 +6,7 @@ import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { listen, newApp } from '../support/http-app.ts'
 
-/** The statuses of the three. */
+/** The statuses of the three probes. */
 async function probe(url: string): Promise<Readonly<Record<string, number>>> {
   const paths = ['livez', 'readyz', 'healthz']
   const answers = await Promise.all(paths.map((path) => fetch(`${url}/${path}`)))
@@ -18,7 +18,7 @@ const NOT_READY = { livez: 200, readyz: 503, healthz: 503 }
 const tcpService = () => microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
 
 describe('health()', () => {
-  it('in an app: says why it is not ready, as JSON', async () => {
+  it('in an app: answers as JSON why it is not ready', async () => {
     let hasDatabase = true
     const service = tcpService()
     const checks = { database: () => hasDatabase }

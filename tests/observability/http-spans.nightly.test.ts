@@ -1,4 +1,4 @@
-/** One trace that begins with the span of an HTTP route, as `@elysiajs/opentelemetry` makes it. */
+/** One trace that begins with the span of an HTTP route, created by `@elysiajs/opentelemetry`. */
 import { describe } from 'node:test'
 import type { AnyElysia } from 'elysia'
 import { fromOthers } from '../support/others.ts'
@@ -9,7 +9,7 @@ interface Plugin {
   opentelemetry(): AnyElysia
 }
 
-// Under Node 20 Elysia's traces fail for want of Promise.withResolvers.
+// Under Node 20, Elysia's traces fail because Promise.withResolvers is missing.
 if (underBun) {
   describe('one trace, with the span of the route', () => {
     fromHttp(collectTraces(), async () => (await fromOthers<Plugin>('opentelemetry')).opentelemetry())

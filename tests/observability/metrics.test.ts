@@ -1,4 +1,4 @@
-/** `metrics()` as Prometheus sees it: by promtool, and by a scrape of a real server where there are both. */
+/** `metrics()` as Prometheus reads it: checked by promtool, and scraped by a real Prometheus if it is installed. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { after, before, describe, it } from 'node:test'
@@ -63,7 +63,7 @@ describe('metrics()', () => {
     assert.equal(server('metrics\\.sum', 'OK'), 1)
     assert.equal(server('metrics\\.fails', 'NO'), 1)
     assert.equal(server('metrics\\.\\*', 'OK'), 20)
-    // Other tests of the process may have counted there too.
+    // Other tests of this process may have counted under the same name.
     assert.ok(server('_OTHER', 'PATTERN_NOT_FOUND') >= 20)
     assert.doesNotMatch(text, /^rpc_server.*metrics\.7/m)
   })
@@ -81,7 +81,7 @@ describe('metrics()', () => {
     assert.match(text, /^shop_orders_total 5$/m)
   })
 
-  it('is what promtool wants', (context) => {
+  it('is accepted by promtool', (context) => {
     const { error, status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
       input: text,
       encoding: 'utf8'
@@ -91,7 +91,7 @@ describe('metrics()', () => {
   })
 })
 
-/** Where it must run, it fails. */
+/** Skips a test, or fails in CI. */
 function leftOut(test: string, program: string): void {
   const what = `the test "${test}": there is no ${program}`
   if (process.env['CI']) assert.fail(`Cannot run ${what}`)

@@ -1,6 +1,6 @@
 /**
- * One trace across everything: an HTTP request, the gateway, RSocket, our own service, Nest's wire, a real Nest
- * application, and back; collected by a receiver of OTLP. The same inside one process.
+ * One trace across everything: an HTTP request, the gateway, RSocket, our own service, NestJS's protocol, a NestJS
+ * application, and back; collected by a receiver of OTLP. Then the same inside one process.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -68,7 +68,7 @@ describe('one trace', () => {
     )
   })
 
-  it('through our own ends inside of Nest, over RSocket', async () => {
+  it('through our own client and server inside of Nest, over RSocket', async () => {
     const nest = await startOursInNest([StockController], {}, { preRequestHooks: [nestTelemetry()] })
     const client = traceNestClient(
       ClientProxyFactory.create({

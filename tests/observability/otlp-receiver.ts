@@ -1,4 +1,4 @@
-/** A receiver of OTLP over HTTP, as a collector has one: keeps the spans it is sent. */
+/** A receiver of OTLP over HTTP, like the one of a collector: keeps the spans that it receives. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -23,12 +23,12 @@ interface OtlpSpan {
 export interface ReceivedSpan {
   readonly traceId: string
   readonly spanId: string
-  /** Empty of a root. */
+  /** Empty for a root span. */
   readonly parentSpanId: string
   readonly name: string
   readonly kind: 'internal' | 'server' | 'client' | 'producer' | 'consumer'
   readonly attributes: Readonly<Record<string, unknown>>
-  /** Whether it is marked as an error. */
+  /** Whether the status of the span is an error. */
   readonly isError: boolean
 }
 

@@ -1,4 +1,7 @@
-/** An event goes on in the trace of the handler that wrote it into its outbox, and the figures of the outbox are told. */
+/**
+ * An event continues the trace of the handler that wrote it into its outbox, and the metrics of the outbox are
+ * exported.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
@@ -37,7 +40,7 @@ describe('an outbox that is observed', () => {
     propagation.disable()
   })
 
-  it('publishes in the trace of the handler, and tells its figures', async () => {
+  it('publishes in the trace of the handler, and exports its metrics', async () => {
     const transport = memory()
     const client = connect({ transport, use: [telemetry()] })
     let handled = 0
@@ -61,7 +64,7 @@ describe('an outbox that is observed', () => {
       )
     await service.listen()
     const relay = outboxRelay({ sql: pool, client })
-    // The relay is started within a trace, too, to which its events do not belong.
+    // The relay is started inside another trace, to which its events must not belong.
     const tracer = trace.getTracer('test')
     await tracer.startActiveSpan('start', async (span) => {
       await relay.start()

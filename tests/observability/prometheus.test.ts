@@ -51,7 +51,9 @@ function register(): void {
       return data!.result
     }
 
-    /** Asks until there is a result: one scrape that came late on a busy machine leaves none for a moment. */
+    /**
+     * Repeats a query until it has a result: after a late scrape on a busy machine, there is no result for a moment.
+     */
     const found = async (expr: string): Promise<void> => {
       while ((await query(expr)).length === 0) await pause(50)
     }
@@ -73,7 +75,7 @@ scrape_configs: [{ job_name: shop, static_configs: [{ targets: ['${target}'] }] 
       ]
       prometheus = spawn('prometheus', args, { stdio: 'ignore' })
       const client = connect({ host: '127.0.0.1', port: service.address!.port, use: [telemetry()] })
-      // Rates need figures that have grown between two scrapes.
+      // Rates need values that have grown between two scrapes.
       const scrapes = async () => (await query('count_over_time(up{job="shop"}[1m]) > 5')).length > 0
       while (!(await scrapes().catch(() => false))) {
         await client.request('scraped')

@@ -1,4 +1,4 @@
-/** Traces that are collected by a receiver of OTLP, and the way of an HTTP request through everything. */
+/** Traces that a receiver of OTLP collects, and the path of an HTTP request through all kinds of services. */
 import assert from 'node:assert/strict'
 import { after, before, it } from 'node:test'
 import { telemetry } from '@elysia-microservices/telemetry'
@@ -35,7 +35,7 @@ export class StockController {
   }
 }
 
-/** The transport of the middle hop. */
+/** The transports of the hop in the middle. */
 const WAYS: Readonly<Record<string, () => { transport: Transport; client: () => ConnectOptions }>> = {
   RSocket() {
     const transport = tcp({ host: '127.0.0.1', port: 0 })
@@ -47,19 +47,19 @@ const WAYS: Readonly<Record<string, () => { transport: Transport; client: () => 
   }
 }
 
-/** All names of attributes that the conventions know, in either state. */
+/** The names of all attributes in the semantic conventions, stable and incubating. */
 const KNOWN = new Set<unknown>(Object.values({ ...incubating, ...conventions }))
 
 /** The traces of a suite's tests. */
 export interface Traces {
   readonly provider: BasicTracerProvider
-  /** All that were received, after those that wait are sent. */
+  /** All spans that were received, after waiting spans were sent. */
   spans(): Promise<readonly ReceivedSpan[]>
-  /** The received spans of one trace, from its root down a line: each span has one child. */
+  /** The received spans of one trace, from its root: each span has one child. */
   lineOf(root: string): Promise<ReceivedSpan[]>
 }
 
-/** Collects what the tests of this suite trace. */
+/** Collects the traces of this suite's tests. */
 export function collectTraces(): Traces {
   let receiver: Awaited<ReturnType<typeof startReceiver>>
   let provider: BasicTracerProvider
@@ -102,7 +102,8 @@ export function collectTraces(): Traces {
 
 /**
  * The tests of a trace that begins with an HTTP request.
- * @param spans a plugin that makes a span of each route; without one, the gateway passes on the caller's header
+ * @param spans a plugin that creates a span for each route; without a plugin, the gateway passes on the header of the
+ * caller
  */
 export function fromHttp(traces: Traces, spans?: () => Promise<AnyElysia>): void {
   for (const [way, newWay] of Object.entries(WAYS)) {

@@ -1,6 +1,7 @@
 /**
- * Loaded before a program: what it imports as Kafka's driver is version 2 of it. The program says so once, on stderr.
- * In Node and Bun, also in the processes that it starts, by `NODE_OPTIONS=--import=…` and `BUN_OPTIONS=--preload=…`.
+ * Loaded before a program: the program then imports version 2 of Kafka's driver, and prints this once on stderr.
+ * Works in Node and Bun, and in the processes that they start, by `NODE_OPTIONS=--import=…` and
+ * `BUN_OPTIONS=--preload=…`.
  */
 const NAME = '@platformatic/kafka'
 const url = new URL(`./node_modules/${NAME}/dist/index.js`, import.meta.url).href
@@ -22,7 +23,7 @@ if (process.versions.bun === undefined) {
   const { plugin } = await import('bun')
   plugin({
     name: NAME,
-    // Bun asks no plugin where a package is (`onResolve`), but takes a whole module from one.
+    // Bun does not call `onResolve` of a plugin for packages, but accepts a whole module from a plugin.
     setup: (build) =>
       void build.module(NAME, async () => ({ exports: await import(version2()), loader: 'object' }))
   })

@@ -1,4 +1,4 @@
 import { fileURLToPath } from 'node:url'
 
-/** Where the program is. */
+/** The path of the program. */
 export const workerd = fileURLToPath(import.meta.resolve('@cloudflare/workerd-linux-64/bin/workerd'))

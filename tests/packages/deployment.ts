@@ -1,4 +1,4 @@
-/** The compose file, the images and the workflow of a made project. */
+/** Checks the compose file, the images and the workflow of a created project. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { bun, rootFolder } from '../workspace.ts'
 import { Dockerfile } from './dockerfile.ts'
 import { type Manifest, type Runtime, succeeds } from './made-for.ts'
 
-/** A file of YAML. */
+/** Reads a YAML file. */
 async function yaml(folder: string, file: string): Promise<unknown> {
   const program = `console.log(JSON.stringify(Bun.YAML.parse(await Bun.file('${file}').text())))`
   return JSON.parse((await succeeds(folder, [bun, '-e', program])).stdout)
@@ -33,7 +33,7 @@ interface Workflow {
   }
 }
 
-/** Checks that the names in compose file and workflow exist, in one version. */
+/** Checks that the compose file and the workflow only use names that exist, and the same versions. */
 export async function fits(runtime: Runtime, folder: string): Promise<void> {
   const dockerfile = new Dockerfile(folder)
   const sources = readdirSync(join(folder, 'src')).map((name) =>
@@ -60,12 +60,12 @@ export async function fits(runtime: Runtime, folder: string): Promise<void> {
   for (const name of used) assert.ok(name in scripts, name)
   const version = steps.map((step) => step.with?.[`${runtime}-version`]).find((each) => each !== undefined)
   assert.equal(version, pinned(runtime), 'the runtime that this workspace is tested with')
-  // Deno's image without an ending is the slim one.
+  // Deno's image without a suffix is the slim one.
   const tag = runtime === 'deno' ? version : `${version}-slim`
   for (const base of dockerfile.bases) assert.equal(base.split(':')[1], tag)
 }
 
-/** The Bun, the Node LTS or the Deno of this workspace. */
+/** The version of Bun, Node LTS or Deno in this workspace. */
 function pinned(runtime: Runtime): string | undefined {
   const file = join(rootFolder, runtime === 'bun' ? 'package.json' : 'runtimes/package.json')
   return (JSON.parse(readFileSync(file, 'utf8')) as Manifest).devDependencies[runtime]

@@ -1,4 +1,4 @@
-/** Reads a Dockerfile as far as its stages go, and copies what an image of it has of the project. Runs no commands. */
+/** Reads the stages of a Dockerfile, and copies the files of the project that an image contains. Runs no commands. */
 import assert from 'node:assert/strict'
 import { cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
@@ -21,7 +21,7 @@ export interface Image {
   readonly user: string
 }
 
-/** The folder in which everything of the images is. */
+/** The folder in the images that contains the project. */
 const WORKDIR = '/app'
 
 /** The Dockerfile of a folder. */
@@ -54,14 +54,15 @@ export class Dockerfile {
     return [...this.#stages.keys()]
   }
 
-  /** The images that it starts from. */
+  /** The base images of its stages. */
   get bases(): string[] {
     return [...this.#stages.values()].map(({ from }) => from).filter((from) => !this.#stages.has(from))
   }
 
   /**
-   * Copies into a folder what the image of a stage has of the project: a link for what is installed.
-   * @throws {AssertionError} a file that some stage copies does not exist, or is kept from it by .dockerignore
+   * Copies the files of the project that the image of a stage contains into a folder; installed packages become a
+   * link.
+   * @throws {AssertionError} a file that some stage copies does not exist, or is excluded by .dockerignore
    */
   image(name: string, target: string): Image {
     const line = this.#line(name)
@@ -85,7 +86,7 @@ export class Dockerfile {
     }
   }
 
-  /** A stage and those below it, from the lowest. */
+  /** A stage and the stages on which it is based, from the lowest. */
   #line(name: string): Stage[] {
     const stage = this.#stages.get(name)
     return stage === undefined ? [] : [...this.#line(stage.from), stage]
@@ -142,7 +143,7 @@ function read(stage: Stage, instruction: string, rest: string): void {
   }
 }
 
-/** The rules of a .dockerignore: the last that fits a path, or a folder above it, decides. */
+/** Reads the rules of a .dockerignore: the last rule that matches a path, or a folder above it, decides. */
 function ignoring(text: string): (path: string) => boolean {
   const rules = text
     .split('\n')

@@ -1,4 +1,4 @@
-/** The runtimes and transports that projects are made for, and how they are used here. */
+/** The runtimes and transports for which projects are created, and how the tests use them. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -12,15 +12,15 @@ import { bun, rootFolder } from '../workspace.ts'
 
 /** The lock file of each runtime. */
 export const LOCKS = { bun: 'bun.lock', node: 'package-lock.json', deno: 'deno.lock' }
-/** The runtime that a project is made for. */
+/** The runtime of a created project. */
 export type Runtime = keyof typeof LOCKS
-/** Deno itself: a task of its own would take a link to it for a program of npm. */
+/** The folder with Deno's program: Deno tasks would take a link to it for an npm program. */
 const denoFolder = join(rootFolder, 'node_modules/deno')
 const deno = join(denoFolder, 'deno')
-/** The commands of a made project's Dockerfile and scripts, with the runtimes of this workspace. */
+/** The PATH for the commands of a project's Dockerfile and scripts, with the runtimes of this workspace. */
 export const PATH = `${denoFolder}:${join(bun, '..')}:${process.env['PATH']}`
 
-/** How a project is used on each runtime, and what its tests say when all have passed. */
+/** The commands of a project on each runtime, and what its tests print if all pass. */
 export const COMMANDS = {
   bun: {
     run: [bun, 'run'],
@@ -45,7 +45,10 @@ export const COMMANDS = {
   }
 } as const
 
-/** The engine between a service and its callers: the variable that names it in a project, and its start. */
+/**
+ * The engines between a service and its callers: the variable with the address in a project, and how to start the
+ * engine.
+ */
 export const ENGINES = {
   nats: {
     title: 'NATS',
@@ -92,13 +95,13 @@ export interface Manifest {
   devDependencies: Record<string, string>
 }
 
-/** Runs a command. @throws {AssertionError} with what it said, if it fails */
+/** Runs a command. @throws {AssertionError} the command fails; the message has its output */
 export async function succeeds(
   cwd: string,
   [command, ...args]: readonly string[],
   env: NodeJS.ProcessEnv = {}
 ) {
-  // Node runs no tests inside of tests.
+  // With this variable set, Node runs no tests, because it assumes that they run inside a test.
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
   return promisify(execFile)(command as string, args, { cwd, env: { ...inherited, PATH, ...env } }).catch(
     ({ message, stdout, stderr }: { message: string; stdout: string; stderr: string }) =>

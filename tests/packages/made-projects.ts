@@ -1,6 +1,6 @@
 /**
- * Projects that `create-elysia-microservices` makes, from tarballs, for each runtime. One is installed; the other, which
- * needs no more, shares what it has.
+ * Projects that `create-elysia-microservices` creates, from tarballs, for each runtime. Packages are installed in one
+ * project; the other needs no further packages and shares them.
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -22,22 +22,22 @@ import {
 } from './made-for.ts'
 import { answers, develops, showsOrders } from './running.ts'
 
-/** Every transport and runtime, and the page for every runtime. */
+/** Whether to test every transport and runtime, and the page for every runtime. */
 const AT_NIGHT = process.env['MADE_PROJECTS'] === 'all'
-/** Deno's differ from Node's by their scripts and images alone. */
+/** Projects for Deno differ from those for Node only in their scripts and images. */
 export const MADE_FOR: readonly Runtime[] = AT_NIGHT ? ['bun', 'node', 'deno'] : ['bun', 'node']
 
 /** The packed tarballs. */
 export interface Packed {
-  /** A folder of the tests' own. */
+  /** A folder for these tests. */
   readonly folder: string
   /** A project with all packages installed. */
   readonly project: string
-  /** Tarballs of our packages, by the names of these. */
+  /** The tarballs of our packages, by package name. */
   readonly tarballs: ReadonlyMap<string, string>
 }
 
-/** The tests. @param packed gives what was packed, once it is */
+/** Declares the tests. @param packed returns the tarballs, once they exist */
 export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
   const forBun = runtime === 'bun'
   describe(`projects made by create-elysia-microservices for ${runtime}`, () => {
@@ -50,11 +50,11 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       const create = forBun
         ? [bun, 'create', 'elysia-microservices', folderOf('nats'), ...options('nats')]
         : ['npm', 'create', 'elysia-microservices', folderOf('nats'), '--', ...options('nats')]
-      // No registry is there: what makes it is what was packed.
+      // An address without a registry, so that only the tarballs are used.
       await succeeds(project, create, { npm_config_registry: 'http://127.0.0.1:9' })
       const program = join(project, 'node_modules/create-elysia-microservices/lib/main.js')
       await install(runtime, folderOf('nats'), tarballs)
-      // npm writes none for Deno, which the images would have.
+      // npm writes no lock file for Deno, but the images copy one.
       if (runtime === 'deno') writeFileSync(join(folderOf('nats'), LOCKS.deno), '{ "version": "5" }')
       for (const transport of TRANSPORTS) {
         if (transport === 'nats') continue
@@ -66,8 +66,7 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
     })
 
     it('type-check, and pass their own tests', async () => {
-      // The tests are the same for every transport.
-      // tests/types has the compiler read those of each transport.
+      // The tests of a project are the same for every transport. tests/types compiles the sources for each transport.
       const { run, check, test, passed } = COMMANDS[runtime]
       await succeeds(folderOf('tcp'), [...run, check])
       const { stdout, stderr } = await succeeds(folderOf('nats'), test)
@@ -84,12 +83,12 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       await develops(runtime, folderOf('tcp'))
     })
 
-    // The page is the same in the browser, whatever runtime the service has.
+    // The page in the browser is the same for every runtime.
     if ((AT_NIGHT || !forBun) && !isMissing('the page of a made project', chromiumMissing()))
       it('show a live stream on their page, in Chromium, and end with SIGTERM', () =>
         showsOrders(runtime, folderOf('tcp')))
 
-    // Over an engine nothing else differs between the runtimes: one of them is enough.
+    // Over an engine, runtimes differ in nothing else: one runtime is enough.
     const answering: readonly Transport[] = forBun ? (AT_NIGHT ? TRANSPORTS : ['tcp', 'nats']) : ['tcp']
     for (const transport of answering) {
       if (transport !== 'tcp') {
@@ -103,7 +102,7 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
   })
 }
 
-/** Installs a project with our packages from tarballs: its versions of them are those that are not published yet. */
+/** Installs the packages of a project, with ours from tarballs, because their versions are not published yet. */
 async function install(
   runtime: Runtime,
   folder: string,
@@ -115,7 +114,7 @@ async function install(
   for (const name of Object.keys({ ...made.dependencies, ...made.devDependencies }))
     if (name.includes('elysia-microservices')) assert.ok(tarballs.has(name), `${name} is packed`)
   const local = Object.fromEntries([...tarballs].map(([name, tarball]) => [name, `file:${tarball}`]))
-  // Dependencies between our packages are taken from tarballs, too.
+  // Dependencies between our packages are also taken from tarballs.
   const devDependencies = Object.fromEntries(
     Object.entries(made.devDependencies).filter(([name]) => !tarballs.has(name))
   )

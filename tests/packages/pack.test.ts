@@ -1,4 +1,4 @@
-/** Tarballs of all packages, installed in an empty project, and the examples of READMEs in it. */
+/** Tarballs of all packages, installed in an empty project, in which the examples of READMEs run. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,7 +36,7 @@ const PACKAGES = [
   'console'
 ]
 const ESBUILD = join(rootFolder, 'node_modules/.bin/esbuild')
-/** A program, which nobody imports. */
+/** A package that is a program, and is not imported. */
 const CREATE = 'create-elysia-microservices'
 
 interface PackageJson {
@@ -49,7 +49,7 @@ function packageJson(folder: string): PackageJson {
   return JSON.parse(readFileSync(join(rootFolder, folder, 'package.json'), 'utf8')) as PackageJson
 }
 
-/** The entries of a package that users may import, and the files behind each. */
+/** The entry points of a package that users may import, and the files behind each. */
 function entriesOf(name: string): { readonly entry: string; readonly files: readonly string[] }[] {
   const { name: published, exports } = packageJson(`packages/${name}`)
   return Object.entries(exports).map(([path, target]) => ({
@@ -66,7 +66,7 @@ function versionOf(name: string): string {
   return assert.fail(`no version of ${name}`)
 }
 
-/** The other packages in users' projects. */
+/** Other packages that users' projects have. */
 const OTHERS = [
   'elysia',
   '@sinclair/typebox',
@@ -106,7 +106,7 @@ describe('the packages as users install them', () => {
       JSON.stringify({ name: 'project', private: true, type: 'module' })
     )
     const wanted = [...tarballs, create, ...OTHERS.map((name) => `${name}@${versionOf(name)}`)]
-    // A request that stalls is retried, well before the test's time is over.
+    // A request that hangs is retried well before the time limit of the test.
     const patience = ['--fetch-timeout=20000', '--fetch-retries=4', '--fetch-retry-maxtimeout=1000']
     await run('npm', ['install', '--prefer-offline', ...patience, '--no-audit', '--no-fund', ...wanted], {
       cwd: project
@@ -117,7 +117,7 @@ describe('the packages as users install them', () => {
     }
     const inNest = codeBlocks(join(rootFolder, 'packages/nestjs/README.md'))
     writeFileSync(join(project, 'nest.ts'), inNest.find(({ info }) => info === 'ts run')!.code)
-    // Elysia's own declarations do not pass a strict check of libraries.
+    // Elysia's own declarations fail a strict check of libraries.
     const compilerOptions = {
       target: 'es2022',
       module: 'nodenext',
@@ -135,7 +135,7 @@ describe('the packages as users install them', () => {
   after(() => rmSync(folder, { recursive: true, force: true }))
 
   for (const [index, name] of [...PACKAGES, CREATE].entries())
-    it(`${name} has what publint asks for`, async () => {
+    it(`${name} passes publint`, async () => {
       const file = readFileSync(tarballs[index] ?? create)
       const tarball = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength)
       const { messages, pkg } = await publint({ pack: { tarball }, strict: true })
@@ -163,7 +163,7 @@ describe('the packages as users install them', () => {
         for (const file of entry.files)
           assert.ok(files.includes(file.replace('.', 'package')), `${file} of ${entry.entry} is there`)
       }
-      // RSocket has an entry for tests of other transports; the helpers of other packages' own tests are no entries.
+      // RSocket has a public entry point for tests; the test helpers of other packages are not entry points.
       const offersTesting = entriesOf(name).some(({ entry }) => entry.endsWith('/testing'))
       assert.deepEqual(
         files.filter(
@@ -175,10 +175,10 @@ describe('the packages as users install them', () => {
       )
     })
 
-    it(`${name} has types that are right wherever ESM is understood`, async () => {
+    it(`${name} has correct types for all module resolutions with ESM`, async () => {
       const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarballs[index]!)))
       assert.ok(analysis.types)
-      // The profile `esm-only` of the tool's command line.
+      // The same as the profile `esm-only` of the tool's command line.
       const ignored: readonly unknown[] = ['node10', 'node16-cjs']
       assert.deepEqual(
         analysis.problems.filter(
@@ -198,8 +198,8 @@ describe('the packages as users install them', () => {
     })
   }
 
-  // 381 kB on 2026-11-23: 148 transport (of it the dialogue of engines a third, MessagePack an eighth), 111 plugin, 76
-  // RSocket, 35 TCP, 12 workers; half of each is declarations with their docstrings, 18 kB are source maps.
+  // 381 kB on 2026-11-23: 148 transport (a third of it for engines, an eighth MessagePack), 111 plugin, 76 RSocket,
+  // 35 TCP, 12 workers. Half of each is declarations with docstrings, and 18 kB are source maps.
   it('are small: a user of the plugin downloads less than 420 kB of our packages', () => {
     const needed = tarballs.filter((_, index) =>
       ['transport', 'rsocket', 'tcp', 'workers', 'elysia-microservices'].includes(PACKAGES[index] as string)
@@ -224,7 +224,7 @@ describe('the packages as users install them', () => {
     })
 
     it(`run the example of the README from one file under ${runtime}`, async () => {
-      // Where there are no packages.
+      // In a folder without packages.
       const cwd = mkdtempSync(join(folder, 'bundled-'))
       for (const name of ['math', 'caller']) {
         const out = `--outfile=${join(cwd, name)}.mjs`
@@ -252,7 +252,7 @@ describe('the packages as users install them', () => {
     it(`run the example for Nest under ${runtime}`, async () => {
       const cwd = extension === '.ts' ? project : join(project, 'out')
       const { stdout } = await run(command, [`nest${extension}`], { cwd, timeout: 20_000 })
-      // Among what Nest logs.
+      // NestJS's log lines are in the output, too.
       assert.ok(stdout.split('\n').includes('6'), stdout)
     })
   }
@@ -261,7 +261,7 @@ describe('the packages as users install them', () => {
     const native = join(project, 'node_modules/msgpackr-extract')
     mkdirSync(native)
     writeFileSync(join(native, 'package.json'), '{ "name": "msgpackr-extract", "version": "3.0.7" }')
-    // After an error the rest is left to JavaScript.
+    // After an error, msgpackr uses JavaScript for the rest.
     const code = `exports.extractStrings = () => { globalThis.asked = true; throw new Error('given up') }`
     writeFileSync(join(native, 'index.js'), code)
     const program = `
@@ -284,7 +284,7 @@ describe('the packages as users install them', () => {
     assert.equal(stdout, 'asked\n')
   })
 
-  it('have source maps by which a stack names the lines of the sources', async () => {
+  it('have source maps, so that stack traces name the lines of the sources', async () => {
     const program = `
       import { tcp } from '@elysia-microservices/tcp'
       try { tcp({ prot: 1 }) } catch (error) { console.log(error.stack) }`
@@ -320,7 +320,7 @@ describe('the packages as users install them', () => {
     }))
 })
 
-/** Runs `math` and `caller` of the README, and compares what they print. */
+/** Runs `math` and `caller` of the README, and compares their output. */
 async function runExample(command: string, extension: string, cwd: string): Promise<void> {
   const port = await freePort('localhost')
   const env = { ...process.env, PORT: String(port) }
@@ -343,7 +343,7 @@ async function firstLine(server: ChildProcess): Promise<string> {
   return chunk.toString().trim()
 }
 
-/** The packages that a bundled entry imports, itself or by its chunks. */
+/** The packages that a bundled entry point imports, itself or through its chunks. */
 function importedBy(file: string, seen = new Set<string>()): string[] {
   if (seen.has(file)) return []
   seen.add(file)
@@ -354,7 +354,7 @@ function importedBy(file: string, seen = new Set<string>()): string[] {
 }
 
 describe('the bundled entry points', () => {
-  it('of the client run without Elysia and TypeBox, which who only calls may leave out', () => {
+  it('of the client work without Elysia and TypeBox, which a program that only calls services may leave out', () => {
     const names = importedBy(join(rootFolder, 'packages/elysia-microservices/lib/client/index.js'))
     const others = new Set(names.filter((name) => !name.startsWith('@elysia-microservices/')))
     assert.deepEqual([...others], ['rxjs'])

@@ -1,4 +1,4 @@
-/** Programs that run, each until it is told to end. */
+/** Programs that run until they are ended. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
@@ -6,12 +6,15 @@ import { Log } from '../support/log.ts'
 import { until, within } from '../support/within.ts'
 import type { Image } from './dockerfile.ts'
 
-/** Programs that run, and what they say. */
+/** Running programs, and their output. */
 export class Programs {
   readonly log = new Log()
   readonly #running: { readonly child: ChildProcess; readonly closed: Promise<unknown> }[] = []
 
-  /** Starts one, and resolves when its health check is well. @throws {Error} with the log, if it ends before */
+  /**
+   * Starts a program, and resolves when its health check succeeds. @throws {Error} the program ends before; the
+   * message has its log
+   */
   async start(
     cwd: string,
     { command, healthcheck }: Pick<Image, 'command' | 'healthcheck'>,
@@ -34,7 +37,7 @@ export class Programs {
     })
   }
 
-  /** Ends them with a signal, the last first. @returns exit codes and signals */
+  /** Ends the programs with a signal, the last first. @returns exit codes and signals */
   async stop(signal: NodeJS.Signals): Promise<unknown[]> {
     const ends: unknown[] = []
     for (const { child, closed } of this.#running.reverse()) {
@@ -47,7 +50,7 @@ export class Programs {
   }
 }
 
-/** Whether a process is gone. */
+/** Whether a process has ended. */
 export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null
 }

@@ -1,4 +1,4 @@
-/** Made projects that run: as their images would, by their script dev, and on their page. */
+/** Runs created projects: as their images would, by their script dev, and on their page. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,11 +13,14 @@ import { Dockerfile } from './dockerfile.ts'
 import { COMMANDS, ENGINES, PATH, type Runtime, succeeds, type Transport } from './made-for.ts'
 import { hasEnded, Programs } from './programs.ts'
 
-/** A program under Node says at its end who still listens to SIGTERM: a listener that waits holds its end up. */
+/**
+ * Makes a program under Node print how many listeners for SIGTERM are left when it ends: a listener may delay the
+ * end.
+ */
 const COUNTING =
   "--import=data:text/javascript,process.on('exit',()=>console.log(process.argv[1],'keeps',process.listenerCount('SIGTERM')))"
 
-/** Opens the page of a project, and sees an order on it that is placed there and paid. */
+/** Opens the page of a project, places an order on it, and waits until the page shows the order as paid. */
 export async function showsOrders(runtime: Runtime, folder: string): Promise<void> {
   const [http, tcp, health, stock] = [await freePort(), await freePort(), await freePort(), await freePort()]
   const programs = new Programs()
@@ -50,7 +53,7 @@ export async function showsOrders(runtime: Runtime, folder: string): Promise<voi
   }
 }
 
-/** Starts the programs of a project's images, on free ports, and asks them. */
+/** Starts the programs of a project's images on free ports, and sends requests to them. */
 export async function answers(runtime: Runtime, folder: string, transport: Transport): Promise<void> {
   const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
   const [stockHealth, stock] = [await freePort(), await freePort()]
@@ -66,7 +69,7 @@ export async function answers(runtime: Runtime, folder: string, transport: Trans
       : { [engine.variable]: server?.url })
   }
   const programs = new Programs()
-  // Where these are set, HTTP under Node leaves signals alone.
+  // If one of these variables is set, Elysia's adapter for Node does not listen to signals.
   const { CI: _ci, TEST: _test, ...inherited } = process.env
   try {
     const dockerfile = new Dockerfile(folder)
@@ -120,7 +123,10 @@ export async function answers(runtime: Runtime, folder: string, transport: Trans
   }
 }
 
-/** Runs the script `dev` in a group of its own, asks the gateway, and ends the group as Ctrl-C of a terminal does. */
+/**
+ * Runs the script `dev` in a process group of its own, sends a request to the gateway, and ends the group as Ctrl-C
+ * in a terminal does.
+ */
 export async function develops(runtime: Runtime, folder: string): Promise<void> {
   const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
   const [web, stockHealth, stock] = [await freePort(), await freePort(), await freePort()]

@@ -1,4 +1,4 @@
-/** A queue of Nest's whose messages stay in it until they are handled: `noAck: false`. */
+/** A queue shared with NestJS whose messages stay in it until they are handled: `noAck: false`. */
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
@@ -42,7 +42,7 @@ if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
     const ask = (data: unknown) => firstValueFrom(caller.send('work', data))
     const ready = async () => (await channel.checkQueue(queue)).messageCount
 
-    /** A service whose handler waits until it is told to go on. */
+    /** Starts a service whose handler waits until the test lets it go on. */
     async function serve(options: RabbitmqOptions = {}) {
       const begun: unknown[] = []
       const goOn: (() => void)[] = []
@@ -71,7 +71,7 @@ if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
       assert.deepEqual(await answers, [1, 2, 3])
     })
 
-    it('goes on after a handler that fails, an event, and what nobody handles', async () => {
+    it('goes on after a handler that fails, an event, and a message that nobody handles', async () => {
       const { begun, next } = await serve({ prefetchCount: 1 })
       const bad = ask('bad')
       const failed = assert.rejects(bad)
@@ -90,7 +90,7 @@ if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
       await until('nothing is left', async () => (await ready()) === 0)
     })
 
-    it('gives what a process has not done to another one when that is gone', async () => {
+    it('gives the unhandled messages of a process that is lost to another process', async () => {
       const sockets = new Set<net.Socket>()
       const between = net.createServer((from) => {
         const to = net.connect(server.port, '127.0.0.1')
@@ -115,7 +115,7 @@ if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
       first.next()
     })
 
-    it('answers what it has begun before it stops, and no other process does it again', async () => {
+    it('answers the requests that it has begun before it stops, and no other process handles them again', async () => {
       const first = await serve()
       const answer = ask('last')
       await until('it has begun', () => first.begun.length === 1)

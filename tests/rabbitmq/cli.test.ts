@@ -20,7 +20,7 @@ function run(...args: string[]) {
 }
 
 if (!isMissing('the command line over RabbitMQ', rabbitmqMissing()))
-  it('the command line calls services over RabbitMQ, and says what it cannot look through', async () => {
+  it('the command line calls services over RabbitMQ, and reports that RabbitMQ cannot list dead letters', async () => {
     const { url } = await sharedRabbitmq()
     const logger = { error() {}, warn() {} }
     const service = microservice({ name: 'typed', transport: rabbitmq({ urls: url }), logger }).message(

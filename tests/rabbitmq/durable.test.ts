@@ -1,4 +1,7 @@
-/** Durable events as only RabbitMQ has them: pauses and dead letters in queues, one active process for an order. */
+/**
+ * Durable events over RabbitMQ: what is special to RabbitMQ, such as queues for retries and for dead letters, and one
+ * active process for ordered events.
+ */
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { describe, it } from 'node:test'
@@ -12,10 +15,10 @@ import { rabbitmqForEach } from '../support/rabbitmq-hooks.ts'
 import { rabbitmqMissing } from '../support/rabbitmq-server.ts'
 import { until } from '../support/within.ts'
 
-/** The frame that confirms what was published: a method (1), basic (60), ack (80). */
+/** The frame that confirms a published message: a method (1), basic (60), ack (80). */
 const CONFIRM = { type: 1, method: (60 << 16) | 80 }
 
-/** Passes a connection on, but holds back what the server confirms until it is released. */
+/** A proxy for a connection that holds back the server's confirmations until they are released. */
 async function confirmsHeldBack(port: number) {
   const held: (() => void)[] = []
   let isHolding = true
@@ -31,7 +34,7 @@ async function confirmsHeldBack(port: number) {
     let bytes = Buffer.alloc(0)
     upstream.on('data', (chunk: Buffer) => {
       bytes = Buffer.concat([bytes, chunk])
-      // A frame is its type, its channel, its size, so many bytes, and an end.
+      // A frame has a type, a channel, a size, that many bytes, and an end byte.
       while (bytes.length >= 7 && bytes.length >= bytes.readUInt32BE(3) + 8) {
         const frame = bytes.subarray(0, bytes.readUInt32BE(3) + 8)
         bytes = bytes.subarray(frame.length)
@@ -80,7 +83,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       return service
     }
 
-    it('that fails pauses in a queue, and is in the queue of dead letters at last; others go on', async () => {
+    it('that fails waits in a queue, and ends in the queue of dead letters; other events go on', async () => {
       const seen: string[] = []
       const durable = { retry: { attempts: 3, delay: 100 }, concurrency: 1 }
       const service = await serve(
@@ -115,7 +118,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       })
     })
 
-    it('whose next attempt comes before the server has confirmed it is handled all the same, and once', async () => {
+    it('whose next attempt arrives before the server has confirmed it is still handled, and only once', async () => {
       const seen: unknown[] = []
       const link = await confirmsHeldBack(setup.server.port)
       cleanUps.push(() => link.stop())
@@ -132,7 +135,8 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       await setup.client.publish('hasty.x', 1)
       await until('its second attempt has come', () => seen.length === 2)
       assert.deepEqual(seen, [1, 2])
-      // The publisher gives up waiting for the confirm, and the event itself comes again: it is done already.
+      // The publisher gives up waiting for the confirmation, and the event itself is delivered again, although its
+      // next attempt has succeeded.
       await log.has('cannot be stored for a retry')
       await until('it has come again', () => service.stats()[0]?.durable?.[0]?.redeliveries === 2)
       link.release()
@@ -161,7 +165,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
         letter = await channel.get('_elysia.dead.again', { noAck: true })
         return letter !== false
       })
-      // As the shovel does it.
+      // Copies the message as RabbitMQ's shovel does.
       const { content, properties } = letter as unknown as GetMessage
       channel.sendToQueue('_elysia.d.again:again.x', content, properties as Options.Publish)
       await until('it has come again', () => seen.length === 3)
@@ -172,7 +176,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       ])
     })
 
-    it('is discarded, or put off, as its handler says', async () => {
+    it('is discarded or retried later, as its handler decides', async () => {
       const seen: string[] = []
       await serve(
         'says',
@@ -192,7 +196,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       assert.equal((await channel.checkQueue('_elysia.dead.says')).messageCount, 0)
     })
 
-    it('is handled in order by one process, and by the next one when that stops', async () => {
+    it('is handled in order by one process, and by the next process when the first stops', async () => {
       const seen: string[] = []
       const durable = { ordered: true, concurrency: 4 }
       const note = (name: string) => async (message: Message) => {
@@ -214,11 +218,11 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       assert.ok(seen.at(-1)?.startsWith('second'))
     })
 
-    it('whose process is lost with its connection comes to another', async () => {
+    it('whose process is lost with its connection goes to another process', async () => {
       const seen: unknown[] = []
       await serve('lost', 'lost.x', ({ data, delivery }) => void seen.push([data, delivery?.attempt]))
       const channel = await setup.driver.createChannel()
-      // A process that takes an event and never says what became of it.
+      // A process that receives an event and never acknowledges it.
       const silent = await connectDriver(setup.server.url)
       const taking = await silent.createChannel()
       await taking.prefetch(1)
@@ -233,7 +237,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       await channel.close()
     })
 
-    it('is not stored where no group is, and its publisher learns it at once', async () => {
+    it('is not stored without a group, and its publisher gets an error at once', async () => {
       await assert.rejects(setup.client.publish('nowhere.x', 1), {
         name: 'NotStoredError',
         message: /No group stores the event 'nowhere\.x'/
@@ -264,7 +268,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       assert.equal(await caller.request('answers.echo', 1), 1)
       const channel = await setup.driver.createChannel()
       await channel.deleteExchange('_elysia.inboxes')
-      // The answer goes to an exchange that is not there.
+      // The answer is published to an exchange that does not exist.
       await assert.rejects(caller.request('answers.echo', 2, { timeout: 500 }))
       await log.has('Connected to the RabbitMQ server')
       await setup.client.publish('answers.x', 1)

@@ -1,4 +1,4 @@
-/** A RabbitMQ server that is there, and of which nothing more comes or goes. */
+/** A RabbitMQ server that sends heartbeats, but takes no messages any more. */
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { it } from 'node:test'
@@ -9,11 +9,11 @@ import { isMissing } from '../support/missing.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { until } from '../support/within.ts'
 
-/** The type of a frame that is a sign of life. */
+/** The type of a heartbeat frame. */
 const HEARTBEAT = 8
 
 if (!isMissing('faults of RabbitMQ', rabbitmqMissing()))
-  it('RabbitMQ is looked for again when it gives signs of life and takes nothing any more', async () => {
+  it('a client reconnects to RabbitMQ when it sends heartbeats but takes nothing any more', async () => {
     const { port, url } = await sharedRabbitmq()
     const logger = { error() {}, warn() {} }
     const service = microservice({ name: 'held', transport: rabbitmq({ urls: url }), logger }).message(
@@ -23,7 +23,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing()))
     await service.listen()
     let connections = 0
     let isHeld = false
-    // Passes on all bytes of the server, and while it is held, of the client only its heartbeats.
+    // Passes on all bytes of the server; while it is held, only the heartbeats of the client.
     const between = net.createServer((client) => {
       connections++
       const server = net.connect(port, '127.0.0.1')

@@ -1,4 +1,7 @@
-/** Nest's ends and ours on one RabbitMQ server: byte by byte what stands in the queues, and what only RabbitMQ has. */
+/**
+ * NestJS and this library on one RabbitMQ server: the bytes in the queues are compared, and what is special to
+ * RabbitMQ.
+ */
 import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -33,7 +36,7 @@ import { until } from '../support/within.ts'
 
 let seen = new Values<unknown>()
 
-/** A controller as Nest's documentation shows them for RabbitMQ. */
+/** A controller as NestJS's documentation for RabbitMQ shows it. */
 @Controller()
 class OrdersController {
   @MessagePattern('echo')
@@ -71,7 +74,7 @@ class OrdersController {
 @Module({ controllers: [OrdersController] })
 class OrdersModule {}
 
-/** Both ends of one kind, on a queue of their own. */
+/** The options of a NestJS service and client that share a queue. */
 type Options = NonNullable<RmqOptions['options']>
 
 if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
@@ -100,7 +103,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
       return () => app.close()
     }
 
-    /** The same with ours. */
+    /** The same service with our API. */
     async function startOurs(options: RabbitmqOptions): Promise<() => Promise<void>> {
       const transport = rabbitmq({ urls: server.url, ...options })
       const service = microservice({ name: 'orders', transport, logger: log.logger })
@@ -183,7 +186,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
             request,
             `>${queue} [reply correlation expires 5000] {"pattern":"echo","data":{"x":1},"id":"ID"}`
           )
-          // Ours know each other by the reply address.
+          // Clients and services of this library recognise each other by the reply address.
           assert.equal(
             answer,
             name === 'Nest'
@@ -192,7 +195,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
           )
         })
 
-        it('gets events of both as Nest writes them, once', async () => {
+        it('gets events of both clients as Nest writes them, once', async () => {
           await lastValueFrom(nest.emit('created', { e: 1 }), { defaultValue: undefined })
           await own.emit('created', { e: 1 })
           assert.deepEqual([await seen.take(), await seen.take()], [{ e: 1 }, { e: 1 }])
@@ -210,7 +213,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
           assert.deepEqual(await own.request('properties', 0, { headers }), ['4', 5])
         })
 
-        it('tells our client at once what nobody handles', async () => {
+        it('reports to our client at once that nobody handles a pattern', async () => {
           await assert.rejects(own.request('unknown'), PatternNotFoundError)
         })
       })
@@ -238,7 +241,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
         }
       })
 
-    it('a request does not wait for a service that is not there, and an event does', async () => {
+    it('a request does not wait in the queue for a service that does not run, and an event does', async () => {
       const queue = 'nobody-there'
       const channel = await driver.createChannel()
       const own = connect({ transport: rabbitmq({ urls: server.url, queue }) })
@@ -256,7 +259,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
       await channel.deleteQueue(queue)
     })
 
-    it('the first server that is there is used', async () => {
+    it('the first server that can be reached is used', async () => {
       const urls = [`amqp://127.0.0.1:${await freePort()}`, server.url]
       const stop = await startOurs({ urls })
       const own = connect({ transport: rabbitmq({ urls }) })
@@ -265,7 +268,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
       await stop()
     })
 
-    it('answers go to queues that are given for it, and to no others', async () => {
+    it('answers go only to queues that the options allow', async () => {
       const queue = 'answers'
       const stop = await startOurs({ queue, replyQueues: ['given'] })
       const channel = await driver.createChannel()
@@ -280,7 +283,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
       await stop()
     })
 
-    it('options of one queue that differ are an error that says so', async () => {
+    it('different options for one queue are an error with the reason', async () => {
       const queue = 'differing'
       const stop = await startOurs({ queue })
       await assert.rejects(

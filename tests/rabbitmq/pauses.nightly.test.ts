@@ -1,4 +1,4 @@
-/** Pauses of RabbitMQ that take a minute, or a queue that is full. */
+/** Retries over RabbitMQ that wait for a minute, or for a queue that is full. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { it } from 'node:test'
@@ -22,7 +22,7 @@ class Gate {
 }
 
 if (!isMissing('long pauses of RabbitMQ', rabbitmqMissing())) {
-  it('a pause of more than a minute moves from the queue of long ones to that of short ones, and ends', async () => {
+  it('an event that waits for more than a minute moves from the queue for long waits to the one for short waits, and runs', async () => {
     const server = await sharedRabbitmq()
     const log = new Log()
     const transport = rabbitmq({ urls: server.url })
@@ -57,7 +57,7 @@ if (!isMissing('long pauses of RabbitMQ', rabbitmqMissing())) {
     }
   })
 
-  it('a pause that ends while the queue of the group takes nothing goes on until it does', async () => {
+  it('an event that is due while the queue of its group is full waits until there is room', async () => {
     const server = await sharedRabbitmq()
     const ctl = async (...args: string[]) => {
       const [program, ...rest] = server.ctl(...args)
@@ -85,7 +85,7 @@ if (!isMissing('long pauses of RabbitMQ', rabbitmqMissing())) {
       assert.equal(await seen.take(), 'bad 1')
       for (let n = 0; n < 5; n++) await client.publish('full.x', 'good')
       await ctl('set_policy', 'full', '^_elysia\\.d\\.full:', '{"max-length":1}', '--apply-to', 'queues')
-      // The server begins to refuse when it has taken one more.
+      // The server begins to refuse messages after it has accepted one more.
       await client.publish('full.x', 'good').catch(() => {})
       failing.open()
       await log.has(

@@ -1,4 +1,7 @@
-/** Failed events of RabbitMQ that wait for their next attempts, in queues from which their group's processes bring them back. */
+/**
+ * Failed events over RabbitMQ that wait for their next attempts, in queues from which the processes of their group
+ * move them back.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
@@ -28,7 +31,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
       return service
     }
 
-    it('that a process holds comes to another one if that process is lost, and only once', async () => {
+    it('that waits in a process goes to another process if the first is lost, and runs only once', async () => {
       const link = await Link.start(setup.server.port)
       cleanUps.push(() => link.stop())
       const seen = new Values<string>()
@@ -52,7 +55,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
         assert.equal((await channel.checkQueue(queue)).messageCount, 0)
     })
 
-    it('waits while no process of its group runs, however often it was taken and given back', async () => {
+    it('waits while no process of its group runs, however often it was delivered and given back', async () => {
       const seen = new Values<number | undefined>()
       const handler = ({ delivery }: Message) => {
         seen.put(delivery?.attempt)
@@ -63,7 +66,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
       assert.equal(await seen.take(), 1)
       await cleanUps.pop()?.()
       const channel = await setup.driver.createChannel()
-      // RabbitMQ 4 drops by default what was given back 20 times.
+      // By default, RabbitMQ 4 drops a message that was given back 20 times.
       for (let n = 0; n < 25; n++) {
         const paused = await channel.get('_elysia.r.short:_elysia.d.nobody:nobody.x')
         assert.ok(paused !== false)
@@ -73,7 +76,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
       assert.equal(await seen.take(), 2)
     })
 
-    it('does not wait for others that pause for longer, more than a process holds; and all are counted', async () => {
+    it('does not wait for events with longer waits, even more than a process holds; and all are counted', async () => {
       const seen = new Values<unknown>()
       const service = await serve('many', ({ data, delivery }) => {
         seen.put([data, delivery?.attempt])
@@ -90,7 +93,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
           ['short', 2]
         ]
       )
-      // Its processes look at once.
+      // Pausing the group makes its processes read the counts at once.
       await pauseGroup(setup.client, 'many')
       await resumeGroup(setup.client, 'many')
       const figures = () => service.stats()[0]?.durable?.[0]
@@ -98,8 +101,9 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
       assert.equal(figures()?.unavailable, undefined)
     })
 
-    it('comes again also in a group whose first processes have started at once', async () => {
-      // RabbitMQ 3.10 closes the connection of one that consumes from a queue as another makes it.
+    it('is also retried in a group whose first processes have started at the same time', async () => {
+      // RabbitMQ 3.10 closes the connection of a consumer if another connection is creating the same queue at that
+      // moment.
       for (let n = 0; n < 5; n++) {
         const seen = new Values<number | undefined>()
         const handler = ({ delivery }: Message) => {
@@ -112,7 +116,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
       }
     })
 
-    it('pauses also when somebody has deleted its queue, which it restores', async () => {
+    it('also waits if its queue was deleted, because the queue is created again', async () => {
       const seen = new Values<unknown>()
       await serve('remade', ({ delivery }) => {
         seen.put(delivery?.attempt)

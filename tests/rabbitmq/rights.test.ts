@@ -1,4 +1,7 @@
-/** The rights that docs/rabbitmq.md gives: as few as work, for calls and for durable events; and what is said without them. */
+/**
+ * The rights in docs/rabbitmq.md: the smallest set with which calls and durable events work, and the errors without
+ * them.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -14,7 +17,7 @@ import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../
 import { Values } from '../support/values.ts'
 import { rootFolder } from '../workspace.ts'
 
-/** The commands of the page: `rabbitmqctl …`, with patterns in quotes. */
+/** The commands on the page: `rabbitmqctl …`, with patterns in quotes. */
 function commandsOfPage(): string[][] {
   const page = readFileSync(join(rootFolder, 'docs/rabbitmq.md'), 'utf8')
   const lines = page.split('\n').filter((line) => line.startsWith('rabbitmqctl '))
@@ -41,7 +44,7 @@ if (!isMissing('the rights of RabbitMQ', rabbitmqMissing())) {
       const commands = commandsOfPage()
       assert.equal(commands.length, 5)
       commands.push(['add_user', 'nobody', 'secret'], ['set_permissions', '-p', 'shop', 'nobody', '', '', ''])
-      // Each takes a second; rights come after those who get them.
+      // Each command takes a second, so they run in parallel; rights are set after their users exist.
       const isRight = ([name]: string[]) => name === 'set_permissions'
       await Promise.all(commands.filter((one) => !isRight(one)).map((one) => ctl(...one)))
       await Promise.all(commands.filter(isRight).map((one) => ctl(...one)))
@@ -82,7 +85,7 @@ if (!isMissing('the rights of RabbitMQ', rabbitmqMissing())) {
       await log.has('becomes a dead letter')
     })
 
-    it('are missed by who has none, and that is said', async () => {
+    it('are required, and an error names the missing ones', async () => {
       const client = connect({ transport: as('nobody'), logger: log.logger })
       cleanUps.push(() => client.close())
       await assert.rejects(client.request('orders.total', 1), {
@@ -93,7 +96,7 @@ if (!isMissing('the rights of RabbitMQ', rabbitmqMissing())) {
       })
     })
 
-    it('are not asked for with a wrong password, and for a virtual host that is not there', async () => {
+    it('are not mentioned for a wrong password, or for a virtual host that does not exist', async () => {
       const wrong = connect({ transport: as('orders', 'shop', 'wrong'), logger: log.logger })
       const elsewhere = connect({ transport: as('orders', 'elsewhere'), logger: log.logger })
       cleanUps.push(

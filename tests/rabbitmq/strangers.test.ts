@@ -1,4 +1,7 @@
-/** Messages of strangers to a queue of Nest's, or with properties that only RabbitMQ has, harm nobody else. */
+/**
+ * Strangers who publish to a queue shared with NestJS, or with properties that only RabbitMQ has, do not affect
+ * others.
+ */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
@@ -39,7 +42,7 @@ if (!isMissing('strangers on RabbitMQ', rabbitmqMissing())) {
     const publish = (exchange: string, key: string, body: string | Buffer, options: Options.Publish = {}) =>
       stranger.publish(exchange, key, Buffer.from(body), options)
 
-    it('have nobody answer where they want it', async () => {
+    it('get no answer at addresses that they choose', async () => {
       const forbidden = [
         'victim',
         '_elysia',
@@ -73,7 +76,7 @@ if (!isMissing('strangers on RabbitMQ', rabbitmqMissing())) {
       await stranger.deleteQueue('victim')
     })
 
-    it('are read whatever their messages have', async () => {
+    it('are read whatever their messages contain', async () => {
       const properties: Options.Publish[] = [
         { headers: { a: { b: [1, null] }, 'x-death': [{ count: 5 }], 'x-elysia-failed': 'many' } },
         { type: '\u0000' },

@@ -1,4 +1,4 @@
-/** RabbitMQ over TLS, with certificates of both ends. */
+/** RabbitMQ over TLS, with certificates for both sides. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const read = (name: string) => readFileSync(join(testsFolder, 'fixtures/tls', na
 const pair = (name: string) => ({ cert: read(`${name}.pem`), key: read(`${name}.key`) })
 
 if (!isMissing('RabbitMQ over TLS', rabbitmqMissing()))
-  it('RabbitMQ is reached over TLS by who has the right certificates, and by nobody else', async () => {
+  it('RabbitMQ can be reached over TLS with the right certificates, and not without', async () => {
     const { tlsPort } = await sharedRabbitmq()
     const logger = { error() {}, warn() {} }
     const urls = `amqps://127.0.0.1:${tlsPort}`

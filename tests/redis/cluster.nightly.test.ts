@@ -1,4 +1,7 @@
-/** A cluster of three Redis nodes and a replica of each, of which our ends use the one that has the keys of stored events. */
+/**
+ * A cluster of three Redis nodes with a replica each. Clients and services use the node that has the keys of stored
+ * events.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -65,7 +68,7 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
       await rm(folder, { recursive: true, force: true })
     })
 
-    /** Our node, as the cluster's own nodes say. */
+    /** The number of the node that has these keys, as the cluster itself says. */
     async function ours(): Promise<number> {
       for (const [n, node] of direct.entries()) {
         const isThere = await node

@@ -94,7 +94,7 @@ export const answeringConnections = {
   'grants leases, and is asked no more than that': async (given: Case) => {
     const { client, connection, tap } = await given.connected({ rsocket: { lease: true } }, { lease: true })
     const answers = [1, 2, 3].map((n) => client.request('echo', n))
-    // Those without a lease fail when a case is broken off; its own failure is the news then.
+    // When a case is ended early, answers without a lease fail; only the failure of the case matters then.
     for (const answer of answers) answer.catch(() => {})
     connection.grant(2)
     const asked = [await connection.requested(), await connection.requested()]

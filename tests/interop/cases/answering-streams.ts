@@ -7,7 +7,7 @@ import type { Case, Cases } from '../interop.ts'
 import type { PeerStream } from '../peer.ts'
 import { Code } from './error-codes.ts'
 
-/** Sends values as far as they are asked for, like a well-behaved producer. */
+/** Sends as many values as are requested, like a well-behaved producer. */
 async function produce(answer: PeerStream, count: number): Promise<void> {
   for (let sent = 0, demand = 0; sent < count; sent++) {
     if (demand === 0) demand = (await answer.event('request')).n
@@ -26,14 +26,14 @@ export const answeringStreams = {
     assert.equal(kind, 'stream')
     assert.equal((await answer.event('request')).n, 256)
     for (let n = 0; n < 256; n++) answer.next(n)
-    // When half of them had come: from now on twice as many may be on their way.
+    // Requested when half of the values had arrived: from now on, twice as many values may be in flight.
     assert.equal((await answer.event('request')).n, 384)
     for (let n = 256; n < 640; n++) answer.next(n)
     assert.deepEqual(await first, { value: 0, done: false })
     await tap.seen({ from: 'server', type: 'PAYLOAD' }, 640)
     await given.ping(client, connection)
     assert.equal(tap.count({ type: 'REQUEST_N' }), 1)
-    // The reader goes on: 64 are left to it when more are asked for.
+    // The reader goes on: more values are requested when 64 are left.
     for (let n = 1; n < 576; n++) assert.deepEqual(await values.next(), { value: n, done: false })
     assert.equal((await answer.event('request')).n, 512)
     answer.complete()

@@ -171,7 +171,7 @@ export const askingConnections = {
   }
 } satisfies Cases
 
-/** The code with which a request is refused, once one is. */
+/** The error code of the first request that is refused. */
 async function refusal(connection: PeerConnection): Promise<number> {
   while (true) {
     const stream = connection.open('response', 'echo', 1)

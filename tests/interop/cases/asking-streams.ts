@@ -107,7 +107,7 @@ export const askingStreams = {
     for (let n = 0; n < 50; n++) channel.next(1)
     await tap.seen({ from: 'client', type: 'PAYLOAD' }, 50)
     await connection.request('echo', 1)
-    // It has asked for some ahead of the handler, and asks for no more while that reads nothing.
+    // Our server has requested some values in advance, and requests no more while the handler reads nothing.
     const ahead = tap.count({ from: 'server', type: 'REQUEST_N' })
     await connection.request('echo', 1)
     assert.equal(tap.count({ from: 'server', type: 'REQUEST_N' }), ahead)

@@ -1,4 +1,4 @@
-/** Codes of ERROR frames. */
+/** The codes of ERROR frames. */
 export const Code = {
   INVALID_SETUP: 0x1,
   UNSUPPORTED_SETUP: 0x2,

@@ -1,11 +1,11 @@
-/** The behaviour of libraries that cannot do what a case asks of them. */
+/** What libraries do that lack a feature which a case needs. */
 import assert from 'node:assert/strict'
 import { ConnectionError } from 'elysia-microservices/client'
 import type { Case, Run } from '../interop.ts'
 
 type Limit = readonly [sentence: string, run: Run]
 
-/** A server that refuses what a client's SETUP asks for, in these words. */
+/** A server that refuses a feature of the client's SETUP with this message. */
 export function refusesSetup(
   sentence: string,
   options: Parameters<Case['connect']>[1],

@@ -35,7 +35,7 @@ const {
   APPLICATION_JSON
 } = WellKnownMimeType
 
-/** The methods of a stream; a side lacks those that it may not call. */
+/** The methods of a stream; each side lacks those that it may not call. */
 type Handle = Partial<OnNextSubscriber & OnTerminalSubscriber & { request(n: number): void; cancel(): void }>
 
 const closeables = new Map<string, { close(): void }>()
@@ -47,12 +47,15 @@ function say(event: PeerEvent): void {
   process.stdout.write(`${JSON.stringify(event)}\n`)
 }
 
-/** The code of an error that came in a frame. Such errors are no instances of their class: it is compiled for ES5. */
+/**
+ * The error code of an ERROR frame. Such errors are not instances of their class, because rsocket-js is compiled for
+ * ES5.
+ */
 function codeOf(error: Error & { readonly code?: unknown }): number | undefined {
   return typeof error.code === 'number' ? error.code : undefined
 }
 
-/** Tells what comes on a stream. */
+/** Reports the events of a stream. */
 function teller(key: string) {
   return {
     onNext({ data }: Payload, complete: boolean) {
@@ -103,7 +106,7 @@ function decodeMetadata(metadata: Buffer | null | undefined): Partial<RequestMet
   return read
 }
 
-/** Answers what the other side of a connection asks: by telling, and doing what is said then. */
+/** Handles requests of the other side: reports each, and answers as commands say. */
 function responder(connection: string): Partial<RSocket> {
   const requested = (kind: Kind, payload: Payload, handle: Handle) => {
     const stream = `${connection}.${++named}`
