@@ -187,4 +187,10 @@ describe('readDescription', () => {
     const twice = { handlers: [handler('a')], figures: [figures('a'), figures('a', { inFlight: 9 })] }
     assert.deepEqual(described(twice).figures, [figures('a')])
   })
+
+  it('counts codes that nobody tells apart together', () => {
+    const outcomes = { SOLD_OUT: 2, OK: 3, TIMEOUT: 4, ['x'.repeat(500)]: 5 }
+    const [read] = described({ handlers: [handler('a')], figures: [figures('a', { outcomes })] }).figures
+    assert.deepEqual(read?.outcomes, { _OTHER: 7, OK: 3, TIMEOUT: 4 })
+  })
 })

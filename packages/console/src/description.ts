@@ -24,8 +24,12 @@ const MAX_OUTBOXES = 20
 /** Characters of why something is not there. */
 const MAX_REASON = 300
 const MAX_HOOKS = 50
-const MAX_BUCKETS = 100
+const MAX_BUCKETS = 40
 const MAX_CODES = 100
+/** Codes that `rowsBetween` tells apart; all others are counted together. */
+const CODES: ReadonlySet<string> = new Set(['OK', 'CANCELED', 'INTERNAL', 'TIMEOUT'])
+/** Stands for all others: the word of the semantic conventions. */
+const OTHER = '_OTHER'
 /** Values in all schemas of a service together. */
 const MAX_SCHEMA_NODES = 50_000
 const MAX_NAME = 100
@@ -215,14 +219,21 @@ function readFigures(figures: unknown, patterns: readonly PatternView[]): Handle
         kind: kind as Kind,
         pattern: pattern as string,
         inFlight: finite(inFlight),
-        outcomes: Object.fromEntries(
-          entriesOf(outcomes, MAX_CODES).map(([code, count]) => [shortText(code, MAX_NAME), finite(count)])
-        ),
+        outcomes: readOutcomes(outcomes),
         durations,
         ...(isBuckets(lifetimes) && { lifetimes })
       }
     ]
   })
+}
+
+function readOutcomes(outcomes: unknown): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const [code, count] of entriesOf(outcomes, MAX_CODES)) {
+    const known = CODES.has(code) ? code : OTHER
+    counts[known] = (counts[known] ?? 0) + finite(count)
+  }
+  return counts
 }
 
 const SOURCES = ['client', 'nest', 'unnamed', 'engine', 'others'] as const

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { LABEL, layOut } from './layout.ts'
+import { layOut } from './layout.ts'
 import { MAX_EDGES, MAX_NODES } from './model.ts'
 
 const line = (from: string, to: string) => ({ id: `${from} ${to}`, from, to })
@@ -39,9 +39,9 @@ describe('the layout of a map', () => {
         assert.equal(picture.boxes.size, names.length)
         const boxes = [...picture.boxes.values()].map(({ x, y }) => ({ x, y, ...picture.box }))
         const labels = [...picture.lines.values()].map(({ label: { x, y } }) => ({
-          x: x - LABEL.width / 2,
-          y: y - LABEL.height / 2,
-          ...LABEL
+          x: x - picture.label.width / 2,
+          y: y - picture.label.height / 2,
+          ...picture.label
         }))
         const all = [...boxes, ...labels]
         for (const [index, one] of all.entries()) {

@@ -20,20 +20,23 @@ export interface Point {
 export interface Layout {
   readonly width: number
   readonly height: number
-  /** The size of all boxes. */
+  /** The size of all boxes, and the room for the figures of each line. */
   readonly box: Size
+  readonly label: Size
   /** The upper left corners of boxes. */
   readonly boxes: ReadonlyMap<string, Point>
   /** The way of each line, and the middle of its figures. */
   readonly lines: ReadonlyMap<string, { readonly d: string; readonly label: Point }>
 }
 
-/** The figures of a line have this room. */
-export const LABEL = { width: 92, height: 30 }
 interface Size {
   readonly width: number
   readonly height: number
 }
+/** The figures of a line: rate and time beside each other, and errors below. */
+const LABEL: Size = { width: 92, height: 30 }
+/** On a phone, all below each other. */
+export const NARROW_LABEL: Size = { width: 72, height: 44 }
 /** Pixels from one row of boxes to the next, besides the figures between them: as much as there is room for. */
 const [FAR, NEAR, CLOSE] = [90, 44, 34]
 const WIDE: Size = { width: 148, height: 56 }
@@ -74,6 +77,7 @@ function belowEachOther(names: readonly string[], edges: readonly Line[], room: 
 
 interface Laid {
   readonly box: Size
+  readonly label: Size
   readonly width: number
   readonly height: number
   readonly boxes: readonly (readonly [string, Point])[]
@@ -90,6 +94,7 @@ function laidOut(
   const graph = new Graph<GraphLabel, NodeLabel, EdgeLabel>({ multigraph: true })
   const isWide = box !== NARROW
   const margin = isWide ? 20 : 8
+  const label = isWide ? LABEL : NARROW_LABEL
   graph.setGraph({
     rankdir,
     nodesep: isWide ? 24 : 8,
@@ -104,11 +109,12 @@ function laidOut(
   const drawn = edges
     .filter(({ from, to }) => known.has(from) && known.has(to))
     .sort((a, b) => (a.id < b.id ? -1 : 1))
-  for (const { id, from, to } of drawn) graph.setEdge(from, to, { ...LABEL, labelpos: 'c' }, id)
+  for (const { id, from, to } of drawn) graph.setEdge(from, to, { ...label, labelpos: 'c' }, id)
   layout(graph)
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
   return {
     box,
+    label,
     width,
     height,
     boxes: ids.map((id) => {
@@ -122,16 +128,17 @@ function laidOut(
   }
 }
 
-function inMiddle({ box, width: own, height, boxes, lines }: Laid, width: number): Layout {
+function inMiddle({ box, label, width: own, height, boxes, lines }: Laid, width: number): Layout {
   const by = (width - own) / 2
   const to = ({ x, y }: Point) => ({ x: x + by, y })
   return {
     box,
+    label,
     width,
     height,
     boxes: new Map(boxes.map(([id, corner]) => [id, to(corner)])),
     lines: new Map(
-      lines.map(([id, { points, label }]) => [id, { d: curveThrough(points.map(to)), label: to(label) }])
+      lines.map(([id, { points, label: at }]) => [id, { d: curveThrough(points.map(to)), label: to(at) }])
     )
   }
 }

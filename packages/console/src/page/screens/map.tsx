@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { breakable } from '../breakable.tsx'
 import { count, duration, ms } from '../format.ts'
-import { LABEL, type Layout, layOut, type Point } from '../map/layout.ts'
+import { type Layout, layOut, NARROW_LABEL, type Point } from '../map/layout.ts'
 import { type Edge, type Graph, graphOf, MAX_EDGES, MAX_NODES, type Node } from '../map/model.ts'
 import { hrefOf } from '../route.ts'
 import type { Screen, ScreenProps } from './screen.ts'
@@ -97,7 +97,9 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
                 const at = picture.lines.get(edge.id)?.label
                 return (
                   at !== undefined &&
-                  edge.rate > 0 && <Figures key={edge.id} look={lookOf(edge)} edge={edge} at={at} />
+                  edge.rate > 0 && (
+                    <Figures key={edge.id} look={lookOf(edge)} edge={edge} at={at} room={picture.label} />
+                  )
                 )
               })}
             </svg>
@@ -153,19 +155,27 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
 }
 
 /** Figures on a line, with room around them. */
-function Figures({ look, edge, at }: { readonly look: string; readonly edge: Edge; readonly at: Point }) {
-  const { rate, ms: time, errors } = edge
-  const takes = time !== undefined && time > 0 ? ` · ${time < 1_000 ? `${ms(time)} ms` : duration(time)}` : ''
-  const lines = [`${count(rate)}/s${takes}`, ...(errors > 0 ? [`${count(errors)} errors/s`] : [])]
+function Figures(props: {
+  readonly look: string
+  readonly edge: Edge
+  readonly at: Point
+  readonly room: Layout['label']
+}) {
+  const { look, edge, at, room } = props
+  const { rate, ms: time = 0, errors } = edge
+  const takes = time > 0 ? [time < 1_000 ? `${ms(time)} ms` : duration(time)] : []
+  const calls = [`${count(rate)}/s`, ...takes]
+  const fails = errors > 0 ? [`${count(errors)} errors/s`] : []
+  const lines = [...(room === NARROW_LABEL ? calls : [calls.join(' · ')]), ...fails]
   const height = lines.length * 14 + 2
-  const width = Math.min(LABEL.width, Math.max(...lines.map(({ length }) => length)) * 6 + 8)
+  const width = Math.min(room.width, Math.max(...lines.map(({ length }) => length)) * 6 + 8)
   return (
     <g class={look}>
       <rect x={at.x - width / 2} y={at.y - height / 2} width={width} height={height} rx={4} />
       {lines.map((line, index) => (
         <text
           key={line}
-          class={index > 0 ? 'bad' : undefined}
+          class={index >= lines.length - fails.length ? 'bad' : undefined}
           x={at.x}
           y={at.y - height / 2 + 12 + index * 14}
           text-anchor="middle"
