@@ -6,10 +6,11 @@ import { type RabbitmqOptions, rabbitmq } from '@elysia-microservices/rabbitmq'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { type Channel, type ChannelModel, connect as connectDriver } from 'amqplib'
 import { type AnyMicroservice, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
 import { firstValueFrom } from 'rxjs'
 import { isMissing } from '../support/missing.ts'
 import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
-import { until } from '../support/within.ts'
+import { PATIENCE, until } from '../support/within.ts'
 
 if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
   describe("a queue of Nest's with noAck: false", () => {
@@ -88,6 +89,23 @@ if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
       next()
       assert.equal(await good, 'good')
       await until('nothing is left', async () => (await ready()) === 0)
+    })
+
+    it('goes on after a request in parts', async () => {
+      const { begun, next } = await serve({ prefetchCount: 1 })
+      const client = connect({
+        transport: rabbitmq({ urls: server.url, queue }),
+        logger,
+        timeout: PATIENCE
+      })
+      cleanUps.push(() => client.close())
+      const data = 'x'.repeat(17_000_000)
+      for (const n of [1, 2]) {
+        const answer = client.request('work', data)
+        await until('it has begun', () => begun.length === n)
+        next()
+        assert.ok((await answer) === data)
+      }
     })
 
     it('gives the unhandled messages of a process that is lost to another process', async () => {

@@ -84,7 +84,7 @@ export interface Carrier {
   emit(address: string, packet: string, reply: string | undefined, headers: CarriedHeaders | undefined): void
   /**
    * Receives messages that are published to an address; if the address ends in `.`, also messages for all addresses
-   * that begin with it.
+   * that begin with it. After a `flush` none of them is missed.
    * @param refused is called if the engine does not allow to listen
    */
   listen(address: string, receive: (message: Carried) => void, refused?: (error: Error) => void): void
@@ -100,7 +100,10 @@ export interface Carrier {
   hasRoomFor(sender: Sender): boolean
   /** Runs a task when the current turn of the event loop is over. */
   atTurnEnd(task: () => void): void
-  /** Resolves when the server has received every published message. Rejects if the server is lost before. */
+  /**
+   * Resolves when the server has received every published message, and delivers to every address of `listen`. Rejects if
+   * the server is lost before.
+   */
   flush(): Promise<void>
   /** Sends the published messages, if there is a server, and closes the connection. */
   close(): Promise<void>
