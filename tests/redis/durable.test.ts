@@ -194,6 +194,36 @@ if (!isMissing('durable events over Redis', redisMissing())) {
         assert.equal(said('is gone').length, 1, log.lines.join('\n'))
       })
 
+    it('is handled when its group is deleted and another process had taken it again after a pause', async () => {
+      const pattern = fresh()
+      const [stream, later] = [`${STORE}s:${pattern}`, `${STORE}l:test s:${pattern}`]
+      const seen: number[] = []
+      await serve(pattern, ({ data }) => void seen.push(data))
+      await pauseGroup(client, 'test')
+      await client.publish(pattern, 0)
+      // The other process: it has failed, and gives the event back for later.
+      const read = (await operator.xreadgroup(
+        'GROUP',
+        'test',
+        'other',
+        'COUNT',
+        1,
+        'STREAMS',
+        stream,
+        '>'
+      )) as [[string, [[string, string[]]]]]
+      const [[place]] = read[0][1]
+      await operator.zadd(later, Date.now() + 600_000, `${place}:2`)
+      await operator.xack(stream, 'test', place)
+      await resumeGroup(client, 'test')
+      await client.publish(pattern, 1)
+      await until('A later one is done', () => seen.includes(1))
+      await operator.xclaim(stream, 'test', 'other', 0, place, 'FORCE')
+      await operator.zrem(later, `${place}:2`)
+      await operator.xgroup('DESTROY', stream, 'test')
+      await until('It is handled', () => seen.includes(0))
+    })
+
     it('in order stays in order when its stream is deleted', async () => {
       const pattern = fresh()
       const seen: number[] = []

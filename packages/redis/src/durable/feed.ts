@@ -174,8 +174,11 @@ export class Feed {
       if (state === 'other') owner.uncertain()
       return this.#sleep(state === 'other' ? Number(rest[0]) : AGAIN_AFTER)
     }
-    const [isNew, more, undone, first, entries] = rest as [number, number, number, string, Taken[]]
+    const [isNew, more, undone, done, first, entries] = rest as Answer
     this.#undone = undone
+    // Events that the server has not yet been told to be done count as not done.
+    if (done !== '') this.floor = done
+    else if (first !== '') this.floor = before(first)
     if (entries.length < room) this.#undelivered = 0
     const events = entries.map(
       ([place, fields, attempt]) => new RedisEvent(this.source, place, fields, Number(attempt), leasedUntil)
@@ -184,7 +187,6 @@ export class Feed {
     else if (more < 0 && !this.#isOrdered && !this.source.isAgain)
       this.#flowsUntil = performance.now() + FLOWS_FOR
     this.#receive(events, this.#isOrdered && (isAll || isNew === 1))
-    this.#learn(first)
   }
 
   /** Requests new events by XREADGROUP, without a script: with the script the server is half as fast. */
@@ -228,16 +230,6 @@ export class Feed {
     if (this.#isStopped) return this.giveBack(fresh, 0)
     if (isAll) fresh.sort((one, other) => comparePositions(one.place, other.place))
     this.#options.owner.receive(fresh, isAll)
-  }
-
-  /**
-   * Raises the position up to which all events are done. Events whose acknowledgements the server has not received
-   * count as not done.
-   * @param first the oldest event that is not done
-   */
-  #learn(first: string): void {
-    if (first !== '') this.floor = before(first)
-    else if (this.#undone === 0 && comparePositions(this.#highest, this.floor) > 0) this.floor = this.#highest
   }
 
   #sleep(more: number): void {
@@ -354,7 +346,6 @@ export class Feed {
       if (!this.source.isAgain) void run(commands, TRIM, [stream], [this.#options.maxAge]).catch(() => {})
       if (mine === undefined) return owner.gone(this, `the stream has no group '${group}' any more`)
       if (typeof mine.lag === 'number') this.#undelivered = mine.lag
-      if (mine.pending === 0) this.floor = String(mine['last-delivered-id'])
       if (comparePositions(last, this.#highest) >= 0) return
       logger.error(
         `The stream '${stream}' now ends at position ${last}: Redis has lost the events up to ${this.#highest}, for example in a failover to a replica that lagged`
@@ -387,6 +378,9 @@ export class Feed {
     await run(this.#connection.commands, LEAVE, keys, [group, process]).catch(() => {})
   }
 }
+
+/** The answer of `TAKE` behind 'ok'. */
+type Answer = [isNew: number, more: number, undone: number, done: string, first: string, entries: Taken[]]
 
 /** An entry in the answer of a script. */
 type Taken = [place: string, fields: string[], attempt: number | string]

@@ -13,8 +13,6 @@ export interface Standing {
 interface Told {
   readonly name?: unknown
   readonly lag?: unknown
-  readonly pending?: unknown
-  readonly 'last-delivered-id'?: unknown
   readonly 'last-generated-id'?: unknown
 }
 

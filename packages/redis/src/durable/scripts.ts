@@ -117,13 +117,17 @@ else
 end
 return redis.call('HGET', KEYS[1], ARGV[1])`)
 
+/** The most pausing events among which `TAKE` looks for the first. */
+const MOST_LATER = 100
+
 /**
  * Takes events for a process of a group. Keys: stream, paused, later, wake, turn (if in order). Arguments: group,
  * process, how many, milliseconds of a lease, 1 to look also for events that other processes have left, or, for an
  * ordered handler, for all events that are not done. Answers 'other' and milliseconds, if it is the turn of another
- * process; 'paused'; or 'ok', 1 if the turn is new, milliseconds until there is more (-1: unknown), events that are
- * not done, the first position of them, and the events: position, fields, attempt. Events that are due again or that
- * a process has left come before new events.
+ * process; 'paused'; or 'ok', 1 if the turn is new, milliseconds until there is more (-1: unknown), the number of events
+ * that are not done, the position of the last event if all are done (otherwise empty), the position of the first event
+ * that is not done (empty: there is none, or too many pause to look for it), and the events: position, fields, attempt.
+ * Events that are due again or that a process has left come before new events.
  */
 export const TAKE = script(`${NOW}
 local group, me, count, lease, all = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
@@ -155,8 +159,9 @@ if isOrdered and all then due = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', '+i
 else due = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, math.max(count - #out, 0)) end
 for _, one in ipairs(due) do
   local colon = string.find(one, ':', 1, true)
-  redis.call('ZREM', KEYS[3], one)
+  -- Fails if the group is gone, and then it must still be there.
   claim(string.sub(one, 1, colon - 1), string.sub(one, colon + 1))
+  redis.call('ZREM', KEYS[3], one)
 end
 local wanted = count - #out
 if wanted > 0 then
@@ -166,9 +171,29 @@ if wanted > 0 then
   if #entries < wanted then redis.call('SET', KEYS[4], '1') end
 end
 local pending = redis.call('XPENDING', KEYS[1], group)
-local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
-local more = first[2] and math.max(first[2] - now, 0) or -1
-return {'ok', isNew, more, pending[1] + redis.call('ZCARD', KEYS[3]), pending[2] or '', out}`)
+local later = redis.call('ZRANGE', KEYS[3], 0, ${MOST_LATER - 1}, 'WITHSCORES')
+local more = later[2] and math.max(later[2] - now, 0) or -1
+local ofLater = redis.call('ZCARD', KEYS[3])
+local undone, done, first = pending[1] + ofLater, '', pending[2] or ''
+if undone == 0 then
+  for _, about in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
+    local told = {}
+    for at = 1, #about, 2 do told[about[at]] = about[at + 1] end
+    if told.name == group then done = told['last-delivered-id'] end
+  end
+elseif ofLater > ${MOST_LATER} then first = ''
+else
+  local function isBefore(one, other)
+    local time, number = string.match(one, '(%d+)-(%d+)')
+    local otherTime, otherNumber = string.match(other, '(%d+)-(%d+)')
+    if time == otherTime then return tonumber(number) < tonumber(otherNumber) end
+    return tonumber(time) < tonumber(otherTime)
+  end
+  for at = 1, #later, 2 do
+    if first == '' or isBefore(later[at], first) then first = string.match(later[at], '^[^:]+') end
+  end
+end
+return {'ok', isNew, more, undone, done, first, out}`)
 
 /**
  * Extends the leases of a process's events. Keys: stream, turn (if in order). Arguments: group, process, milliseconds
