@@ -17,9 +17,10 @@ const RECOGNIZED = 5
 
 /**
  * What happens to a batch: `'stored'`; `'refused'`, because its partition has moved; `'late'`: stored, though the broker
- * answers with an error; `'lost'`: stored, and the connection is lost before the answer.
+ * answers with an error; `'lost'`: stored, and the connection is lost before the answer; `'unreached'`: its request is
+ * not sent; `'unanswered'`: stored, and the broker does not answer in time.
  */
-type Fate = 'stored' | 'refused' | 'late' | 'lost'
+type Fate = 'stored' | 'refused' | 'late' | 'lost' | 'unreached' | 'unanswered'
 
 interface Partition {
   readonly log: string[]
@@ -69,6 +70,7 @@ class FakeBroker {
 
   #take(batches: readonly Batch[]): unknown {
     const fates = batches.map(() => this.#fates.shift() ?? 'stored')
+    if (fates.includes('unreached')) throw new Error('unreached')
     const partitionResponses = batches.map((batch, index) => this.#takeOne(batch, fates[index] as Fate))
     if (fates.includes('lost')) {
       this.isConnected = false
@@ -78,6 +80,7 @@ class FakeBroker {
       }, 5)
       throw new Error('lost')
     }
+    if (fates.includes('unanswered')) throw new Error('unanswered')
     const response = { responses: [{ name: 'p', partitionResponses }] }
     if (partitionResponses.every(({ errorCode }) => errorCode === 0)) return response
     throw Object.assign(new Error('refused'), { response })
@@ -168,7 +171,9 @@ const simulated = (...fates: readonly Fate[]) =>
 describe('events that are published to Kafka', () => {
   it('are stored in the order of their keys, and none is lost, with two requests under way', async () => {
     // The publisher pauses after each error: all at the same time take no longer than one.
-    const all = await Promise.all(fc.sample(simulated('refused', 'late', 'lost'), 200).map(simulate))
+    const all = await Promise.all(
+      fc.sample(simulated('refused', 'late', 'lost', 'unreached', 'unanswered'), 300).map(simulate)
+    )
     for (const { broker, count } of all) {
       const keys = storedByKey(broker)
       assert.equal(keys.flat().length, count)
@@ -181,8 +186,10 @@ describe('events that are published to Kafka', () => {
     assert.equal(Math.max(...all.map(({ broker }) => broker.most)), 2)
   })
 
-  it('are stored once when a partition moves', async () => {
-    for (const { broker, count } of await Promise.all(fc.sample(simulated('refused'), 100).map(simulate)))
+  it('are stored once when a partition moves, or its broker cannot be reached', async () => {
+    for (const { broker, count } of await Promise.all(
+      fc.sample(simulated('refused', 'unreached'), 100).map(simulate)
+    ))
       assert.equal(broker.partitions.flatMap(({ log }) => log).length, count)
   })
 

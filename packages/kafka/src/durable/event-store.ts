@@ -283,20 +283,20 @@ export class EventStore implements Store<StoredRecord> {
         isFinal ? refusal(batch.topic, code, error) : notStored(batch.topic, error),
         !isFinal
       )
-      // The batches behind it have sequence numbers that the brokers do not expect yet: they wait with it.
-      const behind = isFinal ? [] : this.#queue(batch).filter(({ isUnderWay }) => !isUnderWay)
-      for (const other of behind) this.#refuse(other, notStored(batch.topic, error), true)
     }
     await this.#connection.cluster.refresh([...new Set(batches.map(({ topic }) => topic))]).catch(() => {})
   }
 
+  /** Refuses a batch. What would be stored before it, if it is sent again, waits with it. */
   #refuse(batch: Batch, error: NotStoredError | EventRefusedError, isForNow: boolean): void {
-    this.#leave(batch)
-    this.#begun.delete(keyOf(batch))
+    const refused = [batch]
+    if (isForNow) refused.push(...this.#queue(batch).filter((one) => one !== batch && !one.isUnderWay))
     // The batches behind it have sequence numbers that the brokers will never expect.
-    if (!isForNow) this.#isForgotten = true
-    // Events that have come after it must not be stored before it.
-    const events = isForNow ? [...batch.events, ...this.#collected.splice(0)] : batch.events
+    else this.#isForgotten = true
+    for (const one of refused) this.#leave(one)
+    this.#begun.delete(keyOf(batch))
+    const events = refused.flatMap((one) => one.events)
+    if (isForNow) events.push(...this.#collected.splice(0))
     for (const { number } of events) this.#publisher.refused(number, error, isForNow)
   }
 
