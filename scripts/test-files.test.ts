@@ -15,7 +15,7 @@ const FILES = [
 const filesOf = (gate: Gate) => suitesOf(gate, FILES).flatMap(({ files }) => files)
 
 describe('the gates', () => {
-  it('run what is quick, needs no engine and crosses no processes, in check', () => {
+  it('run tests in check that are quick, need no engine and start no processes', () => {
     assert.deepEqual(filesOf('check'), [FILES[1], FILES[3], FILES[4]])
   })
 

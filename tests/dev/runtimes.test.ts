@@ -56,7 +56,7 @@ console.log(label, ${version})
   }
 
   if (!isMissing('deno of dev', missing('deno')))
-    it('that serve HTTP by Deno alone are ready when they listen', async () => {
+    it('that serve HTTP with the server of Deno are ready when they listen', async () => {
       const port = await freePort()
       const project = new Project({
         'microservices.config.ts': config({ services: { web: { entry: 'web.ts', runtime: 'deno' } } }),

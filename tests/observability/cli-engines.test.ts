@@ -28,7 +28,7 @@ function program(args: readonly string[], file = join(PLUGIN, 'lib/program.js'),
   })
 }
 
-it('the plugin alone says in one line what to install', async () => {
+it('without the package of the engine, one line says what to install', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'elysia-microservices-alone-'))
   try {
     mkdirSync(join(folder, 'lib'))

@@ -80,7 +80,7 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
       return -1
     }
 
-    it('ends meet, whichever nodes they were given, and go on where their keys go', async () => {
+    it('clients and services use the same node, whichever nodes they were given, and follow the keys to another node', async () => {
       const seen: unknown[] = []
       const transportAt = (n: number) =>
         redis({ cluster: [{ host: '127.0.0.1', port: (nodes[n] as RedisServerProcess).port }] })
@@ -97,7 +97,7 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
           await until('It is handled', () => seen.includes(n))
         }
         await check(0)
-        // Its replica takes the keys over; the node stays, and tells nobody.
+        // A replica takes the keys over. The old node keeps running, and does not tell its clients.
         const first = await ours()
         await (direct[first + MASTERS] as Redis).cluster('FAILOVER')
         await until('The replica has the keys', async () => (await ours()) === first + MASTERS)
@@ -111,7 +111,7 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
           return answer === 3
         })
         await check(51)
-        // The node ends; its first master is a replica of it by now.
+        // The node is stopped; the first master is its replica by now, and takes over again.
         await (nodes[first + MASTERS] as RedisServerProcess).stop()
         await until('The other one has the keys', async () => (await ours()) === first)
         await client.publish('orders.placed', 52, { key: 'k', id: 'id 52', timeout: PATIENCE })
@@ -123,7 +123,7 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
       }
     })
 
-    it('a server by itself is refused, with what to do', async () => {
+    it('a server outside of a cluster is refused with advice', async () => {
       const alone = await RedisServerProcess.start()
       try {
         const client = connect({

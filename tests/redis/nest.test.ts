@@ -1,4 +1,4 @@
-/** Nest's ends and ours on one Redis server: what callers get, and byte by byte what stands on the channels. */
+/** NestJS and this library on one Redis server: what callers get, and the bytes on the channels. */
 import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -27,7 +27,7 @@ import { until } from '../support/within.ts'
 
 const seen: unknown[] = []
 
-/** A controller as Nest's documentation shows them for Redis. */
+/** A controller as NestJS's documentation for Redis shows it. */
 @Controller()
 class OrdersController {
   @MessagePattern('echo')
@@ -64,7 +64,7 @@ class OrdersController {
 @Module({ controllers: [OrdersController] })
 class OrdersModule {}
 
-/** The same with ours. */
+/** The same service with our API. */
 function ours(url: string) {
   return microservice({ name: 'orders', transport: redis({ url }), logger: { error() {}, warn() {} } })
     .message('echo', ({ data }) => data)
@@ -129,7 +129,7 @@ if (!isMissing('Nest and our transport over Redis', redisMissing())) {
             options: { host: '127.0.0.1', port: server.port }
           })
           own = connect({ transport: redis({ url: server.url }) })
-          // Nest's listen() does not wait for its subscriptions.
+          // NestJS's listen() does not wait for its subscriptions.
           if (name === 'Nest')
             await until('its subscriptions', async () => Number(await asker.pubsub('NUMPAT')) === 6)
           lines.length = 0
@@ -167,7 +167,7 @@ if (!isMissing('Nest and our transport over Redis', redisMissing())) {
           assert.deepEqual(many, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
         })
 
-        it('gets events of both, once', async () => {
+        it('gets events of both clients, once', async () => {
           await lastValueFrom(nest.emit('created', 'by Nest'), { defaultValue: undefined })
           await until('the event', () => seen.length === 1)
           await own.emit('created', 'by us')
@@ -188,7 +188,7 @@ if (!isMissing('Nest and our transport over Redis', redisMissing())) {
           await own.emit('created', { e: 1 })
           const reached = name === 'Nest' ? '' : ',"_elysia":["orders"]'
           const event = `created {"pattern":"created","data":{"e":1}${reached}}`
-          // Between our own ends nothing of a request stands on Nest's channels.
+          // Between client and service of this library, no part of a request is on the channels of NestJS.
           const request = [
             'echo {"pattern":"echo","data":{"x":1},"id":"ID"}',
             'echo.reply {"response":{"x":1},"isDisposed":true,"id":"ID"}'
@@ -197,7 +197,7 @@ if (!isMissing('Nest and our transport over Redis', redisMissing())) {
           assert.deepEqual(await taken(expected.length), expected)
         })
 
-        it('is not asked what nobody answers: our client learns it at once', async () => {
+        it('gets no request without a handler: our client gets an error at once', async () => {
           await assert.rejects(own.request('unknown'), PatternNotFoundError)
         })
       })

@@ -1,4 +1,7 @@
-/** Several processes of a service over Redis, and a server that is lost: what callers are told, and who gets what. */
+/**
+ * Several processes of a service over Redis, and a server that is lost: the errors of callers, and which process
+ * receives what.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type RedisOptions, redis } from '@elysia-microservices/redis'
@@ -75,7 +78,7 @@ if (!isMissing('processes over Redis', redisMissing())) {
       assert.ok(a > 40 && b > 40, `${a} and ${b}`)
     })
 
-    it('one of each name gets an event, or all of them if they want to', async () => {
+    it('one process of each service gets an event, or all processes if the option says so', async () => {
       await serve('a')
       await serve('b')
       await serve('x', {}, 'audit')
@@ -124,7 +127,7 @@ if (!isMissing('processes over Redis', redisMissing())) {
       assert.deepEqual(events, ['began a', 'canceled a'])
     })
 
-    it('finds the server again after it was killed, with all subscriptions', async () => {
+    it('reconnects to the server after it was killed, with all subscriptions', async () => {
       await serve('a')
       const client = newClient()
       assert.equal(await client.request('who'), 'a')
@@ -146,7 +149,7 @@ if (!isMissing('processes over Redis', redisMissing())) {
       await until('the event', () => events.includes('a here'))
     })
 
-    it('is not led by strangers: what wants its answer elsewhere is dropped, and a broken frame is said', async () => {
+    it('does not publish where strangers want: requests with another reply address are dropped, and broken frames are logged', async () => {
       await serve('a')
       const stranger = new Redis(server.url)
       cleanUps.push(async () => stranger.disconnect())
@@ -166,7 +169,7 @@ if (!isMissing('processes over Redis', redisMissing())) {
       assert.deepEqual(heard, [])
     })
 
-    it('tells who cannot connect what to do', async () => {
+    it('gives advice if a connection fails', async () => {
       const nowhere = newClient({ url: `redis://127.0.0.1:${await freePort()}` })
       await assert.rejects(nowhere.connect(), {
         name: 'ConnectionError',
@@ -184,7 +187,7 @@ if (!isMissing('processes over Redis', redisMissing())) {
       await welcome.connect()
     })
 
-    it('handlers of everything do not hide that nobody answers a request, and Nest may answer it', async () => {
+    it('handlers of all patterns do not hide that nobody answers a request, and Nest may answer it', async () => {
       const service = microservice({ name: 'listener', transport: redis({ url: server.url }), logger: quiet })
         .event('>', () => {})
         .event('orders.*', () => {})
@@ -204,7 +207,7 @@ if (!isMissing('processes over Redis', redisMissing())) {
       assert.equal(await client.request('orders.nest', 1), 'here')
     })
 
-    it('a client hears where services of Nest answer only as long as calls need it', async () => {
+    it('a client is subscribed to the answers of Nest only as long as calls need it', async () => {
       const bare = new Redis(server.url)
       const nest = new Redis(server.url)
       cleanUps.push(async () => {
@@ -222,7 +225,7 @@ if (!isMissing('processes over Redis', redisMissing())) {
       await until('It is not heard any more', async () => (await heard()).length === 0)
     })
 
-    it('processes that come and go are told of, and not listed again by every client', async () => {
+    it('processes announce that they start and stop, so that clients need not list all processes again', async () => {
       await serve('a')
       const clients = Array.from({ length: 3 }, () => newClient())
       for (const client of clients) assert.equal(await client.request('who', 0), 'a')

@@ -1,4 +1,6 @@
-/** The rights that the documentation gives to users of Redis: with them each role does its work, and nothing else. */
+/**
+ * The rights that the documentation gives to users of Redis: each role can do its work with them, and nothing else.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +21,7 @@ interface Role {
   readonly rules: readonly string[]
 }
 
-/** The users of docs/redis.md; each has its name as its password. */
+/** The users in docs/redis.md; the password of each is its name. */
 function readRoles(): readonly Role[] {
   const page = readFileSync(join(testsFolder, '../docs/redis.md'), 'utf8')
   const part = /<!-- rights -->([\s\S]*)<!-- \/rights -->/.exec(page)?.[1] ?? ''
@@ -32,7 +34,7 @@ function readRoles(): readonly Role[] {
 const ROLES = readRoles()
 const STORE = '_elysia:{events}:'
 
-/** Commands that only the named users may run; without a name: commands that a stranger would like to run. */
+/** Commands that only the named users may run; without names: commands that no user may run. */
 const ONLY: readonly (readonly [users: readonly string[], ...command: string[]])[] = [
   [[], 'PSUBSCRIBE', '*'],
   [[], 'PSUBSCRIBE', '_elysia:i:*'],
@@ -132,7 +134,7 @@ if (!isMissing('rights over Redis', redisMissing())) {
     })
 
     for (const ordered of [false, true])
-      it(`let events be published, handled${ordered ? ' in order' : ''}, buried, paused, looked at and sent again`, async () => {
+      it(`allow publishing and handling events${ordered ? ' in order' : ''}, pausing groups, and storing, listing and redriving dead letters`, async () => {
         await all.del(`${STORE}groups`, `${STORE}s:payments.settled`, `${STORE}d:ledger`)
         const handled: unknown[] = []
         let fails = true

@@ -1,4 +1,7 @@
-/** Redis servers as they are in production: with TLS, watched by a sentinel, and in a cluster, which is refused. */
+/**
+ * Redis servers as in production: with TLS, watched by a sentinel, and in a cluster, which is refused without the
+ * option.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -38,7 +41,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       return server
     }
 
-    /** A replica that has all of a server by now, and a connection to it. */
+    /** Starts a replica of a server, waits until it has all data, and connects to it. */
     async function startReplica(main: RedisServerProcess) {
       const { url } = await start('--replicaof', '127.0.0.1', String(main.port))
       const direct = new Redis(url)
@@ -62,7 +65,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       return client
     }
 
-    it('TLS is spoken by rediss://, with the authority that is given, and not with others', async () => {
+    it('rediss:// uses TLS, only with the given certificate authority', async () => {
       const server = await RedisServerProcess.startSecured(
         ...['--tls-cert-file', pem('service.pem'), '--tls-key-file', pem('service.key')],
         ...['--tls-ca-cert-file', pem('authority.pem'), '--tls-auth-clients', 'no']
@@ -120,7 +123,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       assert.equal(service.stats()[0]?.unavailable, undefined)
     })
 
-    it('events that are stored together are told to those who hear them at a replica alone', async () => {
+    it('events that are stored together reach subscribers at a replica, too', async () => {
       const main = await start()
       const { direct } = await startReplica(main)
       const heard: unknown[] = []
@@ -133,7 +136,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       assert.deepEqual(heard, numbers)
     })
 
-    it('an event of which no replica has a copy is not confirmed where copies are wanted', async () => {
+    it('an event without a copy on a replica is not confirmed if options.durable.replicas requires copies', async () => {
       const main = await start()
       const client = newClient({ url: main.url, durable: { replicas: 2 } })
       await assert.rejects(client.publish('orders.placed', 1, { timeout: 1_500 }), (error: Error) => {
@@ -142,7 +145,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       })
     })
 
-    it('a node of a cluster is refused, with what to do', async () => {
+    it('a node of a cluster is refused with advice', async () => {
       const { url } = await start('--cluster-enabled', 'yes', '--dir', folder)
       for (const connects of [() => serve({ url }), () => newClient({ url }).connect()])
         await assert.rejects(connects, (error: Error) => {

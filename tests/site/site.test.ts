@@ -1,4 +1,4 @@
-/** The site that `npm run docs` has made of the documentation: its pages, its links, its search, as readers find them. */
+/** The site that `npm run docs` has built from the documentation: its pages, links and search, as readers use them. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { rootFolder } from '../workspace.ts'
 
 const SITE = join(rootFolder, 'site', 'dist')
 
-/** Of windows: those of phones, tablets and desks, and where VitePress changes its layout. */
+/** Widths of windows: phones, tablets and desktops, and the widths at which VitePress changes its layout. */
 const WIDTHS = [360, 390, 640, 768, 959, 960, 1_024, 1_280, 1_439, 1_440, 1_512, 1_600, 1_920, 2_000]
 
 interface Manifest {
@@ -24,13 +24,13 @@ interface Manifest {
   readonly exports: Readonly<Record<string, unknown>>
 }
 
-/** Builds it, or takes it from the cache where nothing has changed. */
+/** Builds the site, or takes it from the cache if nothing has changed. */
 async function build(): Promise<void> {
   const turbo = join(rootFolder, 'node_modules/.bin/turbo')
   await promisify(execFile)(turbo, ['run', 'docs', '--output-logs=errors-only'], { cwd: rootFolder })
 }
 
-/** The page of a document, where it has one. */
+/** The page of a document; `undefined`: there is none. */
 function pageOf(document: string): string | undefined {
   const [, docs] = /^docs\/(.+)\.md$/.exec(document) ?? []
   const [, named] = /^((?:packages|examples)\/.+)\/README\.md$/.exec(document) ?? []
@@ -40,7 +40,7 @@ const PAGES = DOCUMENTS.map((document) => ({ document, page: pageOf(document) })
   (each): each is { document: string; page: string } => each.page !== undefined
 )
 
-/** All HTML files of the site, from its folder. */
+/** All HTML files of the site, as paths from its folder. */
 function htmlFiles(): string[] {
   assert.ok(existsSync(join(SITE, 'index.html')), 'the site is built')
   return (readdirSync(SITE, { recursive: true }) as string[]).filter((file) => file.endsWith('.html'))
@@ -50,7 +50,7 @@ function decode(text: string): string {
   return text.replaceAll('&amp;', '&').replaceAll('&quot;', '"').replaceAll('&#39;', "'")
 }
 
-/** The anchors of an HTML file, and its links. */
+/** The anchors and the links of an HTML file. */
 function readHtml(file: string): { readonly ids: ReadonlySet<string>; readonly links: readonly string[] } {
   const text = readFileSync(join(SITE, file), 'utf8').replace(/<script[\s\S]*?<\/script>/g, '')
   const values = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, value = '']) => decode(value))
@@ -65,7 +65,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2'
 }
 
-/** Serves the site as any host of files does. */
+/** Serves the site as any static file server does. */
 async function serve(): Promise<Server> {
   const server = createServer(({ url = '/' }, response) => {
     const { pathname } = new URL(url, 'http://site')
@@ -86,7 +86,7 @@ async function serve(): Promise<Server> {
 describe('the site', () => {
   before(build)
 
-  it('has a page for each document, with its headings where links lead', () => {
+  it('has a page for each document, and a heading for each link with an anchor', () => {
     assert.ok(PAGES.length > 40)
     for (const { document, page } of PAGES) {
       const { ids } = readHtml(`${page}.html`)
@@ -95,12 +95,12 @@ describe('the site', () => {
     }
   })
 
-  it('leads to each page from every page', () => {
+  it('has links to all pages on every page', () => {
     const { links } = readHtml('errors.html')
     for (const { page } of PAGES) assert.ok(links.includes(`/${page}.html`), page)
   })
 
-  it('says of which version it is, and leads to what has changed', () => {
+  it('shows its version, with a link to the changes', () => {
     const manifest = readFileSync(join(rootFolder, 'packages/elysia-microservices/package.json'), 'utf8')
     const { version } = JSON.parse(manifest) as { version: string }
     const html = readFileSync(join(SITE, 'errors.html'), 'utf8')
@@ -110,13 +110,14 @@ describe('the site', () => {
     assert.match(readFileSync(join(SITE, 'changelog.html'), 'utf8'), /<h1[^>]*>Changelog/)
   })
 
-  it('has a reference of each entry of each package', () => {
+  it('has a reference of each entry point of each package', () => {
     for (const folder of readdirSync(join(rootFolder, 'packages'))) {
       const manifest = readFileSync(join(rootFolder, 'packages', folder, 'package.json'), 'utf8')
       const { name, exports, ...rest } = JSON.parse(manifest) as Manifest
       if (rest.private) continue
       for (const [path, target] of Object.entries(exports)) {
-        // Helpers for tests of transports are described in their sources; the others are for the command line alone.
+        // Test helpers for transports are described in their sources; the other two entry points are only for the
+        // command line.
         if (typeof target === 'string' || ['./testing', './preload', './guard'].includes(path)) continue
         const file = (name + path.slice(1)).replace(/[^\w-]/g, '_')
         assert.ok(existsSync(join(SITE, 'api', 'modules', `${file}.html`)), `${name}${path.slice(1)}`)
@@ -126,7 +127,7 @@ describe('the site', () => {
     assert.ok(links.some((link) => link.endsWith('functions/elysia-microservices.microservice.html')))
   })
 
-  it('has the reports of the benchmark, and what language models read', () => {
+  it('has the reports of the benchmark, and the files for language models', () => {
     const { links } = readHtml('performance.html')
     assert.ok(links.includes('/benchmarks/report.html'))
     assert.ok(existsSync(join(SITE, 'benchmarks', 'report.html')))
@@ -194,7 +195,7 @@ describe('the site', () => {
         })
       }
 
-      it("finds pages by the trade's words", async () => {
+      it('finds pages by common terms', async () => {
         const tab = await browser.newPage()
         await tab.goto(`${address}/limits.html`)
         await tab.locator('.DocSearch-Button').click()

@@ -1,9 +1,9 @@
-/** Debian's Chromium, for what only a browser can tell. */
+/** Debian's Chromium, for tests that need a browser. */
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 
 const PATH = '/usr/bin/chromium'
-/** It may neither download anything nor ask anybody: nothing of that belongs to a test. */
+/** Flags with which the browser makes no requests of its own, such as for updates. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -14,12 +14,12 @@ const FLAGS = [
   '--disable-sync'
 ]
 
-/** The path of the browser that this machine lacks; `undefined` if it has one. */
+/** The path at which this machine lacks a browser; `undefined`: there is one. */
 export function chromiumMissing(): string | undefined {
   return existsSync(PATH) ? undefined : PATH
 }
 
-/** Starts it. @param without flags of Playwright's that are left out */
+/** Starts the browser. @param without default flags of Playwright that are left out */
 export function openBrowser(without: readonly string[] = []): Promise<Browser> {
   return chromium.launch({ executablePath: PATH, args: FLAGS, ignoreDefaultArgs: [...without] })
 }

@@ -1,9 +1,9 @@
-/** Programs for browsers and other edges, made by esbuild. */
+/** Bundles programs for browsers and edge runtimes with esbuild. */
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import { rootFolder } from '../workspace.ts'
 
-/** Bundles a program whose imports are those of a file in `tests/websocket`. */
+/** Bundles a program. Its imports are relative to `tests/websocket`. */
 export function bundled(input: string, ...flags: string[]): string {
   return execFileSync(
     path.join(rootFolder, 'node_modules/.bin/esbuild'),

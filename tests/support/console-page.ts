@@ -1,4 +1,4 @@
-/** The console's server as its page finds it, without a browser. */
+/** A client of the console's server, as the console's page is, without a browser. */
 import { connect, type UntypedWebClient, type WebClientOf } from '@elysia-microservices/websocket/client'
 import { WebSocket } from 'ws'
 import type { ConsoleService, Update } from '../../packages/console/dist/protocol.js'
@@ -6,8 +6,8 @@ import { within } from './within.ts'
 
 /**
  * A client of the page's server.
- * @param page where the page is
- * @param headers those of the upgrade. Default: as the browser sends them for this page
+ * @param page the address of the page
+ * @param headers the headers of the upgrade. Default: those that a browser sends for this page
  */
 export function consoleOf(
   page: string,
@@ -27,7 +27,7 @@ export function consoleOf(
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() })
 }
 
-/** Reads what a page is told until something of it is wanted. */
+/** Reads the updates that a page receives until the wanted one arrives. */
 export async function toldTo<Found>(
   page: string,
   what: string,

@@ -8,11 +8,11 @@ const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL')
 })
-// Deno ends a file of tests without this event: its servers, and what they have stored, would stay.
+// Deno ends a test file without the event `exit`, so servers and their files would remain.
 if ('Deno' in globalThis)
   (globalThis as unknown as EventTarget).addEventListener('unload', () => void process.emit('exit', 0))
 
-/** A server that can be killed and started again where it was. */
+/** A server that can be killed and started again on the same port with the same data. */
 export abstract class EngineProcess {
   readonly port: number
   readonly #args: readonly string[]
@@ -24,17 +24,17 @@ export abstract class EngineProcess {
     this.#args = args
   }
 
-  /** Milliseconds it gets to listen. */
+  /** The milliseconds within which the server must listen. */
   protected readonly patience: number = PATIENCE
 
-  /** The program, and its arguments for this port. */
+  /** The program, and its arguments for the port. */
   protected abstract command(): Promise<readonly [string, ...string[]]>
 
   get pid(): number {
     return this.#process?.pid ?? 0
   }
 
-  /** Starts it, again if it was stopped. */
+  /** Starts the server, for the first time or again. */
   async start(): Promise<void> {
     const [program, ...args] = await this.command()
     const child = spawn(program, [...args, ...this.#args], { stdio: 'ignore' })
@@ -44,27 +44,27 @@ export abstract class EngineProcess {
     await until(`${program} on port ${this.port}`, () => accepts(this.port), this.patience)
   }
 
-  /** Ends it. @param signal default: at once */
+  /** Ends the server. @param signal default: SIGKILL */
   async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const child = this.#process
     this.#process = undefined
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')
-    // Nothing else may keep this process until then.
+    // Keeps this process running until the server has ended.
     child.ref()
     child.kill(signal)
     await ended
   }
 
-  /** The process of the tests may end while it runs, and ends it. */
+  /** Lets the process of the tests end while the server runs; the server is then ended, too. */
   unref(): void {
     this.#process?.unref()
   }
 
-  /** Stops its process for a while: connections stay, and nothing moves. */
+  /** Sends a signal to the server, for example to suspend it: connections stay, but nothing moves. */
   signal(signal: NodeJS.Signals): void {
     const child = this.#process
-    // Deno's `kill` of a child sends only the first signal: a server that was stopped would not go on.
+    // Deno's `kill` of a child process sends only the first signal, so a suspended server would not resume.
     if (child?.pid !== undefined && child.exitCode === null) process.kill(child.pid, signal)
   }
 }

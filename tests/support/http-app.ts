@@ -1,4 +1,4 @@
-/** A real app on a real port: under Bun and, with Elysia's adapter, under Node and Deno. */
+/** A real app on a real port: on Bun directly, on Node and Deno with Elysia's adapter. */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,7 +6,7 @@ import { node } from '@elysiajs/node'
 import { type AnyElysia, Elysia } from 'elysia'
 import { underBun } from '../workspace.ts'
 
-/** An Elysia app for the runtime the tests run under. */
+/** An Elysia app for the runtime of the tests. */
 export function newApp(): Elysia {
   return underBun ? new Elysia() : new Elysia({ adapter: node() })
 }
@@ -17,7 +17,7 @@ interface Raw {
   readonly deno?: { readonly server: { readonly addr: { readonly port: number } } }
 }
 
-/** Lets an app listen on a free port. `stop` ends it; what still runs is cut off. */
+/** Starts an app on a free port. `stop` ends the app at once, with all requests. */
 export async function listen(app: AnyElysia): Promise<{ readonly url: string; stop(): Promise<unknown> }> {
   const server = await new Promise<unknown>((resolve) => app.listen(0, resolve))
   if (underBun) return { url: `http://localhost:${app.server?.port}`, stop: () => app.stop(true) }

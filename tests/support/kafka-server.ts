@@ -1,6 +1,6 @@
 /**
- * Real Kafka servers (each a broker and a controller), on ports of this machine. One takes seconds to start, so the
- * tests of a process share one that is there until the process ends.
+ * Real Kafka servers (each a broker and a controller), on ports of this machine. A server takes seconds to start, so
+ * all tests of a process share one, which runs until the process ends.
  */
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -21,7 +21,7 @@ import { testsFolder } from '../workspace.ts'
 import { EngineProcess } from './engine-process.ts'
 
 const VERSION = '4.3.1'
-/** Where the jars are kept once they are fetched, with the folder that a new server begins with; `.ci/packages` fills it. */
+/** The folder for the downloaded jars and the data of an empty server; `.ci/packages` fills it. */
 const CACHE = join(
   process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
   `elysia-microservices/kafka-${VERSION}`
@@ -29,7 +29,7 @@ const CACHE = join(
 const JARS = join(CACHE, 'jars')
 const EMPTY = join(CACHE, 'empty')
 
-/** Little memory, and quick to start. */
+/** Options for little memory and a fast start. */
 const JAVA = [
   '-Xms128m',
   '-Xmx512m',
@@ -44,7 +44,7 @@ function runs(program: string, ...args: string[]): boolean {
   return spawnSync(program, args).error === undefined
 }
 
-/** The programs that are missing to run a Kafka server, in words; `undefined` if none. */
+/** The programs that this machine lacks to run a Kafka server; `undefined`: none. */
 export function kafkaMissing(): string | undefined {
   if (!runs('java', '-version')) return 'java (a runtime, 17 or later) on the PATH'
   return existsSync(JARS) || runs('mvn', '-v') ? undefined : `mvn on the PATH, which fetches Kafka ${VERSION}`
@@ -55,10 +55,10 @@ function run(program: string, ...args: string[]): void {
   if (status !== 0) throw new Error(`${program} has failed: ${stdout}\n${stderr}`)
 }
 
-/** Fetches the jars, and prepares the folder of a server that has stored nothing, where they are not there yet. */
+/** Downloads the jars and prepares the data of an empty server, if this was not done before. */
 export function fetchKafka(): void {
   mkdirSync(CACHE, { recursive: true })
-  // Several processes may do it at a time, and each needs the whole.
+  // Several processes may do this at the same time, so each writes a folder of its own and then moves it into place.
   const own = mkdtempSync(join(CACHE, 'new-'))
   try {
     if (!existsSync(JARS)) {
@@ -86,7 +86,7 @@ function putThere(from: string, to: string): void {
   }
 }
 
-/** A broker that is its own controller; groups notice within a moment what takes a production's seconds. */
+/** A broker that is its own controller, with short times: groups notice changes within moments instead of seconds. */
 const ALONE: Readonly<Record<string, string | number>> = {
   'process.roles': 'broker,controller',
   'node.id': 1,
@@ -99,7 +99,8 @@ const ALONE: Readonly<Record<string, string | number>> = {
   'offsets.topic.num.partitions': 4,
   'transaction.state.log.replication.factor': 1,
   'transaction.state.log.min.isr': 1,
-  // A server that was killed may come back when its controller holds it for lost; a busy machine must not have it lost.
+  // A killed server can return only when its controller counts it as lost; but a busy machine must not make a running
+  // server count as lost.
   'broker.session.timeout.ms': 2_000,
   'broker.heartbeat.interval.ms': 200,
   'group.initial.rebalance.delay.ms': 0,
@@ -116,7 +117,7 @@ function propertiesOf(properties: Readonly<Record<string, string | number>>): st
     .join('')
 }
 
-/** Where a server is found: by clients, by those with TLS or a password, by other controllers. */
+/** The addresses of a server: for clients, for clients with TLS or a password, and for other controllers. */
 interface Places {
   readonly id: number
   readonly port: number
@@ -130,19 +131,24 @@ async function places(id: number): Promise<Places> {
   return { id, port, tlsPort, saslPort: await freePort(), controllerPort: await freePort() }
 }
 
-/** Of several: each has a copy of all, and what one of them confirms two have. */
+/**
+ * Settings of a cluster: each server has a copy of everything, and two of them store a record before it is confirmed.
+ */
 const CLUSTER = {
   'default.replication.factor': 3,
   'min.insync.replicas': 2,
   'offsets.topic.replication.factor': 3
 }
 
-/** A server that keeps what it has stored until the process ends. */
+/** A server that keeps its data until the process of the tests ends. */
 export class KafkaServerProcess extends EngineProcess {
-  // It takes seconds on a machine that does nothing else.
+  // A start takes seconds even on a machine without other work.
   protected override readonly patience = 180_000
   readonly #folder = mkdtempSync(join(tmpdir(), 'kafka-'))
-  /** Where it takes TLS, from clients with a certificate of the tests' authority; signed in by `saslPort` with a password. */
+  /**
+   * The port for TLS, which requires a certificate of the tests' authority; `saslPort` is for clients with a
+   * password.
+   */
   readonly tlsPort: number
   readonly saslPort: number
 
@@ -189,14 +195,14 @@ export class KafkaServerProcess extends EngineProcess {
     process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }))
   }
 
-  /** Starts one. @param more lines of its configuration beside what is needed */
+  /** Starts a server. @param more further lines of its configuration */
   static async start(more: Readonly<Record<string, string | number>> = {}): Promise<KafkaServerProcess> {
     const [server] = await KafkaServerProcess.#prepare(1, more)
     await (server as KafkaServerProcess).start()
     return server as KafkaServerProcess
   }
 
-  /** Starts three that are one cluster. */
+  /** Starts a cluster of three servers. */
   static async cluster(): Promise<KafkaServerProcess[]> {
     const servers = await KafkaServerProcess.#prepare(3, CLUSTER)
     await Promise.all(servers.map((server) => server.start()))
@@ -219,12 +225,12 @@ export class KafkaServerProcess extends EngineProcess {
     this.unref()
   }
 
-  /** As clients name it. */
+  /** The address for clients. */
   get broker(): string {
     return `127.0.0.1:${this.port}`
   }
 
-  /** As the torture suite tells engines apart. */
+  /** The address with a scheme, by which the torture suite tells engines apart. */
   get url(): string {
     return `kafka://${this.broker}`
   }
@@ -234,10 +240,10 @@ export class KafkaServerProcess extends EngineProcess {
   }
 }
 
-/** Bun reads this file again for each file of tests. */
+/** In a global, because Bun loads this file again for each test file. */
 const shared: { testKafka?: Promise<KafkaServerProcess> } = globalThis as object
 
-/** The server of all tests of this process. */
+/** The server that all tests of this process share. */
 export function sharedKafka(): Promise<KafkaServerProcess> {
   shared.testKafka ??= KafkaServerProcess.start()
   return shared.testKafka

@@ -1,4 +1,7 @@
-/** For pages in a browser: adds up in `window.shift` how far things move by themselves, and in `window.moved` which ones. */
+/**
+ * A script for pages in a browser: adds up in `window.shift` how far elements move by themselves, and lists these
+ * elements in `window.moved`.
+ */
 export const WATCH_SHIFTS = `window.shift = 0
 window.moved = []
 new PerformanceObserver((list) => {

@@ -1,23 +1,23 @@
-/** A link between client and server that can be slow, stall, be partitioned and be cut, by the byte. */
+/** A link between client and server that can be slowed down, suspended, partitioned, or cut after any byte. */
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** Where a connection is cut: after so many bytes of what one end says. */
+/** Where a connection is cut: after a number of bytes that one side has sent. */
 export interface Cut {
   readonly of: 'client' | 'server'
   readonly after: number
   readonly how: 'fin' | 'rst'
 }
 
-/** Passes bytes on between a port of its own and another. */
+/** Passes bytes on from a port of its own to another port. */
 export class Link {
-  /** Milliseconds a chunk takes, as it comes. */
+  /** The milliseconds by which a chunk is delayed when it arrives. */
   delay: () => number = () => 0
-  /** Where the next connections are cut, one each; those behind are not. */
+  /** Where the next connections are cut, one entry for each connection; later connections are not cut. */
   cuts: (Cut | undefined)[] = []
-  /** Bytes that each end has said so far, over all connections. */
+  /** Bytes that each side has sent so far, over all connections. */
   readonly said = { client: 0, server: 0 }
-  /** Connections that were cut. */
+  /** The number of connections that were cut. */
   cut = 0
   readonly #server: net.Server
   readonly #target: number
@@ -30,7 +30,7 @@ export class Link {
     this.#server = net.createServer({ noDelay: true }, (socket) => this.#join(socket))
   }
 
-  /** @param port its own. Default: any that is free */
+  /** @param port the port of the link. Default: any free port */
   static async start(target: number, port = 0): Promise<Link> {
     const link = new Link(target)
     link.#server.listen(port, '127.0.0.1')
@@ -42,26 +42,26 @@ export class Link {
     return (this.#server.address() as net.AddressInfo).port
   }
 
-  /** Holds all bytes back, in both directions and of new connections too. Nobody is told. */
+  /** Holds all bytes back, in both directions, also of new connections. Neither side is told. */
   hold(): void {
     this.#held ??= new Promise((resolve) => {
       this.#release = resolve
     })
   }
 
-  /** Lets the bytes go that were held back. */
+  /** Sends the bytes that were held back. */
   release(): void {
     this.#release?.()
     this.#held = undefined
   }
 
-  /** Cuts every connection; what was held back is lost. */
+  /** Cuts every connection; bytes that were held back are lost. */
   cutAll(): void {
     for (const socket of this.#sockets) socket.destroy()
     this.release()
   }
 
-  /** Ends it, if it was not. */
+  /** Ends the link, unless it was ended before. */
   async stop(): Promise<void> {
     if (!this.#server.listening) return
     const closed = once(this.#server, 'close')

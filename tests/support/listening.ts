@@ -1,8 +1,8 @@
-/** For programs that do not say when they listen. */
+/** Waits for programs that do not report when they listen. */
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** Waits until somebody listens on a port of this machine. */
+/** Waits until a program listens on a port of this machine. */
 export async function listening(port: number): Promise<void> {
   while (true) {
     const socket = net.connect({ host: 'localhost', port })

@@ -1,9 +1,9 @@
-/** Calls that go on while something happens to their servers. */
+/** Calls that continue while something happens to their servers. */
 import type { UntypedClient } from 'elysia-microservices/client'
 
 /**
- * Calls on each of some clients, one after the other, until it is told to stop; gives what went wrong.
- * @param clients one for each caller; a client may have several
+ * Makes calls on each client, one after the other, until it is stopped; then returns the errors.
+ * @param clients one client for each caller; several callers may share a client
  */
 export function load(clients: Iterable<UntypedClient>, options: object = {}) {
   let running = true
@@ -16,7 +16,7 @@ export function load(clients: Iterable<UntypedClient>, options: object = {}) {
         (value) => (value === data ? answered++ : failures.push(value)),
         (error: unknown) => failures.push(error)
       )
-      // Leaves the processors to the processes that start.
+      // Leaves processor time for servers that are starting.
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
   })

@@ -1,12 +1,12 @@
-/** A log that keeps its lines for the test. */
+/** A log that keeps its lines for a test. */
 import type { Logger } from 'elysia-microservices'
 
-/** Lines of a log, and the wait for one of them. */
+/** The lines of a log, with a function that waits for one of them. */
 export class Log {
   readonly lines: string[] = []
   #waiting: (() => void)[] = []
 
-  /** One line of several parts; of errors their messages. */
+  /** Adds a line with several parts; of an error, its message. */
   add(...parts: unknown[]): void {
     this.lines.push(parts.map((part) => (part instanceof Error ? part.message : String(part))).join(' '))
     const waiting = this.#waiting
@@ -19,14 +19,14 @@ export class Log {
     this.lines.length = 0
   }
 
-  /** Waits until a line holds the text. */
+  /** Waits until a line contains the text. */
   async has(text: string): Promise<void> {
     while (!this.lines.some((line) => line.includes(text))) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
   }
 
-  /** A logger that writes here, errors and warnings alike. */
+  /** A logger that writes its errors and warnings to this log. */
   get logger(): Logger {
     return {
       error: (message, cause) => this.add(message, cause ?? ''),

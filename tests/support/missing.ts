@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 
-/** Says what is left out; where all must run (`CI`), that is a failure. @returns whether to leave it out */
+/** Logs that a test is skipped; in CI this is a failure. @returns whether to skip the test */
 export function isMissing(what: string, missing: string | undefined): boolean {
   if (missing === undefined) return false
   if (process.env['CI']) it(`runs ${what}`, () => assert.fail(`Cannot run ${what}: there is no ${missing}`))

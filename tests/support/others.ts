@@ -1,6 +1,6 @@
 /**
- * Packages that only nightly tests ask for. They need a third of all packages of this repository, so they have a
- * lockfile of their own in `tests/others`, and are installed when a test asks for one.
+ * Packages that only nightly tests use. They would be a third of all installed packages of this repository, so they
+ * have a lockfile of their own in `tests/others`, and are installed when a test first uses one.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ export async function fromOthers<Exports>(name: string): Promise<Exports> {
   return (await import(await fileOfOthers(name))) as Exports
 }
 
-/** The url of a file of `tests/others` that can be loaded now. */
+/** The URL of a file of `tests/others`, whose packages are installed by then. */
 export async function fileOfOthers(name: string): Promise<string> {
   await buildOnce(
     join(folder, 'node_modules'),

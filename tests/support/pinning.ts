@@ -1,21 +1,24 @@
-/** Cores of their own for server and client, so that neither takes the other's time. Linux with `taskset` only. */
+/**
+ * Pins server and client to separate processor cores, so that neither slows down the other. Only on Linux with
+ * `taskset`.
+ */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** CPUs for both ends. */
+/** The cores for server and client. */
 export interface Cores {
   readonly server: number
   readonly client: number
 }
 
-/** Two CPUs this process may use; `undefined` where there are none, or it cannot be pinned. */
+/** Two cores that this process may use; `undefined`: there are not two, or the process cannot be pinned. */
 export function separateCores(): Cores | undefined {
   const [server, client] = allowedCpus()
   if (server === undefined || client === undefined || taskset('--version') !== 0) return undefined
   return { server, client }
 }
 
-/** Keeps this process on one CPU until the function it returns is called. */
+/** Keeps this process on one core until the returned function is called. */
 export function pinSelf(cpu: number): () => void {
   const all = allowedCpus().join(',')
   const pin = (cpus: string) => taskset('-a', '-c', '-p', cpus, String(process.pid))
@@ -27,7 +30,7 @@ function taskset(...given: readonly string[]): number | null {
   return spawnSync('taskset', given, { stdio: 'ignore' }).status
 }
 
-/** From the kernel's notation: `0-2,5` is 0, 1, 2, 5. */
+/** Reads the kernel's notation: `0-2,5` means 0, 1, 2, 5. */
 function allowedCpus(): number[] {
   try {
     const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? ''

@@ -3,14 +3,17 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { rootFolder } from '../workspace.ts'
 
-/** A server. */
+/** A running PostgreSQL server. */
 export interface Postgres {
-  /** Makes an empty database and gives its address. */
+  /** Creates an empty database and returns its address. */
   database(): Promise<string>
   stop(): Promise<void>
 }
 
-/** Starts what the tests of packages/outbox start; nobody else needs it, so no entry of the package has it. */
+/**
+ * Starts the PostgreSQL helper of packages/outbox. Imported from the built file, because the package does not export
+ * it.
+ */
 export async function startPostgres(): Promise<Postgres> {
   const file = pathToFileURL(join(rootFolder, 'packages/outbox/dist/testing/postgres-server.js')).href
   const { PostgresServer } = (await import(file)) as { PostgresServer: { start(): Promise<Postgres> } }

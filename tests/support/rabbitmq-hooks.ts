@@ -1,4 +1,7 @@
-/** The same setup for tests of RabbitMQ's own durable events: the server, its driver, a client, and what each test leaves. */
+/**
+ * The common set-up of tests for durable events over RabbitMQ: the server, its driver, a client, and the clean-up
+ * after each test.
+ */
 import { after, afterEach, before } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { type ChannelModel, connect as connectDriver } from 'amqplib'
@@ -6,13 +9,13 @@ import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { Log } from './log.ts'
 import { type RabbitmqServerProcess, sharedRabbitmq } from './rabbitmq-server.ts'
 
-/** Made by `rabbitmqForEach`. The fields are there once its tests run. */
+/** The set-up that `rabbitmqForEach` creates. Its fields are set once the tests run. */
 export class RabbitmqSetup {
   server!: RabbitmqServerProcess
   driver!: ChannelModel
   client!: UntypedClient
   readonly log = new Log()
-  /** Run after each test, the last one first. */
+  /** Functions that run after each test, the last one first. */
   readonly cleanUps: (() => Promise<unknown>)[] = []
 }
 

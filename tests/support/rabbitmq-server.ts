@@ -1,6 +1,6 @@
 /**
- * Real RabbitMQ servers, on ports of this machine. One takes seconds to start, so the tests of a process share one that is
- * there until the process ends.
+ * Real RabbitMQ servers, on ports of this machine. A server takes seconds to start, so all tests of a process share
+ * one, which runs until the process ends.
  */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { freePort } from '@elysia-microservices/test-support'
 import { testsFolder } from '../workspace.ts'
 import { EngineProcess } from './engine-process.ts'
 
-/** Where Debian has RabbitMQ's scripts; what is on the PATH wants to be another user. */
+/** The folder with Debian's scripts of RabbitMQ; the scripts on the PATH switch to another user. */
 const SCRIPTS = '/usr/lib/rabbitmq/lib'
 
 function scripts(): string | undefined {
@@ -21,19 +21,19 @@ function scripts(): string | undefined {
   }
 }
 
-/** The program that is missing to run a RabbitMQ server, in words; `undefined` if none. */
+/** The program that this machine lacks to run a RabbitMQ server; `undefined`: none. */
 export function rabbitmqMissing(): string | undefined {
   return scripts() === undefined ? "Debian's rabbitmq-server" : undefined
 }
 
-/** Erlang's list of nodes, which would stay as a daemon if a server started it. */
+/** Erlang's registry of nodes. If a server started it, it would remain as a daemon. */
 class Epmd extends EngineProcess {
   protected async command(): Promise<readonly [string, ...string[]]> {
     return ['epmd', '-address', '127.0.0.1', '-port', String(this.port)]
   }
 }
 
-/** Where a server is found: by clients, by those with TLS, by other servers. */
+/** The addresses of a server: for clients, for clients with TLS, and for other servers. */
 interface Places {
   readonly epmd: Epmd
   readonly port: number
@@ -56,15 +56,15 @@ function nodeAt(port: number): string {
   return `test${port}@localhost`
 }
 
-/** A server that keeps what it has stored until the process ends. */
+/** A server that keeps its data until the process of the tests ends. */
 export class RabbitmqServerProcess extends EngineProcess {
-  // It takes seconds on a machine that does nothing else.
+  // A start takes seconds even on a machine without other work.
   protected override readonly patience = 180_000
   readonly #folder = mkdtempSync(join(tmpdir(), 'rabbitmq-'))
   readonly #epmd: Epmd
   readonly #distributionPort: number
 
-  /** Where it takes TLS, from clients with a certificate of the tests' authority. */
+  /** The port for TLS, which requires a certificate of the tests' authority. */
   readonly tlsPort: number
 
   private constructor({ epmd, port, tlsPort, distributionPort }: Places, nodes: readonly string[] = []) {
@@ -72,7 +72,7 @@ export class RabbitmqServerProcess extends EngineProcess {
     this.tlsPort = tlsPort
     this.#epmd = epmd
     this.#distributionPort = distributionPort
-    // Nodes know each other by it.
+    // The secret by which the nodes of a cluster trust each other.
     writeFileSync(join(this.#folder, '.erlang.cookie'), 'TESTS', { mode: 0o400 })
     writeFileSync(join(this.#folder, 'plugins'), '[].')
     const certificates = join(testsFolder, 'fixtures/tls')
@@ -98,14 +98,14 @@ export class RabbitmqServerProcess extends EngineProcess {
     return server
   }
 
-  /** Starts several that are one cluster. */
+  /** Starts several servers as one cluster. */
   static async cluster(size: number): Promise<RabbitmqServerProcess[]> {
     const epmd = await newEpmd()
     const all: Places[] = []
     while (all.length < size) all.push(await places(epmd))
     const nodes = all.map(({ port }) => nodeAt(port))
     const servers = all.map((one) => new RabbitmqServerProcess(one, nodes))
-    // One begins the cluster, and the others find it.
+    // The first one begins the cluster, and the others join it.
     for (const server of servers) await server.start()
     return servers
   }
@@ -119,7 +119,7 @@ export class RabbitmqServerProcess extends EngineProcess {
     return `amqp://127.0.0.1:${this.port}`
   }
 
-  /** The command that asks the server something, such as `list_queues`. */
+  /** The command for an administrative request to the server, such as `list_queues`. */
   ctl(...args: string[]): readonly [string, ...string[]] {
     return ['env', ...this.#environment(), join(scripts() ?? '', 'rabbitmqctl'), '--silent', ...args]
   }
@@ -129,7 +129,7 @@ export class RabbitmqServerProcess extends EngineProcess {
     const folder = this.#folder
     return Object.entries({
       HOME: folder,
-      // Otherwise a script stays beside the server, and takes the signals.
+      // Otherwise a script would run beside the server, and receive the signals.
       RUNNING_UNDER_SYSTEMD: 1,
       ERL_EPMD_ADDRESS: '127.0.0.1',
       ERL_EPMD_PORT: this.#epmd.port,
@@ -150,10 +150,10 @@ export class RabbitmqServerProcess extends EngineProcess {
   }
 }
 
-/** Bun reads this file again for each file of tests. */
+/** In a global, because Bun loads this file again for each test file. */
 const shared: { testRabbitmq?: Promise<RabbitmqServerProcess> } = globalThis as object
 
-/** The server of all tests of this process. */
+/** The server that all tests of this process share. */
 export function sharedRabbitmq(): Promise<RabbitmqServerProcess> {
   shared.testRabbitmq ??= RabbitmqServerProcess.start()
   return shared.testRabbitmq

@@ -1,4 +1,4 @@
-/** Everything that is published on a RabbitMQ server, in order, as its firehose shows it. */
+/** Records everything that is published on a RabbitMQ server, in order, with RabbitMQ's firehose. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { type ChannelModel, connect } from 'amqplib'
@@ -20,7 +20,7 @@ export class Tap {
     this.#driver = driver
   }
 
-  /** Opens one; it is on for all that comes after. @param hear is told of each message */
+  /** Opens a tap, which receives everything that is published from now on. @param hear is called with each message */
   static async open(server: RabbitmqServerProcess, hear: (message: Tapped) => void = () => {}): Promise<Tap> {
     await traceOn(server)
     const tap = new Tap(await connect(server.url))
@@ -51,7 +51,7 @@ export class Tap {
   }
 }
 
-/** The command takes seconds: once for each server. */
+/** The command that turns on the firehose takes seconds, so it runs once for each server. */
 const tracing = new WeakMap<RabbitmqServerProcess, Promise<unknown>>()
 
 function traceOn(server: RabbitmqServerProcess): Promise<unknown> {

@@ -3,36 +3,36 @@ import { spawnSync } from 'node:child_process'
 import { freePort } from '@elysia-microservices/test-support'
 import { EngineProcess } from './engine-process.ts'
 
-/** The programs that are one: Debian's, and that of Valkey. */
+/** The programs of a Redis server: Debian's, and that of Valkey. */
 const PROGRAMS = ['redis-server', 'valkey-server']
 
-/** Not even what a replica gets of its master, which would lie in the folder of the tests. */
+/** Options with which a server writes no files, not even those that a replica gets from its master. */
 const KEEPS_NOTHING = ['--save', '', '--appendonly', 'no', '--rdb-del-sync-files', 'yes']
 
 function program(): string | undefined {
   return PROGRAMS.find((name) => spawnSync(name, ['--version']).status === 0)
 }
 
-/** The program that is missing to run a Redis server, in words; `undefined` if none. */
+/** The program that this machine lacks to run a Redis server; `undefined`: none. */
 export function redisMissing(): string | undefined {
   return program() === undefined ? 'redis-server or valkey-server on the PATH' : undefined
 }
 
-/** Arguments with which a server finds what it has stored when it is started again. */
+/** Arguments with which a server keeps its data when it is started again. */
 export function keepsIn(folder: string): string[] {
   return ['--dir', folder, '--appendonly', 'yes', '--appendfsync', 'no']
 }
 
-/** A server that loses what it has stored when it ends. */
+/** A server that loses its data when it ends. */
 export class RedisServerProcess extends EngineProcess {
-  /** Starts one. @param args further arguments of `redis-server` */
+  /** Starts a server. @param args further arguments of `redis-server` */
   static async start(...args: string[]): Promise<RedisServerProcess> {
     const server = new RedisServerProcess(await freePort(), args)
     await server.start()
     return server
   }
 
-  /** Starts one that speaks TLS, and nothing else. @param args further arguments, with its certificate */
+  /** Starts a server that only accepts TLS. @param args further arguments, with its certificate */
   static async startSecured(...args: string[]): Promise<RedisServerProcess> {
     const server = new RedisServerProcess(await freePort(), args)
     server.#isSecured = true
@@ -53,7 +53,7 @@ export class RedisServerProcess extends EngineProcess {
   }
 }
 
-/** A sentinel, which writes into its configuration. */
+/** A sentinel, which writes into its own configuration file. */
 export class RedisSentinelProcess extends EngineProcess {
   static async start(configuration: string): Promise<RedisSentinelProcess> {
     const sentinel = new RedisSentinelProcess(await freePort(), [])

@@ -1,4 +1,4 @@
-/** Redis servers that a sentinel watches: one is the master, the others have copies and take its place. */
+/** Redis servers that a sentinel watches: one is the master, the others are replicas that can replace it. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,14 +7,14 @@ import { Redis } from 'ioredis'
 import { RedisSentinelProcess, RedisServerProcess } from './redis-server.ts'
 import { until } from './within.ts'
 
-/** By what a sentinel knows the master. */
+/** The name of the master at the sentinel. */
 export const MASTER = 'main'
-/** Milliseconds without an answer after which the sentinel takes the master for dead. */
+/** Milliseconds without an answer after which the sentinel counts the master as dead. */
 const DEAD_AFTER = 500
-/** Milliseconds for a failover; the next may begin after twice as many. */
+/** The time limit of a failover in milliseconds; the next failover may begin after twice this time. */
 const FAILOVER = 1_000
 
-/** One of them. */
+/** One of the watched servers. */
 export class WatchedRedis extends RedisServerProcess {
   #sentinel: RedisSentinelProcess | undefined
 
@@ -47,12 +47,15 @@ export class WatchedRedis extends RedisServerProcess {
     return servers
   }
 
-  /** Of the sentinel: it knows where the master is. */
+  /** The address of the sentinel, which knows the address of the master. */
   override get url(): string {
     return `sentinel://127.0.0.1:${this.#sentinel?.port}`
   }
 
-  /** Kills the master, starts it again once another has its place, and waits until all replicas follow. */
+  /**
+   * Kills the master, waits until a replica has replaced it, starts the old master again, and waits until all
+   * replicas follow.
+   */
   static async failOver(servers: readonly WatchedRedis[]): Promise<void> {
     const [first] = servers as readonly [WatchedRedis]
     const sentinel = first.#sentinel as RedisSentinelProcess
@@ -82,7 +85,7 @@ async function masterPort(sentinel: RedisSentinelProcess): Promise<number> {
   return Number((found as readonly string[])[1])
 }
 
-/** A replica that does not follow has no copies, and may not become the master either. */
+/** Waits until all replicas follow the master: one that does not has no copies, and cannot become the master. */
 async function replicasFollow(sentinel: RedisSentinelProcess, count: number): Promise<void> {
   await until('All replicas follow the master, and the sentinel knows them', async () => {
     const replicas = (await asked(sentinel.port, (redis) =>

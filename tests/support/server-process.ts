@@ -1,4 +1,4 @@
-/** A server in a process of its own: started, killed, started again where it was. */
+/** A server in a process of its own that can be killed and started again on the same port. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -6,15 +6,21 @@ import { bun, programFile, testsFolder, underBun } from '../workspace.ts'
 
 /** The program of the process. */
 export interface ServerProgram {
-  /** Path of its source below the tests' folder, without extension. It prints its address as a line of JSON. */
+  /**
+   * The path of the program's source below the tests' folder, without extension. The program prints its address as a
+   * line of JSON.
+   */
   readonly program: string
-  /** Its arguments, given the port: 0 for any, later the one it got. */
+  /** The arguments of the program for a port: 0 for any free port; after the first start, the port that it got. */
   arguments(port: number): readonly string[]
-  /** Which runtime it runs on. Default: the one the tests run on. */
+  /** The runtime of the program. Default: the runtime of the tests. */
   readonly runtime?: 'other' | undefined
-  /** The CPU it runs on, where `taskset` is there. Default: any. */
+  /** The processor core of the program, if `taskset` is installed. Default: any. */
   readonly cpu?: number | undefined
-  /** Megabytes of the container it runs in, as its garbage collector is told (`environmentOf`). Default: none. */
+  /**
+   * The megabytes of memory that the program's garbage collector may assume (`environmentOf`). Default: all of the
+   * machine.
+   */
   readonly memoryMb?: number | undefined
 }
 
@@ -25,8 +31,9 @@ export interface Ended {
 }
 
 /**
- * The environment of a process that runs as in a container of `memoryMb`: Bun's garbage collector is told that the
- * machine has no more memory. Told of many GB, it collects so late that a peak says more of the machine than of the program.
+ * The environment of a process that behaves as in a container with `memoryMb`: Bun's garbage collector assumes that
+ * the machine has no more memory. With many GB, Bun would collect so late that the peak of memory tells more about
+ * the machine than about the program.
  */
 export function environmentOf(memoryMb: number | undefined): NodeJS.ProcessEnv {
   if (memoryMb === undefined) return process.env
@@ -35,12 +42,12 @@ export function environmentOf(memoryMb: number | undefined): NodeJS.ProcessEnv {
 
 const running = new Set<ChildProcess>()
 
-/** Ends every server that was started here and still runs, at once. For a program that is interrupted. */
+/** Ends every server of this process at once. For a program that is interrupted. */
 export function killServers(): void {
   for (const child of running) child.kill('SIGKILL')
 }
 
-/** A server in a process. */
+/** A server in its own process. */
 export class ServerProcess {
   port = 0
   readonly #program: ServerProgram
@@ -50,14 +57,14 @@ export class ServerProcess {
     this.#program = program
   }
 
-  /** Its process; `undefined` before the first start. */
+  /** The id of the process; `undefined` before the first start. */
   get pid(): number | undefined {
     return this.#process?.pid
   }
 
   /**
-   * Resolves when it listens.
-   * @throws {Error} it has ended instead
+   * Starts the server. Resolves when it listens.
+   * @throws {Error} the server has ended before it listened
    */
   async start(): Promise<void> {
     const { program, runtime, cpu, memoryMb } = this.#program
@@ -72,7 +79,7 @@ export class ServerProcess {
     const started = spawn(executable as string, rest, {
       cwd: testsFolder,
       env: environmentOf(memoryMb),
-      // A program that reads its stdin to the end learns so that its parent is gone.
+      // A program that reads its standard input to the end notices when its parent has ended.
       stdio: ['pipe', 'pipe', 'inherit']
     })
     this.#process = started
@@ -86,7 +93,7 @@ export class ServerProcess {
     this.port = (JSON.parse(line as string) as { port: number }).port
   }
 
-  /** Sends it a signal, if it runs, and resolves when it has ended. */
+  /** Sends the server a signal, if it runs, and resolves when it has ended. */
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<Ended | undefined> {
     const ending = this.#process
     if (ending === undefined) return undefined

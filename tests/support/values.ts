@@ -1,13 +1,13 @@
-/** Values that come one after the other: what tests wait for, and what they feed channels with. */
+/** A queue of values: tests wait for its values, or send them into channels. */
 export class Values<Value> implements AsyncIterable<Value> {
   readonly #waiting: Value[] = []
   #wake: (() => void) | undefined
   #ended = false
   #failure: Error | undefined
   #left = () => {}
-  /** How many were taken. */
+  /** How many values were taken. */
   taken = 0
-  /** Resolves when a reader has left before the end, or at the end. */
+  /** Resolves when a reader has left, before the end or at the end. */
   readonly left = new Promise<void>((resolve) => {
     this.#left = resolve
   })
@@ -69,7 +69,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** All values, when they have ended. */
+/** Reads all values to the end. */
 export async function collected<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
   const all: Value[] = []
   for await (const value of values) all.push(value)

@@ -1,11 +1,11 @@
-/** Watchdogs: long enough for any machine that is merely slow. */
+/** Waits with a time limit that is long enough for any slow machine. */
 
-/** Milliseconds after which something that must happen will not happen any more. */
+/** Milliseconds after which an event that must happen counts as missing. */
 export const PATIENCE = 60_000
 
 /**
  * The value of `promise`.
- * @throws {Error} it has not settled within `milliseconds`
+ * @throws {Error} the promise has not settled within `milliseconds`
  */
 export async function within<Value>(
   promise: Promise<Value>,
@@ -19,12 +19,12 @@ export async function within<Value>(
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
-/** Resolves after so many milliseconds. */
+/** Resolves after the milliseconds. */
 export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
 
-/** Asks until the answer is true, more and more seldom. @throws {Error} it has not become so in that time */
+/** Repeats a check until it is true, with growing pauses. @throws {Error} it has not become true within the time */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,

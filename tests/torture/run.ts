@@ -1,6 +1,6 @@
 /**
- * `npm run torture`: injects faults, counts what becomes of the requests, prints the table on stdout. Ends with 1
- * when a promise was broken, with 2 when it was called wrongly.
+ * `npm run torture`: injects faults, counts the outcomes of requests, and prints the table on stdout. Exits with 1 if
+ * a guarantee was broken, with 2 if an argument is wrong.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
@@ -51,7 +51,7 @@ async function main(given: readonly string[]): Promise<number> {
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     progress.end(`${failures === 0 ? 'passed' : `${failures} promises broken`} in ${seconds} s`)
     results.set(name, { name, date: new Date().toISOString(), rows })
-    // A run of an hour that is interrupted leaves what it has seen.
+    // Saves the results so far, so that a run of an hour that is interrupted is not lost.
     save(
       describe(
         given,
@@ -69,8 +69,8 @@ async function main(given: readonly string[]): Promise<number> {
 }
 
 /**
- * The run that gave `results`, by the command that gives all of them at once.
- * @param earlier the machines that gave those that were kept
+ * The run with all `results`, and the command that repeats all of them.
+ * @param earlier the machines of the results that were kept
  */
 function describe(
   given: readonly string[],
@@ -88,7 +88,7 @@ function describe(
   }
 }
 
-/** The results in the file of an earlier run; `undefined` without one. */
+/** The results in the file of an earlier run; `undefined`: there is no file. */
 function readRun({ json = '' }: RunOptions): TortureRun | undefined {
   const file = fromCaller(json)
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as TortureRun) : undefined
@@ -99,18 +99,18 @@ function save(run: TortureRun, { json, markdown }: RunOptions): void {
   if (markdown !== undefined) writeFileSync(fromCaller(markdown), page(run))
 }
 
-/** A file from where the person has called the command, which npm tells. */
+/** Resolves a file from the folder in which the user has called npm. */
 function fromCaller(file: string): string {
   return resolve(process.env['INIT_CWD'] ?? '.', file)
 }
 
-/** An argument without what of a path is true on one machine only. */
+/** An argument without the parts of a path that are only valid on this machine. */
 function fromHere(argument: string): string {
   const [name = '', file] = argument.split('=')
   return file !== undefined && isAbsolute(file) ? `${name}=${relative(fromCaller('.'), file)}` : argument
 }
 
-/** A scenario that did not come to its end proves nothing. */
+/** The row of a scenario that failed with an error: such a scenario proves nothing. */
 function endedByError({ name }: Scenario, error: Error): Row {
   const nothing = { faults: 0, requests: 0, succeeded: 0, failed: 0, lost: 0, doubled: 0, hung: 0 }
   return { scenario: name, server: 'ours', ...nothing, broken: [`It ended with an error: ${error.message}`] }

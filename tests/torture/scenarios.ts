@@ -1,4 +1,4 @@
-/** Every scenario of the suite, in the order of the table. The only list there is. */
+/** Every scenario of the suite, in the order of the table. There is no other list. */
 import { durableEvents } from './brokers/durable.ts'
 import { requestsOverEngines } from './brokers/requests.ts'
 import { floods } from './load/flood.ts'

@@ -1,6 +1,6 @@
 /**
- * The short form of scenarios, as tests. What is promised about time and speed is not looked at here, on machines that
- * do other work: `npm run torture -- --long` is for that.
+ * The short form of scenarios, as tests. Guarantees about time and speed are not checked here, because the machines
+ * do other work: `npm run torture -- --long` checks them.
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
@@ -8,18 +8,18 @@ import { verdict } from './report/table.ts'
 import type { Scenario } from './scenario.ts'
 
 export function itSurvives(scenarios: readonly Scenario[]): void {
-  describe('under torture, no request is lost, doubled or left hanging, and what is promised is kept', () => {
+  describe('under torture, no request is lost, doubled or left hanging, and all guarantees are kept', () => {
     for (const scenario of scenarios) {
       it(scenario.name, { timeout: 300_000 }, async () => {
         const rows = await scenario.run({ length: 'short', progress() {} })
         assert.deepEqual(verdict(rows), [])
         for (const row of rows) {
           assert.equal(row.succeeded + row.failed + row.lost + row.hung, row.requests, row.scenario)
-          // The remark names steps that a machine does not allow.
+          // The remark names steps that the machine does not allow.
           const done = row.faults > 0 && row.requests > 0
           assert.ok(done || row.remark !== undefined, `${row.scenario}: nothing was done`)
         }
-        // A plain one has no faults.
+        // A scenario whose name ends in `plain` has no faults.
         const isPlain = scenario.name.endsWith('plain')
         assert.ok(rows.some(({ faults, requests }) => (isPlain || faults > 0) && requests > 0))
       })

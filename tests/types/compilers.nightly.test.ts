@@ -1,4 +1,7 @@
-/** Every compiler that users may have, as strict as it can be, over all that users copy: no error, and declarations of it. */
+/**
+ * Every TypeScript version that users may have, with the strictest settings, compiles all code that users copy, and
+ * writes its declarations.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -11,7 +14,7 @@ import { rootFolder, testsFolder, tsc } from '../workspace.ts'
 const run = promisify(execFile)
 const folder = join(testsFolder, 'dist', `compilers-${process.pid}`)
 
-/** Compilers that are not the workspace's own; they are installed here, so that nobody else has to. */
+/** Further TypeScript versions, which are only installed for this test. */
 const OTHERS = ['5.6.3', '5.9.3', '6.0.3']
 const RESOLUTIONS = {
   nodenext: { module: 'nodenext' },
@@ -36,7 +39,7 @@ const OPTIONS = {
   rootDir: rootFolder
 }
 
-/** A template for each transport and runtime, and the programs of the documentation, in files of their own. */
+/** Writes a template for each transport and runtime, and the programs of the documentation, to files. */
 function writeSources(): string[] {
   const template = join(rootFolder, 'packages/create-elysia-microservices/template')
   for (const transport of ['tcp', 'nats'])
@@ -78,7 +81,7 @@ describe('users compile the template, the examples and the documentation', { tim
     await run('npm', ['install', '--no-save', '--no-package-lock', '--no-audit', '--no-fund', ...packages], {
       cwd: folder
     })
-    // The tests have no need of it themselves.
+    // A package that the tests themselves do not need.
     const openapi = 'node_modules/@elysiajs/openapi'
     mkdirSync(join(folder, 'node_modules/@elysiajs'), { recursive: true })
     symlinkSync(join(rootFolder, 'packages/elysia-microservices', openapi), join(folder, openapi))

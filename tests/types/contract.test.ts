@@ -1,4 +1,6 @@
-/** Contracts that the command line writes: they need nothing of the service, and tell a caller the same. */
+/**
+ * The contracts that the command line writes: they import nothing of the service, and give a caller the same types.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -12,7 +14,7 @@ import { rootFolder, testsFolder, tsc } from '../workspace.ts'
 
 const run = promisify(execFile)
 const folder = join(testsFolder, 'dist', `contract-${process.pid}`)
-/** Where nothing is installed but our own package. */
+/** A folder in which only our own package is installed. */
 const alone = join(tmpdir(), `contract-${process.pid}`)
 const program = join(rootFolder, 'packages/elysia-microservices/lib/program.js')
 
@@ -76,7 +78,7 @@ void client.request('orders.get', 1).then((order) => order.save())
 `
 const OPTIONS = { target: 'es2023', module: 'nodenext', strict: true, skipLibCheck: true, noEmit: true }
 
-/** Contracts on the standard output. @throws an error with `stderr` */
+/** Runs the command, which prints contracts. @throws an error with `stderr` */
 const types = (...args: string[]) => run(process.execPath, [program, 'types', ...args], { cwd: folder })
 
 async function compile(where: string, file: string, types: readonly string[]): Promise<void> {
@@ -103,7 +105,7 @@ describe('elysia-microservices types', { timeout: 120_000 }, () => {
     for (const one of [folder, alone]) rmSync(one, { recursive: true, force: true })
   })
 
-  it('writes contracts of a file, which need nothing and tell a caller what the service does', async () => {
+  it('writes contracts of a file, which import nothing and give a caller the types of the service', async () => {
     const { stdout, stderr } = await types('service.ts')
     assert.equal(stderr, '')
     assert.doesNotMatch(stdout, /\b(import\(|Buffer|State|Line|createHash)/)
@@ -138,12 +140,12 @@ export const orders = microservice({ transport: 'tcp' }).message('a', () => [() 
       /The types of wrong\.ts need what only its own project has: Cannot find name 'Buffer'/
     ]
   ] as const)
-    it(`says why there is no contract ${what}`, async () => {
+    it(`reports why there is no contract ${what}`, async () => {
       writeFileSync(join(folder, 'wrong.ts'), service)
       await assert.rejects(types('wrong.ts'), { code: 2, stderr: sentence })
     })
 
-  it('says where a type contains itself', async () => {
+  it('reports the place of a type that contains itself', async () => {
     writeFileSync(
       join(folder, 'tree.ts'),
       `import { microservice } from 'elysia-microservices'
@@ -155,7 +157,7 @@ export const trees = microservice({ transport: 'tcp' }).message('tree', (): Tree
     assert.match(stderr, /A type that contains itself is unknown where it does/)
   })
 
-  it('says that there is no such file', async () => {
+  it('reports a missing file', async () => {
     await assert.rejects(types('nothing.ts'), { code: 2, stderr: /There is no file nothing\.ts/ })
   })
 

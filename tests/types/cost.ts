@@ -1,6 +1,7 @@
 /**
- * The compiler's cost of services' types: instantiations by the number of patterns. `bun tests/types/cost.ts` prints
- * them all beside those of peers, `TSC=…` with another compiler.
+ * Measures how much the types of services cost the compiler: the number of instantiations by the number of patterns.
+ * `bun tests/types/cost.ts` prints all numbers, together with those of other libraries; `TSC=…` sets another
+ * compiler.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,10 +20,10 @@ import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 `
 const NEW = "microservice({ transport: 'tcp' })"
-/** Patterns of each group, and of each service that is used. */
+/** The number of patterns in each group, and in each service that is used. */
 const PART = 20
 
-/** Patterns in one chain, each with a schema and an answer of its own. */
+/** Patterns in one chain, each with its own schema and answer. */
 const chain = (count: number, prefix = '') =>
   lines(
     count,
@@ -35,7 +36,7 @@ const service = (count: number) => `${HEAD}export const s = ${NEW}\n${chain(coun
 const client = (pattern: string) =>
   `const c = connect<typeof s>({})\nexport const r = c.request('${pattern}', { id: 1, name: 'a' })\n`
 
-/** Programs by the number of their patterns. */
+/** The programs to measure, by the number of their patterns. */
 export const SHAPES = {
   'a chain': service,
   'a chain with errors': (count: number) =>
@@ -84,7 +85,7 @@ ${lines(count, (n) => `export const r${n} = c.request('p${n}', { id: 1, name: 'a
 `
 } as const
 
-/** Options of the compiler for every program that is measured. */
+/** The compiler options for every program that is measured. */
 export const COMPILER_OPTIONS = {
   target: 'es2023',
   module: 'nodenext',
@@ -98,11 +99,11 @@ export const COMPILER_OPTIONS = {
 /** The cost of one program. */
 interface Cost {
   readonly instantiations: number
-  /** Seconds of checking. They mean something on a quiet machine alone. */
+  /** Seconds of type checking, which are only meaningful on a machine without other work. */
   readonly seconds: number
 }
 
-/** Instantiations of a program. @param compiler path of `tsc` */
+/** The instantiations of a program. @param compiler the path of `tsc` */
 export async function cost(shape: keyof typeof SHAPES, count: number, compiler = tsc): Promise<number> {
   const folder = join(testsFolder, 'dist', `cost-${process.pid}`)
   return (
@@ -110,7 +111,7 @@ export async function cost(shape: keyof typeof SHAPES, count: number, compiler =
   ).instantiations
 }
 
-/** Compiles a program in a folder of its own. */
+/** Compiles a program in its own folder. */
 async function costOf(folder: string, program: string, compiler: string): Promise<Cost> {
   mkdirSync(folder, { recursive: true })
   try {
@@ -129,7 +130,7 @@ async function costOf(folder: string, program: string, compiler: string): Promis
   }
 }
 
-/** Prints what all shapes cost, and peers with as many patterns. */
+/** Prints the cost of all programs, and of other libraries with as many patterns. */
 async function table(compiler: string, counts: readonly number[]): Promise<void> {
   const peers = join(testsFolder, 'dist', `cost-peers-${process.pid}`)
   try {

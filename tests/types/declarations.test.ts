@@ -1,4 +1,7 @@
-/** A service that a package exports: its declarations can be written, and tell a caller what the source does. */
+/**
+ * A service that a package exports: the compiler can write its declarations, and they give a caller the same types as
+ * the source.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -108,7 +111,7 @@ const RESOLUTIONS = [
   ['bundler', { module: 'esnext', moduleResolution: 'bundler', allowImportingTsExtensions: true }]
 ] as const
 
-/** Compiles, and fails with what the compiler says. */
+/** Compiles a project. Fails with the errors of the compiler. */
 async function compile(project: string): Promise<void> {
   await run(tsc, ['-p', project]).catch((error: { stdout: string }) => assert.fail(error.stdout))
 }
@@ -120,7 +123,7 @@ for (const [resolution, module] of RESOLUTIONS) {
 
   describe(`declarations, resolved as by ${resolution}`, () => {
     before(() => {
-      // The tests have no need of it themselves.
+      // A package that the tests themselves do not need.
       mkdirSync(join(here, 'node_modules/@elysiajs'), { recursive: true })
       const openapi = 'node_modules/@elysiajs/openapi'
       symlinkSync(join(rootFolder, 'packages/elysia-microservices', openapi), join(here, openapi))
@@ -139,7 +142,7 @@ for (const [resolution, module] of RESOLUTIONS) {
       await compile(join(here, 'caller.json'))
     })
 
-    // All are read by one compiler, which names the file where something is wrong.
+    // One compiler run for all projects; an error names its file.
     it('of projects made for each transport and runtime can be written', async () => {
       const template = join(rootFolder, 'packages/create-elysia-microservices/template')
       for (const transport of ['tcp', 'nats', 'redis', 'rabbitmq'])

@@ -1,4 +1,7 @@
-/** A service with many patterns in an editor: it offers all of them, and shows of a call its own types alone. */
+/**
+ * A service with many patterns in an editor: the editor offers all patterns, and shows for a call only the types of
+ * its pattern.
+ */
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -77,7 +80,7 @@ describe('an editor', { timeout: 120_000 }, () => {
   })
 
   for (const [call, shown] of HOVERS)
-    it(`shows of ${call}…) its own types, and not those of all patterns`, async () => {
+    it(`shows the types of ${call}…) only, and not those of all patterns`, async () => {
       const hover = await server.hover(call, 'client.'.length + 1)
       assert.ok(hover.startsWith(`(method) ${shown}`), hover)
     })

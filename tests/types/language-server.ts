@@ -1,4 +1,4 @@
-/** The compiler's language server, which editors talk to: what it says at a place of a file. */
+/** A client of the compiler's language server, which editors use: types and completions at a position of a file. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -48,7 +48,7 @@ export class LanguageServer {
     return server
   }
 
-  /** Writes into the file as a user does, so that the server has to check it again. */
+  /** Changes the file as a user does, so that the server has to check it again. */
   change(text: string): void {
     this.#text = text
     this.#tell('textDocument/didChange', {
@@ -57,7 +57,7 @@ export class LanguageServer {
     })
   }
 
-  /** The text and documentation that an editor shows at a place in a text of the file. */
+  /** The type and documentation that an editor shows at a position in a text of the file. */
   async hover(text: string, place: number): Promise<string> {
     const answer = await this.#at('textDocument/hover', text, '', place)
     return (answer as { readonly contents: { readonly value: string } }).contents.value
@@ -71,7 +71,10 @@ export class LanguageServer {
     )
   }
 
-  /** Milliseconds of a processor that it has taken, by itself or by the program that it starts. Linux alone tells. */
+  /**
+   * The processor milliseconds that the server has used, itself or in the program that it starts. Only Linux reports
+   * them.
+   */
   processorTime(): number {
     return processorTimeOf(this.#process.pid ?? 0)
   }
@@ -122,7 +125,7 @@ export class LanguageServer {
   }
 
   #take({ id, method, result, error }: Reply): void {
-    // A request of the server's, such as for settings: it has none.
+    // A request of the server, such as for settings: the answer is that there are none.
     if (method !== undefined) {
       if (id !== undefined) this.#send({ id, result: null })
       return
@@ -134,7 +137,7 @@ export class LanguageServer {
   }
 }
 
-/** Milliseconds of a tick, in which Linux counts. */
+/** The milliseconds of a tick, the unit in which Linux counts processor time. */
 const TICK = 10
 
 function processorTimeOf(pid: number): number {

@@ -1,4 +1,4 @@
-/** Compiler messages for mistakes: a sentence that helps, in the first line, at the place of the mistake. */
+/** The compiler's messages for mistakes: the first line has a helpful sentence, at the place of the mistake. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -54,10 +54,10 @@ const HEADERS = 'The pattern needs headers that the route does not pass on: name
 const UNFIT =
   'The default data of the route does not fit the pattern: add schemas (params, query, body), or a function data'
 
-/** Where the compiler begins with what it has tried. */
+/** The beginnings of messages in which the compiler lists what it has tried. */
 const BEFORE_THE_SENTENCE = /No overload matches this call|Argument of type '\(/
 
-/** Each on its line, with the text that stands where the compiler points, and what it says. */
+/** The mistakes: each has its line, the text to which the compiler must point, and the expected message. */
 const MISTAKES = [
   ["microservice({ transport: 'tcp' }).use(mine)", 'mine', NEEDS],
   ['mine.listen()', 'mine.listen', NEEDS],
@@ -226,11 +226,14 @@ const MISTAKES = [
   ]
 ] as const
 
-/** Characters of a line that the compiler says. */
+/** The longest line of a message, in characters. */
 const MAX_LINE = 600
 
-describe('what the compiler says of', () => {
-  /** The first line of the first error of each line of the file, or all lines where that says nothing, and its column. */
+describe('the message of the compiler for', () => {
+  /**
+   * The first error of each line of the file, with its column: its first line, or all its lines if the first one is
+   * not helpful.
+   */
   const said = new Map<number, { readonly column: number; readonly text: string }>()
 
   before(async () => {
@@ -263,14 +266,14 @@ describe('what the compiler says of', () => {
       assert.equal(`void ${code}`.indexOf(place) + 1, column, text)
     })
 
-  it('all of them in lines that can be read at once', () => {
+  it('all mistakes has lines of a readable length', () => {
     for (const { text } of said.values())
       for (const line of text.split('\n')) assert.ok(line.length < MAX_LINE, line)
   })
 })
 
-describe('what the program says as it starts of', () => {
-  // The compiler would have to compare each pattern with all before it.
+describe('the error at the start of the program for', () => {
+  // Checked at the start, because the compiler would have to compare each pattern with all others.
   it('two services with one pattern', () => {
     const service = () => microservice({ transport: memory() }).message('users.get', () => 1)
     assert.throws(() => service().use(service()), {
@@ -280,7 +283,7 @@ describe('what the program says as it starts of', () => {
     })
   })
 
-  it('a codec that there is not', () => {
+  it('an unknown codec', () => {
     assert.throws(() => connect({ port: 4000, rsocket: { codec: 'protobuf' } }), {
       code: 'OPTION',
       message:

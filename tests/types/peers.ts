@@ -1,4 +1,4 @@
-/** Programs of others with as many patterns, to measure the cost of their types beside ours. */
+/** Programs with other libraries and as many patterns, to compare the cost of their types with ours. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ const PACKAGES = [
 const zod = (n: number) => `z.object({ id: z.number(), name: z.string(), f${n}: z.boolean().optional() })`
 const answer = (n: number, input: string) => `({ id: ${input}.id, n${n}: ${input}.name.length })`
 
-/** A server of n procedures, and a client that calls each. */
+/** A server with n procedures, and a client that calls each of them. */
 export const PEERS = {
   tRPC: (count: number) => `
 import { createTRPCClient, httpBatchLink } from '@trpc/client'
@@ -58,7 +58,7 @@ ${lines(count, (n) => `export const r${n} = c.p${n}.post({ id: 1, name: 'a' })`)
 `
 } as const
 
-/** Installs the peers in a folder, so that nobody else has to. */
+/** Installs the other libraries in a folder, only for this measurement. */
 export async function installPeers(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), '{ "type": "module", "private": true }')

@@ -1,4 +1,4 @@
-/** The public API is written to a file of each package, so that each change of it is seen and meant. */
+/** The public API of each package is written in a file, so that each change of the API is seen and intended. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { describe, it } from 'node:test'
@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { bun, rootFolder } from '../workspace.ts'
 
 describe('the public API of the packages', () => {
-  it('is that of their api.txt; `npm run api` writes these', async () => {
+  it('is the one in their api.txt; `npm run api` writes these files', async () => {
     await promisify(execFile)(bun, ['site/public-api.ts', '--check'], { cwd: rootFolder }).catch(
       ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) =>
         assert.fail(

@@ -1,4 +1,4 @@
-/** The service that clients at other edges call, and the outcome that they must report (`edge.ts`). */
+/** The service that clients in other environments call, and the results that they must report (`edge.ts`). */
 import { type Message, memory, microservice } from 'elysia-microservices'
 
 export const EXPECTED = {

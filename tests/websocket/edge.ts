@@ -1,11 +1,11 @@
-/** A client that does the same in a page, a worker and any program. Bundled by `edges.test.ts`. */
+/** A client that makes the same calls in a page, a worker and any program. `edges.test.ts` bundles it. */
 import { connect } from '@elysia-microservices/websocket/client'
 
 async function* numbers(): AsyncGenerator<number> {
   for (let n = 1; n <= 100; n++) yield n
 }
 
-/** @param url where the server is; `undefined`: where the program comes from */
+/** Makes the calls. @param url the address of the server; `undefined`: the origin of the program */
 export async function outcome(url?: string): Promise<object> {
   const client = connect(url === undefined ? {} : { url })
   let read = 0

@@ -1,4 +1,7 @@
-/** The client at other edges: a dedicated worker, a service worker, and programs on Bun, Deno and the newest Node LTS. */
+/**
+ * The client in other environments: a dedicated worker, a service worker, and programs on Bun, Deno and the newest
+ * Node LTS.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +19,7 @@ import { EXPECTED, newService } from './edge-service.ts'
 
 const service = newService()
 
-/** The programs that run them, with their arguments. */
+/** The programs of these runtimes, with their arguments. */
 const PROGRAMS = [
   ['Bun', [bun]],
   ['Deno', [path.join(rootFolder, 'node_modules/.bin/deno'), 'run', '--allow-net']],
@@ -32,7 +35,7 @@ const WORKERS = [
   ]
 ] as const
 
-/** In the page: starts the worker, and gives what it says. */
+/** Runs in the page: starts the worker, and returns its message. */
 const ASK = {
   'a dedicated worker': `new Promise((resolve, reject) => {
     const worker = new Worker('/worker.js')
@@ -47,7 +50,7 @@ const ASK = {
   })`
 }
 
-describe('a client at another edge', () => {
+describe('a client in another environment', () => {
   let script = ''
   const app = newApp()
     .get('/', () => new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }))

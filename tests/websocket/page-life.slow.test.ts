@@ -1,4 +1,7 @@
-/** A page whose connection is swallowed, in Chromium: it is noticed when the page is back, and nothing is lost. */
+/**
+ * A page in Chromium whose connection is lost without a notice: the client notices this when the page is active
+ * again, and no value is lost.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -24,12 +27,12 @@ globalThis.read = (async () => {
 const SILENT = { error() {}, warn() {} }
 const script = bundled(PAGE)
 
-/** Milliseconds for which a page may still get what its server sent before the network was lost. */
+/** Milliseconds for which a page may still receive bytes that its server sent before the network was lost. */
 const ON_ITS_WAY = 500
-/** Milliseconds for what takes as long as it takes. */
+/** Milliseconds until a step counts as failed. Steps have no other time limit. */
 const PATIENCE = 120_000
 
-/** Passes bytes on, until the proxy swallows those of the connections that it has. */
+/** A proxy that passes bytes on until it is told to swallow those of its open connections. */
 function newProxy(port: number) {
   const swallowed = new WeakSet<net.Socket>()
   const open = new Set<net.Socket>()
@@ -67,7 +70,7 @@ function newProxy(port: number) {
   }
 }
 
-/** Ways in which a page loses its network, each with the sign by which it learns that the network is back. */
+/** Ways in which a page loses its network, each with the event by which the page learns that the network is back. */
 const LIVES: Readonly<Record<string, (page: Page, cut: (onItsWay?: number) => void) => Promise<unknown>>> = {
   async 'on another network'(page, cut) {
     await page.context().setOffline(true)
@@ -84,7 +87,7 @@ const LIVES: Readonly<Record<string, (page: Page, cut: (onItsWay?: number) => vo
     assert.equal(await page.evaluate('globalThis.persisted'), true)
   },
   async 'seen again'(page, cut) {
-    // Headless, every tab is seen.
+    // A headless browser reports every tab as visible, so the state is set here.
     const show = (state: string) =>
       page.evaluate(
         `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
@@ -112,7 +115,7 @@ function register(): void {
   after(() => browser.close())
 
   for (const [what, live] of Object.entries(LIVES))
-    it(`${what}: it notices that its connection is dead, and its stream has every value once`, async () => {
+    it(`${what}: its client notices that the connection is dead, and its stream has every value once`, async () => {
       const service = microservice({ transport: memory(), logger: SILENT }).message(
         'count',
         async function* ({ data }: Message<number>) {

@@ -1,4 +1,4 @@
-/** The client in a real page, under the policy `default-src 'self'`; and what it weighs. */
+/** The client in a real page, under the policy `default-src 'self'`, and its size. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -14,7 +14,10 @@ import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { Values } from '../support/values.ts'
 
-/** Most bytes of `connect` with requests, streams, channels, events, reconnecting and resuming, minified and compressed. */
+/**
+ * The most bytes of `connect` with requests, streams, channels, events, reconnecting and resuming, minified and
+ * compressed.
+ */
 const MOST_BYTES = 24 * 1024
 const POLICY = "default-src 'self'"
 

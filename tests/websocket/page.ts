@@ -1,12 +1,12 @@
 /**
- * A program for a page, bundled and run by `page.test.ts`: everything that a client is asked for in the table of what
- * every transport carries, and what needs more than one call. `globalThis.outcome` has what came of it.
+ * A program for a page, bundled and run by `page.test.ts`: makes every call in the table of calls for all transports,
+ * and some scenarios with several calls. Writes the results to `globalThis.outcome`.
  */
 import '@elysia-microservices/transport/msgpack'
 import { connect, type RpcError, type UntypedWebClient } from '@elysia-microservices/websocket/client'
 import { answers } from '../conformance/semantics/answers.ts'
 
-/** Values until the end, and the error if that is one. */
+/** The values of a stream until its end, and its error if there is one. */
 async function outcomeOf(take: (next: (value: unknown) => void) => Promise<void>): Promise<object> {
   const values: unknown[] = []
   try {

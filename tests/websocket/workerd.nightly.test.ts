@@ -1,4 +1,4 @@
-/** The client at an edge of Cloudflare's kind: in `workerd`, which runs their Workers. */
+/** The client in `workerd`, the runtime of Cloudflare's Workers. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ import { isMissing } from '../support/missing.ts'
 import { fromOthers } from '../support/others.ts'
 import { EXPECTED, newService } from './edge-service.ts'
 
-/** The worker: `fetch` says what the client of an app has seen. */
+/** The worker: `fetch` answers with the results of a client of the app. */
 const PROGRAM = `import { outcome } from './edge.ts'
 export default {
   async fetch(request) {
@@ -35,7 +35,7 @@ const config :Workerd.Config = (
   sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "edge")]
 );`
 
-/** One platform is enough, and spares the lockfile the programs of all. */
+/** Only tested on one platform, so that the lockfile does not need the programs of all platforms. */
 const missing =
   process.platform === 'linux' && process.arch === 'x64' ? undefined : 'workerd of this platform'
 
@@ -57,7 +57,7 @@ describe('a client in workerd', { skip: isMissing('a client in workerd', missing
     await service.stop()
   })
 
-  it('asks, reads a stream, sends one, and hears of errors', async () => {
+  it('makes requests, reads a stream, sends one, and gets errors', async () => {
     const { workerd } = await fromOthers<{ workerd: string }>('workerd')
     writeFileSync(path.join(folder, 'edge.js'), bundled(PROGRAM))
     writeFileSync(path.join(folder, 'config.capnp'), CONFIG)

@@ -1,22 +1,22 @@
-/** A program whose service has workers. Its argument is JSON: see `ProgramOptions`. It says on stdout what happens. */
+/** A program whose service has workers. Its argument is JSON: see `ProgramOptions`. Prints what happens on stdout. */
 import { readFileSync } from 'node:fs'
 import { type Message, microservice, type ServiceOptions } from 'elysia-microservices'
 import { type TcpServerOptions, type TlsServerOptions, tcp } from 'elysia-microservices/tcp'
 
-/** Settings of the program. */
+/** The settings of the program. */
 export interface ProgramOptions {
   readonly service?: ServiceOptions
-  /** Of its transport. */
+  /** The options of its transport. */
   readonly tcp?: TcpServerOptions
-  /** Port for HTTP: the service is used in an app. */
+  /** The port for HTTP: then the service is used in an app. */
   readonly http?: number
-  /** That app is used in another one, which listens. */
+  /** Whether that app is used in another app, which listens. */
   readonly nested?: boolean
-  /** A second service with workers listens after the first. */
+  /** Whether a second service with workers starts after the first. */
   readonly second?: boolean
-  /** Folder of the certificates `service` and `renewed`: the service speaks TLS. */
+  /** The folder with the certificates `service` and `renewed`: then the service uses TLS. */
   readonly tls?: string
-  /** The failure of workers: they throw before they listen, end as soon as they do, or wait for ever before. */
+  /** How workers fail: they throw before they listen, end right afterwards, or hang before they listen. */
   readonly failing?: 'before' | 'after' | 'hanging'
 }
 
@@ -90,7 +90,7 @@ if (service.role === 'supervisor') {
 }
 
 if (http !== undefined) {
-  // Only where it is needed: tests start a hundred of these processes.
+  // Imported only if needed, because tests start a hundred of these processes.
   const { newApp } = await import('../support/http-app.ts')
   const app = newApp()
     .use(service)

@@ -1,4 +1,4 @@
-/** `program.ts` while it runs: what it says, and when all of its processes have ended. */
+/** A running `program.ts`: its output, and when all of its processes have ended. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
@@ -9,17 +9,17 @@ import type { Fact, ProgramOptions } from './program.ts'
 export class RunningProgram {
   /** The facts that its processes have printed, in order. */
   readonly facts: Fact[] = []
-  /** Their log. */
+  /** The output on stderr. */
   log = ''
-  /** Exit code or signal of the supervisor, once no process is left: workers hold its stdout, too. */
+  /** The exit code or signal of the supervisor, once no process is left: workers hold its stdout, too. */
   readonly ended: Promise<number | string | null>
   readonly #process: ChildProcess
   #waiting: (() => void)[] = []
-  /** How it has ended, in words. */
+  /** How the program has ended, as text. */
   #end: string | undefined
   #clients: UntypedClient[] = []
 
-  /** @param ownGroup its processes are a group, as those of a terminal's command are */
+  /** @param ownGroup whether its processes are a process group, like those of a command in a terminal */
   constructor(options: ProgramOptions, ownGroup = false) {
     this.#process = spawn(
       process.execPath,
@@ -57,8 +57,8 @@ export class RunningProgram {
   }
 
   /**
-   * Waits until something holds of what was said and logged.
-   * @throws {Error} the program has ended, and it does not
+   * Waits until a condition on the output and the log holds.
+   * @throws {Error} the program has ended before
    */
   async until<Value>(find: () => Value | undefined | false): Promise<Value> {
     for (;;) {
@@ -70,12 +70,12 @@ export class RunningProgram {
     }
   }
 
-  /** Waits for the fact of a kind that comes after the first `skip` of them. */
+  /** Waits for the next fact of a kind, after the first `skip` facts of this kind. */
   fact<Key extends keyof Fact>(key: Key, skip = 0): Promise<NonNullable<Fact[Key]>> {
     return this.until(() => this.facts.filter((fact) => fact[key] !== undefined)[skip]?.[key] as never)
   }
 
-  /** The processes that answer at the moment. */
+  /** The ids of the processes that answer requests at the moment. */
   async workers(): Promise<readonly number[]> {
     const before = this.facts.filter(({ pids }) => pids !== undefined).length
     this.kill('SIGUSR2')
@@ -86,7 +86,7 @@ export class RunningProgram {
     return (await this.fact('address')).port
   }
 
-  /** A client with a connection of its own. */
+  /** A client with its own connection. */
   async client(options: object = {}): Promise<UntypedClient> {
     const client = connect({
       host: '127.0.0.1',
@@ -98,7 +98,7 @@ export class RunningProgram {
     return client
   }
 
-  /** Clients until every worker has the connection of one of them. */
+  /** Opens clients until each worker has the connection of one client. */
   async clientOfEachWorker(options: object = {}): Promise<ReadonlyMap<number, UntypedClient>> {
     const workers = await this.workers()
     const found = new Map<number, UntypedClient>()
@@ -110,7 +110,7 @@ export class RunningProgram {
     return found
   }
 
-  /** The end, whatever is left. */
+  /** Ends the program, whatever is left of it. */
   async end(): Promise<void> {
     await Promise.all(this.#clients.map((client) => client.close()))
     this.kill('SIGKILL')

@@ -1,4 +1,4 @@
-/** Services with workers: real programs, their processes killed, stopped and replaced. */
+/** Services with workers: programs whose processes are killed, stopped and replaced. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ function run(options: ProgramOptions = {}, ownGroup = false): RunningProgram {
   return program
 }
 
-/** Something else on a port. */
+/** Listens on a port, as another program would. */
 async function listening(): Promise<{ readonly port: number; close(): void }> {
   const server = net.createServer()
   server.listen(0, '127.0.0.1')
@@ -30,7 +30,7 @@ async function listening(): Promise<{ readonly port: number; close(): void }> {
   return { port: (server.address() as net.AddressInfo).port, close: () => server.close() }
 }
 
-/** The processes that answer HTTP, by their ids. */
+/** The ids of the processes that answer HTTP. */
 async function answeringHttp(port: number): Promise<number[]> {
   const answering = new Set<number>()
   for (let n = 0; n < 64; n++) {
@@ -45,7 +45,7 @@ describe('a service with workers', () => {
     for (const program of programs.splice(0)) await program.end()
   })
 
-  it('answers by all of them, on one port, and never by the supervisor', async () => {
+  it('answers by all workers, on one port, and never by the supervisor', async () => {
     const program = run()
     const workers = await program.port().then(() => program.workers())
     assert.equal(workers.length, 2)
@@ -55,7 +55,7 @@ describe('a service with workers', () => {
     assert.ok(!answering.has(program.pid))
   })
 
-  it('gives workers the arguments of the program, and no mark in their environment', async () => {
+  it('gives workers the arguments of the program, and no additional variable in their environment', async () => {
     const program = run()
     const client = await program.client()
     const [options, second] = await client.request<string[]>('arguments')
@@ -91,7 +91,7 @@ describe('a service with workers', () => {
     assert.deepEqual(failures, [])
   })
 
-  it('gives a restarted worker its share, where connections have an age', async () => {
+  it('gives a restarted worker its share of connections, if connections have a maximum age', async () => {
     const program = run({ tcp: { limits: { age: 200 } } })
     await program.port()
     const clients = await program.clientOfEachWorker()
@@ -99,11 +99,11 @@ describe('a service with workers', () => {
     process.kill(victim as number, 'SIGKILL')
     const replacement = await program.fact('started', 2)
     const answered = async () => Promise.all([...clients.values()].map((client) => client.request('pid')))
-    // Both clients are at the survivor at first.
+    // At first, both clients are connected to the worker that was not killed.
     while (!(await answered()).includes(replacement));
   })
 
-  it('tells each caller whose request was lost with a killed worker', async () => {
+  it('sends an error to each caller whose request was lost with a killed worker', async () => {
     const program = run({ service: { workers: 1 } })
     const client = await program.client({ retry: false })
     const [victim] = (await program.workers()) as [number]
@@ -119,11 +119,12 @@ describe('a service with workers', () => {
     assert.notEqual(next, victim)
   })
 
-  it('makes another round where it is to restart its workers while it restarts them', async () => {
+  it('restarts its workers once more if it is told to while it restarts them', async () => {
     const program = run()
     await program.port()
     program.kill('SIGHUP')
-    // The first new process has read the program by now: a change of it after that is a later one's to read.
+    // The first new process has read the program by now: a change of the program after that must be read by a later
+    // process.
     await program.fact('started', 2)
     program.kill('SIGHUP')
     await program.until(() => program.facts.filter(({ done }) => done === 'SIGHUP').length === 2)
@@ -139,7 +140,7 @@ describe('a service with workers', () => {
   })
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    it(`ends what is in flight at ${signal}, and leaves no process`, async () => {
+    it(`finishes the calls in flight at ${signal}, and leaves no process`, async () => {
       const program = run()
       await program.port()
       const clients = await program.clientOfEachWorker({ retry: false })
@@ -157,7 +158,7 @@ describe('a service with workers', () => {
         assert.match(program.log, line)
     })
 
-  it('replaces a worker that is told to end, which ends what is in flight before', async () => {
+  it('replaces a worker that receives a signal, which first finishes the calls in flight', async () => {
     const program = run()
     await program.port()
     const clients = await program.clientOfEachWorker({ retry: false })
@@ -169,7 +170,7 @@ describe('a service with workers', () => {
     assert.notEqual(await program.fact('started', 2), pid)
   })
 
-  it('leaves no process when its supervisor is killed, and ends what is in flight', async () => {
+  it('leaves no process when its supervisor is killed, and finishes the calls in flight', async () => {
     const program = run()
     await program.port()
     const clients = await program.clientOfEachWorker({ retry: false })
@@ -199,7 +200,7 @@ describe('a service with workers', () => {
     assert.equal(await program.ended, 0)
   })
 
-  it('starts no process where its port is taken', async () => {
+  it('starts no process if its port is taken', async () => {
     const other = await listening()
     const program = run({ tcp: { port: other.port } })
     const { name, code } = await program.fact('error')
@@ -218,7 +219,7 @@ describe('a service with workers', () => {
     assert.deepEqual([name, code], ['ListenError', 'EADDRINUSE'])
   })
 
-  it('does not start, and leaves no process, where workers fail', async () => {
+  it('does not start, and leaves no process, if workers fail', async () => {
     const program = run({ failing: 'before' })
     const { name, code, message } = await program.fact('error')
     assert.deepEqual([name, code], ['WorkerError', 'WORKER'])
@@ -294,7 +295,7 @@ describe('a service with workers', () => {
     assert.deepEqual(await serials(), reloaded)
   })
 
-  it('ends what is in flight when a terminal interrupts all of its processes at once', async () => {
+  it('finishes the calls in flight when a terminal interrupts all of its processes at once', async () => {
     const program = run({}, true)
     await program.port()
     const clients = await program.clientOfEachWorker({ retry: false })
@@ -305,7 +306,7 @@ describe('a service with workers', () => {
     assert.equal(await program.ended, 0)
   })
 
-  it('is the only one of its process', async () => {
+  it('is the only service of its process', async () => {
     const program = run({ second: true })
     const { code, message } = await program.fact('error')
     assert.equal(code, 'OPTION')
@@ -322,7 +323,7 @@ describe('a service with workers', () => {
   })
 
   if (underBun) {
-    it('ends HTTP requests in flight, too, when it is stopped', async () => {
+    it('also finishes HTTP requests in flight when it is stopped', async () => {
       const http = await freePort()
       const program = run({ http })
       await program.port()
@@ -333,14 +334,14 @@ describe('a service with workers', () => {
       assert.equal(await program.ended, 0)
     })
 
-    it('serves HTTP by the workers where its app is used in another', async () => {
+    it('serves HTTP by the workers if its app is used in another app', async () => {
       const http = await freePort()
       const program = run({ http, nested: true })
       await program.port()
       assert.deepEqual(await answeringHttp(http), [...(await program.workers())].sort())
     })
   } else
-    it('says that its app must be the one that listens', async () => {
+    it('reports that its app must be the one that listens', async () => {
       const program = run({ http: await freePort(), nested: true })
       assert.equal(await program.ended, 1)
       assert.match(program.log, /must be used in the app that listens/)

@@ -1,4 +1,7 @@
-/** Durable events published ten times as fast as they are handled: memory of both ends stays where it was. */
+/**
+ * Durable events are published ten times as fast as they are handled: the memory of client and services must not
+ * grow.
+ */
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,12 +11,15 @@ import { PATIENCE, pause } from '../../support/within.ts'
 import type { Circumstances, Row } from '../scenario.ts'
 import { highest, Peaks, residentMb } from '../support/memory.ts'
 
-/** Events that two processes handle in a second, 16 at a time each. */
+/** Events that two processes handle per second, with 16 at a time each. */
 const HANDLED = 150
 const PUBLISHED = 10 * HANDLED
 const PROCESSES = 2
 const TAKES = (PROCESSES * 16 * 1_000) / HANDLED
-/** Megabytes that an end may hold more than after the first tenth; a runtime fills its heap before it collects. */
+/**
+ * Megabytes by which the memory of a process may grow after the first tenth of the time; a runtime fills its heap
+ * before it collects garbage.
+ */
 const GROWTH = 64
 
 export async function floodOfEvents({ length, progress }: Circumstances): Promise<readonly Row[]> {
@@ -76,10 +82,10 @@ export async function floodOfEvents({ length, progress }: Circumstances): Promis
   }
 }
 
-/** Numbers that handlers have written, read as the file grows. */
+/** The numbers that handlers have written to a file, read while the file grows. */
 class HandledEvents {
   count = 0
-  /** Runs beyond the first. */
+  /** How many events have run more than once, counting each further run. */
   again = 0
   readonly #times: Uint8Array
   readonly #file: number
@@ -91,7 +97,7 @@ class HandledEvents {
     this.#times = new Uint8Array(events)
   }
 
-  /** @returns how many different ones there are by now */
+  /** Reads the new lines of the file. @returns how many different events there are so far */
   read(): number {
     for (;;) {
       const size = readSync(this.#file, this.#buffer)

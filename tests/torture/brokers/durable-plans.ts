@@ -1,4 +1,4 @@
-/** Plans for durable events: the services that handle them, and what is killed, deleted or moved meanwhile. */
+/** Plans of faults for durable events: the services that handle the events, and what is killed, deleted or moved. */
 import type { ServerProcess } from '../../support/server-process.ts'
 import { pause, until, within } from '../../support/within.ts'
 import { PATTERN, type Plan, type Setting } from './durable-setting.ts'
@@ -21,7 +21,7 @@ async function killServer(setting: Setting, n: number): Promise<void> {
     await until('Events are handled while a node is gone', () => setting.done.size > size)
   }
   await server.start()
-  // One that is killed before anybody has found it again stores nothing, and shows nothing.
+  // A server that is killed again before clients have reconnected stores nothing, so killing it tests nothing.
   await pause(broker.settlesIn ?? 0)
 }
 
@@ -31,7 +31,7 @@ async function restartConsumer({ services }: Setting, n: number): Promise<void> 
   await service.start()
 }
 
-/** As an operator does it: of the whole stream, or of the consumer of the group. */
+/** Deletes the whole stream, or the consumer of the group, as an operator does. */
 function deleteAt({ servers, broker }: Setting, what: 'stream' | 'group'): Promise<void> {
   return broker.delete((servers[0] as BrokerServer).url, what, PATTERN)
 }
@@ -100,7 +100,8 @@ export const PLANS: readonly { readonly name: string; plan(isLong: boolean): Pla
       ...{ faults: isLong ? 20 : 3 },
       fault: async (setting, n) => {
         await killServer(setting, n)
-        // Until it has what it has missed: two that lack it are no majority.
+        // Waits until the server has received the events that it has missed: two servers that lack an event are no
+        // majority.
         await pause(3_000)
       }
     })
@@ -141,7 +142,7 @@ export const PLANS: readonly { readonly name: string; plan(isLong: boolean): Pla
   }
 ]
 
-/** Each process in turn goes, and comes back: both move partitions. */
+/** Stops and starts each process in turn, which moves partitions each time. */
 async function rebalance({ services }: Setting, n: number): Promise<void> {
   const service = services[Math.ceil(n / 2) % services.length] as ServerProcess
   await pause(3_000)
@@ -149,14 +150,14 @@ async function rebalance({ services }: Setting, n: number): Promise<void> {
   else await within(service.stop('SIGTERM'), 'The service ends after SIGTERM')
 }
 
-/** As an operator does it: no group can be deleted that has members. */
+/** Stops all processes, deletes the group and starts them again: Kafka cannot delete a group that has members. */
 async function deleteOffsets(setting: Setting): Promise<void> {
   await Promise.all(setting.services.map((service) => service.stop('SIGTERM')))
   await deleteAt(setting, 'group')
   await Promise.all(setting.services.map((service) => service.start()))
 }
 
-/** Only where logs have partitions. */
+/** Plans that need an engine whose logs have partitions. */
 export const PLANS_OF_PARTITIONS: typeof PLANS = [
   {
     name: 'durable-rebalance',

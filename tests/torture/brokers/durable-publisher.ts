@@ -1,12 +1,13 @@
 /**
- * A publisher of durable events in a process of its own. Arguments: the NATS server, events per second, and how many. It
- * says how many are stored when all are, and how many could not be; it ends when its stdin does.
+ * A publisher of durable events in a process of its own. Arguments: the NATS server, the events per second, and the
+ * number of events. At the end it prints how many events were stored and how many were not. It ends when its standard
+ * input ends.
  */
 import { nats } from '@elysia-microservices/nats'
 import { connect } from 'elysia-microservices/client'
 import { pause } from '../../support/within.ts'
 
-/** Events that wait for their acknowledgement at most. */
+/** The most events that wait for their acknowledgement. */
 const WINDOW = 1_000
 
 const [server, rate, events] = process.argv.slice(2) as [string, string, string]

@@ -1,9 +1,10 @@
 /**
- * A service with durable handlers in a process of its own. Arguments: the servers with commas between, the file in
- * which its handlers write what they do, `ordered` or not, the number of copies, and the milliseconds a handler takes (0: up
- * to 4, by chance). It ends when its stdin does; after SIGTERM when there is nothing left to do.
+ * A service with durable handlers in a process of its own. Arguments: the servers, separated by commas; the file to
+ * which its handlers write; `ordered` or not; the number of copies; and the milliseconds that a handler takes (0: up
+ * to 4, at random). The service ends when its standard input ends, and after SIGTERM when nothing is left to do.
  *
- * A line is `<what> <key> <number>`: `run` when the handler begins, `done` when it has succeeded.
+ * Each line of the file is `<what> <key> <number>`, with `run` when a handler begins, and `done` when it has
+ * succeeded.
  */
 import { openSync, writeSync } from 'node:fs'
 import { type Message, microservice } from 'elysia-microservices'
@@ -32,7 +33,7 @@ const service = microservice({
     const key = delivery?.key ?? 'none'
     note('run', key, n)
     if (key.startsWith('poison')) throw new Error('poisoned')
-    // Pauses are shorter than what the engine needs to confirm one.
+    // The delay of the retry is shorter than the engine needs to confirm it.
     if (n % 10 === 0 && delivery?.attempt === 1) throw new Error('not yet')
     await pause(Number(takes) || Math.random() * 4)
     note('done', key, n)

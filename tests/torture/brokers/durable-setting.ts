@@ -1,4 +1,4 @@
-/** A server of an engine, processes that handle its durable events, and a client that publishes. */
+/** A server of an engine, processes that handle its durable events, and a client that publishes them. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,32 +7,37 @@ import { ServerProcess } from '../../support/server-process.ts'
 import { pause } from '../../support/within.ts'
 import type { Broker, BrokerServer } from './engine.ts'
 
-/** The event. */
+/** The pattern of the events. */
 export const PATTERN = 'torture.event'
 
-/** A plan of faults. */
+/** A plan with faults for durable events. */
 export interface Plan {
   readonly title: string
-  /** At least; more are published as long as there are faults. */
+  /** The least number of events; more are published as long as there are faults. */
   readonly events: number
   readonly keys: number
   readonly processes: number
-  /** Servers; several are a cluster in which each has a copy. Default: 1. */
+  /** The number of servers; several form a cluster in which each has a copy. Default: 1. */
   readonly nodes?: number
   readonly isOrdered: boolean
   readonly faults: number
-  /** Events that always fail, each behind some others of other keys. */
+  /** The number of events that always fail, each behind some events with other keys. */
   readonly poison?: number
-  /** Events that always fail, in front of all others: each of a key of its own, so that every partition begins with some. */
+  /**
+   * The number of events that always fail and come before all others: each has its own key, so that every partition
+   * begins with some of them.
+   */
   readonly poisonFirst?: number
-  /** Whether a second run of a successful event breaks a promise: where nothing was killed. */
+  /** Whether a successful event may not run twice, because nothing is killed. */
   readonly isOnce?: boolean
-  /** Milliseconds that a handler takes; then no more than `events` are published. Default: up to 4, by chance. */
+  /**
+   * The milliseconds that a handler takes; if given, only `events` events are published. Default: up to 4, at random.
+   */
   readonly takes?: number
   fault(setting: Setting, n: number): Promise<void>
 }
 
-/** A server, processes that handle, and a client that publishes. */
+/** A server, processes with handlers, and a client that publishes. */
 export class Setting {
   readonly folder = mkdtempSync(join(tmpdir(), 'durable-torture-'))
   readonly path = join(this.folder, 'runs')
@@ -40,7 +45,7 @@ export class Setting {
   readonly servers: readonly BrokerServer[]
   readonly services: readonly ServerProcess[]
   readonly client: UntypedClient
-  /** Events whose publishing has begun: those below this number. */
+  /** The number of events whose publishing has begun: all events below this number. */
   begun = 0
   /** Events that were stored and not done when their stream was deleted: they may have been deleted with it. */
   readonly deleted = new Set<number>()
@@ -83,16 +88,17 @@ export class Setting {
     const setting = new Setting(broker, await broker.start(nodes, store), plan)
     await setting.client.connect()
     const start = () => Promise.all(setting.services.map((service) => service.start()))
-    // Without a log, events are stored for groups that are there.
+    // An engine without a log stores events only for groups that exist, so the services start first.
     if (!broker.hasLog) await start()
-    // A cluster elects who keeps its streams first; then the stream is there for all services.
+    // In a cluster, the servers first elect the leader of the stream; after this event, the stream exists for all
+    // services.
     await setting.client.publish(PATTERN, -1, { key: 'first' })
     if (broker.hasLog) await start()
     await pause(broker.settlesIn ?? 0)
     return setting
   }
 
-  /** The events that handlers have done, line by line. */
+  /** What the handlers have written, line by line. */
   get lines(): { readonly what: string; readonly key: string; readonly n: number }[] {
     const lines = readFileSync(this.path, 'utf8').split('\n').slice(0, -1)
     return lines.map((line) => {
@@ -101,12 +107,12 @@ export class Setting {
     })
   }
 
-  /** Numbers of the events that have succeeded. */
+  /** The numbers of the events that have succeeded. */
   get done(): Set<number> {
     return new Set(this.lines.filter(({ what, n }) => what === 'done' && n >= 0).map(({ n }) => n))
   }
 
-  /** Deleted events that nobody has run. */
+  /** The number of deleted events that no handler has run. */
   gone(done: { has(n: number): boolean }): number {
     return [...this.deleted].filter((n) => !done.has(n)).length
   }

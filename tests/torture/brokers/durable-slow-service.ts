@@ -1,7 +1,7 @@
 /**
- * A service whose durable handler is slow, in a process of its own, until SIGUSR2 tells it to hurry. Arguments: the NATS
- * server, the file in which the handler writes the number of each event, and the milliseconds it takes. It ends when its
- * stdin does.
+ * A service whose durable handler is slow, in a process of its own. After SIGUSR2 the handler is fast. Arguments: the
+ * NATS server, the file to which the handler writes the number of each event, and the milliseconds that the handler
+ * takes. The service ends when its standard input ends.
  */
 import { openSync, writeSync } from 'node:fs'
 import { nats } from '@elysia-microservices/nats'

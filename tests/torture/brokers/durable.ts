@@ -1,4 +1,7 @@
-/** Durable events over each engine: consumers are killed, the server is, poison is among them. Nothing may be lost. */
+/**
+ * Durable events over each engine: consumers and servers are killed, and some events always fail. No event may be
+ * lost.
+ */
 import { PATIENCE, pause, until, within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { floodOfEvents } from './durable-flood.ts'
@@ -31,7 +34,7 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
         window.add(one)
         void one.finally(() => window.delete(one))
         if (window.size >= 64) await Promise.race(window)
-        // Some 4,000/s: what is behind the faults must be worked off, too.
+        // About 4,000 per second: the events published during faults must also be handled in the end.
         if (n % 16 === 0) await pause(4)
       }
       await Promise.all(window)
@@ -63,7 +66,7 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
   }
 }
 
-/** Waits until nothing is left, or nothing has changed for so long. @returns what is left */
+/** Waits until nothing is left, or nothing has changed for the time. @returns what is left */
 async function settled(left: () => number, patience: number): Promise<number> {
   let now = left()
   for (let changedAt = performance.now(); now > 0 && performance.now() - changedAt < patience; ) {
@@ -90,13 +93,14 @@ function rowOf(
   const { lines, deleted, broker, servers } = setting
   const done = new Map<number, number>()
   for (const { what, n } of lines) if (what === 'done' && n >= 0) done.set(n, (done.get(n) ?? 0) + 1)
-  // Handlers may go on: it is counted by the same lines.
+  // Counted from the same lines, because handlers may still be running.
   const gone = setting.gone(done)
   const again = [...done.values()].reduce((sum, times) => sum + times - 1, 0)
   const broken: string[] = []
   if (failed > 0) broken.push(`${failed} events could not be published: ${failures.join('; ')}`)
   const knowsIds = broker.transport(servers.map(({ url }) => url)).traits?.stores?.once === true
-  // Killed between its dead letter and its acknowledgement, an event becomes one again where the engine knows no ids.
+  // If a process is killed between storing a dead letter and acknowledging its event, engines that know no ids get a
+  // second dead letter.
   if (knowsIds ? dead !== poisoned : dead < poisoned)
     broken.push(`${dead} dead letters of ${poisoned} poisoned events`)
   if (isOnce && again > 0) broken.push(`${again} events ran twice, though nothing was killed`)
@@ -118,13 +122,13 @@ function rowOf(
   }
 }
 
-/** Titles name NATS, or nobody. */
+/** The title of a plan over an engine: titles name NATS or no engine. */
 function titleOver({ name, title: engine }: Broker, title: string): string {
   if (name === 'nats') return title
   return title.replace('durable events', `durable events over ${engine}`).replaceAll('NATS', engine)
 }
 
-/** In words, where the first run of an event came before the end of one of its key that was published before it. */
+/** Sentences about events whose first run came before the end of an earlier event with the same key. */
 function disorder(lines: Setting['lines']): string[] {
   const broken: string[] = []
   const byKey = new Map<string, { done: number; begun: number }>()
@@ -142,8 +146,9 @@ function disorder(lines: Setting['lines']): string[] {
 }
 
 /**
- * Only where a group can be gone while what is stored stays; and a quorum queue of RabbitMQ 3.10 that is deleted while
- * many publish and declare it may be left without a process, which ends every channel that uses it.
+ * Plans that delete streams or groups. Only for engines where a group can be deleted while its events stay. Not for
+ * RabbitMQ: in 3.10, a quorum queue that is deleted while many connections publish and declare it may be left without
+ * a process, which closes every channel that uses it.
  */
 const OF_LOGS = ['durable-delete-stream', 'durable-delete-consumer', 'durable-delete-consumer-ordered']
 

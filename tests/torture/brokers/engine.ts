@@ -1,4 +1,4 @@
-/** The engines that are tortured, each as the plans need it. */
+/** The engines of the torture suite, with the functions that the plans need. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { kafka } from '@elysia-microservices/kafka'
@@ -22,52 +22,61 @@ import { keepsIn, RedisServerProcess, redisMissing } from '../../support/redis-s
 import { MASTER, WatchedRedis } from '../../support/redis-watched.ts'
 import { until } from '../../support/within.ts'
 
-/** A server, and where it is. */
+/** A server, with its address. */
 export type BrokerServer = EngineProcess & { readonly url: string }
 
-/** How a transport is made in a process, where its engine has such a thing. */
+/** Options of a transport, for engines that have them. */
 export interface TransportOptions {
-  /** Copies of what is stored. */
+  /** The number of copies of stored events. */
   readonly replicas?: number
-  /** Milliseconds without a sign of life until a durable event is delivered again. */
+  /** Milliseconds without a sign of life after which a durable event is delivered again. */
   readonly ackWait?: number
-  /** Milliseconds between signs of life of a server. */
+  /** Milliseconds between PINGs to the server. */
   readonly pingInterval?: number
-  /** The name of its connection; the server has one of a name at a time. */
+  /** The name of the connection; the server allows only one connection with a name. */
   readonly clientId?: string
 }
 
-/** An engine. */
+/** An engine under torture. */
 export interface Broker {
   readonly name: string
   readonly title: string
   readonly missing: string | undefined
-  /** The beginning of its addresses. Default: its name. */
+  /** The scheme of its addresses. Default: its name. */
   readonly scheme?: string
-  /** Starts one server, or several that are a cluster. @param store missing: it stores no events */
+  /**
+   * Starts a server, or several as one cluster. @param store the folder for events; `undefined`: the server stores no
+   * events
+   */
   start(nodes: number, store?: string): Promise<readonly BrokerServer[]>
   transport(urls: readonly string[], options?: TransportOptions): Transport
-  /** Deletes, as an operator does it, the stream of a pattern or the group `torture` in it. */
+  /** Deletes the stream of a pattern, or the group `torture` in it, as an operator does. */
   delete(url: string, what: 'stream' | 'group', pattern: string): Promise<void>
-  /** It has clusters in which each server has a copy; `only`: what one server does is seen elsewhere. */
+  /**
+   * Whether there are clusters in which each server has a copy; `only`: only one server is under test, and others
+   * take over.
+   */
   readonly hasCluster: boolean | 'only'
-  /** Kills the server on which all others depend, and starts it again when another has its place. */
+  /** Kills the server on which all others depend, and starts it again after another server has replaced it. */
   failOver?(servers: readonly BrokerServer[]): Promise<void>
-  /** Milliseconds until what has been declared outlives its server. Default: none. */
+  /** Milliseconds after which declared queues survive the loss of their server. Default: none. */
   readonly settlesIn?: number
-  /** Megabytes that its server may have, where it takes them before it looks for garbage. Default: 128 more than at first. */
+  /**
+   * The megabytes that the server may need, if it only collects garbage when they are used up. Default: 128 more than
+   * at the beginning.
+   */
   readonly heap?: number
-  /** It stores no events. Default: it does. */
+  /** Whether the engine stores no events. */
   readonly storesNothing?: true
-  /** It stores events without a group, too. */
+  /** Whether the engine stores events also without a group. */
   readonly hasLog: boolean
-  /** Its logs have partitions, which go from process to process; and no group can be deleted that has members. */
+  /** Whether its logs have partitions, which move between processes; then a group with members cannot be deleted. */
   readonly hasPartitions?: true
-  /** How many dead letters the group `torture` has. */
+  /** The number of dead letters of the group `torture`. */
   countDeadLetters(client: UntypedClient, url: string): Promise<number>
 }
 
-/** How many there are where they can be looked at one by one. */
+/** The number of dead letters, for engines that can list them. */
 async function countListed(client: UntypedClient): Promise<number> {
   let count = 0
   for await (const _ of deadLetters(client, 'torture').list()) count++
@@ -93,7 +102,7 @@ const onNats: Broker = {
     const bare = await connectBare({ servers: [url] })
     const name = pattern.replace('.', '_')
     const subject = what === 'stream' ? `STREAM.DELETE.${name}` : `CONSUMER.DELETE.${name}.torture_${name}`
-    // Not there: nobody has restored it since the last time.
+    // The stream does not exist: no service has created it again since the last deletion.
     await bare.request(`$JS.API.${subject}`, '', { timeout: 10_000 })
     await bare.close()
   }
@@ -136,7 +145,7 @@ const onSentinel: Broker = {
     redis({
       sentinels: [{ host: '127.0.0.1', port: Number(new URL(url).port) }],
       name: MASTER,
-      // Of three copies two are on the servers that are left when one is killed.
+      // With three copies, two are left on other servers when one is killed.
       durable: { ackWait, replicas: Math.min(replicas, 2) }
     }),
   failOver: (servers) => WatchedRedis.failOver(servers as readonly WatchedRedis[])
@@ -146,7 +155,8 @@ const onRabbitmq: Broker = {
   name: 'rabbitmq',
   title: 'RabbitMQ',
   scheme: 'amqp',
-  // Of 3.10 a quorum queue that was made in the same second has no leader any more: its term is not on the disk.
+  // In RabbitMQ 3.10, a quorum queue that was created within the last second has no leader after a restart, because
+  // its state is not on disk yet.
   settlesIn: 3_000,
   missing: rabbitmqMissing(),
   hasCluster: true,
@@ -168,10 +178,10 @@ async function atRabbitmq<Value>(url: string, task: (channel: Channel) => Promis
   }
 }
 
-/** With this many partitions: as many processes as that have work. */
+/** The number of partitions: this many processes have work. */
 const PARTITIONS = 4
 
-/** A server that is tortured keeps no more than is read at once: fast streams would fill a disk in minutes. */
+/** Settings with which a server keeps only a little: fast streams would fill a disk within minutes. */
 const SMALL_LOGS = {
   'log.segment.bytes': 64 * 1024 * 1024,
   'log.retention.bytes': 256 * 1024 * 1024,
@@ -186,7 +196,7 @@ const onKafka: Broker = {
   hasCluster: true,
   hasLog: true,
   hasPartitions: true,
-  // `-Xmx512m`, and what a JVM has beside its heap.
+  // `-Xmx512m`, and the memory that a JVM needs besides its heap.
   heap: 768,
   countDeadLetters: countListed,
   start: async (nodes) =>
@@ -198,7 +208,10 @@ const onKafka: Broker = {
       : atKafka(url, (admin) => admin.deleteGroups([`torture.${pattern}`]).then(() => {}))
 }
 
-/** Deletes a topic, if it is there. Resolves when its broker has heard of it: until then it stores what is lost with it. */
+/**
+ * Deletes a topic, if it exists. Resolves when its broker knows of the deletion: until then, the broker stores events
+ * that are lost with the topic.
+ */
 async function deleteTopic(url: string, topic: string): Promise<void> {
   const admin = new Admin({ clientId: 'operator', bootstrapBrokers: [brokerAt(url)] })
   try {
@@ -231,7 +244,7 @@ async function atKafka(url: string, task: (admin: KafkaAdmin) => Promise<void>):
   }
 }
 
-/** Gives a topic of Kafka more partitions. */
+/** Adds partitions to a topic of Kafka. */
 export function addPartitions(url: string, topic: string, count: number): Promise<void> {
   return atKafka(url, async (admin) => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
@@ -240,7 +253,7 @@ export function addPartitions(url: string, topic: string, count: number): Promis
   })
 }
 
-/** It stores no events. */
+/** For an engine that stores no events. */
 const none = () => Promise.reject(new Error('MQTT stores no events'))
 
 const onMqtt: Broker = {
@@ -256,15 +269,17 @@ const onMqtt: Broker = {
   delete: none
 }
 
-/** All of them. */
+/** All engines under torture. */
 const BROKERS: readonly Broker[] = [onNats, onRedis, onSentinel, onRabbitmq, onMqtt, onKafka]
 
-/** The engine of an address. */
+/** The engine to which an address belongs. */
 export function brokerOf(url: string): Broker {
   return BROKERS.find(({ name, scheme = name }) => url.startsWith(`${scheme}:`)) as Broker
 }
 
-/** Those that are to be had here; where all must run (`CI`), what is not fails. @param what is said of the others */
+/**
+ * The engines that this machine can run; in CI, a missing one is a failure. @param what what is reported as left out
+ */
 export function tortured(what: string): readonly Broker[] {
   return BROKERS.filter(({ title, missing }) => {
     if (missing !== undefined) console.log(`Left out: ${what} over ${title}: there is no ${missing}`)

@@ -1,10 +1,10 @@
-/** Faults that only MQTT has: connections that end each other, events that servers keep, lost subscriptions. */
+/** Faults that only MQTT has: connections that replace each other, retained events, lost subscriptions. */
 import { until, within } from '../../support/within.ts'
 import { startCallers } from '../load/callers.ts'
 import type { Row, Scenario } from '../scenario.ts'
 import { type InSetting, type Setting, TIMEOUT, underLoad } from './request-setting.ts'
 
-/** Events that a server keeps, each of a topic of its own. */
+/** The number of retained events, each on a topic of its own. */
 const KEPT = 10_000
 
 export const scenariosOfMqtt = (inSetting: InSetting): readonly Scenario[] => [
@@ -84,7 +84,7 @@ export const scenariosOfMqtt = (inSetting: InSetting): readonly Scenario[] => [
   }
 ]
 
-/** Waits until a service has all that was kept. @returns what is wrong with it, if anything is */
+/** Waits until a service has received all retained events. @returns what is missing; `undefined`: nothing */
 async function keptIn(setting: Setting): Promise<string | undefined> {
   const client = setting.client()
   try {

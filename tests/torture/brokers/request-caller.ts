@@ -1,11 +1,11 @@
-/** A caller over an engine in a process of its own, which is killed in the middle of what it reads. Argument: the servers. */
+/** A caller over an engine in a process of its own, which is killed while it reads streams. Argument: the servers. */
 import { connect } from 'elysia-microservices/client'
 import { brokerOf } from './engine.ts'
 
 const urls = process.argv[2] as string
 const client = connect({ transport: brokerOf(urls).transport(urls.split(',')) })
 const streams = Array.from({ length: 5 }, () => client.stream('endless', 100))
-// All have begun, and go on.
+// All streams have begun, and go on.
 await Promise.all(streams.map((stream) => stream.next()))
 const calls = Array.from({ length: 5 }, () => client.request('wait', 0, { timeout: 0 }))
 await client.request('open')

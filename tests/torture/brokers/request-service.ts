@@ -1,6 +1,7 @@
 /**
- * A service over an engine in a process of its own. Arguments: the servers with commas between, the file in which handlers
- * write that they ran, milliseconds between signs of life. It ends when its stdin does; after SIGTERM when there is nothing left to do.
+ * A service over an engine in a process of its own. Arguments: the servers, separated by commas; the file to which
+ * handlers write that they have run; and the milliseconds between PINGs. The service ends when its standard input
+ * ends, and after SIGTERM when nothing is left to do.
  */
 import { type Message, microservice } from 'elysia-microservices'
 import { aborted } from '../../support/values.ts'
@@ -27,7 +28,7 @@ const service = microservice({
     await pause(2)
     return data
   })
-  // Streams that end only when their reader does.
+  // Streams that end only when their reader leaves.
   .message('endless', async function* ({ data }: Message<number>) {
     open++
     try {

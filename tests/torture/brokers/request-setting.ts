@@ -1,4 +1,4 @@
-/** Servers of an engine, services on them in processes of their own, and clients that ask them. */
+/** Servers of an engine, services on them in their own processes, and clients that call them. */
 import type { ClientTransport } from '@elysia-microservices/transport'
 import { ServerProcess } from '../../support/server-process.ts'
 import { pause, within } from '../../support/within.ts'
@@ -10,7 +10,7 @@ import { RunRecord } from '../support/record.ts'
 import type { Broker, BrokerServer, TransportOptions } from './engine.ts'
 
 const CALLERS = 16
-/** Milliseconds a call waits: what a killed service has taken with it is not noticed by anything else. */
+/** The timeout of a call in milliseconds: only the timeout notices that a killed service has lost a call. */
 export const TIMEOUT = 3_000
 
 /** Servers of an engine, services on them, and clients. */
@@ -22,7 +22,10 @@ export class Setting {
   readonly servers: readonly BrokerServer[]
   readonly services: readonly ServerProcess[]
 
-  /** Milliseconds between signs of life: few where a server stands still, which a busy machine may do, too. */
+  /**
+   * Milliseconds between PINGs. A short time, if a plan suspends the server; otherwise a long one, because a busy
+   * machine may also delay answers.
+   */
   readonly #pingInterval: number
 
   private constructor(
@@ -76,7 +79,7 @@ export class Setting {
     return highest(...this.services.map(({ pid }) => peakMb(pid)))
   }
 
-  /** The row, once all requests have settled. */
+  /** The row of the table, once all requests have settled. */
   async row(what: string, faults: number, isIdempotent = false): Promise<Row> {
     await this.ledger.settled()
     const runs = this.record.read()
@@ -106,7 +109,7 @@ export type InSetting = (
   pingInterval?: number
 ) => Promise<readonly Row[]>
 
-/** Runs with a setting over an engine, and ends it. */
+/** Runs a function with a setting over an engine, and ends the setting. */
 export const settingOver =
   (broker: Broker): InSetting =>
   async (nodes, services, run, pingInterval) => {
@@ -119,8 +122,8 @@ export const settingOver =
   }
 
 /**
- * Does something again and again under load; the next request succeeds each time.
- * @returns milliseconds from the end of a fault to the next success, at worst
+ * Repeats an action under load, and waits each time until a request succeeds.
+ * @returns the longest time in milliseconds from the end of a fault to the next success
  */
 export async function underLoad(
   setting: Setting,

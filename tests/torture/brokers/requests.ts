@@ -1,4 +1,4 @@
-/** Services over each engine: they are killed, their server is, their callers are. */
+/** Services over each engine, while services, servers and callers are killed. */
 import { ServerProcess } from '../../support/server-process.ts'
 import { pause, until, within } from '../../support/within.ts'
 import type { Scenario } from '../scenario.ts'
@@ -7,7 +7,10 @@ import { type Broker, type BrokerServer, tortured } from './engine.ts'
 import { scenariosOfMqtt } from './mqtt.ts'
 import { type InSetting, settingOver, underLoad } from './request-setting.ts'
 
-/** Megabytes that an end may hold more after the first tenth of the time: when garbage is collected is chance. */
+/**
+ * Megabytes by which the memory of a process may grow after the first tenth of the time: garbage collection is
+ * random.
+ */
 const GROWTH = 128
 
 const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[] => [
@@ -71,7 +74,7 @@ const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[
           await underLoad(setting, times, circumstances, async (n) => {
             const node = setting.servers[n % 3] as BrokerServer
             node.signal('SIGSTOP')
-            // Longer than both ends wait for a sign of life.
+            // Longer than client and service wait for a PING.
             await pause(5_000)
             node.signal('SIGCONT')
           })
@@ -165,7 +168,7 @@ const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[
           return open === 0
         })
         const row = await setting.row(`slow readers of 20 fast streams for ${seconds} s`, calls.length)
-        // A few seconds are all beginning.
+        // In a short run of a few seconds, the growth is only the start.
         const grown = Object.entries(memory).filter(([end, { growth, most = 0 }]) => {
           if (length !== 'long') return false
           return end === 'engine' && broker.heap !== undefined ? most > broker.heap : growth > GROWTH
@@ -181,7 +184,7 @@ const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[
   }
 ]
 
-/** Only where each server of several has all connections. */
+/** Plans for clusters in which each server has all connections. */
 const OF_CLUSTERS = ['kill-node', 'partition']
 
 export const requestsOverEngines: readonly Scenario[] = tortured('torture of requests').flatMap((broker) =>

@@ -1,4 +1,7 @@
-/** A service that gets what an MQTT server keeps, in a process of its own. Argument: the server. It ends when its stdin does. */
+/**
+ * A service that receives the retained events of an MQTT server, in a process of its own. Argument: the server. The
+ * service ends when its standard input ends.
+ */
 import { mqtt } from '@elysia-microservices/mqtt'
 import { type Message, microservice } from 'elysia-microservices'
 

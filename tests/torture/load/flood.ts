@@ -1,4 +1,7 @@
-/** Ten times what a service can do: it goes on doing what it can, and refuses the rest at once. */
+/**
+ * Ten times as many requests as a service can handle: the service must keep its throughput, and refuse the others at
+ * once.
+ */
 
 import { pinSelf, separateCores } from '../../support/pinning.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
@@ -10,22 +13,22 @@ import { closedLoop, openLoop, type PhaseResult, type Target } from './phases.ts
 interface Variant {
   readonly name: string
   readonly scenario: string
-  /** The pattern that the requests ask for. */
+  /** The pattern of the requests. */
   readonly pattern: string
   readonly setup: Omit<ServiceSetup, 'port' | 'record'>
-  /** Callers that keep the service busy and wait little for each other. */
+  /** As many callers as keep the service busy without waiting long for each other. */
   readonly callers: number
-  /** Clients honour leases: they wait instead of being refused. */
+  /** Whether clients use leases: then they wait instead of being refused. */
   readonly lease: boolean
 }
 
 const OVERLOAD = 10
 const CONNECTIONS = 4
-/** Share of the unloaded throughput that is kept. */
+/** The share of the normal throughput that must remain. */
 const KEPT = 0.85
-/** Multiples of the normal 99th percentile that answered requests may take. */
+/** The factor by which the 99th percentile of answered requests may grow. */
 const SLOWER = 10
-/** Milliseconds within which 99 of 100 are refused. */
+/** Milliseconds within which 99 of 100 refused requests must be refused. */
 const REFUSED_WITHIN = 50
 
 const database = { connections: 10, milliseconds: 5 }
@@ -87,7 +90,7 @@ async function flood(variant: Variant, { length, progress }: Circumstances): Pro
   const ledger = new Ledger()
   try {
     await service.start()
-    // Refusals are to be seen, not made good.
+    // Without retries, so that refusals are visible.
     const clients = Array.from({ length: CONNECTIONS }, () =>
       service.client({ rsocket: { lease }, retry: false })
     )
@@ -124,13 +127,13 @@ async function flood(variant: Variant, { length, progress }: Circumstances): Pro
   }
 }
 
-/** Promises about time, which only a machine without other work can keep. */
+/** Checks guarantees about time, which only a machine without other work can keep. */
 function tooLittle(normal: PhaseResult, flooded: PhaseResult, lease: boolean): string[] {
   const broken: string[] = []
   const kept = flooded.throughput / normal.throughput
   if (kept < KEPT)
     broken.push(`${percent(kept)} of the unloaded throughput is left; ${percent(KEPT)} are promised`)
-  // With leases calls wait at their callers: ten times as many callers wait ten times as long.
+  // With leases, calls wait at their callers: ten times as many callers wait ten times as long.
   if (lease) return broken
   if (flooded.acceptedP99 >= SLOWER * normal.acceptedP99)
     broken.push(

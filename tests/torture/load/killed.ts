@@ -1,4 +1,4 @@
-/** The only server is killed under load and started again where it was. */
+/** The only server is killed under load and started again on the same port. */
 
 import { pause, within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
@@ -14,9 +14,12 @@ interface Variant {
 }
 
 const CALLERS = 16
-/** Milliseconds from the server being back to the next success, at most. */
+/** The most milliseconds from the restart of the server to the next success. */
 const RECOVERY = 1_000
-/** The longest pause is what recovery takes at worst; the default, 10 s, is for servers that stay away. */
+/**
+ * The longest pause between attempts limits the time of the recovery; the default of 10 s is for servers that stay
+ * away.
+ */
 const CLIENT: CallerOptions = { reconnect: { minDelay: 20, maxDelay: 250 }, timeout: 20_000 }
 
 const VARIANTS: readonly Variant[] = [
@@ -54,7 +57,7 @@ async function kill(variant: Variant, { length, progress }: Circumstances): Prom
     let worstRecoveryMs = 0
     for (let n = 1; n <= kills; n++) {
       await within(ledger.nextSuccess(), 'The next success')
-      // At any moment of a request.
+      // At a random moment, so also in the middle of requests.
       await pause(50 + Math.random() * 150)
       await service.stop(server, 'SIGKILL')
       await service.start(server)

@@ -1,4 +1,4 @@
-/** A flood of large requests: the server's memory stays below what its limits allow. */
+/** A flood of large requests: the server's memory must stay below what its limits allow. */
 import type { ClientTransport } from '@elysia-microservices/transport'
 import { pause } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
@@ -8,7 +8,7 @@ import { TortureService } from '../support/torture-service.ts'
 
 const MB = 1024 * 1024
 const MESSAGE = MB
-/** Requests that each connection has in flight, or tries to. */
+/** Requests that each connection tries to have in flight. */
 const EACH = 8
 const LIMITS = {
   connections: 16,
@@ -32,7 +32,7 @@ async function flood(protocol: 'rsocket' | 'nest', { length, progress }: Circums
     const clients = Array.from({ length: LIMITS.connections }, () =>
       service.client({ protocol, retry: false, reconnect })
     )
-    // One message, so that all code is loaded.
+    // One request first, so that all code is loaded.
     await ask(ledger, clients[0] as ClientTransport, text)
     const idle = residentMb(service.servers[0]?.pid)
     let running = true
@@ -59,7 +59,7 @@ async function flood(protocol: 'rsocket' | 'nest', { length, progress }: Circums
     const broken = ledger.untruths(runs)
     const peakRssMb = service.peakMb
     const rssLimitMb = idle === undefined ? undefined : idle + allowed()
-    // When garbage is collected is chance, more so on a busy machine: the short form looks for leaks only.
+    // Garbage collection is random, especially on a busy machine: the short form only looks for leaks.
     const slack = length === 'long' ? 1 : 2
     if (peakRssMb !== undefined && rssLimitMb !== undefined && peakRssMb > rssLimitMb * slack)
       broken.push(`The server had ${peakRssMb.toFixed(0)} MB; its limits allow ${rssLimitMb.toFixed(0)} MB`)
@@ -78,12 +78,15 @@ async function flood(protocol: 'rsocket' | 'nest', { length, progress }: Circums
   }
 }
 
-/** Forms of a message in work: what came, the value, what goes. */
+/** How many times a request is in memory: as bytes received, as a value, and as bytes to be sent. */
 const FORMS = 3
-/** Memory for each byte in use: the collector comes when the heap has doubled, and what it frees stays mapped for a while. */
+/**
+ * Memory per byte in use: the garbage collector runs when the heap has doubled, and freed memory stays mapped for a
+ * while.
+ */
 const WITH_GARBAGE = 3
 
-/** Megabytes the limits allow beside those of an idle server. */
+/** Megabytes that the limits allow, in addition to an idle server. */
 function allowed(): number {
   const { connections, receiveBuffer, sendBuffer, inFlight } = LIMITS
   const buffers = connections * (receiveBuffer + sendBuffer)

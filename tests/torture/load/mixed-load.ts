@@ -1,4 +1,4 @@
-/** All that a client can do, all the time, with connections that get lost. */
+/** All kinds of calls of a client at the same time, over connections that are lost now and then. */
 import type { ClientTransport } from '@elysia-microservices/transport'
 import { pause } from '../../support/within.ts'
 import type { Ledger, Outcome } from '../support/ledger.ts'
@@ -9,16 +9,16 @@ const PACE = 4
 const LARGE = 256 * 1024
 const STREAM_LENGTH = 50
 
-/** Does something once. */
+/** Makes one call. */
 type Action = () => Promise<void>
 
 export class MixedLoad {
-  /** Connections that were cut or closed on purpose. */
+  /** The number of connections that were cut or closed on purpose. */
   faults = 0
   readonly #service: TortureService
   readonly #ledger: Ledger
   readonly #text = 'x'.repeat(LARGE)
-  /** Failures that nothing explains, by what failed and its code. */
+  /** Unexpected failures, by the kind of call and the error code. */
   readonly #surprises = new Map<string, number>()
   #running = false
 
@@ -39,7 +39,7 @@ export class MixedLoad {
       this.#callAll(client, ['CONNECTION'])
       this.#repeat(500, () => this.#cut(client))
     }
-    // Nest's wire has no channels, and no way to tell the server that a stream is left.
+    // NestJS's protocol has no channels, and cannot tell the server that a reader has left a stream.
     for (const [client, allowed] of [
       [steady, []],
       [cut, ['CONNECTION']]
@@ -47,17 +47,17 @@ export class MixedLoad {
       this.#repeat(PACE * 5, () => this.#channel(client, allowed))
       this.#repeat(PACE * 2, () => this.#leave(client, allowed))
     }
-    // Events of a connection that is cut may be lost: nobody answers them.
+    // Events on a connection that is cut may be lost, because events have no answer.
     for (const client of [steady, steadyNest]) this.#repeat(PACE, () => this.#event(client))
     this.#repeat(100, () => this.#visit())
   }
 
-  /** Lets what is under way end. */
+  /** Stops; calls in flight end. */
   stop(): void {
     this.#running = false
   }
 
-  /** Failures that nothing explains, a sentence each. */
+  /** A sentence for each kind of unexpected failure. */
   surprises(): string[] {
     return [...this.#surprises].map(([what, count]) => `${count} times ${what}`)
   }
@@ -98,7 +98,7 @@ export class MixedLoad {
     this.#surprises.set(surprise, (this.#surprises.get(surprise) ?? 0) + 1)
   }
 
-  /** Settles a request by hand. */
+  /** Makes a request and records how it settles. */
   async #settle(
     what: string,
     id: number,
@@ -133,7 +133,7 @@ export class MixedLoad {
     return this.#settle('a stream', id, whole, allowed)
   }
 
-  /** Leaves a stream in the middle. */
+  /** Leaves a stream before its end. */
   #leave(client: ClientTransport, allowed: readonly string[]): Promise<void> {
     const id = this.#ledger.begin()
     const left = new Promise<boolean>((resolve, reject) => {
@@ -188,13 +188,13 @@ export class MixedLoad {
     )
   }
 
-  /** The server cuts the connection off; the answer to that is lost with it. */
+  /** Makes the server close the connection, so that the answer is lost. */
   async #cut(client: ClientTransport): Promise<void> {
     this.faults++
     await client.request('drop', undefined, { timeout: 5_000 }).catch(() => {})
   }
 
-  /** A client that comes, asks once, and goes. */
+  /** Creates a client, makes one call, and closes the client. */
   async #visit(): Promise<void> {
     this.faults++
     const visitor = this.#service.visitor()

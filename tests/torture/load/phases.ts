@@ -1,9 +1,9 @@
-/** Load for a time, and how long its requests took. */
+/** Puts load on a server for some time, and measures how long requests take. */
 import { type CallOptions, type ClientTransport, RejectedError } from '@elysia-microservices/transport'
 import { pause } from '../../support/within.ts'
 import type { Ledger } from '../support/ledger.ts'
 
-/** The requests, and the server that they go to. */
+/** The requests, and the server to which they are sent. */
 export interface Target {
   readonly ledger: Ledger
   readonly clients: readonly ClientTransport[]
@@ -11,20 +11,20 @@ export interface Target {
   readonly options?: CallOptions
 }
 
-/** The outcomes of a phase's requests. */
+/** The results of a phase. */
 export interface PhaseResult {
-  /** Requests made in each second. */
+  /** Requests made per second. */
   readonly offered: number
-  /** Requests answered in each second, while requests were being made. */
+  /** Requests answered per second, while requests were being made. */
   readonly throughput: number
-  /** Milliseconds that 99 of 100 answered requests took, at most. */
+  /** The 99th percentile of the time of answered requests, in milliseconds. */
   readonly acceptedP99: number
-  /** Milliseconds until 99 of 100 refused requests were refused, at most; 0 if none was. */
+  /** The 99th percentile of the time of refused requests, in milliseconds; 0: none was refused. */
   readonly refusedP99: number
   readonly refused: number
 }
 
-/** Collects latencies. */
+/** Collects the times of requests. */
 class Meter {
   readonly #accepted: number[] = []
   readonly #refused: number[] = []
@@ -44,7 +44,7 @@ class Meter {
     } else if (error instanceof RejectedError) this.#refused.push(took)
   }
 
-  /** No more requests are made. */
+  /** Ends the measurement: no more requests are made. */
   stop(): void {
     this.#seconds = (performance.now() - this.#startedAt) / 1_000
   }
@@ -60,7 +60,7 @@ class Meter {
   }
 }
 
-/** So many callers, each with one request at a time: what a service can do, if they are enough. */
+/** Runs callers with one request at a time each: with enough callers, this measures what a service can do. */
 export async function closedLoop(target: Target, callers: number, seconds: number): Promise<PhaseResult> {
   const meter = new Meter()
   let running = true
@@ -75,7 +75,7 @@ export async function closedLoop(target: Target, callers: number, seconds: numbe
   return meter.result
 }
 
-/** So many requests a second, whatever becomes of them. */
+/** Makes a fixed number of requests per second, however long their answers take. */
 export async function openLoop(target: Target, perSecond: number, seconds: number): Promise<PhaseResult> {
   const meter = new Meter()
   const startedAt = performance.now()

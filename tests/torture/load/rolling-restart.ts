@@ -1,4 +1,4 @@
-/** Servers are stopped (SIGTERM) and started again one after the other under load. */
+/** Servers are stopped by SIGTERM and started again, one after the other, under load. */
 import type { ClientTransport } from '@elysia-microservices/transport'
 import { within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
@@ -20,7 +20,7 @@ export const rollingRestarts: readonly Scenario[] = [
   }
 ]
 
-/** Resolves when that many more connections are made. */
+/** Resolves when this number of further connections is established. */
 function connections(client: ClientTransport, count: number): Promise<void> {
   return new Promise((resolve) => {
     let made = 0

@@ -1,4 +1,4 @@
-/** Mixed load for a long time: nothing may leak, neither memory nor anything that is open. */
+/** Mixed load for a long time: neither memory nor connections, timers or handlers may leak. */
 import type { TcpServerStats } from '@elysia-microservices/tcp'
 import type { ClientTransport } from '@elysia-microservices/transport'
 import { pause, until, within } from '../../support/within.ts'
@@ -8,9 +8,9 @@ import { residentMb, type Sample, slope } from '../support/memory.ts'
 import { TortureService } from '../support/torture-service.ts'
 import { MixedLoad } from './mixed-load.ts'
 
-/** Megabytes per minute that the server may grow by, once it is warm. */
+/** Megabytes per minute by which the server may grow after its warm-up. */
 const GROWTH = 1
-/** Share of the time that is for warming up. */
+/** The share of the time for the warm-up. */
 const WARM_UP = 0.3
 const MINUTES = { short: 1 / 6, long: 10 }
 
@@ -20,7 +20,7 @@ export const soak: Scenario = {
 }
 
 async function run({ length, progress, soakMinutes = MINUTES[length] }: Circumstances): Promise<Row> {
-  // The limit is never reached; with it, handlers count as in flight until they end.
+  // The limit is never reached, but with a limit, the service counts its running handlers.
   const service = new TortureService(1, { options: { limits: { inFlight: 10_000 } } })
   const ledger = new Ledger()
   try {
@@ -43,7 +43,7 @@ async function run({ length, progress, soakMinutes = MINUTES[length] }: Circumst
     const broken = [...load.surprises(), ...(await leftovers(service))]
     const peakRssMb = service.peakMb
     const ended = await service.stop(server, 'SIGTERM')
-    // It ends by itself, and only if no timer or connection is left.
+    // The server ends by itself, but only if no timer or connection is left.
     if (ended?.code !== 0) broken.push(`The server ended with ${ended?.signal ?? ended?.code} after SIGTERM`)
     const runs = service.record.read()
     broken.push(...ledger.untruths(runs))
@@ -65,7 +65,7 @@ async function run({ length, progress, soakMinutes = MINUTES[length] }: Circumst
   }
 }
 
-/** Resources that the server still holds when all callers have gone, in sentences. */
+/** Sentences about what the server still holds after all callers have gone. */
 async function leftovers(service: TortureService): Promise<string[]> {
   await service.closeClients()
   const asker = service.client()

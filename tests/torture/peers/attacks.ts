@@ -1,4 +1,4 @@
-/** The same attack on each server, by each protocol it speaks. */
+/** Runs the same attack against each server, over each protocol. */
 import type { Circumstances, Row } from '../scenario.ts'
 
 /** An attack on one server. */
@@ -14,7 +14,7 @@ const TARGETS = [
   ['nest', 'nest']
 ] as const
 
-/** A row for each. The short form mostly waits for limits, so there it is all at the same time. */
+/** Returns a row for each attack. In the short form, all run at the same time, because they mostly wait for limits. */
 export async function onEachServer(attack: Attack, circumstances: Circumstances): Promise<readonly Row[]> {
   if (circumstances.length === 'short')
     return Promise.all(TARGETS.map(([server, protocol]) => attack(server, protocol, circumstances)))

@@ -1,4 +1,4 @@
-/** Thousands of connections a second that come and go, some with RST, some in the middle of their handshake. */
+/** Thousands of connections per second are opened and closed, some with RST, some in the middle of their handshake. */
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { nestRequest, setup } from './frames.ts'
 import { withServer } from './process.ts'
@@ -8,16 +8,19 @@ import { HonestClient } from './tally.ts'
 const TARGET_RATE = 5_000
 const LONG_MS = 20_000
 const SHORT_COUNT = 2_000
-/** Connections that are being made at the same time. */
+/** The number of connections that are opened at the same time. */
 const AT_ONCE = 64
-/** Addresses of this machine to connect from: one has some 28,000 ports, and each rests for a while after its use. */
+/**
+ * The number of local addresses to connect from: each has about 28,000 ports, and a port cannot be used again for a
+ * while.
+ */
 const ADDRESSES = 32
-/** Megabytes a server may hold more than before when all are gone: what its allocator keeps. */
+/** Megabytes that a server may keep after all connections are closed, in its allocator. */
 const KEPT_MB = 100
-/** Milliseconds within which the last connection must be forgotten. */
+/** Milliseconds within which the server must have forgotten the last connection. */
 const FORGETS = 15_000
 
-/** The lives of connections, in turn. */
+/** What connections do, in turn. */
 const LIVES: readonly ((peer: RawPeer) => Promise<void> | void)[] = [
   (peer) => peer.close(),
   (peer) => peer.close('rst'),

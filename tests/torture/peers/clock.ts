@@ -1,4 +1,4 @@
-/** The wall clock jumps by hours, back and forth, at both ends, while everything that has a time runs. */
+/** The wall clock jumps by hours, forward and back, at client and server, while everything with a time limit runs. */
 import { randomFrom } from '@elysia-microservices/test-support'
 import { connect, TimeoutError } from 'elysia-microservices/client'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
@@ -7,13 +7,13 @@ import { HonestClient, Tally } from './tally.ts'
 
 const SEED = 20_261_123
 const HOUR = 3_600_000
-/** Jumps, and milliseconds between two. */
+/** The number of jumps, and the milliseconds between two jumps. */
 const JUMPS = { short: 40, long: 1_200 }
 const PAUSE = 50
-/** Milliseconds allowed to calls that are answered in time, and to those that never are. */
+/** The timeouts in milliseconds of calls that are answered in time, and of calls that are never answered. */
 const ENOUGH = 15_000
 const SHORT = 150
-/** Limits that run out within a jump many times over if they follow the wall clock, and never if they do not. */
+/** Limits that would end within a jump if they used the wall clock, and never end otherwise. */
 const SERVER = {
   limits: { inFlightPerConnection: 1_000, idle: 60_000, incompleteMessage: 60_000, handshake: 60_000 }
 }
@@ -48,7 +48,7 @@ async function jumps({ length, progress }: Circumstances): Promise<Row> {
         if (error instanceof TimeoutError) return 'timed out'
         throw error
       })
-    // A deadline travels as a duration, not as a time of day.
+    // A deadline is sent as a duration, not as a time of day.
     const remaining = async () => {
       const left = await client.request<number>('remaining', 0, { timeout: ENOUGH })
       return left > 0 && left <= ENOUGH ? 'in time' : left

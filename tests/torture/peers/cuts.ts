@@ -1,4 +1,4 @@
-/** Connections that end in the middle of a frame, at every byte: the client's, as it sends, and the server's, as it answers. */
+/** Connections that are cut within a frame, at every byte: while the client sends, and while the server answers. */
 
 import { randomFrom } from '@elysia-microservices/test-support'
 import { connect, RpcError } from 'elysia-microservices/client'
@@ -12,19 +12,19 @@ import { sample } from './sample.ts'
 import { HonestClient, SILENT, Tally } from './tally.ts'
 
 const SEED = 20_261_122
-/** Offsets tried in a short run, of each list. */
+/** How many offsets of each list a short run tries. */
 const SHORT = { frames: 120, conversations: 30 }
-/** Peers of a kind at the same time. */
+/** The number of peers of one kind at the same time. */
 const AT_ONCE = 20
 /** Milliseconds within which a server must have forgotten a connection that was cut. */
 const FORGETS = 30_000
-/** Milliseconds a connection that was cut may be resumed. */
+/** Milliseconds within which a connection that was cut may be resumed. */
 const RESUME_WINDOW = 2_000
 
-/** Options of clients, also one that only tests have: how long frames are that are sent. */
+/** Options of clients, with one that only tests have: the length of frames that are sent. */
 type ConnectOptions = TcpClientOptions & { readonly fragmentSize?: number }
 
-/** Frames of every type, cut at every offset, by bare sockets. */
+/** Cuts frames of every type at every offset, with plain sockets. */
 async function frames(protocol: 'nest' | 'rsocket', circumstances: Circumstances): Promise<Row> {
   const all = (protocol === 'nest' ? nestFrames() : rsocketFrames()).flatMap((frame) =>
     Array.from({ length: frame.frame.length + 1 }, (_, offset) => ({ frame, offset }))
@@ -62,7 +62,7 @@ async function cutFrame(
   peer.close(reset ? 'rst' : 'fin')
 }
 
-/** Conversations of our client, cut at every byte that one end says. */
+/** Cuts conversations of our client at every byte that one side sends. */
 async function conversations(
   name: string,
   options: ConnectOptions,
@@ -86,7 +86,7 @@ async function conversations(
           await cutConversation(link, options, { of, after, how: after % 2 === 0 ? 'fin' : 'rst' }, tally)
         }
         const { broken, figures } = await leaks(server, 0)
-        // A server that has all of SETUP knows the connection: nothing may be lost when it is resumed.
+        // A server that has received all of SETUP knows the connection: nothing may be lost when it is resumed.
         const mustSucceed = options.rsocket?.resume !== undefined && of === 'server'
         const whole = link.cut === 0 ? ['no connection was cut'] : []
         rows.push({
@@ -110,13 +110,13 @@ async function conversations(
 }
 
 async function cutConversation(link: Link, options: ConnectOptions, cut: Cut, tally: Tally): Promise<void> {
-  // A client that resumes has its second connection cut too: in the middle of resuming.
+  // If the client resumes, its second connection is cut, too, in the middle of resuming.
   link.cuts = options.rsocket?.resume === undefined ? [cut] : [cut, { ...cut, after: cut.after % 40 }]
   await converse({ ...options, port: link.port }, tally, `${cut.of} ${cut.after}`)
   link.cuts = []
 }
 
-/** All kinds of calls at the same time over one connection. */
+/** Makes all kinds of calls at the same time over one connection. */
 async function converse(options: ConnectOptions, tally: Tally, key: string): Promise<void> {
   const client = connect({
     host: '127.0.0.1',
@@ -162,7 +162,7 @@ async function all(stream: AsyncIterable<unknown>): Promise<unknown[]> {
   return values
 }
 
-/** Resources that the server still holds of connections that are gone. */
+/** Sentences about what the server still holds of closed connections. */
 async function leaks(server: ServerProcess, honest: number): Promise<{ broken: string[]; figures: Figures }> {
   const clean = ({ connections, streams, running }: Figures) =>
     connections === honest && streams === 0 && running === 0

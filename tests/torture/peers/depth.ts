@@ -1,4 +1,7 @@
-/** Data of very many levels, wherever a peer may put it: refused before anything walks through it. */
+/**
+ * Deeply nested data, at every place where a peer can send data: the server must refuse the data before it walks
+ * through them.
+ */
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { call, Flag, frame, headers, route, setup, Type } from './frames.ts'
 import { withServer } from './process.ts'
@@ -9,9 +12,12 @@ type Protocol = 'nest' | 'rsocket'
 
 const LEVELS = 100_000
 const EACH = { short: 5, long: 500 }
-/** Milliseconds for an answer. */
+/** Milliseconds within which a server must answer. */
 const PATIENCE = 20_000
-/** Milliseconds an honest answer may take meanwhile, on a machine without other work: the attack is to stall. */
+/**
+ * Milliseconds that a well-behaved client may wait during the attack, on a machine without other work: the attack
+ * tries to block the server.
+ */
 const SLOWEST = 250
 
 const OPEN = '['.repeat(LEVELS)
@@ -21,13 +27,13 @@ const OBJECTS = `${'{"a":'.repeat(LEVELS / 5)}0${'}'.repeat(LEVELS / 5)}`
 interface Shape {
   readonly name: string
   readonly bytes: Buffer
-  /** The error that it must get; without it the connection may only be closed. */
+  /** A pattern for the error that the peer must get; without one, the connection may also be closed. */
   readonly told?: RegExp
-  /** An event, which has no answer: what follows it must be answered. */
+  /** Whether the frame is an event, which has no answer: the request behind it must be answered. */
   readonly silent?: boolean
 }
 
-/** A server that stops reading in time says that a text whose brackets are never closed is no JSON. */
+/** A server that stops reading in time reports that a text with open brackets is not JSON. */
 const DEEP = /levels|is not JSON/
 
 function nestShapes(): Shape[] {
@@ -135,6 +141,6 @@ async function attack(protocol: Protocol, { length, progress }: Circumstances): 
 
 export const depth: Scenario = {
   name: 'deep-data',
-  // One after the other: the promise is about time.
+  // One after the other, because the guarantee is about time.
   run: async (circumstances) => [await attack('rsocket', circumstances), await attack('nest', circumstances)]
 }

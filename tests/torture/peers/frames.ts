@@ -1,4 +1,4 @@
-/** Bytes of both protocols, made by hand: nothing of the code under test is used here. */
+/** Writes the bytes of both protocols without any of the code under test. */
 import { frame as nestFrame } from '../../conformance/harness/wire.ts'
 
 /** Numbers of RSocket's frame types. */
@@ -20,12 +20,12 @@ export const Type = {
   EXT: 63
 } as const
 
-/** Flags of RSocket's frames; RESPOND and RESUME share the bit of FOLLOWS, LEASE that of COMPLETE. */
+/** The flags of RSocket's frames. RESPOND and RESUME have the same bit as FOLLOWS, LEASE the same as COMPLETE. */
 export const Flag = { IGNORE: 0x200, METADATA: 0x100, FOLLOWS: 0x80, COMPLETE: 0x40, NEXT: 0x20 } as const
 
 type Bytes = string | Uint8Array
 
-/** A number in so many bytes, the highest first. */
+/** A number with a fixed count of bytes, the highest byte first. */
 export function uint(size: 2 | 3 | 4, value: number): Buffer {
   const bytes = Buffer.alloc(size)
   bytes.writeUIntBE(value, 0, size)
@@ -43,7 +43,7 @@ export function frame(streamId: number, type: number, flags: number, ...body: re
   ])
 }
 
-/** Metadata with its length: the route, and what else there is. */
+/** Metadata with its length: the route, and further entries. */
 export function route(name: string, ...more: readonly Buffer[]): Buffer {
   const routing = Buffer.from([0xfe, 0, 0, name.length + 1, name.length, ...Buffer.from(name)])
   const content = Buffer.concat([routing, ...more])
@@ -56,7 +56,7 @@ export function headers(values: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat([Buffer.from([0x85]), uint(3, json.length), json])
 }
 
-/** SETUP of an ordinary client. */
+/** The SETUP frame of an ordinary client. */
 export function setup(options: { lifetime?: number; token?: string; metadata?: Buffer } = {}): Buffer {
   const { lifetime = 3_600_000, token, metadata } = options
   return frame(
@@ -81,17 +81,17 @@ export function call(type: number, streamId: number, name: string, data: unknown
   return frame(streamId, type, Flag.METADATA | flags, ...demand, route(name), JSON.stringify(data))
 }
 
-/** A request of Nest's wire. */
+/** A request in NestJS's protocol. */
 export function nestRequest(pattern: string, data: unknown, id = '1'): Buffer {
   return Buffer.from(nestFrame(JSON.stringify({ pattern, data, id })))
 }
 
-/** An event of Nest's wire. */
+/** An event in NestJS's protocol. */
 export function nestEvent(pattern: string, data: unknown): Buffer {
   return Buffer.from(nestFrame(JSON.stringify({ pattern, data })))
 }
 
-/** A conversation up to a frame, and that frame. */
+/** A frame, and the frames that must be sent before it. */
 export interface FrameInContext {
   readonly name: string
   readonly before: Buffer
@@ -105,7 +105,10 @@ const SIX_KINDS = [
   ['REQUEST_CHANNEL', 'sum']
 ] as const
 
-/** Each type of frame that a client may send, and those only a server should, where they may stand. */
+/**
+ * Each type of frame that a client may send, and those that only a server may send, each at a place where it is
+ * allowed.
+ */
 export function rsocketFrames(): FrameInContext[] {
   const open = setup()
   const streaming = Buffer.concat([open, call(Type.REQUEST_STREAM, 1, 'endless', 1)])
@@ -152,7 +155,7 @@ export function rsocketFrames(): FrameInContext[] {
   ]
 }
 
-/** Frames of Nest's wire that a client sends. */
+/** The frames of NestJS's protocol that a client sends. */
 export function nestFrames(): FrameInContext[] {
   const nothing = Buffer.alloc(0)
   const streaming = nestRequest('endless', 1, 'stream')

@@ -1,6 +1,6 @@
 /**
- * A program: feeds mutated frames to sessions without sockets, in the two directions. Arguments: how many frames,
- * the seed. Prints a line of JSON; a crash or a hang is seen by the test that started it.
+ * A program that passes mutated frames to servers and clients without sockets. Arguments: the number of frames, and
+ * the seed. Prints a line of JSON; the test that started it notices a crash or a hang.
  */
 import { connect } from 'elysia-microservices/client'
 import type { TcpServerStats } from 'elysia-microservices/tcp'
@@ -12,13 +12,13 @@ import { Mutator } from './mutator.ts'
 import { converse, fuzzedService, record } from './recordings.ts'
 import { ANYTHING, type Report, SILENT, Tally } from './tally.ts'
 
-/** Of all frames, how many go to servers; the others go to clients. */
+/** The share of frames that is sent to servers; the others are sent to clients. */
 const TO_SERVERS = 0.8
-/** Conversations between two questions of an honest client, which also lets timers and promises have their turn. */
+/** Conversations between two requests of a well-behaved client, which also let timers and promises run. */
 const BETWEEN = 100
-/** Clients at the same time. */
+/** The number of clients at the same time. */
 const CLIENTS = 50
-/** Milliseconds; what never comes is what it is for. */
+/** The timeout of calls in milliseconds, for answers that never arrive. */
 const TIMEOUT = 30
 
 /** The output of this program. */
@@ -48,7 +48,7 @@ async function server(): Promise<FuzzResult['server']> {
     const peer = port.connect(() => {})
     for (const bytes of mutator.conversation(6).frames) {
       if (peer.closed) break
-      // Some of them in two chunks: the rest waits in the session.
+      // Some frames are split into two chunks, so that the session has to wait for the rest.
       const middle = random() < 0.2 ? Math.floor(random() * bytes.length) : 0
       if (middle > 0) peer.listener.data(Buffer.from(bytes.subarray(0, middle)))
       if (!peer.closed) peer.listener.data(Buffer.from(bytes.subarray(middle)))
@@ -70,7 +70,7 @@ async function server(): Promise<FuzzResult['server']> {
   return { mutated: mutator.mutated, honest: honest.report(true), settledMb, endMb: memory().rssMb, left }
 }
 
-/** Clients whose server is right and whose connection changes what it says. */
+/** Runs clients whose server is correct, and whose connection changes the server's bytes. */
 async function client(): Promise<FuzzResult['client']> {
   const port = new MemoryPort()
   const service = fuzzedService(port, { limits: { inFlightPerConnection: 100 } })
@@ -91,7 +91,7 @@ async function client(): Promise<FuzzResult['client']> {
       reconnect: false
     })
     const settled = converse(caller, protocol, (call) => calls.expect(call, ANYTHING))
-    // A stream whose end was changed has none: it ends with its client.
+    // A stream whose last frame was changed never ends: it ends together with its client.
     const enough = new Promise((resolve) => setTimeout(resolve, 3 * TIMEOUT))
     await Promise.race([settled, enough])
     await caller.close()

@@ -1,6 +1,6 @@
 /**
- * Right conversations, made wrong: a million mutated frames, to sessions without sockets for volume, and to a server
- * process over sockets. Beside `tests/faults/fuzz.test.ts`, whose inputs are made up, not recorded.
+ * A million mutated frames of recorded conversations: most are passed to sessions without sockets, which is fast, and
+ * some to a server process over sockets. The inputs of `tests/faults/fuzz.test.ts` are generated instead.
  */
 
 import { randomFrom } from '@elysia-microservices/test-support'
@@ -13,17 +13,17 @@ import { record } from './recordings.ts'
 import { HonestClient } from './tally.ts'
 
 const SEED = 20_261_125
-/** Mutated frames, without sockets and with. */
+/** The number of mutated frames, without sockets and with sockets. */
 const AMOUNT = {
   short: { direct: 17_000, sockets: 3_000 },
   long: { direct: 850_000, sockets: 150_000 }
 }
 const ATTACKERS = 20
-/** Frames of a conversation that are mutated over sockets, at most. */
+/** The most frames of a conversation that are mutated over sockets. */
 const MOST = 6
-/** Megabytes that memory may grow by after the first quarter: garbage. */
+/** Megabytes by which memory may grow after the first quarter of the time: garbage. */
 const FLAT_MB = 80
-/** Milliseconds a run may take. */
+/** The time limit of a run in milliseconds. */
 const PATIENCE = 1_800_000
 /** Milliseconds within which a server must have forgotten the last conversation. */
 const FORGETS = 15_000
@@ -74,7 +74,7 @@ async function overSockets({ length, progress }: Circumstances): Promise<Row> {
       const attackUntil = async (count: number) => {
         while (mutator.mutated < count) {
           if (conversations++ % 500 === 0) progress(`${mutator.mutated} of ${frames} frames over sockets`)
-          // Each conversation from another of this machine's addresses: their ports rest for a while.
+          // Each conversation uses another local address, because ports cannot be used again for a while.
           const peer = await RawPeer.connect(server.port, `127.0.0.${1 + (conversations % 32)}`)
           peer.read()
           for (const bytes of mutator.conversation(MOST).frames) await peer.sent(bytes)

@@ -1,4 +1,4 @@
-/** A thousand peers that connect and are silent, stop half-way, send a byte now and then, or never read. */
+/** A thousand peers that connect and then send nothing, stop half-way, send a byte now and then, or never read. */
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { onEachServer } from './attacks.ts'
 import { call, nestRequest, setup, Type } from './frames.ts'
@@ -8,38 +8,38 @@ import { HonestClient } from './tally.ts'
 
 type Protocol = 'nest' | 'rsocket'
 const MB = 1024 * 1024
-/** The size of the answers that a peer asks for and never reads, and how many of them. */
+/** The size of the answers that a peer requests and never reads, and their number. */
 const ANSWER = 64 * 1024
 const ROUNDS = 96
 const QUESTIONS_PER_ROUND = 8
-/** An answer that neither the system nor limits.sendBuffer has room for. */
+/** The size of an answer for which neither the system nor `limits.sendBuffer` has room. */
 const HUGE = 8 * MB
 const HUGE_ROUNDS = 90
-/** Milliseconds the peers may take to read, at last, what there is. */
+/** Milliseconds within which the peers must have read, at the end, all that was sent. */
 const READS = 20_000
-/** Megabytes Nest may hold before nothing more is asked of it. */
+/** Megabytes that NestJS may use before it gets no further requests. */
 const CAP_MB = 500
-/** Bytes of a process that have nothing to do with its peers: garbage that is not collected yet. */
+/** Megabytes of a process that do not depend on its peers: garbage that was not collected yet. */
 const SLACK_MB = 150
 
 const TIMES = {
   short: { incompleteMessage: 600, handshake: 600, idle: 800 },
-  // The first two are the defaults; there is none of idle.
+  // The first two are the defaults; there is no default for `idle`.
   long: { incompleteMessage: 30_000, handshake: 10_000, idle: 20_000 }
 }
 
-/** Our limits; for Nest, the ones that it has too, by its names. */
+/** Our limits; for NestJS, those that it has, under its own names. */
 function limitsOf(server: 'ours' | 'nest', length: Circumstances['length']): object {
   const times = TIMES[length]
   if (server === 'ours') return { limits: { receiveBuffer: MB, sendBuffer: MB, ...times } }
   return { maxBufferSize: MB, maxSendBufferSize: MB, incompleteMessageTimeout: times.incompleteMessage }
 }
 
-/** The behaviour of a peer, and our limit that ends it. */
+/** What a peer does, and the limit that must end it. */
 interface Kind {
   readonly name: string
   readonly endedBy: string | undefined
-  /** Does the next part of it, some of them over and over. */
+  /** Does the next step; some steps are repeated. */
   act(peer: RawPeer, round: number, index: number): unknown
 }
 
@@ -47,7 +47,7 @@ const first = (bytes: Buffer) => (peer: RawPeer, round: number) => {
   if (round === 0) peer.send(bytes)
 }
 
-/** @param interval milliseconds from one byte to the next, of those that drip */
+/** @param interval milliseconds between two bytes of the peers that send slowly */
 function kinds(protocol: Protocol, interval: number): Kind[] {
   const open = protocol === 'nest' ? Buffer.alloc(0) : setup()
   const big = (size: number, id: number) =>
@@ -77,7 +77,8 @@ function kinds(protocol: Protocol, interval: number): Kind[] {
     {
       name: 'never reads one huge answer',
       endedBy: 'limits.sendBuffer',
-      // A few at a time: such an answer is as large as its handler makes it, whatever may wait to be sent.
+      // Only a few at a time: an answer of this size is in memory once its handler returns it, whatever the limits
+      // are.
       act: (peer, round, index) =>
         round === index % HUGE_ROUNDS && peer.send(Buffer.concat([open, big(HUGE, 0)]))
     },
@@ -91,10 +92,11 @@ function kinds(protocol: Protocol, interval: number): Kind[] {
     },
     {
       name: 'never reads, stops asking',
-      // Or limits.incompleteMessage, for those whose last questions are not answered any more.
+      // Or `limits.incompleteMessage`, for peers whose last requests are not answered any more.
       endedBy: 'limits.idle',
       act: (peer, round, index) => {
-        // The system takes some megabytes: one of them stops when a little more waits in the server.
+        // The system buffers some megabytes, so each peer stops at another amount: one of them when only a little
+        // waits in the server.
         const questions = round > 20 + (index % 61) ? [] : [big(ANSWER, round)]
         peer.send(Buffer.concat([...(round === 0 ? [open] : []), ...questions]))
       }
@@ -126,7 +128,7 @@ async function attack(
     const waited = Math.round(performance.now() - began)
     const peak = await target.figures()
     for (const { peer } of peers) peer.read()
-    // The end of a connection comes behind the megabytes that the system has kept for its peer.
+    // A peer notices the end of its connection only behind the megabytes that the system has buffered.
     const living = () => peers.filter(({ peer }) => !peer.closed)
     await target.until(() => living().length < after.connections, READS)
     const open = new Map(all.map(({ name }) => [name, 0]))
@@ -156,7 +158,9 @@ async function attack(
   })
 }
 
-/** Lets all of them do what they do, round by round. @param capped until the server holds too much */
+/**
+ * Lets all peers do their steps, round by round. @param capped whether to stop when the server uses too much memory
+ */
 async function ask(
   target: ServerProcess,
   peers: readonly { peer: RawPeer; kind: Kind }[],
@@ -167,7 +171,7 @@ async function ask(
     const { rssMb } = await target.figures()
     if (capped && rssMb > CAP_MB) return `asking stopped at ${CAP_MB} MB, in round ${round + 1} of ${ROUNDS}`
     progress(`round ${round + 1} of ${ROUNDS}, ${rssMb} MB`)
-    // The peers of a round one after the other, so that memory is seen to grow.
+    // The peers of a round act one after the other, so that the growth of memory is noticed.
     for (const [index, { peer, kind }] of peers.entries()) {
       kind.act(peer, round, index)
       if (index % 50 === 49) await new Promise((resolve) => setImmediate(resolve))

@@ -1,4 +1,6 @@
-/** Sockets without a system: the bytes of one side are handed to the other, or to a test between them. */
+/**
+ * Sockets without an operating system: the bytes of one side are passed to the other side, or to a test between them.
+ */
 import type { AcceptSocket, Socket, SocketListener, SocketRuntime } from '@elysia-microservices/tcp/kit'
 
 /** One end of a connection. */
@@ -12,7 +14,7 @@ export class MemorySocket implements Socket {
   readonly #ended: () => void
 
   /**
-   * @param written gets what this end writes
+   * @param written is called with what this end writes
    * @param ended is called when this end has closed
    */
   constructor(written: (bytes: Buffer) => void, ended: () => void) {
@@ -39,7 +41,7 @@ export class MemorySocket implements Socket {
   destroy(): void {
     if (this.closed) return
     this.closed = true
-    // Never in the middle of what the listener is doing.
+    // In a microtask, so that it never interrupts the listener.
     queueMicrotask(() => {
       this.listener.close()
       this.#ended()
@@ -47,7 +49,7 @@ export class MemorySocket implements Socket {
   }
 }
 
-/** A server that listens nowhere: connections are made by hand. */
+/** A server socket without a port: a test makes its connections. */
 export class MemoryPort {
   #accept: AcceptSocket | undefined
   readonly #sockets: SocketRuntime = {
@@ -60,12 +62,12 @@ export class MemoryPort {
     }
   }
 
-  /** Options of a server on this port. `sockets` is for tests: the types of users do not have it. */
+  /** Options of a server on this port. `sockets` is for tests, and not part of the public types. */
   serverOptions(): object {
     return { sockets: this.#sockets }
   }
 
-  /** Connects; the end of the server, whose `listener` takes what the peer sends. */
+  /** Opens a connection. @returns the server's end, whose `listener` receives what the peer sends */
   connect(written: (bytes: Buffer) => void, ended: () => void = () => {}): MemorySocket {
     const socket = new MemorySocket(written, ended)
     socket.listener = (this.#accept as AcceptSocket)(socket)
@@ -74,7 +76,7 @@ export class MemoryPort {
 
   /**
    * Options of a client of this port.
-   * @param change is given what the server says, chunk by chunk, and says what of it arrives
+   * @param change receives what the server sends, chunk by chunk, and returns what arrives
    */
   clientOptions(
     change: (bytes: Buffer) => Buffer = (bytes) => bytes,

@@ -1,4 +1,4 @@
-/** The scenarios of hostile peers and bad networks, in the order of the table. */
+/** The scenarios with hostile peers and bad networks, in the order of the table. */
 import type { Scenario } from '../scenario.ts'
 import { churn } from './churn.ts'
 import { clock } from './clock.ts'

@@ -1,4 +1,4 @@
-/** Links with delay, loss, stalls and partitions: by the kernel where the machine allows it, and by a proxy everywhere. */
+/** Links with delay, loss, stalls and partitions: by the kernel if the machine allows it, and always by a proxy. */
 import { spawnSync } from 'node:child_process'
 import { randomFrom } from '@elysia-microservices/test-support'
 import { Link } from '../../support/link.ts'
@@ -8,11 +8,11 @@ import { fileOf, run, withServer } from './process.ts'
 import { HonestClient } from './tally.ts'
 
 const SEED = 20_261_124
-/** Stalls of a link, and partitions. */
+/** The number of stalls and of partitions. */
 export const AMOUNT = { short: { stalls: 5, partitions: 1 }, long: { stalls: 300, partitions: 20 } }
-/** Milliseconds. */
+/** The lifetime of a connection without keepalive, in milliseconds. */
 export const LIFETIME = { short: 500, long: 2_000 }
-/** Milliseconds the program in a namespace may take. */
+/** The time limit of the program in a network namespace, in milliseconds. */
 const PATIENCE = 600_000
 
 async function slow({ length, progress }: Circumstances): Promise<Row[]> {
@@ -55,7 +55,7 @@ async function parted({ length, progress }: Circumstances): Promise<Row> {
       {
         port: link.port,
         part: async () => link.hold(),
-        // Data that was held back is lost, as after a partition that outlasts TCP.
+        // Bytes that were held back are lost, as after a partition that is longer than TCP's timeouts.
         heal: async () => link.cutAll()
       },
       AMOUNT[length].partitions,
@@ -67,7 +67,7 @@ async function parted({ length, progress }: Circumstances): Promise<Row> {
   })
 }
 
-/** The same in a network namespace, whose loopback device belongs to nobody else. */
+/** Runs the same in a network namespace, which has its own loopback device. */
 async function namespace({ length, progress }: Circumstances): Promise<readonly Row[]> {
   const probe = spawnSync('unshare', ['-n', 'ip', 'link', 'set', 'lo', 'up'])
   if (probe.status === 0)

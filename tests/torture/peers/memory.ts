@@ -1,14 +1,14 @@
 /** The memory of a process. */
 import { readFileSync } from 'node:fs'
 
-/** Resident set, in megabytes. */
+/** The resident set of a process, in megabytes. */
 export interface Memory {
   readonly rssMb: number
-  /** The most since the process began, as far as the system tells. */
+  /** The peak since the process began, if the system reports it. */
   readonly peakRssMb: number
 }
 
-/** Of this process. Linux keeps the peak; elsewhere it is the figure of now. */
+/** The memory of this process. Linux keeps the peak; elsewhere it is the current value. */
 export function memory(): Memory {
   const rssMb = Math.round(process.memoryUsage().rss / 1e6)
   return { rssMb, peakRssMb: Math.max(rssMb, highWater()) }

@@ -1,15 +1,15 @@
-/** Makes wrong frames of right ones. */
+/** Creates invalid frames from valid ones. */
 import { frame, Type, uint } from './frames.ts'
 
 type Random = () => number
 
-/** A recorded conversation of one end, frame by frame. */
+/** A recorded conversation of one side, frame by frame. */
 export interface Recording {
   readonly protocol: 'nest' | 'rsocket'
   readonly frames: readonly Buffer[]
 }
 
-/** Cuts what was said into its frames. */
+/** Splits recorded bytes into frames. */
 export function split(protocol: 'nest' | 'rsocket', said: Buffer): Buffer[] {
   const frames: Buffer[] = []
   for (let at = 0; at < said.length; ) {
@@ -20,7 +20,7 @@ export function split(protocol: 'nest' | 'rsocket', said: Buffer): Buffer[] {
   return frames
 }
 
-/** Its length counts UTF-16 units. */
+/** The end of a frame of NestJS's protocol, whose length counts UTF-16 units. */
 function nestEnd(said: Buffer, at: number): number {
   const hash = said.indexOf('#', at)
   const units = Number(said.toString('utf8', at, hash))
@@ -30,11 +30,11 @@ function nestEnd(said: Buffer, at: number): number {
 const pick = <Item>(items: readonly Item[], random: Random) =>
   items[Math.floor(random() * items.length)] as Item
 
-/** Mutates the frames of recordings, all by the same random numbers. */
+/** Mutates the frames of recordings, with one sequence of random numbers. */
 export class Mutator {
   readonly #recordings: readonly Recording[]
   readonly #random: Random
-  /** Frames that were changed, so far. */
+  /** The number of frames that were changed so far. */
   mutated = 0
 
   constructor(recordings: readonly Recording[], random: Random) {
@@ -42,7 +42,7 @@ export class Mutator {
     this.#random = random
   }
 
-  /** A recording with so many of its frames mutated, up to all of them. */
+  /** A recording in which up to this many frames are mutated. */
   conversation(most: number): { protocol: 'nest' | 'rsocket'; frames: Buffer[] } {
     const random = this.#random
     const { protocol, frames } = pick(this.#recordings, random)
@@ -55,7 +55,7 @@ export class Mutator {
     }
   }
 
-  /** A frame that is wrong in one way or another. Some are right by chance. */
+  /** Changes a frame in a random way. The result may by chance be valid. */
   mutate(protocol: 'nest' | 'rsocket', original: Buffer): Buffer {
     const random = this.#random
     this.mutated++
@@ -84,7 +84,7 @@ export class Mutator {
       case 7:
         return protocol === 'nest' ? strangeJson(bytes, random) : strangeHeader(bytes, random)
       default: {
-        // Something is missing in the middle, or too much there, and the length says so.
+        // Bytes are removed or inserted in the middle, and the length field agrees.
         const hole = at + Math.floor(random() * 8)
         const content = Buffer.concat([
           bytes.subarray(0, at),
@@ -96,7 +96,7 @@ export class Mutator {
   }
 }
 
-/** The length field says something else than there is. */
+/** Changes the length field, so that it contradicts the length. */
 function lie(protocol: 'nest' | 'rsocket', bytes: Buffer, random: Random): Buffer {
   const near = Math.floor(random() * 9) - 4
   if (protocol === 'rsocket') {
@@ -121,7 +121,7 @@ function lie(protocol: 'nest' | 'rsocket', bytes: Buffer, random: Random): Buffe
   return Buffer.concat([Buffer.from(String(pick(lies, random))), bytes.subarray(hash)])
 }
 
-/** Another stream, type or flags. */
+/** Changes the stream id, the type or the flags. */
 function strangeHeader(bytes: Buffer, random: Random): Buffer {
   if (bytes.length < 9) return frame(0, Type.EXT, 0)
   const streamIds = [0, 1, 2, 3, 0x7fffffff, Math.floor(random() * 20)]
@@ -130,7 +130,7 @@ function strangeHeader(bytes: Buffer, random: Random): Buffer {
   return bytes
 }
 
-/** JSON that is right, and a packet that is not. */
+/** A frame with valid JSON that is not a valid packet. */
 function strangeJson(bytes: Buffer, random: Random): Buffer {
   const json = bytes.toString('utf8', bytes.indexOf('#') + 1)
   const keys = ['pattern', 'data', 'id', 'response', 'isDisposed', 'err', '__proto__', 'metadata']

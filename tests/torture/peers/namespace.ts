@@ -1,4 +1,4 @@
-/** Runs in a network namespace of its own: delay and loss by netem, partitions by taking its loopback device down. */
+/** A program in its own network namespace: delay and loss by netem, partitions by taking down its loopback device. */
 import { spawnSync } from 'node:child_process'
 import type { Length, Row } from '../scenario.ts'
 import { AMOUNT, LIFETIME } from './links.ts'
@@ -9,13 +9,13 @@ import { HonestClient } from './tally.ts'
 const length = process.argv[2] as Length
 const NOTHING = { requests: 0, succeeded: 0, failed: 0, lost: 0, hung: 0, doubled: 0 }
 const NETEM = ['delay', '20ms', '5ms', 'loss', '2%']
-/** Requests over the lossy link. */
+/** The number of requests over the lossy link. */
 const REQUESTS = { short: 50, long: 2_000 }
 
-/** With the folders of `ip` and `tc`, which are not in every user's path. */
+/** With the folders of `ip` and `tc`, which are not in every user's PATH. */
 const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin` }
 
-/** Runs a command; returns why it failed, or `undefined`. */
+/** Runs a command. @returns why it failed; `undefined`: it succeeded */
 function command(...words: readonly string[]): string | undefined {
   const { status, stderr, error } = spawnSync(words[0] as string, words.slice(1), { encoding: 'utf8', env })
   return status === 0 ? undefined : (error?.message ?? stderr.trim())
@@ -38,7 +38,7 @@ async function lossy(): Promise<Row> {
     await honest.answered(REQUESTS[length])
     const tally = await honest.stop()
     must('tc', 'qdisc', 'del', 'dev', 'lo', 'root')
-    // How many packets were lost is the kernel's secret; the link as a whole is the fault.
+    // The kernel does not report how many packets were lost, so the whole link counts as one fault.
     return { scenario, server: 'ours', faults: 1, ...tally.columns, broken: tally.broken(true) }
   })
 }

@@ -1,4 +1,7 @@
-/** One connection asks without end, as much as its socket takes: the others are answered all the same. */
+/**
+ * One connection sends requests without end, as many as its socket accepts: the other connections must still be
+ * answered.
+ */
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { call, nestRequest, setup, Type } from './frames.ts'
 import { withServer } from './process.ts'
@@ -8,12 +11,12 @@ import { HonestClient } from './tally.ts'
 type Protocol = 'nest' | 'rsocket'
 
 const SECONDS = { short: 1, long: 30 }
-/** Characters of each of its requests, and requests of each of its writes. */
+/** The characters of each request, and the number of requests in each write. */
 const SIZE = 20_000
 const AT_ONCE = 50
 const TEXT = 'x'.repeat(SIZE)
 
-/** Requests one after the other, each with a number of its own. */
+/** Requests behind each other, each with its own number. */
 function requests(protocol: Protocol, first: number): Buffer {
   return Buffer.concat(
     Array.from({ length: AT_ONCE }, (_, index) => {
@@ -39,7 +42,7 @@ async function flood(
     const end = performance.now() + SECONDS[length] * 1_000
     while (performance.now() < end && !peer.closed) {
       await peer.sent(requests(protocol, sent))
-      // Writing alone would leave the honest ones of this process no turn.
+      // Otherwise the well-behaved clients in this process would get no turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve))
       sent += AT_ONCE
       progress(`${server}, ${protocol}: ${sent} sent`)
@@ -63,7 +66,7 @@ async function flood(
 
 export const neighbour: Scenario = {
   name: 'flooding-neighbour',
-  // One after the other: what is of interest is how long others wait.
+  // One after the other, because the time that others wait is measured.
   run: async (circumstances) => [
     await flood('ours', 'rsocket', circumstances),
     await flood('ours', 'nest', circumstances),

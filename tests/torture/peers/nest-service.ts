@@ -1,4 +1,4 @@
-/** As `service.ts`, with a real Nest 12 microservice. Argument: its limits as JSON. */
+/** The same as `service.ts`, as a NestJS 12 microservice. Argument: its limits as JSON. */
 import 'reflect-metadata'
 import type { Server } from 'node:net'
 import { createInterface } from 'node:readline'

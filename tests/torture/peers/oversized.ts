@@ -1,4 +1,4 @@
-/** Frames and headers larger than the limits, announced and real. */
+/** Frames and headers that are larger than the limits, or announce that they are. */
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { onEachServer } from './attacks.ts'
 import { call, Flag, frame, headers, nestRequest, route, setup, Type, uint } from './frames.ts'
@@ -15,25 +15,28 @@ const LIMITS = {
   incompleteMessage: 1_000,
   handshake: 1_000
 }
-/** Those that Nest has too. */
+/** The same limits for NestJS. */
 const OF_NEST = {
   maxBufferSize: LIMITS.receiveBuffer,
   maxSendBufferSize: LIMITS.sendBuffer,
   incompleteMessageTimeout: LIMITS.incompleteMessage
 }
-/** Megabytes that a process may hold beside what its limits allow: garbage that is not collected yet. */
+/** Megabytes that a process may use besides what its limits allow: garbage that was not collected yet. */
 const SLACK_MB = 150
-/** The memory that the limits allow a connection: a frame of limits.receiveBuffer, twice while it is put together. */
+/**
+ * Megabytes that the limits allow for a connection: a frame of `limits.receiveBuffer`, twice while its chunks are
+ * joined.
+ */
 const PER_PEER_MB = 2
-/** Milliseconds within which our server must have closed all of them. */
+/** Milliseconds within which our server must have closed all connections. */
 const PATIENCE = 30_000
-/** As with half-open peers: nothing more is sent to Nest when it holds so much. */
+/** As with half-open peers: NestJS gets nothing more when it uses this many megabytes. */
 const CAP_MB = 500
 
 interface Shape {
   readonly name: string
   readonly parts: readonly Buffer[]
-  /** A text in the answer of a connection that may stay open; the others must be closed. */
+  /** A text in the answer on a connection that may stay open; without it, the connection must be closed. */
   readonly answered?: string
 }
 
@@ -101,7 +104,8 @@ function nestShapes(): Shape[] {
 }
 
 function deep(levels: number): Buffer {
-  // An event: to make JSON of it again, for an answer, costs Bun 1.4.5 half a second of one stack overflow.
+  // An event, because a request would be answered with the same data as JSON: in Bun 1.4.5 that takes half a second
+  // until the stack overflows.
   const json = `{"pattern":"note","data":${'['.repeat(levels)}${']'.repeat(levels)}}`
   return Buffer.from(`${json.length}#${json}`)
 }

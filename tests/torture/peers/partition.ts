@@ -1,26 +1,29 @@
-/** A link that is partitioned while calls are under way: callers that wait must be told, and calls succeed when it heals. */
+/**
+ * A link that is partitioned while calls are in flight: their callers must get errors, and calls must succeed when
+ * the link is restored.
+ */
 import { ConnectionError, connect } from 'elysia-microservices/client'
 import type { Row } from '../scenario.ts'
 import type { ServerProcess } from './process.ts'
 import { SILENT, Tally } from './tally.ts'
 
-/** Milliseconds beside its lifetime in which a client must notice a partition: the machine may be busy. */
+/** Milliseconds after its lifetime within which a client must notice a partition: the machine may be busy. */
 const SLACK = 10_000
-/** Milliseconds within which a link that is whole again must be used. */
+/** Milliseconds within which a restored link must be used. */
 const HEALS = 30_000
-/** Calls that are under way when the link is parted. */
+/** The number of calls in flight when the link is partitioned. */
 const CALLS = 20
 
 /** A link between client and server. */
 export interface PartableLink {
-  /** The port at this end. */
+  /** The port of the link on this side. */
   readonly port: number
-  /** From now on nothing arrives, and nobody is told. */
+  /** Partitions the link: nothing arrives from now on, and neither side is told. */
   part(): Promise<void>
   heal(): Promise<void>
 }
 
-/** Parts the link so many times. @param lifetime rsocket.keepalive.lifetime of the client, in milliseconds */
+/** Partitions the link a number of times. @param lifetime the client's `rsocket.keepalive.lifetime` in milliseconds */
 export async function partitions(
   server: ServerProcess,
   link: PartableLink,
@@ -36,7 +39,7 @@ export async function partitions(
     port: link.port,
     logger: SILENT,
     rsocket: { keepalive: { interval: Math.round(lifetime / 5), lifetime } },
-    // Calls are ended by the partition or not at all, and made once.
+    // Without a timeout and without retries, so that only the partition can end a call.
     timeout: 0,
     connectTimeout: 1_000,
     retry: false,

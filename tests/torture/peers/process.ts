@@ -1,4 +1,4 @@
-/** Processes of the scenarios: servers that answer commands, and programs that run and give one result. */
+/** The processes of the scenarios: servers that answer commands, and programs that run once and print a result. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
@@ -7,39 +7,39 @@ import { within } from '../../support/within.ts'
 import { programFile, testsFolder } from '../../workspace.ts'
 import type { Memory } from './memory.ts'
 
-/** The memory that servers have, as their garbage collectors are told. */
+/** The megabytes of memory that the garbage collectors of servers may assume. */
 const CONTAINER_MB = 512
 
-/** The figures that a server reports. Nest's reports only its memory and its connections. */
+/** The figures that a server reports. NestJS reports only its memory and its connections. */
 export interface Figures extends Memory {
   readonly connections: number
   readonly inFlight?: number
   readonly streams?: number
   readonly received?: number
   readonly unsent?: number
-  /** Lost connections that can be resumed, the bytes kept for them, and how many were given up. */
+  /** The number of lost connections that can be resumed, the bytes kept for them, and how many were given up. */
   readonly waiting?: number
   readonly waitingBytes?: number
   readonly givenUp?: number
-  /** Handlers that have begun and not ended. */
+  /** The number of running handlers. */
   readonly running?: number
-  /** Keys that `once` was run with more than once. */
+  /** The number of keys for which `once` has run more than once. */
   readonly doubled?: number
-  /** Events that have come. */
+  /** The number of events that have arrived. */
   readonly noted?: number
 }
 
-/** A program beside this file, under the runtime of this process. */
+/** The path of a program beside this file, for the runtime of this process. */
 export function fileOf(name: string): string {
   return programFile(`torture/peers/${name}`)
 }
 
 const FILES = { ours: 'service', web: 'web-service', nest: 'nest-service' }
 
-/** Which server: ours over TCP, ours behind its door for pages, or Nest's. */
+/** The kind of server: ours over TCP, ours over WebSocket, or NestJS's. */
 export type ServerName = keyof typeof FILES
 
-/** A server in a process of its own. */
+/** A server in its own process. */
 export class ServerProcess {
   readonly port: number
   readonly #process: ChildProcess
@@ -51,7 +51,7 @@ export class ServerProcess {
     this.port = port
   }
 
-  /** Starts it. @param options of its transport, or its door */
+  /** Starts a server. @param options the options of its transport, or of its WebSocket door */
   static async start(server: ServerName, options: object = {}): Promise<ServerProcess> {
     const file = fileOf(FILES[server])
     const child = spawn(process.execPath, [file, JSON.stringify(options)], {
@@ -70,7 +70,7 @@ export class ServerProcess {
     return this.#process.exitCode === null && this.#process.signalCode === null
   }
 
-  /** Its figures now. Throws if it is dead or hangs. */
+  /** The server's current figures. Throws if the server has ended or hangs. */
   figures(command: { readonly jump?: number } = {}): Promise<Figures> {
     const answer = async () => {
       this.#process.stdin!.write(`${JSON.stringify(command)}\n`)
@@ -81,7 +81,9 @@ export class ServerProcess {
     return within(answer(), 'An answer of the server')
   }
 
-  /** Asks for its figures until they are right, or until it has taken too long; the last ones. */
+  /**
+   * Repeats the request for figures until they are as expected, or until the time is over. @returns the last figures
+   */
   async until(right: (figures: Figures) => boolean, patience: number): Promise<Figures> {
     const end = performance.now() + patience
     while (true) {
@@ -101,7 +103,7 @@ export class ServerProcess {
   }
 }
 
-/** Runs `test` with a server, which is stopped afterwards. */
+/** Runs `test` with a server, and stops the server afterwards. */
 export async function withServer<Result>(
   server: ServerName,
   options: object,
@@ -115,7 +117,7 @@ export async function withServer<Result>(
   }
 }
 
-/** Runs a program and gives what it prints last, from JSON. Throws if it crashes or hangs. */
+/** Runs a program and reads its last line as JSON. Throws if the program crashes or hangs. */
 export async function run<Result>(
   command: string,
   args: readonly string[],

@@ -1,15 +1,15 @@
-/** Peers that do what no honest one does: bare sockets. */
+/** Plain sockets that do what no well-behaved client does. */
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** Sockets that are opened at the same time. */
+/** The number of sockets that are opened at the same time. */
 const AT_ONCE = 100
 
-/** One connection. It reads nothing unless it is told to. */
+/** One connection. It reads nothing until `read` is called. */
 export class RawPeer {
   readonly socket: net.Socket
   closed = false
-  /** The bytes it has read. */
+  /** The bytes that were read. */
   received = Buffer.alloc(0)
   #drip: ReturnType<typeof setInterval> | undefined
 
@@ -22,7 +22,7 @@ export class RawPeer {
     })
   }
 
-  /** @param localAddress to connect from: each has ports of its own */
+  /** @param localAddress the address to connect from: each address has ports of its own */
   static async connect(port: number, localAddress = '127.0.0.1'): Promise<RawPeer> {
     const socket = net.connect({ host: '127.0.0.1', port, noDelay: true, localAddress })
     const peer = new RawPeer(socket)
@@ -31,7 +31,7 @@ export class RawPeer {
     return peer
   }
 
-  /** Many of them, some at a time. */
+  /** Opens many connections, some at a time. */
   static async connectMany(port: number, count: number): Promise<RawPeer[]> {
     const peers: RawPeer[] = []
     while (peers.length < count) {
@@ -41,12 +41,12 @@ export class RawPeer {
     return peers
   }
 
-  /** Sends, without waiting for more than the runtime to take it. */
+  /** Writes bytes, without waiting until the system has them. */
   send(bytes: Uint8Array): void {
     if (!this.closed) this.socket.write(bytes)
   }
 
-  /** Sends, and waits until the system has it all or the connection is closed. */
+  /** Writes bytes, and waits until the system has all of them or the connection is closed. */
   async sent(bytes: Uint8Array): Promise<void> {
     if (this.closed) return
     let written!: () => void
@@ -59,7 +59,7 @@ export class RawPeer {
     this.socket.off('close', written)
   }
 
-  /** Sends a byte each interval, of bytes that never end. */
+  /** Sends one byte at each interval, repeating the given bytes for ever. */
   drip(bytes: Uint8Array, interval: number): void {
     let at = 0
     this.#drip = setInterval(
@@ -68,7 +68,7 @@ export class RawPeer {
     )
   }
 
-  /** Reads what comes from now on, and so learns whether it was closed. */
+  /** Begins to read, and so notices when the connection is closed. */
   read(): void {
     this.socket.on('data', (chunk) => {
       if (this.received.length < 64 * 1024) this.received = Buffer.concat([this.received, chunk as Buffer])
@@ -76,7 +76,7 @@ export class RawPeer {
     this.socket.resume()
   }
 
-  /** Closes: with FIN, or with RST. */
+  /** Closes the connection with FIN or with RST. */
   close(how: 'fin' | 'rst' = 'fin'): void {
     clearInterval(this.#drip)
     if (how === 'rst') this.socket.resetAndDestroy()

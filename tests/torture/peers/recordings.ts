@@ -1,11 +1,11 @@
-/** Records what both ends say in right conversations, over sockets in memory. */
+/** Records what client and server send in valid conversations, over sockets in memory. */
 import { type Message, microservice, RpcError } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { MemoryPort } from './in-memory.ts'
 import { type Recording, split } from './mutator.ts'
 import { SILENT } from './tally.ts'
 
-/** The service under the fuzzing. None of its handlers makes large answers, whatever it is asked. */
+/** The service that is fuzzed. None of its handlers returns a large answer, whatever the request is. */
 export function fuzzedService(port: MemoryPort, options: object = {}) {
   return microservice({ transport: 'tcp', ...port.serverOptions(), logger: SILENT, ...options })
     .message('echo', ({ data }: Message<unknown>) => data)
@@ -27,7 +27,7 @@ export function fuzzedService(port: MemoryPort, options: object = {}) {
     .event('note', () => {})
 }
 
-/** Everything that our client can ask. */
+/** Makes every kind of call of our client. */
 export async function converse(
   client: UntypedClient,
   protocol: 'nest' | 'rsocket',
@@ -58,7 +58,7 @@ async function collect(stream: AsyncIterable<unknown>): Promise<unknown[]> {
   return values
 }
 
-/** Recordings of clients: plain, in fragments, with leases, with a token to resume. */
+/** Records clients: plain, with fragments, with leases, and with a token for resuming. */
 export async function record(): Promise<Recording[]> {
   const port = new MemoryPort()
   const service = fuzzedService(port, {

@@ -1,4 +1,7 @@
-/** Resumable connections with fresh tokens, cut with answers unread: what the server keeps for them is bounded. */
+/**
+ * Resumable connections with new tokens, which are cut before their answers are read: what the server keeps for them
+ * must be limited.
+ */
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { call, frame, setup, Type, uint } from './frames.ts'
 import { type ServerProcess, withServer } from './process.ts'
@@ -7,20 +10,20 @@ import { HonestClient } from './tally.ts'
 
 const MB = 1024 * 1024
 const RESUME = { window: 600_000, waiting: 100, waitingSize: 32 * MB }
-/** The share of both that one address may have. */
+/** The share of both limits that one address may use. */
 const SHARE = 1 / 4
 const ANSWER = MB
 const ANSWERS = 7
 const COUNT = { short: 100, long: 1_000 }
-/** Megabytes a process may hold beside: of connections that are not cut yet, and garbage. */
+/** Megabytes that a process may use in addition: for connections that are not cut yet, and for garbage. */
 const SLACK_MB = 200
-/** Milliseconds for a connection to be answered, or to begin to wait. */
+/** Milliseconds within which a connection must be answered, or must be kept for resuming. */
 const PATIENCE = 20_000
-/** The address that floods, and another. */
+/** The address that floods the server, and another address. */
 const FLOODER = '127.0.0.2'
 const NEIGHBOUR = '127.0.0.3'
 
-/** Waits for what comes to a peer. */
+/** Waits until a peer has received the wanted bytes. */
 async function hears(peer: RawPeer, what: (received: Buffer) => boolean): Promise<boolean> {
   const end = performance.now() + PATIENCE
   while (!what(peer.received) && !peer.closed && performance.now() < end)
@@ -28,7 +31,7 @@ async function hears(peer: RawPeer, what: (received: Buffer) => boolean): Promis
   return what(peer.received)
 }
 
-/** Connects with a token, asks, and is cut off behind the first bytes of the answers. */
+/** Connects with a token, sends a request, and is cut off behind the first bytes of the answer. */
 async function lose(
   server: ServerProcess,
   token: string,
@@ -84,11 +87,11 @@ async function flood({ length, progress }: Circumstances): Promise<Row> {
       most.waitingBytes = Math.max(most.waitingBytes, waitingBytes)
     }
     const after = await server.figures()
-    // All but the neighbour's is of one address.
+    // All connections except the neighbour's come from one address.
     const bytes = RESUME.waitingSize * SHARE + MB
     if (most.waiting > RESUME.waiting * SHARE + 1) broken.push(`${most.waiting} lost connections waited`)
     if (most.waitingBytes > bytes) broken.push(`${most.waitingBytes} bytes were kept; ${bytes} are allowed`)
-    // A busy server has not answered all when its peer is cut off.
+    // A busy server has not sent all answers when its peer is cut off.
     if (most.waitingBytes < ANSWER) broken.push('nothing was kept to be resumed')
     if ((after.givenUp ?? 0) < count / 2) broken.push(`only ${after.givenUp} connections were given up`)
     if (unanswered > 0) broken.push(`${unanswered} connections were not answered`)

@@ -1,6 +1,6 @@
 /** A part of a list, chosen at random. */
 
-/** Some of the list, in its order; all of it if there are no more. */
+/** A random choice of items, in the order of the list; all items, if there are no more. */
 export function sample<Item>(items: readonly Item[], count: number, random: () => number): Item[] {
   const chosen: Item[] = []
   for (const [index, item] of items.entries()) {

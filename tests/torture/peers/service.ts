@@ -1,6 +1,6 @@
 /**
- * A service in a process of its own, for hostile peers. Argument: options of TCP as JSON. Each line of its input is
- * a command, answered by a line of JSON; it ends with its input.
+ * A service in its own process, for hostile peers. Argument: options of TCP as JSON. Each line of its input is a
+ * command, which is answered by a line of JSON. The service ends when its input ends.
  */
 import { createInterface } from 'node:readline'
 import { type Message, microservice, RpcError } from 'elysia-microservices'
@@ -9,9 +9,9 @@ import { finalize, interval, Observable } from 'rxjs'
 import { memory } from './memory.ts'
 import './strict.ts'
 
-/** Handlers that have begun and not ended. */
+/** The number of running handlers. */
 let running = 0
-/** How many times each key was run by `once`. */
+/** How often `once` was run for each key. */
 const runs = new Map<unknown, number>()
 
 async function* endless(signal: AbortSignal): AsyncGenerator<number> {
@@ -28,7 +28,7 @@ function failing(): never {
   throw new Error('a clean-up fails')
 }
 
-/** Streams whose clean-up throws, by name: an Observable, what unsubscribes from one, a generator. */
+/** Streams whose clean-up throws, by kind: an Observable, an unsubscription, a generator. */
 const TEARDOWNS: Readonly<Record<string, () => unknown>> = {
   finalize: () => interval(5).pipe(finalize(failing)),
   unsubscribe: () =>
@@ -50,7 +50,7 @@ const TEARDOWNS: Readonly<Record<string, () => unknown>> = {
 }
 
 const transport = tcp({ host: '127.0.0.1', port: 0, ...JSON.parse(process.argv[2] ?? '{}') })
-// Broken input is logged, each time; nobody reads it here.
+// Broken input is logged each time, which these scenarios do not need.
 const service = microservice({ transport, logger: { error() {}, warn() {} } })
   .message('echo', ({ data }: Message<unknown>) => data)
   .message('big', ({ data }: Message<number>) => 'x'.repeat(data))

@@ -1,4 +1,4 @@
-/** A promise that nobody looks after is a bug: it ends the process, under every runtime. */
+/** An unhandled rejection is a bug: it ends the process, under every runtime. */
 process.on('unhandledRejection', (error) => {
   console.error('Unhandled rejection:', error)
   process.exit(70)

@@ -1,16 +1,18 @@
-/** Counts what becomes of requests, and keeps honest clients asking. */
+/** Counts the outcomes of requests, and runs well-behaved clients that make requests all the time. */
 import { deepStrictEqual } from 'node:assert'
 import type { Logger } from 'elysia-microservices'
 import { connect, MicroserviceError, type UntypedClient } from 'elysia-microservices/client'
 import type { Row } from '../scenario.ts'
 
-/** Milliseconds after which a call that has not settled hangs: far beyond every timeout of the scenarios. */
+/**
+ * Milliseconds after which a call that has not settled counts as hung: far longer than any timeout in the scenarios.
+ */
 const HANGS = 60_000
 
-/** For clients of which it is known that they lose their connections. */
+/** A logger for clients that are expected to lose their connections. */
 export const SILENT: Logger = { error() {}, warn() {} }
 
-/** Expected of a call that may give any value. */
+/** The expected value of a call that may return any value. */
 export const ANYTHING = Symbol('anything')
 
 /** The outcomes of calls, as columns of a row. */
@@ -26,10 +28,12 @@ export type Outcome = 'succeeded' | 'failed' | 'lost' | 'hung'
 export class Tally {
   requests = 0
   readonly counts = { succeeded: 0, failed: 0, lost: 0, hung: 0 }
-  /** In words, the first error of each name, and the first wrong answer. */
+  /** The first error of each name, and the first wrong answer, as text. */
   readonly reasons = new Map<string, string>()
 
-  /** Counts what becomes of a call. A typed error is a failure; another error, or another value, is a loss. */
+  /**
+   * Counts the outcome of a call: an error of this library is a failure; another error, or another value, is a loss.
+   */
   async expect(call: () => Promise<unknown>, expected: unknown): Promise<Outcome> {
     this.requests++
     const outcome = await this.#outcome(call, expected)
@@ -52,7 +56,7 @@ export class Tally {
     return { columns: this.columns, broken: this.broken(mustSucceed) }
   }
 
-  /** The broken promises, if every call had to settle, and to succeed. */
+  /** Sentences about broken guarantees, if every call had to settle, or also to succeed. */
   broken(mustSucceed: boolean): string[] {
     const { failed, lost, hung } = this.counts
     const why = [...this.reasons.values()].join('; ')
@@ -102,7 +106,7 @@ export class Tally {
   }
 }
 
-/** A client that asks one thing after the other and must always be answered, rightly. */
+/** A client that makes one request after the other, all of which must be answered correctly. */
 export class HonestClient {
   readonly tally = new Tally()
   readonly client: UntypedClient
@@ -111,7 +115,7 @@ export class HonestClient {
   readonly #done: Promise<void>
 
   constructor(port: number, protocol: 'nest' | 'rsocket') {
-    // Long timeouts: the machine may be busy. No retries: each request is one.
+    // A long timeout, because the machine may be busy. No retries, so that each request is counted once.
     this.client = connect({
       protocol,
       host: '127.0.0.1',
@@ -123,22 +127,22 @@ export class HonestClient {
     this.#done = Promise.all([this.#ask('echo'), this.#ask('later')]).then(() => {})
   }
 
-  /** Waits until so many requests have been answered. */
+  /** Waits until this number of requests was answered. */
   async answered(count: number): Promise<void> {
     while (this.tally.requests < count) await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
-  /** Milliseconds of the slowest answer. */
+  /** The slowest answer, in milliseconds. */
   get slowest(): number {
     return this.#times.reduce((slowest, time) => Math.max(slowest, time), 0)
   }
 
-  /** Milliseconds within which that share of the answers came. */
+  /** The time in milliseconds within which this share of the answers came. */
   percentile(share: number): number {
     return this.#times.toSorted((one, other) => one - other)[Math.floor(share * this.#times.length)] ?? 0
   }
 
-  /** Stops; what became of its requests. */
+  /** Stops the client. @returns the outcomes of its requests */
   async stop(): Promise<Tally> {
     this.#asking = false
     await this.#done

@@ -1,4 +1,4 @@
-/** Callers that leave streams and calls whose clean-up throws: nobody else may notice. */
+/** Callers that leave streams and calls whose clean-up throws: no other caller may notice. */
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { call, frame, nestRequest, setup, Type } from './frames.ts'
 import { type Figures, withServer } from './process.ts'
@@ -9,10 +9,10 @@ type Protocol = 'nest' | 'rsocket'
 
 /** The kinds of streams that a peer opens, by the names in the service's handler `teardown`. */
 const KINDS = ['finalize', 'unsubscribe', 'generator', 'abort'] as const
-/** Peers that are there at the same time. */
+/** The number of peers at the same time. */
 const PEERS = 50
 const ROUNDS = { short: 3, long: 100 }
-/** Milliseconds within which handlers must have begun, and have ended. */
+/** Milliseconds within which handlers must have begun, or have ended. */
 const PATIENCE = 20_000
 
 function opening(protocol: Protocol): Buffer {
@@ -26,7 +26,7 @@ function opening(protocol: Protocol): Buffer {
   ])
 }
 
-/** Leaves all of it: in turn with RST, with FIN and, where the protocol can, by cancelling. */
+/** Leaves all streams of a peer: in turn by RST, by FIN, and by cancelling if the protocol can. */
 async function leave(protocol: Protocol, peer: RawPeer, number: number): Promise<void> {
   if (protocol === 'rsocket' && number % 3 === 0)
     await peer.sent(Buffer.concat(KINDS.map((_, index) => frame(2 * index + 1, Type.CANCEL, 0))))

@@ -1,6 +1,6 @@
 /**
- * A service behind the door for pages, in a process of its own. Argument: options of the door as JSON. Each line of its
- * input is answered by a line of JSON with what it does now; it ends with its input.
+ * A service with a WebSocket door, in its own process. Argument: the options of the door as JSON. Each line of its
+ * input is answered by a line of JSON with its current state. The service ends when its input ends.
  */
 import { createInterface } from 'node:readline'
 import { memory as transport } from '@elysia-microservices/transport'
@@ -10,9 +10,9 @@ import { listen, newApp } from '../../support/http-app.ts'
 import { memory } from './memory.ts'
 import './strict.ts'
 
-/** Streams that have begun and not ended. */
+/** The number of running streams. */
 let running = 0
-/** How many times each key came, as a request or an event. */
+/** How often each key has arrived, as a request or an event. */
 const runs = new Map<unknown, number>()
 let noted = 0
 
@@ -34,7 +34,7 @@ function* numbers(): Generator<number> {
 const service = microservice({ transport: transport(), logger: { error() {}, warn() {} } })
   .message('once', async ({ data }: Message<unknown>) => {
     ran(data)
-    // Some are answered when their connection is another one.
+    // Some requests are answered when their client has another connection already.
     await new Promise((resolve) => setTimeout(resolve, 5))
     return data
   })

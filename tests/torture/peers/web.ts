@@ -1,4 +1,7 @@
-/** The client of pages over a link that is cut, swallows, freezes, delays and is flooded: it resumes, and nothing is lost. */
+/**
+ * The WebSocket client over a link that is cut, swallows bytes, freezes, delays or is flooded: the client resumes,
+ * and nothing is lost.
+ */
 import { randomFrom } from '@elysia-microservices/test-support'
 import { connect, type UntypedWebClient } from '@elysia-microservices/websocket/client'
 import { WebSocket } from 'ws'
@@ -10,21 +13,24 @@ import { SILENT, Tally } from './tally.ts'
 
 const SEED = 20_261_123
 const TIMES = { short: 5, long: 100 }
-/** Calls at a time, beside a stream and a channel. */
+/** The number of callers at the same time, besides a stream and a channel. */
 const CALLERS = 8
-/** Milliseconds within which a link that is whole must be used again, and a server must have forgotten a client. */
+/**
+ * Milliseconds within which a restored link must be used again, and within which a server must have forgotten a
+ * client.
+ */
 const HEALS = 30_000
-/** So many messages of so many requests. */
+/** The number of messages, the requests in each message, and their text. */
 const FLOOD = { messages: 50, requests: 10, text: 'x'.repeat(20_000) }
-/** Node 20 has none. */
+/** Node 20 has no WebSocket of its own. */
 const type = (globalThis as { WebSocket?: object }).WebSocket ?? WebSocket
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Something that happens to a link. It is whole afterwards. */
+/** A fault of a link. The link works again afterwards. */
 interface Fault {
   readonly title: (times: number) => string
-  /** From the beginning. */
+  /** The delay of the link from the beginning. */
   readonly delay?: (random: () => number) => number
   happens(link: Link, random: () => number): Promise<void>
 }
@@ -76,7 +82,7 @@ class Page {
       url: `ws://127.0.0.1:${port}/rsocket`,
       WebSocket: type,
       logger: SILENT,
-      // Calls are answered or hang.
+      // No timeout: calls are answered or hang.
       timeout: 0
     })
     this.#loads = [
@@ -87,10 +93,10 @@ class Page {
     ]
   }
 
-  /** Whether everything has gone on since it was `before`. */
+  /** Whether streams, channels and calls have all made progress since `before`. */
   hasGoneOn({ values, mirrored, answered }: ReturnType<Page['progress']>): boolean {
     const now = this.progress()
-    // More than a stream may have had in advance.
+    // More values than a stream may have requested in advance.
     return now.values > values + 300 && now.mirrored > mirrored && now.answered > answered + CALLERS
   }
 
@@ -123,7 +129,7 @@ class Page {
       if (value !== this.values) return `${value} in place of ${this.values}`
       this.values++
       if (this.#isOver) return 'each once'
-      // So that its demand, not its speed, is what is cut.
+      // A pause, so that the stream's demand is interrupted, and not only its speed.
       if (value % 100 === 0) await sleep(1)
     }
     return `the end after ${this.values}`
@@ -142,7 +148,7 @@ class Page {
   }
 }
 
-/** Asks without waiting for answers, and leaves without a word. */
+/** Sends requests without waiting for answers, and closes the connection abruptly. */
 async function flood(port: number): Promise<void> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/rsocket`, ['turns.rsocket.elysia-microservices'])
   const closed = new Promise((_resolve, reject) => {

@@ -3,17 +3,19 @@ import type { Length } from '../scenario.ts'
 
 export interface RunOptions {
   readonly length: Length
-  /** Names of the scenarios to run; `undefined` for all. */
+  /** The names of the scenarios to run; `undefined`: all. */
   readonly only: readonly string[] | undefined
   readonly list: boolean
   readonly help: boolean
-  /** Whether what `json` says of scenarios that do not run now is kept: a page can be made in parts. */
+  /**
+   * Whether the results of other scenarios in the file `json` are kept, so that a page can be made in several runs.
+   */
   readonly keep: boolean
-  /** File for the rows as JSON. */
+  /** The file for the rows as JSON. */
   readonly json: string | undefined
-  /** File for the page in Markdown. */
+  /** The file for the page in Markdown. */
   readonly markdown: string | undefined
-  /** Minutes the soak takes; `undefined`: as long as `length` says. */
+  /** The minutes of the soak; `undefined`: by `length`. */
   readonly soakMinutes: number | undefined
 }
 
@@ -32,7 +34,7 @@ export const USAGE = `npm run torture -- [--long] [--only=<name>,…] [--json=<f
   --markdown         writes a page to a file
   --soak-minutes     how long the soak takes`
 
-/** @throws {UsageError} an argument is not known, or its value is not what it must be */
+/** @throws {UsageError} an argument is unknown, or its value is invalid */
 export function readOptions(given: readonly string[], names: readonly string[]): RunOptions {
   const values = new Map<string, string>()
   for (const argument of given) {

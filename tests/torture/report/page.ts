@@ -1,24 +1,24 @@
-/** A run as a page in Markdown, and as JSON. */
+/** Writes a run as a page in Markdown, and as JSON. */
 import os from 'node:os'
 import type { Row } from '../scenario.ts'
 import { COLUMNS, markdownTable, verdict } from './table.ts'
 
 /** A whole run. */
 export interface TortureRun {
-  /** How it can be run again. */
+  /** The command that repeats the run. */
   readonly command: string
-  /** The machine of the run, in words. */
+  /** A description of the machine. */
   readonly machine: string
-  /** Runtime and library, in words. */
+  /** The versions of runtime and library. */
   readonly versions: string
-  /** In the order in which there are scenarios. */
+  /** The results, in the order of the scenarios. */
   readonly results: readonly Result[]
 }
 
 /** The result of one scenario. */
 export interface Result {
   readonly name: string
-  /** When it ended, ISO 8601. */
+  /** When the scenario ended, in ISO 8601. */
   readonly date: string
   readonly rows: readonly Row[]
 }
@@ -28,7 +28,7 @@ export function rowsOf({ results }: TortureRun): Row[] {
   return results.flatMap(({ rows }) => rows)
 }
 
-/** The machine in words: no names, no paths. */
+/** A description of the machine without names and paths. */
 export function describeMachine(): string {
   const cpus = os.cpus()
   const gigabytes = Math.round(os.totalmem() / 1024 ** 3)
@@ -41,7 +41,7 @@ export function describeRuntime(): string {
   return bun === undefined ? `Node ${node}` : `Bun ${bun}`
 }
 
-/** A complete page. */
+/** The complete page. */
 export function page(run: TortureRun): string {
   const { command, machine, versions } = run
   const rows = rowsOf(run)
@@ -72,7 +72,7 @@ A dash means that this was not measured. [Tests of failure](faults.md#tests-of-f
 `
 }
 
-/** The day of a run, or its first and its last. */
+/** The date of a run, or its first and last date. */
 function days({ results }: TortureRun): string {
   const all = results.map(({ date }) => date.slice(0, 10)).sort()
   return [...new Set([all.at(0), all.at(-1)])].join(' to ')

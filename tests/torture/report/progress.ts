@@ -1,4 +1,4 @@
-/** How far a run is, on stderr: a line that changes on a terminal, plain lines now and then elsewhere. */
+/** Shows the progress of a run on stderr: one changing line on a terminal, otherwise a plain line now and then. */
 
 interface Terminal {
   readonly isTTY?: boolean | undefined
@@ -20,7 +20,7 @@ export class Progress {
     this.#now = now
   }
 
-  /** A scenario begins. */
+  /** Notes that a scenario begins. */
   begin(name: string): void {
     this.#name = name
     this.#lastLine = this.#now()
@@ -28,7 +28,7 @@ export class Progress {
     else this.#terminal.write(`${name} …\n`)
   }
 
-  /** It has got so far. */
+  /** Shows the progress of the scenario. */
   show(text: string): void {
     if (this.#terminal.isTTY) {
       this.#terminal.write(`${CLEAR_LINE}${this.#name}: ${text}`)
@@ -39,7 +39,7 @@ export class Progress {
     this.#terminal.write(`${this.#name}: ${text}\n`)
   }
 
-  /** It is over. */
+  /** Notes that the scenario has ended. */
   end(text: string): void {
     const clear = this.#terminal.isTTY ? CLEAR_LINE : ''
     this.#terminal.write(`${clear}${this.#name}: ${text}\n`)

@@ -33,7 +33,7 @@ const BAD: Row = {
 const NEST: Row = { ...BAD, server: 'nest', broken: [] }
 
 describe('the table', () => {
-  it('has a line for each row, its columns under their titles', () => {
+  it('has a line for each row, with columns under their titles', () => {
     const lines = textTable([GOOD, BAD]).split('\n')
     assert.equal(lines.length, 3)
     const [titles = '', good = '', bad = ''] = lines
@@ -43,7 +43,7 @@ describe('the table', () => {
     assert.match(good, /^killed +ours +50 +12,345 +12,300 +45 +0 +0 +0 +212 ms +61 MB +– +45 CONNECTION$/)
   })
 
-  it('is Markdown too, in which nothing of a cell is taken for its end', () => {
+  it('is also Markdown, in which the text of a cell cannot end the cell', () => {
     const lines = markdownTable([GOOD, BAD]).split('\n')
     assert.equal(lines.length, 4)
     for (const line of lines) assert.equal(line.split(/(?<!\\)\|/).length, COLUMNS.length + 2)
@@ -51,7 +51,7 @@ describe('the table', () => {
     assert.ok(lines[3]?.includes('a much longer name \\| odd'))
   })
 
-  it("names what our servers did wrong, and says nothing of Nest's", () => {
+  it("names faults of our servers, and none of Nest's", () => {
     assert.deepEqual(verdict([GOOD, NEST]), [])
     assert.deepEqual(verdict([GOOD, BAD]), [
       'a much longer name | odd: 1 lost',
@@ -70,7 +70,7 @@ describe('the page', () => {
   }
   const result = (day: string, row: Row) => ({ name: 'kill', date: `${day}T10:00:00.000Z`, rows: [row] })
 
-  it('says how to run it again, when and on what it ran, and what each column means', () => {
+  it('says how to repeat the run, when and on which machine it ran, and what each column means', () => {
     const text = page({ ...run, results: [result('2026-11-21', GOOD)] })
     assert.ok(text.includes('```sh\nnpm run torture -- --long\n```'))
     assert.ok(text.includes('Run on 2026-11-21: 2 × a processor; Bun 1.4.5.'))
@@ -79,7 +79,7 @@ describe('the page', () => {
     for (const { title, meaning } of COLUMNS) assert.ok(text.includes(`**${title}**: ${meaning}`))
   })
 
-  it('says from when to when it was made, if that was in parts', () => {
+  it('gives the first and last date, if it was made in several runs', () => {
     const text = page({ ...run, results: [result('2026-11-22', GOOD), result('2026-11-20', GOOD)] })
     assert.ok(text.includes('Run on 2026-11-20 to 2026-11-22: '))
   })

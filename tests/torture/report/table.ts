@@ -1,9 +1,9 @@
-/** Rows as a table: aligned for a terminal, or Markdown. */
+/** Writes rows as a table: aligned for a terminal, or in Markdown. */
 import type { Row } from '../scenario.ts'
 
 interface Column {
   readonly title: string
-  /** Its meaning, for readers of the page. */
+  /** The meaning of the column, for readers of the page. */
   readonly meaning: string
   readonly align: 'left' | 'right'
   cell(row: Row): string
@@ -47,7 +47,7 @@ export const COLUMNS: readonly Column[] = [
   { title: 'remark', meaning: 'further figures', align: 'left', cell: ({ remark = '' }) => remark }
 ]
 
-/** For a terminal: columns aligned by blanks. */
+/** The table for a terminal: columns aligned by blanks. */
 export function textTable(rows: readonly Row[]): string {
   const lines = [COLUMNS.map(({ title }) => title), ...rows.map(cells)]
   const widths = COLUMNS.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
@@ -56,7 +56,7 @@ export function textTable(rows: readonly Row[]): string {
   return lines.map((line) => line.map(padded).join('  ').trimEnd()).join('\n')
 }
 
-/** The same in Markdown. */
+/** The table in Markdown. */
 export function markdownTable(rows: readonly Row[]): string {
   const line = (texts: readonly string[]) =>
     `| ${texts.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`
@@ -67,7 +67,7 @@ export function markdownTable(rows: readonly Row[]): string {
   ].join('\n')
 }
 
-/** The faults of our servers, a sentence each; none is a pass. */
+/** A sentence for each fault of our servers; an empty list means success. */
 export function verdict(rows: readonly Row[]): string[] {
   return rows
     .filter(({ server }) => server === 'ours')

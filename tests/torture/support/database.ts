@@ -1,4 +1,7 @@
-/** A database as handlers see it: so many connections, each busy for so long with a query; others wait in line. */
+/**
+ * A database as handlers see it: a number of connections, each busy for some time with a query; other queries wait in
+ * line.
+ */
 export class Database {
   readonly #milliseconds: number
   readonly #waiting: (() => void)[] = []
@@ -12,7 +15,7 @@ export class Database {
     this.#milliseconds = milliseconds
   }
 
-  /** Resolves when a connection was free, and then busy with it. */
+  /** Waits for a free connection, and then for the time of a query. */
   query(): Promise<void> {
     return new Promise((resolve) => {
       const start = () => {

@@ -1,4 +1,4 @@
-/** The account must notice what it is for. */
+/** The ledger must notice every kind of wrong outcome. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConnectionError, TimeoutError } from '@elysia-microservices/transport'
@@ -9,7 +9,7 @@ const runs = (...ids: readonly number[]) =>
   ids.reduce((counts, id) => counts.set(id, (counts.get(id) ?? 0) + 1), new Map<number, number>())
 
 describe('a ledger', () => {
-  it('counts requests that succeed and those that fail with one of our errors', () => {
+  it('counts requests that succeed, and those that fail with an error of this library', () => {
     const ledger = new Ledger()
     const [good, bad] = [ledger.begin(), ledger.begin()]
     ledger.answered(good, true, good)
@@ -26,7 +26,7 @@ describe('a ledger', () => {
     assert.deepEqual([...ledger.errors], [['TIMEOUT', 1]])
   })
 
-  it('counts as lost a call that got the answer of another, or failed with an error that is none of our classes', () => {
+  it('counts as lost a call that got the answer of another, or failed with an error of no class of this library', () => {
     const ledger = new Ledger()
     ledger.answered(ledger.begin(), false, 7)
     ledger.failed(ledger.begin(), new TypeError('oops'))
@@ -37,7 +37,7 @@ describe('a ledger', () => {
     ])
   })
 
-  it('counts as doubled what settles twice, and what runs twice unless that is allowed', () => {
+  it('counts as doubled a request that settles twice, or runs twice unless that is allowed', () => {
     const ledger = new Ledger()
     const id = ledger.begin()
     ledger.answered(id, true, id)
@@ -47,14 +47,14 @@ describe('a ledger', () => {
     assert.equal(ledger.account(runs(id, id), true).doubled, 1)
   })
 
-  it('counts as hung what has not settled in time', async () => {
+  it('counts as hung a request that has not settled in time', async () => {
     const ledger = new Ledger()
     ledger.begin()
     await ledger.settled(1)
     assert.equal(ledger.account(runs()).hung, 1)
   })
 
-  it('finds out when a caller was told what is not true', () => {
+  it('notices if an error says that a request cannot have run, although it ran', () => {
     const ledger = new Ledger()
     const [unsent, lost, answered] = [ledger.begin(), ledger.begin(), ledger.begin()]
     ledger.failed(unsent, new ConnectionError('no', false))

@@ -1,19 +1,19 @@
-/** The account of requests: each has an id of its own, which is its answer, and has to settle exactly once. */
+/** Records requests: each has an id, which is also its answer, and must settle exactly once. */
 import { type CallOptions, type ClientTransport, MicroserviceError } from '@elysia-microservices/transport'
 import { PATIENCE, pause } from '../../support/within.ts'
 import type { Row } from '../scenario.ts'
 
-/** The figures of a row that a ledger knows. */
+/** The figures of a row that a ledger counts. */
 export type Account = Pick<Row, 'requests' | 'succeeded' | 'failed' | 'lost' | 'doubled' | 'hung'>
 
 /** How a request has ended. */
 export type Outcome = { readonly error: MicroserviceError } | { readonly error: undefined }
 
-/** Counts what becomes of requests. */
+/** Counts the outcomes of requests. */
 export class Ledger {
   readonly #open = new Set<number>()
   readonly #succeeded = new Set<number>()
-  /** Of which the error says that they cannot have run. */
+  /** Requests whose error says that they cannot have run. */
   readonly #notRun = new Set<number>()
   readonly #errors = new Map<string, number>()
   #next = 1
@@ -23,10 +23,10 @@ export class Ledger {
   #settledTwice = 0
   #hung = 0
   #waiting: (() => void)[] = []
-  /** The losses, in words. */
+  /** The losses, as text. */
   readonly losses: string[] = []
 
-  /** Requests that have not settled yet. */
+  /** The number of requests that have not settled yet. */
   get open(): number {
     return this.#open.size
   }
@@ -35,7 +35,7 @@ export class Ledger {
     return this.#succeeded.size
   }
 
-  /** Of how many requests each error was the end, by its code. */
+  /** The number of requests by the code of their error. */
   get errors(): ReadonlyMap<string, number> {
     return this.#errors
   }
@@ -45,7 +45,7 @@ export class Ledger {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** A request begins. Gives its id. */
+  /** Begins a request. @returns its id */
   begin(): number {
     const id = this.#next++
     this.#requests++
@@ -53,7 +53,7 @@ export class Ledger {
     return id
   }
 
-  /** A request has been answered; `own` says whether with what was asked for. */
+  /** Notes that a request was answered. `own` is whether the answer is its own id. */
   answered(id: number, own: boolean, answer: unknown): void {
     if (!this.#settle(id)) return
     if (!own) return this.#lose(`request ${id} was answered with ${JSON.stringify(answer)?.slice(0, 80)}`)
@@ -63,7 +63,7 @@ export class Ledger {
     for (const resolve of waiting) resolve()
   }
 
-  /** A request has failed. */
+  /** Notes that a request has failed. */
   failed(id: number, error: unknown): void {
     if (!this.#settle(id)) return
     if (!(error instanceof MicroserviceError))
@@ -86,7 +86,10 @@ export class Ledger {
     }
   }
 
-  /** The same as a stream of one value: a receiver sees it when a call settles twice, a promise would hide it. */
+  /**
+   * Makes the same request as a stream of one value: a stream shows when a call settles twice, which a promise would
+   * hide.
+   */
   stream(client: ClientTransport, pattern: string, options?: CallOptions): Promise<Outcome> {
     const id = this.begin()
     return new Promise((resolve) => {
@@ -110,7 +113,7 @@ export class Ledger {
     })
   }
 
-  /** Resolves when all requests have settled, or counts as hung those that will not any more. */
+  /** Resolves when all requests have settled, or counts the others as hung when the time is over. */
   async settled(patience = PATIENCE): Promise<void> {
     for (const end = performance.now() + patience; this.#open.size > 0 && performance.now() < end; ) {
       await pause(20)
@@ -119,9 +122,9 @@ export class Ledger {
   }
 
   /**
-   * The figures.
+   * The figures of a row.
    * @param runs how often the handler of each request ran
-   * @param idempotent running twice is allowed
+   * @param idempotent whether a request may run twice
    */
   account(runs: ReadonlyMap<number, number>, idempotent = false): Account {
     const ranTwice = idempotent ? 0 : [...runs.values()].filter((times) => times > 1).length
@@ -135,7 +138,7 @@ export class Ledger {
     }
   }
 
-  /** Sentences about requests of which the caller was told something that is not true. */
+  /** Sentences about requests that ran although their error says that they cannot have run. */
   untruths(runs: ReadonlyMap<number, number>): string[] {
     const never = [...this.#succeeded].filter((id) => !runs.has(id)).length
     const untrue = [...this.#notRun].filter((id) => runs.has(id)).length
@@ -157,7 +160,7 @@ export class Ledger {
   }
 }
 
-/** Errors by code, in a few words: `12 CONNECTION, 3 TIMEOUT`. */
+/** The numbers of errors by code, as text: `12 CONNECTION, 3 TIMEOUT`. */
 export function errorsInWords(errors: ReadonlyMap<string, number>): string {
   return [...errors].map(([code, count]) => `${count} ${code}`).join(', ')
 }

@@ -1,21 +1,24 @@
-/** Memory of other processes, from Linux's /proc. Elsewhere, and of a process that is gone: `undefined`. */
+/**
+ * Reads the memory of other processes from Linux's /proc. On other systems, and for a process that has ended:
+ * `undefined`.
+ */
 import { readFileSync } from 'node:fs'
 
-/** Memory of `pid` that is in RAM now, in megabytes (MiB). */
+/** The memory of a process that is in RAM now, in megabytes (MiB). */
 export const residentMb = (pid: number | undefined): number | undefined => field(pid, 'VmRSS')
 
-/** The most memory that `pid` has ever had in RAM, in megabytes (MiB). */
+/** The peak of the memory of a process in RAM, in megabytes (MiB). */
 export const peakMb = (pid: number | undefined): number | undefined => field(pid, 'VmHWM')
 
-/** Samples of memory over time. */
+/** The memory at a time. */
 export interface Sample {
-  /** In minutes. */
+  /** The time in minutes. */
   readonly at: number
-  /** In megabytes. */
+  /** The memory in megabytes. */
   readonly mb: number
 }
 
-/** Megabytes per minute, by least squares; `undefined` with fewer than three samples. */
+/** The growth in megabytes per minute, by least squares; `undefined` with fewer than three samples. */
 export function slope(samples: readonly Sample[]): number | undefined {
   if (samples.length < 3) return undefined
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
@@ -25,29 +28,29 @@ export function slope(samples: readonly Sample[]): number | undefined {
   return covariance / mean(samples.map((sample) => (sample.at - at) ** 2))
 }
 
-/** The highest of figures that may be missing. */
+/** The highest of several values; missing ones are ignored. */
 export function highest(...figures: readonly (number | undefined)[]): number | undefined {
   const known = figures.filter((figure) => figure !== undefined)
   return known.length === 0 ? undefined : Math.max(...known)
 }
 
-/** The most memory of a process, in the first tenth of the time and later. */
+/** The peak memory of a process in the first tenth of the time, and later. */
 export class Peaks {
   #first: number | undefined
   #later: number | undefined
 
-  /** @param part of the time, from 0 to 1 */
+  /** @param part the elapsed part of the time, from 0 to 1 */
   add(part: number, mb: number | undefined): void {
     if (part < 0.1) this.#first = highest(this.#first, mb)
     else this.#later = highest(this.#later, mb)
   }
 
-  /** Of all the time. */
+  /** The peak over the whole time. */
   get most(): number | undefined {
     return highest(this.#first, this.#later)
   }
 
-  /** Megabytes that it was more later. */
+  /** The megabytes by which the later peak is higher. */
   get growth(): number {
     return (this.#later ?? 0) - (this.#first ?? 0)
   }

@@ -1,12 +1,12 @@
 /**
- * The runs of handlers, in a file that survives their process: each run is a line, written before the handler
- * goes on. What a process has written is in the system's memory and not lost when it is killed.
+ * Records the runs of handlers in a file: each run is a line, which is written before the handler goes on. Lines that
+ * a process has written are in the system's memory, and are not lost when the process is killed.
  */
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The writing side, in a server. */
+/** The writing side, in the process of a server. */
 export class RunRecorder {
   readonly #file: number
 
@@ -14,21 +14,21 @@ export class RunRecorder {
     this.#file = openSync(path, 'a')
   }
 
-  /** The handler of this request runs. */
+  /** Notes that the handler of a request runs. */
   ran(id: number): void {
     writeSync(this.#file, `${id}\n`)
   }
 }
 
-/** The reading side, where the requests are made. */
+/** The reading side, in the process that makes the requests. */
 export class RunRecord {
   readonly #folder = mkdtempSync(join(tmpdir(), 'torture-'))
   readonly path = join(this.#folder, 'runs')
 
   constructor() {
-    // So that it can be read before the first run.
+    // Creates the file, so that it can be read before the first run.
     closeSync(openSync(this.path, 'a'))
-    // A suite that is interrupted leaves nothing behind.
+    // Deletes the file also if the suite is interrupted.
     process.once('exit', this.#delete)
   }
 

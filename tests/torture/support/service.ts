@@ -1,7 +1,7 @@
 /**
- * The service under torture, in a process of its own. Its argument is a `ServiceSetup` as JSON. It ends when its
- * stdin does, so that it does not outlive the test that started it. After SIGTERM nothing ends it but that there is
- * nothing left to do: a timer or a connection that leaked would keep it alive.
+ * The service under torture, in a process of its own. Its argument is a `ServiceSetup` as JSON. The service ends when
+ * its standard input ends, so that it does not outlive its test. After SIGTERM, it only ends when nothing is left to
+ * do: a leaked timer or connection would keep it alive, which the test notices.
  */
 import { type TcpServerOptions, type TcpServerStats, tcp } from '@elysia-microservices/tcp'
 import { type Logger, type Message, microservice } from 'elysia-microservices'
@@ -11,20 +11,20 @@ import { RunRecorder } from './record.ts'
 
 /** The settings of the service. */
 export interface ServiceSetup {
-  /** 0 for any. */
+  /** The port; 0: any free port. */
   readonly port: number
-  /** The file in which handlers write that they ran. */
+  /** The file to which handlers write that they have run. */
   readonly record: string
-  /** Limits and the like. */
+  /** The options of the server, such as its limits. */
   readonly options?: Pick<TcpServerOptions, 'limits'>
-  /** Milliseconds of the processor that `burn` and `burn.async` take. */
+  /** Milliseconds of processor time that `burn` and `burn.async` take. */
   readonly burn?: number
-  /** The database that `query` asks. */
+  /** The database that `query` uses. */
   readonly database?: { readonly connections: number; readonly milliseconds: number }
 }
 
 const setup = JSON.parse(process.argv[2] as string) as ServiceSetup
-/** Milliseconds of `slow`: far more than its callers wait. */
+/** Milliseconds that `slow` takes: far longer than its callers wait. */
 const SLOW = 1_000
 
 const recorder = new RunRecorder(setup.record)
@@ -39,7 +39,7 @@ function run(id: number): number {
   return id
 }
 
-/** Refused and cut-off calls are in the table already. */
+/** Nothing is logged, because refused and cut-off calls are in the table. */
 const logger: Logger = { error() {}, warn() {} }
 
 const transport = tcp({ host: '127.0.0.1', ...setup.options, port: setup.port })
@@ -83,7 +83,7 @@ const service = microservice({ transport, logger })
     return sum
   })
   .message('slow', ({ signal }: Message) => {
-    // Nest's wire has no way to say that nobody waits any more.
+    // NestJS's protocol cannot tell that the caller no longer waits.
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, SLOW)
       const leave = () => {

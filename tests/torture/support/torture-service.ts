@@ -1,4 +1,4 @@
-/** The service under torture as its scenarios see it: processes, clients, and the record of what ran. */
+/** The service under torture for its scenarios: its processes, its clients, and the record of its runs. */
 import { type TcpClientOptions, tcp } from '@elysia-microservices/tcp'
 import type { ClientTransport, Logger } from '@elysia-microservices/transport'
 import { type Ended, ServerProcess, type ServerProgram } from '../../support/server-process.ts'
@@ -7,18 +7,18 @@ import { highest, peakMb } from './memory.ts'
 import { RunRecord } from './record.ts'
 import type { ServiceSetup } from './service.ts'
 
-/** Says nothing: faults are what the scenario is for. */
+/** A logger without output, because faults are expected. */
 const SILENT: Logger = { error() {}, warn() {} }
 
-/** How a client calls. */
+/** The options of a client. */
 export interface CallerOptions extends TcpClientOptions {
-  /** Milliseconds for a call that says nothing else. */
+  /** The default timeout of calls, in milliseconds. */
   readonly timeout?: number
 }
 
 const TIMEOUT = 30_000
 
-/** Servers of one scenario, and their clients. */
+/** The servers of one scenario, and their clients. */
 export class TortureService {
   readonly record = new RunRecord()
   readonly servers: readonly ServerProcess[]
@@ -38,7 +38,7 @@ export class TortureService {
     this.servers = Array.from({ length: count }, () => new ServerProcess(program))
   }
 
-  /** The most memory that any of its processes has had, in megabytes. */
+  /** The peak memory of any of its processes, in megabytes. */
   get peakMb(): number | undefined {
     return highest(this.#peakMb, ...this.servers.map(({ pid }) => peakMb(pid)))
   }
@@ -49,19 +49,19 @@ export class TortureService {
   }
 
   async stop(server: ServerProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<Ended | undefined> {
-    // Read while the process is there.
+    // Read while the process still runs.
     this.#peakMb = this.peakMb
     return within(server.stop(signal), `The server ends after ${signal}`)
   }
 
-  /** A client of all servers, which is closed with the rest. */
+  /** A client of all servers, which is closed at the end of the scenario. */
   client(options: CallerOptions = {}): ClientTransport {
     const client = this.visitor(options)
     this.#clients.push(client)
     return client
   }
 
-  /** A client of all servers, to be closed by its caller. */
+  /** A client of all servers, which the scenario closes itself. */
   visitor({ timeout, ...options }: CallerOptions = {}): ClientTransport {
     const [first] = this.servers
     const where =
@@ -80,7 +80,7 @@ export class TortureService {
     await within(Promise.all(this.#clients.splice(0).map((client) => client.close())), 'The clients close')
   }
 
-  /** Ends everything, however the scenario went. */
+  /** Ends all servers and clients, however the scenario ended. */
   async end(): Promise<void> {
     await Promise.allSettled([this.closeClients(), ...this.servers.map((server) => server.stop('SIGKILL'))])
     this.record.remove()
