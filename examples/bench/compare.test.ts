@@ -15,7 +15,7 @@ import { measurement } from './test-support/measurement.ts'
 const planned = (...flags: string[]): Plan =>
   planOf(readComparisonOptions(['--shapes=shared', '--runs=2', ...flags]) as ComparisonOptions)
 
-/** Measures nothing; remembers what it was asked. */
+/** A measuring function that measures nothing, and remembers the flags of each call. */
 function measuring(give: (flags: BenchFlags) => Parameters<typeof measurement>[0] = () => ({})) {
   const asked: BenchFlags[] = []
   const measure = async (flags: BenchFlags) => {
@@ -33,8 +33,8 @@ async function comparing(plan: Plan, bench: { measure: ReturnType<typeof measuri
 
 const namesOf = ({ contests }: Comparison) => contests[0]!.results.map(({ target }) => target)
 
-describe('a comparison in the making', () => {
-  it('says of everything that is not measured yet that it is missing', async () => {
+describe('a comparison that is running', () => {
+  it('reports everything that is not measured yet as missing', async () => {
     const bench = measuring()
     const { comparison, kept } = await comparing(planned(), bench)
     assert.deepEqual(
@@ -61,7 +61,7 @@ describe('a comparison in the making', () => {
     assert.match(renderComparison(first!), /^nest was not measured: the run ended before its turn$/m)
   })
 
-  it('begins nothing after its time, and says what that has cost', async () => {
+  it('begins no measurement after its time, and reports which ones are missing', async () => {
     const bench = measuring()
     const { comparison } = await comparing({ ...planned(), within: -1 }, bench)
     assert.equal(bench.asked.length, 0)
@@ -69,7 +69,7 @@ describe('a comparison in the making', () => {
     assert.ok(!isClean(comparison))
   })
 
-  it('has a peer that cannot be measured in its table, without the folder where this happened', async () => {
+  it('lists a peer that cannot be measured in its table, without paths of this machine', async () => {
     const measure = async (flags: BenchFlags) => {
       if (flags['target'] === 'nest') throw new BenchError(`${import.meta.dirname}/peers/x.ts: no such port`)
       return measurement({ target: flags['target'] as TargetName })
@@ -81,7 +81,7 @@ describe('a comparison in the making', () => {
     assert.match(table, /^INCOMPLETE: 2 measurements of 4 missing$/m)
   })
 
-  it('can have one target several times, each in its own way', async () => {
+  it('can have one target several times, with different settings', async () => {
     const entrants: Entrant[] = [
       { target: 'elysia' },
       { target: 'elysia', label: 'msgpack', codec: 'msgpack' },
@@ -103,12 +103,12 @@ describe('a comparison in the making', () => {
         [undefined, undefined, 'node']
       ]
     )
-    // Another entry of this project is no rival of it.
+    // Another entry of this project does not count as a rival.
     assert.deepEqual(comparison.contests[0]!.verdicts[0]!.runs, [null])
     assert.equal(comparison.contests[0]!.results[1]!.ratio?.rps?.median, 2)
   })
 
-  it('gives those with fewer runs turns that are spread over all rounds, and says how many', async () => {
+  it('spreads entries with fewer runs over all rounds, and reports the number of runs', async () => {
     const plan = planned()
     const [part] = plan.parts
     const entrants: Entrant[] = [{ target: 'elysia' }, { target: 'grpc', runs: 2, duration: 1.5 }]

@@ -1,4 +1,6 @@
-/** A comparison from its plan to its result. What could not be measured is in it, too, with the reason. */
+/**
+ * Runs a comparison from its plan to its result. The result also names what could not be measured, with the reason.
+ */
 import { BenchError } from './errors.ts'
 import {
   flagsOf,
@@ -20,12 +22,12 @@ import { baseOf } from './report/roles.ts'
 import { Schedule } from './report/schedule.ts'
 import { type Comparison, type Environment, SCHEMA, VERSION } from './report/schema.ts'
 
-/** The report's text for measurements that were not made: a gap, for which nobody is to blame. */
+/** The reason in a report for measurements that were not made in time. */
 const CUT_OFF = 'the run ended before its turn'
 
 type Measures = Pick<BenchProcess, 'measure'>
 
-/** @param keep is told after every measurement what there is so far */
+/** @param keep is called after every measurement with the results so far */
 export async function compare(
   plan: Plan,
   command: string,
@@ -41,7 +43,7 @@ export async function compare(
     notMeasured: reason,
     failed
   })
-  // Everything is missing until it was measured: so a report says what is missing, whenever it is written.
+  // All measurements are missing at first, so that a report can be written at any time, and shows what is missing.
   const rounds = all.map(({ entrants, runs }) =>
     range(runs).map(() => entrants.map((entrant) => missing(CUT_OFF, { entrant }, true)))
   )
@@ -86,13 +88,13 @@ async function measure(job: Job, plan: Plan, bench: Measures, label: string): Pr
     const flags = { ...flagsOf(job, plan), label }
     return { ...(await bench.measure(flags, { limit: limitOf(job, plan) })), target }
   } catch (error) {
-    // One peer that cannot be measured is a result, too, and does not take the others with it.
+    // A peer that cannot be measured is also a result, and does not end the comparison.
     if (error instanceof BenchError) return { target, notMeasured: withoutPaths(error.message), failed: true }
     throw error
   }
 }
 
-/** Of the first measurement, with the versions of all runtimes. */
+/** The environment of the first measurement, with the versions of all runtimes. */
 function environmentOf(outcomes: readonly Outcome[]): Environment | null {
   const all = outcomes.filter(isMeasured).map(({ environment }) => environment)
   const version = (runtime: 'bun' | 'node') => all.find((one) => one[runtime] !== null)?.[runtime] ?? null

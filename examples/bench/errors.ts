@@ -1,11 +1,11 @@
-/** Errors whose message is for the person at the terminal. Commands print the message alone. */
+/** Errors whose messages are for the user at the terminal: commands print only the message. */
 
-/** Something the bench needs is not there. Commands exit with code 1. */
+/** Something that the bench needs is missing or has failed. Commands exit with code 1. */
 export class BenchError extends Error {
   override readonly name: string = 'BenchError'
 }
 
-/** A command line that cannot be run. Commands exit with code 2. */
+/** An invalid command line. Commands exit with code 2. */
 export class UsageError extends BenchError {
   override readonly name = 'UsageError'
 }

@@ -7,18 +7,21 @@ import { flagsOf, jobsOf, nameOfEntrant, obstacleOf, secondsOf } from './plan.ts
 import { keyOf } from './report/contest.ts'
 import type { Contest } from './report/schema.ts'
 
-/** Seconds that a measurement takes beside warm-up and measuring: starting, connecting, collecting garbage, filling a store. */
+/**
+ * Seconds that a measurement takes besides warm-up and measuring: starting, connecting, collecting garbage, filling a
+ * store.
+ */
 const OVERHEAD = 1.2
 const FILLING = 4
-/** Of a server that is started for each measurement. */
+/** The same for a server of RabbitMQ, which is started for each measurement. */
 const RABBITMQ = 7
 
 const hasBacklog = ({ task }: Contest): boolean => task?.mode === 'durable' && task.step !== 'publish'
 
-/** A target of Elysia itself, or a variant of this project's. */
+/** Targets of Elysia itself, and variants of this project's. */
 const NO_PEERS = ['elysia-hooks', 'elysia-10000', 'http', 'http-hybrid']
 
-/** Each start of its server takes ten seconds, for which the plan has no room: it is measured by itself. */
+/** Left out of the plan: each start of a Kafka server takes ten seconds, so these targets are measured separately. */
 const OVER_KAFKA = ['elysia-kafka', 'nest-kafka', 'kafka']
 
 describe('the plan of the published report', () => {
@@ -45,7 +48,7 @@ describe('the plan of the published report', () => {
     assert.equal(parts[0]?.contests.length, there?.contests.length)
   })
 
-  it('takes at most 35 minutes, of the 45 of everything, and nothing is begun shortly before them', () => {
+  it('takes at most 35 of the 45 minutes for all reports, and begins nothing shortly before its end', () => {
     const seconds = jobs
       .map((job) => ({
         ...secondsOf(job),
@@ -96,7 +99,7 @@ describe('the plan of the published report', () => {
     }
   })
 
-  it('holds no contest twice, and has nobody twice in one', () => {
+  it('has no contest twice, and no entry twice in a contest', () => {
     const contests = plan.parts.flatMap((part) => part.contests)
     assert.equal(new Set(contests.map(({ contest }) => keyOf(contest))).size, contests.length)
     for (const { entrants } of contests) {
@@ -104,7 +107,7 @@ describe('the plan of the published report', () => {
     }
   })
 
-  it('asks for nothing that a measurement refuses', () => {
+  it('has only flags that a measurement accepts', () => {
     for (const job of jobs) {
       const flags = Object.entries(flagsOf(job, plan)).map(([name, value]) =>
         value === true ? `--${name}` : `--${name}=${value}`
@@ -113,7 +116,7 @@ describe('the plan of the published report', () => {
     }
   })
 
-  it('can be shortened, and kept to one runtime', () => {
+  it('can be shortened, and limited to one runtime', () => {
     const short = fullPlan({ times: { duration: 0.1, runs: 1 }, runtimes: ['node'], patience: 1, within: 60 })
     const all = jobsOf(short)
     assert.ok(all.every((job) => job.contest.runtime === 'node' && secondsOf(job).duration === 0.1))

@@ -1,6 +1,7 @@
 /**
- * The plan of the published report: everything that is compared, in at most 35 minutes. This project and Nest get most
- * of them, everybody else enough to be placed; every row of the report says how often and how long it was measured.
+ * The plan of the published report: everything that is compared, in at most 35 minutes. Most of the time is for this
+ * project and NestJS; all others get enough to be ranked. Every row of the report states how often and how long it
+ * was measured.
  */
 import type { FullOptions } from './options/full-options.ts'
 import { readPayload } from './options/payload-options.ts'
@@ -21,24 +22,27 @@ import { layouts } from './report/contest.ts'
 import type { Contest } from './report/schema.ts'
 import { ECHO, type Source, type StreamTask, sources, steps } from './task/task.ts'
 
-/** Minutes after which nothing more is begun: what is under way, and drawing the report, fit into the rest. */
+/** Minutes after which no measurement is begun: the running one, and writing the report, fit into the rest. */
 const MINUTES = 34
 
-/** The rows that are published first. */
+/** Times for the rows that are published first. */
 const LONG = { runs: 5, duration: 5, warmup: 1 }
-/** The most common uses, beside the echo. */
+/** Times for the most common uses, besides the echo. */
 const MEDIUM = { runs: 3, duration: 1.5, warmup: 0.5 }
-/** All others. */
+/** Times for all other rows. */
 const SHORT = { runs: 2, duration: 1, warmup: 0.3 }
 
-/** Seconds after which a measurement that should be over is given up: one that hangs must not cost the others' time. */
+/**
+ * Seconds beyond its expected end after which a measurement is given up: one that hangs must not use up the time of
+ * the others.
+ */
 const PATIENCE = 20
 
 const REQUESTS = 100
-/** Events in flight. */
+/** The number of events in flight. */
 const STORED = 256
 
-/** Parts of the report that compare no peers. */
+/** The title of the part that compares targets over NATS, and no peers. */
 export const OVER_NATS = 'over NATS'
 export const OVER_REDIS = 'over Redis'
 export const OVER_RABBITMQ = 'over RabbitMQ'
@@ -48,7 +52,7 @@ export const WATCHED = 'watched'
 const ON_NESTS_WIRE: Entrant = { target: 'elysia', label: "Nest's wire", protocol: 'nest' }
 const NEST_ON_NODE: Entrant = { target: 'nest', label: 'node', runtime: 'node' }
 
-/** The runtime of most of the report; with the other one only the essential contests are measured again. */
+/** Whether a runtime is the one for most of the report; on the other one only the essential contests are repeated. */
 const isMain = (runtime: Runtime): boolean => runtime === 'bun'
 
 const entrants = (...names: readonly TargetName[]): Entrant[] => names.map((target) => ({ target }))
@@ -131,7 +135,7 @@ function combinations(differs: Partial<Combined>) {
   })
 }
 
-/** A string of 200 B by 100 callers, which is what everybody is compared in. */
+/** A string of 200 B by 100 callers: the contest with all peers. */
 function allPeers(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
   const long = entrants('elysia', 'nest', ...(isMain(runtime) ? (['raw'] as const) : []))
   const others = [
@@ -142,7 +146,7 @@ function allPeers(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
   return combinations({ runtimes: [runtime] }).map((contest) => ({ contest, entrants: [...long, ...others] }))
 }
 
-/** A text by handlers that wait, and objects: what services do, beside what is easiest to measure. */
+/** A text with handlers that wait, and objects: more like real services than the echo of a text. */
 function realWork(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
   const others = entrants('moleculer', 'grpc', 'connect', 'trpc', 'rsocket-js')
   const brief = (all: readonly Entrant[]) => all.map((entrant) => ({ ...entrant, ...short }))
@@ -152,7 +156,7 @@ function realWork(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
   const promised = isMain(runtime)
     ? combinations({ runtimes, task: { mode: 'request', handler: 'async' } })
     : []
-  // On a connection per client they are lost in what the system calls cost, and codecs too.
+  // With a connection per client, these differences are too small in comparison with the system calls, as are codecs.
   const beside = (more: readonly Entrant[]) => (contest: Contest) => ({
     contest,
     entrants: [
@@ -202,7 +206,10 @@ function streams(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
   })
 }
 
-/** A reader that takes a value a second, of a server that has a million: what both ends hold meanwhile. */
+/**
+ * A reader that takes one value per second, with a server that has a million: the memory of client and server is
+ * compared.
+ */
 function slowReader(runtime: Runtime): PlannedContest[] {
   const task: StreamTask = { ...LONG_STREAM, generator: 'sync', values: 1_000_000, pause: 1_000 }
   const asked = { ...RECORD, runtimes: [runtime], layouts: ['shared'], concurrency: [1], task } as const
@@ -212,7 +219,10 @@ function slowReader(runtime: Runtime): PlannedContest[] {
   }))
 }
 
-/** Events awaited one by one and in batches, to a server that keeps up, and with 20 KB to one that does not. */
+/**
+ * Events that are awaited one by one and in batches, to a server that keeps up; and events of 20 KB to a server that
+ * does not.
+ */
 function events(runtime: Runtime): PlannedContest[] {
   const one = { runtimes: [runtime], layouts: ['shared'], concurrency: [1] } as const
   const slow = { ...one, payloads: [readPayload('flat', 20_000)] }
@@ -222,7 +232,7 @@ function events(runtime: Runtime): PlannedContest[] {
   ])
   return contests.map((contest) => ({
     contest,
-    // It keeps whatever a slow server does not take: gigabytes a second.
+    // This client keeps everything that a slow server does not accept in memory: gigabytes per second.
     entrants: [
       ...entrants('elysia', 'nest'),
       ON_NESTS_WIRE,
@@ -231,7 +241,10 @@ function events(runtime: Runtime): PlannedContest[] {
   }))
 }
 
-/** Events into JetStream and out of it, as many in flight as its driver has; and out of a database, which is ours alone. */
+/**
+ * Events into JetStream and out of it, with as many in flight as the driver allows; and out of a database, which only
+ * this project offers.
+ */
 function durable(runtime: Runtime): PlannedContest[] {
   const asked = storedEvents(runtime)
   return steps
@@ -244,7 +257,7 @@ function durable(runtime: Runtime): PlannedContest[] {
     )
 }
 
-/** From the start of a server's process to its first answer. */
+/** The time from the start of a server's process to its first answer. */
 function starts(runtime: Runtime): PlannedContest[] {
   const asked = { runtimes: [runtime], layouts: ['shared'], concurrency: [1] } as const
   return combinations({ ...asked, task: { mode: 'start' } }).map((contest) => ({
@@ -265,7 +278,10 @@ function starts(runtime: Runtime): PlannedContest[] {
 const scoped = (scope: string, contests: readonly Contest[], among: readonly Entrant[]): PlannedContest[] =>
   contests.map((contest) => ({ contest: { ...contest, scope }, entrants: among }))
 
-/** Requests and streams, each with a server of its own. @param bare the driver alone, which has no streams */
+/**
+ * Requests and streams over an engine, with one server for each measurement. @param bare the driver alone, which has
+ * no streams
+ */
 function overEngine(
   runtime: Runtime,
   scope: string,
@@ -286,7 +302,7 @@ const overNats = (runtime: Runtime): PlannedContest[] =>
     { target: 'nats', label: 'request()', method: 'send' }
   ])
 
-/** Under the other runtime, where each start takes seconds, and for what few ask: one run is enough. */
+/** One run for each entry: used on the other runtime, where each start takes seconds, and for rare uses. */
 const once = (all: readonly Entrant[]): Entrant[] => all.map((entrant) => ({ ...entrant, runs: 1 }))
 
 function overRedis(runtime: Runtime): PlannedContest[] {
@@ -314,7 +330,7 @@ function overRabbitmq(runtime: Runtime): PlannedContest[] {
   ]
 }
 
-/** Stored events by an engine's driver alone, and by ours. */
+/** Durable events with an engine's driver alone, and with this project. */
 function storedOver(runtime: Runtime, scope: string, among: readonly Entrant[]): PlannedContest[] {
   return (['publish', 'consume'] as const).flatMap((step) =>
     scoped(scope, combinations({ ...storedEvents(runtime), task: { mode: 'durable', step } }), among)
@@ -324,7 +340,7 @@ function storedOver(runtime: Runtime, scope: string, among: readonly Entrant[]):
 const storedEvents = (runtime: Runtime) =>
   ({ runtimes: [runtime], layouts: ['shared'], concurrency: [STORED] }) as const
 
-/** Contests that show the cost of metrics and traces for our server. */
+/** Contests that show what metrics and traces cost our server. */
 function watched(runtime: Runtime): PlannedContest[] {
   const objects = [readPayload('object', undefined)]
   const asked = combinations({ runtimes: [runtime], layouts: ['shared'], payloads: objects })
@@ -339,7 +355,7 @@ function byConcurrency(runtime: Runtime): PlannedContest[] {
   }))
 }
 
-/** Codecs differ in what they make of objects; bytes need one that carries them. */
+/** The codecs for each shape of payload: codecs differ for objects, and bytes need a codec that carries them. */
 const CODECS: Partial<Readonly<Record<PayloadShape, readonly Codec[]>>> = {
   object: ['msgpack'],
   document: ['msgpack'],
@@ -357,7 +373,8 @@ function byPayload(runtime: Runtime): PlannedContest[] {
   })
   return asked.map((contest) => {
     const codecs = (CODECS[contest.shape] ?? []).map(withCodec)
-    // On a connection per client codecs are lost in what the system calls cost: the first one is enough.
+    // With a connection per client, codecs differ too little in comparison with the system calls: the first one is
+    // enough.
     const ours = contest.shape === 'binary' ? codecs.slice(0, 1) : entrants('elysia')
     const others = contest.shape === 'binary' ? codecs.slice(1) : codecs
     return {

@@ -1,4 +1,4 @@
-/** A plan from what it needs to its comparison: what is needed is there before anything is timed, and gone after. */
+/** Runs a plan: prepares everything that its measurements need before any is timed, and removes it afterwards. */
 import { compare } from './compare.ts'
 import type { TargetName } from './peers/targets.ts'
 import { targets } from './peers/targets.ts'
@@ -13,9 +13,9 @@ import { preferredTool } from './suites/load/tool.ts'
 import { suiteTaskOf } from './suites/plan.ts'
 
 /**
- * @param once what the report has beside its measurements; asked for when everything is installed
- * @param keep is told after every measurement what there is so far
- * @throws BenchError if something that is needed cannot be had
+ * @param once returns the parts of the report that are not measurements; called when everything is installed
+ * @param keep is called after every measurement with the results so far
+ * @throws BenchError something that is needed is missing
  */
 export async function measurePlan(
   plan: Plan,
@@ -26,7 +26,7 @@ export async function measurePlan(
 ): Promise<Comparison> {
   installFor(plan)
   const more = await once()
-  // One for all measurements, where the load is: servers have their CPU for themselves.
+  // One database for all measurements, on the cores of the load: servers have their cores for themselves.
   const database = plan.suite?.name === 'db' ? await startDatabase(planPinning().client) : undefined
   try {
     const shared =

@@ -1,4 +1,7 @@
-/** How long a server takes to start: from the start of its process until it listens, and until a first answer. */
+/**
+ * Measures how long a server takes to start: from the start of its process until it listens, and until its first
+ * answer.
+ */
 import { BenchError } from './errors.ts'
 import { makeHistogram, medianOf } from './load/histogram.ts'
 import { Meter } from './load/meter.ts'
@@ -15,10 +18,11 @@ import { asDescribed, describeMeasurement } from './report/measurement.ts'
 import type { Measurement } from './report/schema.ts'
 
 /**
- * Starts the server, asks it once and stops it, again and again until the time is over, and at least once. What is
- * measured is cold but for the system's cache of files, which the first start fills, and which does not count.
+ * Starts the server, sends one request and stops the server, repeatedly until the time is over, and at least once.
+ * These are cold starts, except that the system has the files in its cache: the first start, which fills the cache,
+ * does not count.
  *
- * @throws BenchError if it does not start, or does not answer
+ * @throws BenchError the server does not start or does not answer
  */
 export async function measureStarts(options: BenchOptions, pinning: Pinning): Promise<Measurement> {
   const { client, target, shape, runtime, host, port, task } = options
@@ -86,10 +90,10 @@ export async function measureStarts(options: BenchOptions, pinning: Pinning): Pr
 }
 
 interface Start {
-  /** Milliseconds since the process was started. */
+  /** Milliseconds from the start of the process until it listens. */
   readonly listening: number
   readonly answered: number
-  /** MiB after the first answer. */
+  /** The memory after the first answer, in MiB. */
   readonly rss: number | null
   readonly pid: number
   readonly port: number

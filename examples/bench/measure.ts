@@ -1,4 +1,4 @@
-/** One measurement from its options to its result: find or start the server, load it, read the clocks, clean up. */
+/** Runs one measurement: finds or starts the server, puts load on it, reads the clocks, and cleans up. */
 import { connect } from 'node:net'
 import { BenchError } from './errors.ts'
 import { CapacitySearch } from './load/capacity-search.ts'
@@ -20,7 +20,7 @@ import { asDescribed, describeMeasurement } from './report/measurement.ts'
 import type { Measurement, Trial } from './report/schema.ts'
 
 /**
- * Measures once. A server that dies meanwhile is no exception: the result then has errors.
+ * Measures once. If the server ends in between, the result has errors.
  *
  * @throws BenchError if there is no server to measure
  */
@@ -43,9 +43,9 @@ export async function measure(options: BenchOptions): Promise<Measurement> {
 }
 
 /**
- * The measurement at the highest rate that is kept.
+ * Measures at the highest rate that the server keeps.
  *
- * @throws BenchError if none is
+ * @throws BenchError the server keeps no rate
  */
 async function findCapacity(
   options: BenchOptions & { readonly rate: number; readonly sloMs: number },
@@ -66,7 +66,7 @@ async function findCapacity(
     const kept = errors === 0 && completed > 0 && p99 !== null && p99 <= sloMs
     trials.push({ rate, rps, p99, errors, kept })
     if (kept) best = trial
-    // A server that is gone keeps nothing any more.
+    // A server that has ended cannot be tried with other rates.
     if (started?.hasExited === true) return { ...trial, capacity: { sloMs, trials } }
     search.tell(kept)
   }
@@ -90,7 +90,7 @@ async function measureServer(
   return describeMeasurement(asDescribed(options), server, totals, usage, startedAt, environment)
 }
 
-/** @throws BenchError if nobody can be asked what became of the events */
+/** @throws BenchError if no server can report what became of the events */
 function tallyOf({ task, host, port }: BenchOptions, started: ServerProcess | undefined) {
   if (task.mode !== 'emit') return undefined
   if (started !== undefined) return new EventTally(started)
@@ -105,7 +105,7 @@ async function openRun(options: BenchOptions, port: number, { loads }: Pinning):
   return phasesOf(new LocalRun(await openLoad(options, port, meter), meter))
 }
 
-/** Starts the server, unless one is listening. `undefined`: one is. */
+/** Starts the server, unless one is listening already. `undefined`: one is. */
 async function findServer(options: BenchOptions, pinning: Pinning): Promise<ServerProcess | undefined> {
   const { host, port, spawn, target, runtime, shape, task } = options
   const { server: program } = targets[target]

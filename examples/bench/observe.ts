@@ -1,4 +1,4 @@
-/** Observes a server and a load in every measurement: reads the clocks before, between and after its phases. */
+/** Observes a server and a load in every measurement: reads the clocks before, between and after the phases. */
 import type { EventTally } from './load/event-tally.ts'
 import type { Phases, PhaseTotals } from './load/phases.ts'
 import {
@@ -14,7 +14,7 @@ import type { ServerProcess } from './process/server-process.ts'
 import type { Usage } from './report/measurement.ts'
 import { showProgress } from './report/progress.ts'
 
-/** Milliseconds that outstanding requests get after the measurement; less where the server is known to be gone. */
+/** Milliseconds to wait for outstanding requests after the measurement; fewer if the server is known to have ended. */
 const PATIENCE = { alive: 5_000, gone: 1_000 }
 
 const NEVER = new Promise<never>(() => {})
@@ -24,9 +24,12 @@ interface Observing {
   readonly duration: number
   readonly label: string
   readonly progress: boolean | undefined
-  /** Whether the figures are of all processes of the server, or of the first alone, beside which a broker may run. */
+  /**
+   * Whether the figures include all processes of the server. If not, only the first one counts, because a broker may
+   * run beside it.
+   */
   readonly ofFamily?: boolean
-  /** Counts the events that the server has handled, where those are what is measured. */
+  /** Counts the events that the server has handled, if events are measured. */
   readonly tally?: EventTally | undefined
 }
 
@@ -34,15 +37,15 @@ export interface Observed {
   readonly totals: PhaseTotals
   readonly usage: Usage
   readonly startedAt: Date
-  /** Whether the server lived to the end. */
+  /** Whether the server was still running at the end. */
   readonly isAlive: boolean
 }
 
 /**
- * Loads a server and reads what it uses meanwhile.
+ * Puts load on a server, and reads its use of processor and memory.
  *
- * @param server `undefined`: it is none of the bench's, and nothing is known of its process
- * @param open opens the load; after the server's memory was read, for connections cost memory
+ * @param server `undefined`: the bench has not started the server, so nothing is known of its process
+ * @param open opens the load; called after the server's memory was read, because connections need memory
  */
 export async function observe(
   server: ServerProcess | undefined,
@@ -55,7 +58,7 @@ export async function observe(
   const [cpuIn, residentIn, peakIn] = ofFamily
     ? [cpuOf, residentOf, peakOf]
     : [cpuMicroseconds, residentMegabytes, peakMegabytes]
-  /** The server's memory when it has nothing to do and no garbage; `null` where that cannot be known. */
+  /** The server's memory when it is idle and has collected its garbage; `null`: not known. */
   const idle = async () =>
     server !== undefined && (await server.collectGarbage()) ? residentIn(server.pid) : null
   const rssIdle = await idle()
@@ -95,7 +98,7 @@ export async function observe(
     ...(engineCpuUs !== null && { engineCpuUs }),
     ...(handled !== undefined && { events: { sent: answered(), arrived: handled.total } })
   }
-  // Events are counted by the server that handled them, not by the client that sent them.
+  // Events are counted by the server that has handled them, not by the client that has sent them.
   return {
     totals:
       handled === undefined ? totals : { ...totals, completed: handled.measured, seconds: handled.seconds },

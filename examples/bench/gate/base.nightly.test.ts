@@ -1,4 +1,4 @@
-/** The base of a gate as a checkout, of a small repository with a builder of its own. */
+/** The base commit of a gate as a checkout: tested with a small repository and a builder of its own. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { BaseCheckout, removeCheckouts } from './base.ts'
 
-/** Says what it was told to build, and fails where it is told to. */
+/** A builder that prints what it builds, and fails if it is told to. */
 const BUILDER = `#!/usr/bin/env node
 const { existsSync, writeFileSync } = require('node:fs')
 if (existsSync('broken')) {
@@ -71,7 +71,7 @@ describe('the base of a gate', () => {
 
   const worktrees = () => git('worktree', 'list', '--porcelain').match(/^worktree /gm)?.length
 
-  it('is checked out as it was, installed and built, apart from the clone', async () => {
+  it('is checked out, installed and built in a folder outside of the clone', async () => {
     const said: string[] = []
     const { bench } = await BaseCheckout.create('base', (what) => said.push(what), root)
     const folder = join(bench, '..', '..')
@@ -86,7 +86,7 @@ describe('the base of a gate', () => {
     assert.equal(await readFile(join(root, 'examples/bench/old.ts'), 'utf8'), 'export const old = false\n')
   })
 
-  it('takes the bench of this checkout, and gets its own back', async () => {
+  it('gets the bench of this checkout, and then its own bench back', async () => {
     const base = await BaseCheckout.create('base', () => {}, root)
     await base.takeBench()
     assert.ok(existsSync(join(base.bench, 'run-bench.ts')))
@@ -97,7 +97,7 @@ describe('the base of a gate', () => {
     assert.ok(!existsSync(join(base.bench, 'run-bench.ts')))
   })
 
-  it('is removed at the end, and the clone knows of it no more', async () => {
+  it('is removed at the end, also from the list of worktrees of the clone', async () => {
     const { bench } = await BaseCheckout.create('base', () => {}, root)
     assert.equal(worktrees(), 2)
     await removeCheckouts()
@@ -105,7 +105,7 @@ describe('the base of a gate', () => {
     assert.ok(!existsSync(join(bench, '..', '..', '..')))
   })
 
-  it('that is no commit is said so', async () => {
+  it('that is not a commit is an error', async () => {
     await assert.rejects(
       BaseCheckout.create('no-such-branch', () => {}, root),
       /^BenchError: git rev-parse .*no-such-branch.* failed: fatal: /
@@ -113,7 +113,7 @@ describe('the base of a gate', () => {
     assert.equal(worktrees(), 1)
   })
 
-  it('that cannot be built is said so, with what the builder said, and is removed, too', async () => {
+  it('that cannot be built is an error with the output of the builder, and is removed, too', async () => {
     await assert.rejects(
       BaseCheckout.create('main~1', () => {}, root),
       /^BenchError: turbo run build .* failed: src\/server\.ts\(1,1\): error$/

@@ -1,4 +1,6 @@
-/** The base commit as a checkout of its own in a temporary folder, installed and built; this one is never touched. */
+/**
+ * The base commit, checked out, installed and built in a temporary folder; the checkout of the user is never changed.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cp, mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,11 +10,11 @@ import { BENCH_FOLDER } from '../process/folder.ts'
 
 const ROOT = join(BENCH_FOLDER, '..', '..')
 const BENCH = join('examples', 'bench')
-/** Folders that belong to an installation, or were made by one. */
+/** Folders that an installation or a build creates. */
 export const NOT_SOURCE = new Set(['node_modules', 'dist', 'results', '.turbo', '.results', '.fiber'])
 
 export class BaseCheckout {
-  /** Its folder of the bench. */
+  /** The folder of the bench in the checkout. */
   readonly bench: string
   readonly #folder: string
 
@@ -24,9 +26,9 @@ export class BaseCheckout {
   /**
    * Checks out and builds a commit.
    *
-   * @param say is told what is being done
-   * @param root the clone it is taken from
-   * @throws BenchError if that fails, with what the tool said
+   * @param say is called with each step
+   * @param root the clone from which the commit is checked out
+   * @throws BenchError a step failed; the message has the output of the tool
    */
   static async create(commit: string, say: (what: string) => void, root = ROOT): Promise<BaseCheckout> {
     const name = (await run(root, 'git', 'rev-parse', '--verify', '--short=10', `${commit}^{commit}`)).trim()
@@ -36,27 +38,30 @@ export class BaseCheckout {
     say(`checking out ${name}`)
     await run(root, 'git', 'worktree', 'add', '--detach', folder, name)
     say('installing its packages')
-    // With the scripts of packages: without its own, there is no Bun to bundle with.
+    // With install scripts: without them, Bun is missing, which bundles the packages.
     await run(folder, 'npm', 'ci', '--no-audit', '--no-fund')
     say('building it')
     await run(folder, join('node_modules', '.bin', 'turbo'), 'run', 'build', '--filter=elysia-microservices')
     return checkout
   }
 
-  /** Puts this checkout's bench into it: what is compared is the library, not how it is measured. */
+  /**
+   * Replaces the bench in the checkout with the one of this checkout: the library is compared, not the way of
+   * measuring.
+   */
   async takeBench(): Promise<void> {
     await this.#removeBench()
     for (const entry of await readdir(BENCH_FOLDER)) {
       if (NOT_SOURCE.has(entry)) continue
       await cp(join(BENCH_FOLDER, entry), join(this.bench, entry), {
         recursive: true,
-        // The folders of the other peers' packages are not copied.
+        // The folders with installed packages are not copied.
         filter: (from) => basename(from) !== 'node_modules'
       })
     }
   }
 
-  /** Gives its own bench back, where this one's cannot run on its packages. */
+  /** Restores the checkout's own bench, if the bench of this checkout cannot run with its packages. */
   async restoreBench(): Promise<void> {
     await this.#removeBench()
     await run(this.#folder, 'git', 'checkout', '--', BENCH)
@@ -69,11 +74,11 @@ export class BaseCheckout {
   }
 }
 
-/** Checkouts that are there, by the clones they were taken from, and the tool that is at work on one. */
+/** The open checkouts by their clones, and the tool that is running. */
 const open = new Map<string, string>()
 let working: ChildProcess | undefined
 
-/** Stops what is at work, and removes every checkout made here. */
+/** Stops the running tool, and removes every open checkout. */
 export async function removeCheckouts(): Promise<void> {
   working?.kill('SIGTERM')
   for (const [folder, root] of open) {

@@ -1,9 +1,9 @@
-/** Whether a figure has dropped more than the spread of its runs can explain. Knows no commit and no server. */
+/** Decides whether a figure has dropped by more than the spread of its runs explains. */
 import { type Figure, figures } from '../report/figures.ts'
 import { spread } from '../report/statistics.ts'
 import { probabilityOfDrop } from './signed-rank.ts'
 
-/** Figures of the two commits, measured one right after the other. */
+/** The figures of both commits, measured directly one after the other. */
 export interface Pair {
   readonly head: number
   readonly base: number
@@ -11,34 +11,39 @@ export interface Pair {
 
 export interface Finding {
   readonly figure: Figure
-  /** Head divided by base: of the middle pair, the lowest and the highest. */
+  /** Head divided by base: the median of all pairs, the lowest and the highest. */
   readonly ratio: { readonly median: number; readonly min: number; readonly max: number }
-  /** How likely chance makes such pairs of two commits of which one is at most as much worse as is tolerated. */
+  /** The probability that such pairs occur by chance, if head is not worse than tolerated. */
   readonly probability: number
   readonly failed: boolean
 }
 
 export interface Rule {
-  /** 0.02: up to 2 % worse is not looked at. Where code lies in memory alone makes about one. */
+  /**
+   * The tolerated drop; 0.02: up to 2 % is ignored. The position of code in memory alone changes results by about 1
+   * %.
+   */
   readonly tolerance: number
-  /** How often all findings together may fail without a reason. */
+  /** The accepted probability that any finding fails by chance. */
   readonly falseAlarms: number
-  /** Over how many findings that is divided. */
+  /** The number of findings among which this probability is divided. */
   readonly findings: number
 }
 
-/** The limit that the probability must be below. */
+/** The limit below which the probability of a finding means a drop. */
 export const levelOf = ({ falseAlarms, findings }: Rule): number => falseAlarms / findings
 
-/** The fewest pairs with which a drop can be told from chance at all: that many times the coin falls on one side. */
+/**
+ * The fewest pairs with which a drop can be distinguished from chance: as many tosses of a coin with the same result.
+ */
 export const pairsNeeded = (rule: Rule): number => Math.ceil(-Math.log2(levelOf(rule)))
 
-/** `null` where there are no pairs. */
+/** `null`: there are no pairs. */
 export function decide(figure: Figure, pairs: readonly Pair[], rule: Rule): Finding | null {
   const ratios = pairs.map(({ head, base }) => head / base)
   const ratio = spread(ratios)
   if (ratio === null) return null
-  // Above 0 is better than tolerated, whichever way is better.
+  // Above 0 means better than tolerated, whether higher or lower values are better.
   const worse = figures[figure].better === 'higher' ? -1 : 1
   const differences = ratios.map((one) => Math.log1p(rule.tolerance) - worse * Math.log(one))
   const probability = probabilityOfDrop(differences)

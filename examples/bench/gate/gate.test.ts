@@ -18,13 +18,13 @@ const normal =
   (next) =>
     deviation * Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())
 
-/** A machine that is busy with something else in one run of ten. */
+/** The noise of a machine that is busy with other work in one of ten runs. */
 const withStalls: Noise = (next) => normal(0.02)(next) - (next() < 0.1 ? 0.7 * next() : 0)
 
-/** Noise of both runs of a pair that they have in common, as when the whole machine slows down. */
+/** Noise that both runs of a pair share, as when the whole machine slows down. */
 const drifting = (pair: number) => 1 + 0.4 * Math.sin(pair)
 
-/** How many of `gates` gates fail on a figure that has become `change` times what it was. */
+/** How many of `gates` gates fail if a figure changes by the factor `change`. */
 function failures(
   change: number,
   noise: Noise,
@@ -61,7 +61,7 @@ describe('a gate', () => {
     })
   }
 
-  it('knows in which figures more is worse', () => {
+  it('knows for which figures a higher value is worse', () => {
     const figure = 'serverCpuUsPerRequest'
     assert.equal(failures(1.1, normal(0.01), { figure }), 400)
     assert.equal(failures(0.9, normal(0.01), { figure }), 0)
@@ -74,14 +74,14 @@ describe('a gate', () => {
     assert.equal(failures(0.1, normal(0), { runs: needed, gates: 1 }), 1)
   })
 
-  it('says by how much, from the lowest to the highest pair', () => {
+  it('reports the size of the drop, from the lowest to the highest pair', () => {
     const pairs = [90, 80, 70].map((head) => ({ head, base: 100 }))
     assert.deepEqual(decide('rps', pairs, RULE)?.ratio, { median: 0.8, min: 0.7, max: 0.9 })
     assert.equal(decide('rps', [], RULE), null)
   })
 })
 
-describe('the course of a gate', () => {
+describe('a run of a gate', () => {
   const options = readGateOptions([
     '--base=x',
     '--runs=8',
@@ -99,7 +99,7 @@ describe('the course of a gate', () => {
     return { turns, measure }
   }
 
-  it('takes turns, and in every other run the other way round', async () => {
+  it('alternates between the commits, and changes their order in every other run', async () => {
     const { turns, measure } = measuring(1)
     const result = await runGate(options, measure)
     assert.equal(turns.length, 2 * 2 * 8)
@@ -118,7 +118,7 @@ describe('the course of a gate', () => {
     )
   })
 
-  it('finds a drop where it is, in every figure that shows it', async () => {
+  it('finds a drop in every figure that shows it', async () => {
     const result = await runGate(options, measuring(0.8).measure)
     assert.ok(!isPassed(result))
     assert.deepEqual(
@@ -131,7 +131,7 @@ describe('the course of a gate', () => {
     assert.match(describeGate(result)[2]!, /^DROP {2}shared, flat {2}req\/s: 0\.8\dx/)
   })
 
-  it('does not pass with errors, nor if nothing was measured', async () => {
+  it('does not pass with errors, or if nothing was measured', async () => {
     const broken = await runGate(options, measuring(1, 3).measure)
     assert.ok(!isPassed(broken))
     assert.equal(describeGate(broken).at(-1), '48 requests to head failed')
@@ -166,7 +166,7 @@ describe('the loads of a gate', () => {
     assert.deepEqual(namesOf(), ['shared, flat', 'shared, object', 'shared, flat, handler waits'])
   })
 
-  it('ask an older bench for nothing that it does not know', () => {
+  it('use only flags that an older bench knows', () => {
     const { loads } = readGateOptions(['--base=x']) as GateOptions
     assert.deepEqual(loads[0]!.flags(100), {
       concurrency: 100,
@@ -176,7 +176,7 @@ describe('the loads of a gate', () => {
     })
   })
 
-  it('are what is asked for, each of them something that a measurement takes', () => {
+  it('are those of the options, and measurements accept each of them', () => {
     const asked = ['--payloads=list,flat:9', '--handlers=async', '--generators=sync,observable']
     const names = ['list, handler async', 'flat, handler async', 'one stream, generator sync']
     assert.deepEqual(
@@ -194,7 +194,7 @@ describe('the loads of a gate', () => {
 })
 
 describe('the signed-rank test', () => {
-  // One-sided values of the published tables.
+  // One-sided values from published tables.
   for (const [differences, probability] of [
     [[-1, -2, -3, -4, -5], 1 / 32],
     [[1, -2, -3, -4, -5], 2 / 32],
@@ -208,7 +208,7 @@ describe('the signed-rank test', () => {
     })
   }
 
-  it('is about even for what is even', () => {
+  it('is about one half for differences without a direction', () => {
     const p = probabilityOfDrop([1, -1, 2, -2, 3, -3])
     assert.ok(p > 0.4 && p < 0.7, String(p))
   })

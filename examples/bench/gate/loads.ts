@@ -1,4 +1,4 @@
-/** The loads that the gate puts on both commits: texts and objects, handlers that wait, streams. */
+/** The loads that the gate measures on both commits: texts and objects, handlers that wait, streams. */
 import type { PayloadOptions } from '../options/payload-options.ts'
 import { shapes } from '../payload/payload.ts'
 import type { BenchFlags } from '../process/bench-process.ts'
@@ -15,13 +15,14 @@ export interface GateLoads {
 export interface GateLoad {
   readonly name: string
   readonly layout: Layout
-  /** The flags of a measurement, by its number of callers. */
+  /** The flags of a measurement, for a number of callers. */
   flags(concurrency: number): Omit<BenchFlags, 'runtime'>
 }
 
 /**
- * Every payload by the first handler, and the first payload by every other handler: not all pairs, because what is
- * tested often fails by chance. Then streams: one long one on a shared connection, short ones where each has its own.
+ * Every payload with the first handler, and the first payload with every other handler. Not all combinations, because
+ * with more findings more fail by chance. Then streams: one long stream on a shared connection, and short streams
+ * with a connection each.
  */
 export function loadsOf({ layouts, payloads, handlers, generators }: GateLoads): GateLoad[] {
   const [payload] = payloads

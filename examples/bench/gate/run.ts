@@ -1,4 +1,4 @@
-/** Measures two commits in turns and decides on every figure. Knows neither where they are nor how they are measured. */
+/** Measures two commits in turn, and decides on every figure. */
 import type { GateOptions } from '../options/gate-options.ts'
 import { type Figure, figures, times } from '../report/figures.ts'
 import type { Measurement } from '../report/schema.ts'
@@ -21,7 +21,7 @@ export interface LoadFinding extends Finding {
 
 export interface GateResult {
   readonly findings: readonly LoadFinding[]
-  /** Requests that failed: such a commit is not slow but broken, or the machine is. */
+  /** Requests that failed: a commit with errors is not slow but broken, unless the machine is. */
   readonly errors: Readonly<Record<Side, number>>
 }
 
@@ -31,7 +31,7 @@ export async function runGate(options: GateOptions, measure: MeasureSide): Promi
   for (let run = 0; run < options.runs; run++) {
     for (const load of options.loads) {
       const round: Partial<Record<Side, Measured>> = {}
-      // The second side finds the machine as the first has left it, so they take turns in going first.
+      // The second measurement depends on the state in which the first has left the machine, so the order alternates.
       for (const side of run % 2 === 0 ? (['head', 'base'] as const) : (['base', 'head'] as const)) {
         round[side] = await measure(side, load, run)
         errors[side] += round[side].errors
@@ -50,7 +50,7 @@ export async function runGate(options: GateOptions, measure: MeasureSide): Promi
 
 type Measured = Awaited<ReturnType<MeasureSide>>
 
-/** Pairs of which both sides are known. */
+/** Pairs for which both values are known. */
 function pairsOf(figure: Figure, rounds: readonly Record<Side, Measured>[]): Pair[] {
   return rounds.flatMap(({ head, base }) => {
     const [ours, theirs] = [head[figure], base[figure]]

@@ -1,13 +1,13 @@
 /**
- * Wilcoxon's signed-rank test, one-sided and exact: how likely differences of pairs are to be as negative as these by
- * chance alone, when each could as well have been the other way round. It asks for no normal distribution, and one
- * wild run counts no more than its rank.
+ * Wilcoxon's signed-rank test, one-sided and exact: the probability that differences of pairs are at least as
+ * negative as these, if each could have the other sign with the same probability. The test does not require a normal
+ * distribution, and an outlier counts no more than its rank.
  */
 
-/** Beyond this the exact distribution would be slow to count, and nobody has the patience to measure so often. */
+/** The most pairs: with more, the exact distribution would be slow to calculate. */
 export const MAX_PAIRS = 30
 
-/** The probability under chance of ranks at least as much on the negative side. Differences of 0 count half to each. */
+/** The probability of at least this sum of ranks on the negative side. Differences of 0 count half on each side. */
 export function probabilityOfDrop(differences: readonly number[]): number {
   if (differences.length === 0) return 1
   const ranks = doubledRanks(differences.map(Math.abs))
@@ -18,7 +18,9 @@ export function probabilityOfDrop(differences: readonly number[]): number {
   return shareUpTo(ranks, positive)
 }
 
-/** Ranks from the smallest, times two: those of equals are means, and so are whole all the same. */
+/**
+ * Ranks from the smallest, doubled: equal values share the mean of their ranks, which is a whole number when doubled.
+ */
 function doubledRanks(values: readonly number[]): number[] {
   return values.map((value) => {
     const smaller = values.filter((other) => other < value).length
@@ -27,7 +29,7 @@ function doubledRanks(values: readonly number[]): number[] {
   })
 }
 
-/** Of all ways to give each rank a sign, the share whose positive ranks add up to at most `limit`. */
+/** The share of all combinations of signs in which the positive ranks add up to at most `limit`. */
 function shareUpTo(ranks: readonly number[], limit: number): number {
   const total = ranks.reduce((sum, rank) => sum + rank, 0)
   let ways = new Float64Array(total + 1)

@@ -1,4 +1,4 @@
-/** The report as a browser shows it, at the widths of a desk and a phone, in light and dark. */
+/** The report in a browser, at the widths of a desktop and a phone, in light and dark. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { writeReports } from '../report/write.ts'
 import { comparison } from '../test-support/comparison.ts'
 import { measurement } from '../test-support/measurement.ts'
 
-/** As many as the published report has in one contest, and the longest name of all. */
+/** As many targets as one contest of the published report has, including the longest name. */
 const TARGETS = [
   'elysia',
   'nest',
@@ -78,7 +78,7 @@ interface Seen {
   readonly overflowing: string[]
 }
 
-/** Every chart: the series it should have, the colours that are painted, and what is painted outside of it. */
+/** For every chart: the expected series, the painted colours, and everything that is painted outside of the chart. */
 const LOOK_AT_CHARTS = `[...document.querySelectorAll('figure')].map((figure) => {
   const svg = figure.querySelector(':scope > svg')
   const frame = svg.getBoundingClientRect()
@@ -127,13 +127,13 @@ for (const [device, width] of [
           }
         }))
 
-      it('is no wider than the screen, and asks for nothing but itself', () =>
+      it('is not wider than the screen, and loads no other file', () =>
         onPage(async (page, requests) => {
           assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth'), width)
           assert.deepEqual(requests, [url])
         }))
 
-      it('has text that can be told from its background', () =>
+      it('has text with enough contrast to its background', () =>
         onPage(async (page) => {
           const style = await page.evaluate<[string, string]>(
             '(({ color, backgroundColor }) => [color, backgroundColor])(getComputedStyle(document.body))'

@@ -42,7 +42,7 @@ describe('a chart', () => {
     })
   }
 
-  it('of requests at a time leaves out who was measured with one number of them only', () => {
+  it('of concurrency leaves out targets that were measured with one number of requests only', () => {
     const twice = comparison([
       [{}, [[measurement({}), measurement({ target: 'nest' })]]],
       [{ concurrency: 20 }, [[measurement({})]]]
@@ -54,7 +54,7 @@ describe('a chart', () => {
     )
   })
 
-  it('of what nobody knows has no series', () => {
+  it('without any value has no series', () => {
     const unknown = comparison([[{}, [[measurement({ serverCpuUsPerRequest: null })]]]]).contests[0]!
     assert.deepEqual(barChart(unknown, series, 'serverCpuUsPerRequest').series, [])
     assert.deepEqual(latencyChart(unknown, series).series, [])
@@ -62,16 +62,16 @@ describe('a chart', () => {
 })
 
 describe('a page', () => {
-  it('takes nothing from anywhere, and lets no reason break it', () => {
+  it('loads no other file, and no text of a reason can break it', () => {
     const html = renderHtml(report)
-    // Ids of one drawing would be found by another.
+    // Ids of one chart could be used by another one.
     assert.equal(/<script|<link|<img|@import|url\(|src=|href="[^#]/.exec(html), null)
     for (const part of ['why &lt;not&gt;', '<pre class="command">bun run compare</pre>', 'a CPU, 2 CPUs']) {
       assert.ok(html.includes(part), part)
     }
   })
 
-  it('with parts has their titles, and shows the charts of the first one at once', () => {
+  it('with parts has their titles, and shows only the charts of the first part at first', () => {
     const html = renderHtml(
       comparison([
         [{ part: 'All & sundry' }, rounds],
@@ -86,13 +86,13 @@ describe('a page', () => {
     assert.equal(html.match(/<summary>Charts<\/summary>/g)?.length, 2)
   })
 
-  it('of what is published has the charts of what decides, and no tables', () => {
+  it('for publication has the charts of the deciding figures, and no tables', () => {
     const html = renderHtml(report, true)
     assert.equal(html.match(/<figure/g)?.length, 1 + 2 * 2)
     assert.ok(!html.includes('<table'))
   })
 
-  it('of nothing is a page all the same', () => {
+  it('without contests is still a page', () => {
     assert.ok(renderHtml(comparison([])).endsWith('</html>\n'))
   })
 })

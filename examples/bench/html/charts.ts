@@ -1,4 +1,4 @@
-/** The charts of a report: what is drawn of which figures. Drawing is `draw.ts`'s. */
+/** The charts of a report: which figures each shows. `draw.ts` draws them. */
 import { mergeHistograms, percentileCurve } from '../load/histogram.ts'
 import { decisiveFigures, isMeasured } from '../report/comparison.ts'
 import { type Figure, figures, titleOfFigure } from '../report/figures.ts'
@@ -8,19 +8,19 @@ import { type Bar, type Curve, drawBars, drawCurves, type Series } from './draw.
 
 export interface Chart {
   readonly title: string
-  /** How it is to be read. */
+  /** How the chart is to be read. */
   readonly caption: string
-  /** The series it has; those that were not measured are left out. */
+  /** The series in the chart; targets that were not measured are left out. */
   readonly series: readonly Series[]
-  /** Whether it needs a legend: bars carry their names. */
+  /** Whether the chart needs a legend: bars have their names beside them. */
   readonly lines: boolean
   readonly svg: string
 }
 
-/** Figures beside the one that decides, in suites, where charts of latency would be a tangle of lines. */
+/** Figures that charts of suites show besides the deciding one; curves of latency would be too many. */
 const BESIDE: Readonly<Partial<Record<Mode, readonly Figure[]>>> = { suite: ['successRate'] }
 
-/** The figures that a contest is judged by, as bars, and the latencies of all requests where runs are known. */
+/** The deciding figures of a contest as bars, and the latencies of all requests if the single runs are known. */
 export function chartsOf(contest: ContestResult, series: readonly Series[]): Chart[] {
   const { mode } = taskOf(contest)
   const shown = [...decisiveFigures(contest), ...(BESIDE[mode] ?? [])]
@@ -29,7 +29,7 @@ export function chartsOf(contest: ContestResult, series: readonly Series[]): Cha
   return charts.filter((chart) => chart.series.length > 0)
 }
 
-/** Bars of medians with a whisker from the lowest to the highest run. */
+/** Bars of medians, with a whisker from the lowest to the highest run. */
 export function barChart(contest: ContestResult, all: readonly Series[], figure: Figure): Chart {
   const runs = (target: string) =>
     contest.rounds.flat().flatMap((outcome) => {
@@ -50,10 +50,10 @@ export function barChart(contest: ContestResult, all: readonly Series[], figure:
   }
 }
 
-/** 0 %, 90 %, 99 %… in equal steps: the axis of HDR histograms. */
+/** Labels of the axis: 0 %, 90 %, 99 %… in equal steps, as in HDR histograms. */
 const PERCENTS = ['0%', '90%', '99%', '99.9%', '99.99%', '99.999%', '99.9999%']
 
-/** The latency of all runs together at every percentile. */
+/** The latency of all runs together, at every percentile. */
 export function latencyChart({ rounds }: ContestResult, all: readonly Series[]): Chart {
   const curves = all.flatMap((series): Curve[] => {
     const runs = rounds
@@ -61,7 +61,7 @@ export function latencyChart({ rounds }: ContestResult, all: readonly Series[]):
       .filter(isMeasured)
       .filter(({ target }) => target === series.name)
     const histogram = mergeHistograms(runs.map(({ latencyHistogram }) => latencyHistogram))
-    // A logarithm needs more than nothing.
+    // Zero has no logarithm.
     const points = percentileCurve(histogram).map(({ oneIn, milliseconds }) => ({
       x: oneIn,
       y: Math.max(milliseconds, 0.001)
@@ -78,7 +78,7 @@ export function latencyChart({ rounds }: ContestResult, all: readonly Series[]):
   )
 }
 
-/** Req/s against requests at a time. */
+/** Requests per second by the number of requests at a time. */
 export function concurrencyChart(
   family: readonly ContestResult[],
   title: string,
@@ -87,12 +87,12 @@ export function concurrencyChart(
   const curves = all.map((series): Curve => {
     const points = family.flatMap(({ concurrency, results }) => {
       const rps = results.find(({ target }) => target === series.name)?.figures.rps?.median ?? 0
-      // A logarithm needs more than nothing.
+      // Zero has no logarithm.
       return rps > 0 ? [{ x: concurrency, y: rps }] : []
     })
     return { series, points }
   })
-  // One point is no curve.
+  // A curve needs more than one point.
   const drawn = curves.filter(({ points }) => points.length > 1)
   const ticks = family.map(({ concurrency }) => [concurrency, concurrency.toLocaleString('en')] as const)
   return curvesChart(drawn, ticks, title, 'Req/s by requests at a time, medians. Higher is better.')

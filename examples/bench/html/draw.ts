@@ -1,18 +1,18 @@
 /**
- * Bars and curves as SVG, without a browser. Colours are CSS variables of the page, so that one drawing is right in
- * light and in dark; the width is that of a phone, and wider screens scale it.
+ * Bars and curves as SVG, without a browser. Colours are CSS variables of the page, so that one drawing fits a light
+ * and a dark page; its width fits a phone, and wider screens scale it.
  */
 
-/** How a series looks in all charts of a page. */
+/** The look of a series in all charts of a page. */
 export interface Series {
   readonly name: string
   readonly colour: string
-  /** Lines are told apart by their dashes, too. */
+  /** The dashes of its lines, which distinguish them without colours. */
   readonly dash: string
 }
 
 const DASHES = ['', '6 3', '2 2', '8 3 2 3', '1 3', '12 4']
-/** As many as the style sheet has. */
+/** The number of colours in the style sheet. */
 export const COLOURS = 14
 
 export const seriesOf = (names: readonly string[]): Series[] =>
@@ -24,13 +24,13 @@ export const seriesOf = (names: readonly string[]): Series[] =>
 
 const WIDTH = 340
 const ROW = 22
-/** About what a letter of 11 px of common screen fonts is wide; none of them is wider. */
+/** The width of a letter at 11 px; no common screen font has wider letters on average. */
 const LETTER = 6.8
-/** Where a value is written behind its bar. */
+/** The room for a value behind its bar. */
 const VALUE = 48
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-/** Names and reasons come from files and servers, and may hold anything. */
+/** Escapes text for HTML: names and reasons come from files and servers. */
 export const escaped = (text: string): string =>
   text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character]!)
 
@@ -57,11 +57,14 @@ export interface Bar {
   readonly median: number
   readonly min: number
   readonly max: number
-  /** Every run, where they are known. */
+  /** The values of the single runs, if they are known. */
   readonly runs: readonly number[]
 }
 
-/** A row for each: its name, the median as a bar and a number, a whisker from the lowest to the highest run. */
+/**
+ * Draws a row for each bar: its name, the median as a bar and as a number, and a whisker from the lowest to the
+ * highest run.
+ */
 export function drawBars(bars: readonly Bar[]): string {
   const fits = Math.floor(150 / LETTER)
   const nameOf = ({ series: { name } }: Bar) => (name.length > fits ? `${name.slice(0, fits - 1)}…` : name)
@@ -91,7 +94,7 @@ const HEIGHT = 200
 const LEFT = 44
 const BOTTOM = 22
 
-/** Curves over two logarithmic axes; `ticks` are the values of x that get a label. */
+/** Draws curves on two logarithmic axes; `ticks` are the labelled values of x. */
 export function drawCurves(
   curves: readonly Curve[],
   ticks: readonly (readonly [x: number, label: string])[]

@@ -1,4 +1,4 @@
-/** A comparison as one HTML file that needs nothing else: no script, no network, charts drawn beforehand. */
+/** Writes a comparison as one HTML file without scripts or further files; its charts are SVG. */
 import { LABEL } from '../peers/targets.ts'
 import { isMeasured } from '../report/comparison.ts'
 import { describeConditions } from '../report/conditions.ts'
@@ -12,11 +12,11 @@ import { type Chart, chartsOf, concurrencyChart } from './charts.ts'
 import { escaped, type Series, seriesOf } from './draw.ts'
 import { STYLE } from './style.ts'
 
-/** @param brief only the charts of what decides: where the tables are in another file beside it */
+/** @param brief whether to write only the charts of the deciding figures, because the tables are in another file */
 export function renderHtml(comparison: Comparison, brief = false): string {
   const { contests, command, commit, startedAt } = comparison
   const names = [...new Set(contests.flatMap(({ results }) => results.map(({ target }) => target)))]
-  // Those that are in most charts get the colours that are easiest to tell apart.
+  // Targets that are in most charts get the colours that are easiest to distinguish.
   const series = seriesOf(names.toSorted((a, b) => Number(a.includes(LABEL)) - Number(b.includes(LABEL))))
   const curves = families(contests)
     .filter((family) => family.length > 1)
@@ -52,7 +52,10 @@ ${sectionsOf(comparison)
 `
 }
 
-/** Contests that differ only in how much is asked at a time, together; one request at a time belongs to both shapes. */
+/**
+ * Groups contests that differ only in the number of requests at a time. A contest with one request at a time belongs
+ * to both layouts.
+ */
 function families(contests: readonly ContestResult[]): ContestResult[][] {
   const names = [...new Set(contests.map(familyOf))]
   const belongs = (contest: ContestResult, name: string) =>
@@ -67,7 +70,10 @@ const headingOf = (contest: ContestResult): string =>
 const summaryOf = (contest: ContestResult): string =>
   `${titleOf(contest)}: ${contest.verdicts[0]?.winner ?? 'no clear winner'}`
 
-/** Only the first part shows its charts at once: a page of a hundred charts shows nothing. */
+/**
+ * A section for a part. Only the first part shows its charts at first, because a page with a hundred charts is
+ * unreadable.
+ */
 function section(
   contest: ContestResult,
   index: number,

@@ -1,4 +1,4 @@
-/** The look of a report: for light and dark, paper, desks and phones. */
+/** The style sheet of a report: light and dark, paper, desktops and phones. */
 
 export const STYLE = `:root {
   color-scheme: light dark;

@@ -6,7 +6,7 @@ import { measureInstallations } from './installations.ts'
 before(() => prepareOthers(['bun']))
 
 describe('an installation', () => {
-  it('of each peer has a size, ours that of what would be published', async () => {
+  it('of each peer has a size, ours the size of the published packages', async () => {
     const sizes = await measureInstallations()
     for (const { target, bytes, files, packages } of sizes) {
       assert.ok(bytes > 100_000 && files > 10 && packages > 0, target)

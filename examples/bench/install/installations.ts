@@ -1,4 +1,4 @@
-/** The packages that users of each peer install for all that the bench measures: server and client. */
+/** The packages that users of each peer install, server and client, for everything that the bench measures. */
 import type { TargetName } from '../peers/targets.ts'
 import type { Installation } from '../report/schema.ts'
 import { installedSize } from './size.ts'
@@ -16,7 +16,7 @@ const INSTALLATIONS: Partial<Readonly<Record<TargetName, readonly string[]>>> = 
   'rsocket-js': ['rsocket-core', 'rsocket-flowable', 'rsocket-tcp-client', 'rsocket-tcp-server']
 }
 
-/** The sizes of all installations, as they are here and now. */
+/** Measures the sizes of all installations on this machine. */
 export async function measureInstallations(): Promise<Installation[]> {
   const all: Installation[] = []
   for (const [target, names] of Object.entries(INSTALLATIONS)) {

@@ -32,7 +32,7 @@ before(async () => {
 after(() => rm(folder, { recursive: true }))
 
 describe('an installation', () => {
-  it('has what its packages need, where each of them finds it, and nothing optional that is not there', () => {
+  it('has all dependencies of its packages, also nested ones, and no optional package that is not installed', () => {
     const found = [...closureOf(['app'], folder)].map((path) => path.slice(folder.length))
     assert.deepEqual(
       found.toSorted(),
@@ -42,7 +42,7 @@ describe('an installation', () => {
     )
   })
 
-  it('must be there', () => {
+  it('must exist', () => {
     assert.throws(
       () => closureOf(['nowhere'], folder),
       new BenchError('nowhere is not installed: `npm ci` installs it.')

@@ -1,4 +1,7 @@
-/** The size of an installation on the disk: a package with all that it needs, without the bench's own packages. */
+/**
+ * Measures the size of an installation on the disk: a package with all its dependencies, without the packages of the
+ * bench.
+ */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -8,12 +11,12 @@ import { BenchError } from '../errors.ts'
 import { BENCH_FOLDER } from '../process/folder.ts'
 import { OTHERS } from '../process/others.ts'
 
-/** Of one installation; bytes are of the files themselves, without what the file system rounds up. */
+/** The size of one installation; bytes are the sizes of the files, not rounded up to blocks. */
 export interface InstalledSize {
   readonly packages: number
   readonly files: number
   readonly bytes: number
-  /** Of the packages of this project among them: what is downloaded, compressed. */
+  /** The compressed download size of those of its packages that belong to this project. */
   readonly packedBytes: number
 }
 
@@ -29,7 +32,7 @@ interface Manifest {
 /**
  * The size of an installation of these packages, as they are installed here.
  *
- * @throws BenchError if one of them, or something that it needs, is not
+ * @throws BenchError one of the packages, or one of their dependencies, is not installed
  */
 export async function installedSize(names: readonly string[]): Promise<InstalledSize> {
   const found = new Set<string>()
@@ -47,7 +50,7 @@ export async function installedSize(names: readonly string[]): Promise<Installed
   }
 }
 
-/** A workspace may have the same package in several folders; an installation of its own has it once. */
+/** Removes duplicates: a workspace may have a package in several folders, but an installation has it once. */
 function onceEach(folders: readonly string[]): string[] {
   const versions = new Map(folders.map((folder) => [versionOf(folder), folder]))
   return [...versions.values()]
@@ -58,10 +61,10 @@ function versionOf(folder: string): string {
   return `${name}@${version}`
 }
 
-/** Everybody who writes TypeScript has it already. */
+/** Not counted, because everyone who writes TypeScript has it. */
 const NOT_COUNTED = ['typescript']
 
-/** The folders of the packages and of everything that npm installs with them. */
+/** The folders of the packages and of all their dependencies. */
 export function closureOf(names: readonly string[], from: string, found = new Set<string>()): Set<string> {
   for (const name of names) {
     const folder = folderOf(name, from)
@@ -77,7 +80,7 @@ export function closureOf(names: readonly string[], from: string, found = new Se
     const peers = Object.keys(peerDependencies).filter(
       (peer) => peerDependenciesMeta[peer]?.optional !== true && !NOT_COUNTED.includes(peer)
     )
-    // Optional ones are for other platforms, if they are not here.
+    // Optional dependencies that are missing are for other platforms.
     const optional = Object.keys(optionalDependencies)
     const extras = optional.filter((extra) => folderOf(extra, folder) !== undefined)
     const needed = Object.keys(dependencies ?? {}).filter((one) => !optional.includes(one))
@@ -86,7 +89,7 @@ export function closureOf(names: readonly string[], from: string, found = new Se
   return found
 }
 
-/** Where a program in `from` finds a package. */
+/** The folder in which a program in `from` finds a package. */
 function folderOf(name: string, from: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', name)
@@ -106,7 +109,9 @@ interface Sized {
 
 const isInstalled = (folder: string): boolean => folder.includes(`${sep}node_modules${sep}`)
 
-/** A package of this project is what npm would publish of it, not its folder with sources and tests. */
+/**
+ * The size of a package. For packages of this project: the files that npm would publish, without sources and tests.
+ */
 async function sizeOf(folder: string): Promise<Sized> {
   if (!isInstalled(folder)) return packedSize(folder)
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })

@@ -1,4 +1,4 @@
-/** The compiler's cost for a large service and its client: as one chain, which is the most work there is. */
+/** Measures how much a large service and its client cost the compiler, as one chain of methods, which costs most. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const run = promisify(execFile)
 const TSC = join(BENCH_FOLDER, '..', '..', 'node_modules', '.bin', 'tsc')
 export const PATTERNS = [200, 500] as const
 
-/** Some of each kind: with and without schemas, streams, events, hooks, objects, wildcards. */
+/** Handlers of each kind: with and without schemas, streams, events, hooks, objects, wildcards. */
 function handlerOf(index: number): string {
   const name = `area${index % 20}.action${index}`
   switch (index % 9) {
@@ -81,11 +81,11 @@ const compilerOptions = {
 }
 
 /**
- * Compiles services of some sizes.
- * @throws {BenchError} one does not compile
+ * Compiles services of several sizes.
+ * @throws {BenchError} a service does not compile
  */
 export async function measureTypeChecking(): Promise<TypeChecking[]> {
-  // Where packages are found.
+  // Inside the folder of the bench, where packages are found.
   const folder = await mkdtemp(join(BENCH_FOLDER, '.types-'))
   try {
     const all: TypeChecking[] = []

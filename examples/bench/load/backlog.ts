@@ -1,4 +1,4 @@
-/** Events that are stored already, taken as fast as a peer can: a peer's consumer under load. */
+/** The load of events that are already stored: a peer's consumer takes them as fast as it can. */
 import { BenchError } from '../errors.ts'
 import type { BenchOptions } from '../options/bench-options.ts'
 import type { Payload } from '../payload/payload.ts'
@@ -6,9 +6,9 @@ import type { EchoClient } from '../peers/echo-client.ts'
 import type { Load } from './load.ts'
 import { describe, type Meter } from './meter.ts'
 
-/** Events stored for each second that is measured or warmed up: more than anybody here takes. */
+/** Events to store per second of warm-up and measuring: more than any peer takes. */
 const A_SECOND = { consume: 180_000, relay: 25_000 }
-/** Seconds that more is stored for. */
+/** Seconds for which additional events are stored. */
 const SPARE = 0.5
 
 export class Backlog implements Load {
@@ -26,7 +26,7 @@ export class Backlog implements Load {
     this.#count = count
   }
 
-  /** @throws BenchError if the events cannot be stored */
+  /** Stores the events. @throws BenchError if they cannot be stored */
   static async open(
     client: EchoClient,
     { task, duration, warmup }: Pick<BenchOptions, 'task' | 'duration' | 'warmup'>,

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CapacitySearch } from './capacity-search.ts'
 
-/** Searches against a server that keeps every rate up to `capacity`; returns what was found, in how many trials. */
+/**
+ * Searches with a server that keeps up with every rate up to `capacity`. Returns the found rate, and the number of
+ * trials.
+ */
 function search(first: number, keeps: (rate: number, trial: number) => boolean) {
   const search = new CapacitySearch(first)
   let trials = 0
@@ -24,11 +27,11 @@ describe('the search for the highest rate', () => {
     }
   }
 
-  it('ends where there is no limit, at the highest rate there is', () => {
+  it('without a limit ends at the highest possible rate', () => {
     assert.equal(search(1000, () => true).best, 10_000_000)
   })
 
-  it('finds nothing where not even one request per second is kept', () => {
+  it('finds nothing if the server cannot even keep one request per second', () => {
     assert.equal(search(1000, () => false).best, undefined)
   })
 
@@ -37,7 +40,7 @@ describe('the search for the highest rate', () => {
     assert.ok(best! > 50_000 / 1.06, String(best))
   })
 
-  it('is over once it is over', () => {
+  it('does not go on after its end', () => {
     const over = new CapacitySearch(1)
     while (over.next !== undefined) over.tell(false)
     over.tell(true)

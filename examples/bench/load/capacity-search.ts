@@ -1,14 +1,14 @@
-/** Looks for the highest rate that is kept, by trials whose outcomes it is told. Knows no server and no clock. */
+/** Searches for the highest rate that a server keeps. The caller runs the trials and reports their outcomes. */
 
-/** A rate that fails once may have been unlucky. */
+/** How often a rate is tried: one failure may be an accident. */
 const ATTEMPTS = 2
-/** How near the lowest rate that failed must be to the highest that was kept, to be near enough. */
+/** The search ends when the lowest failed rate is less than this factor above the highest kept one. */
 const PRECISION = 1.05
 const LOWEST = 1
 const HIGHEST = 10_000_000
 
 export class CapacitySearch {
-  /** The rate to try next; `undefined`: the highest one is found, or there is none to find. */
+  /** The rate to try next; `undefined`: the search has ended. */
   next: number | undefined
   /** The highest rate that was kept; `undefined`: none so far. */
   best: number | undefined
@@ -19,7 +19,7 @@ export class CapacitySearch {
     this.next = first
   }
 
-  /** Tells the outcome of the trial of `next`. */
+  /** Reports the outcome of the trial with rate `next`. */
   tell(kept: boolean): void {
     const rate = this.next
     if (rate === undefined) return
@@ -31,7 +31,7 @@ export class CapacitySearch {
     this.next = this.#choose()
   }
 
-  /** Doubles or halves until one rate was kept and another was not, then closes in between them. */
+  /** Doubles or halves the rate until one was kept and another was not, then narrows the interval. */
   #choose(): number | undefined {
     const { best } = this
     const failed = this.#failed

@@ -7,7 +7,7 @@ import { Meter } from './meter.ts'
 
 type Call = Parameters<EchoClient['echo']>
 
-/** A client that answers when the test says so. */
+/** A client whose answers the test sends. */
 class ManualClient implements EchoClient {
   readonly calls: Call[] = []
   closed = false
@@ -31,7 +31,7 @@ function setUp(connections: number, concurrency: number) {
 }
 
 describe('a closed loop', () => {
-  it('deals its callers out to the connections evenly', () => {
+  it('distributes its callers evenly over the connections', () => {
     const { clients } = setUp(3, 8)
     assert.deepEqual(
       clients.map(({ calls }) => calls.length),
@@ -39,7 +39,7 @@ describe('a closed loop', () => {
     )
   })
 
-  it('sends the next request when one is answered, never earlier', () => {
+  it('sends the next request only when one is answered', () => {
     const { clients, meter } = setUp(1, 2)
     const { calls } = clients[0]!
     calls[0]![1]('abc')
@@ -48,7 +48,7 @@ describe('a closed loop', () => {
   })
 
   for (const answer of ['ab', 'abcd', undefined, { length: 3 }, 3]) {
-    it(`takes ${JSON.stringify(answer)} for a wrong answer`, () => {
+    it(`treats ${JSON.stringify(answer)} as a wrong answer`, () => {
       const { clients, meter } = setUp(1, 1)
       clients[0]!.calls[0]![1](answer)
       assert.deepEqual([meter.completed, meter.errors], [0, 1])
@@ -86,7 +86,7 @@ describe('a closed loop', () => {
     assert.equal(meter.errors, 0)
   })
 
-  it('counts what is never answered as errors', async () => {
+  it('counts requests that are never answered as errors', async () => {
     const { clients, load, meter } = setUp(2, 4)
     clients[0]!.calls[0]![1]('abc')
     await load.finish(1)

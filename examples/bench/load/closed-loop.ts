@@ -1,4 +1,4 @@
-/** Callers that each send a request, wait for its answer and send the next: a peer's client under closed-loop load. */
+/** Closed-loop load with a peer's client: each caller sends a request, waits for its answer, and sends the next. */
 import type { Payload } from '../payload/payload.ts'
 import type { EchoClient } from '../peers/echo-client.ts'
 import { ERROR_PAUSE, type Load, Outstanding } from './load.ts'
@@ -20,7 +20,7 @@ export class ClosedLoop implements Load {
   readonly #clients: readonly EchoClient[]
   readonly #callers: readonly Caller[]
 
-  /** Deals `concurrency` callers out to the clients, one after the other. */
+  /** Distributes `concurrency` callers over the clients. */
   constructor({ clients, concurrency, payload, meter }: ClosedLoopOptions) {
     this.payload = payload
     this.meter = meter
@@ -72,7 +72,7 @@ class Caller {
     }
   }
 
-  // One reading of the clock ends a request and begins the next.
+  // Reads the clock once, for the end of a request and the beginning of the next.
   readonly #answered = (answer: unknown): void => {
     const { payload, meter, outstanding, running } = this.#load
     if (!payload.isEcho(answer)) {

@@ -22,7 +22,7 @@ describe('a constant rate', () => {
     })
   }
 
-  it('does not forget what was not taken in time, nor when it was due', () => {
+  it('keeps requests that were not taken in time, with the times at which they were due', () => {
     const schedule = new ConstantRate(1000, 0)
     assert.equal(schedule.dueBefore(500), 500)
     for (let taken = 0; taken < 100; taken++) schedule.take()
@@ -31,7 +31,7 @@ describe('a constant rate', () => {
   })
 
   for (const rate of [3, 7, 999, 50_000, 1_234_567]) {
-    it(`of ${rate} is that over any number of seconds, without drift`, () => {
+    it(`of ${rate} does not drift over any number of seconds`, () => {
       for (const seconds of [1, 60, 3600]) {
         assert.equal(new ConstantRate(rate, 17.3).dueBefore(17.3 + seconds * 1000), rate * seconds)
       }

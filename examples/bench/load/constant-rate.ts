@@ -1,6 +1,7 @@
 /**
- * When requests are due: the nth one n/rate after the start, whatever happens to the others. A request that is sent
- * late was due all the same, and is measured from then: that is what keeps omission from being coordinated.
+ * The times at which requests are due: request n is due n/rate after the start, whatever happens to the others. The
+ * latency of a request that is sent late also counts from the time at which it was due, which avoids coordinated
+ * omission.
  */
 export class ConstantRate {
   readonly #startedAt: number
@@ -13,18 +14,18 @@ export class ConstantRate {
     this.#startedAt = startedAt
   }
 
-  /** When the next one is due. */
+  /** When the next request is due. */
   get nextAt(): number {
     return this.#startedAt + this.#taken * this.#interval
   }
 
-  /** How many are due before `time` and not taken yet. */
+  /** How many requests are due before `time` and not taken yet. */
   dueBefore(time: number): number {
     const due = Math.ceil((time - this.#startedAt) / this.#interval - EPSILON)
     return Math.max(0, due - this.#taken)
   }
 
-  /** Takes the next one: returns when it was due. */
+  /** Takes the next request. @returns when it was due */
   take(): number {
     const at = this.nextAt
     this.#taken++
@@ -32,5 +33,5 @@ export class ConstantRate {
   }
 }
 
-/** A due time that is the time itself, but for rounding, is not before it. */
+/** Tolerance for rounding: a request that is due at the given time itself does not count as due before it. */
 const EPSILON = 1e-6

@@ -27,7 +27,7 @@ function setUp({ batch = 1, concurrency = 1, client = new ManualClient() } = {})
   return { client, meter, load }
 }
 
-/** Lets promises that are settled do what waits for them. */
+/** Waits until the reactions to settled promises have run. */
 const turn = () => new Promise(setImmediate)
 
 describe('a load of events', () => {
@@ -40,7 +40,7 @@ describe('a load of events', () => {
     assert.deepEqual([client.sent.length, meter.completed], [2, 1])
   })
 
-  it('sends batches without awaiting what is in them', async () => {
+  it('sends a batch without awaiting its single events', async () => {
     const { client, meter } = setUp({ batch: 3, concurrency: 2 })
     assert.equal(client.sent.length, 6)
     for (const one of client.sent.slice(0, 3)) one.resolve()
@@ -48,7 +48,7 @@ describe('a load of events', () => {
     assert.deepEqual([client.sent.length, meter.completed], [9, 3])
   })
 
-  it('counts what fails, each once, and waits before it goes on', async () => {
+  it('counts each failed event once, and waits before it goes on', async () => {
     const { client, meter } = setUp({ batch: 3 })
     client.sent[0]!.resolve()
     client.sent[1]!.reject(new Error('full'))
@@ -70,17 +70,17 @@ describe('a load of events', () => {
     }
   })
 
-  it('lets the event loop turn, however fast its promises resolve', async () => {
+  it('lets the event loop run, even if promises resolve at once', async () => {
     const eager = new ManualClient()
     eager.emit = async () => {}
     const { load, meter } = setUp({ client: eager })
-    // A timer, which would never come.
+    // A timer, which would never fire otherwise.
     await new Promise((resolve) => setTimeout(resolve, 10))
     await load.finish(60_000)
     assert.ok(meter.completed > 0)
   })
 
-  it('finishes when the last promise is settled, and counts those that never are', async () => {
+  it('finishes when the last promise is settled, and counts promises that never settle', async () => {
     const { client, load, meter } = setUp()
     const finished = load.finish(60_000)
     client.sent[0]!.resolve()

@@ -1,4 +1,7 @@
-/** Callers that each send a batch of events, await what the client promises of them, and send the next. */
+/**
+ * Load of events: each caller sends a batch of events, awaits the client's promises for them, and sends the next
+ * batch.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { EchoClient } from '../peers/echo-client.ts'
 import { ERROR_PAUSE, type Load, Outstanding } from './load.ts'
@@ -7,15 +10,15 @@ import type { Meter } from './meter.ts'
 export interface EmitLoopOptions {
   readonly clients: readonly EchoClient[]
   readonly concurrency: number
-  /** Events that are sent before the first of their promises is awaited. */
+  /** The number of events that are sent before the first of their promises is awaited. */
   readonly batch: number
   readonly payload: unknown
   readonly meter: Meter
 }
 
 /**
- * Milliseconds after which a caller lets the event loop turn. Promises that are resolved at once would never let it,
- * and then nothing is sent at all: neither here nor in an application, which would have to do the same.
+ * Milliseconds after which a caller lets the event loop run. If promises resolve at once, the event loop would never
+ * run and nothing would be sent; an application would have to do the same.
  */
 const TURN = 5
 
@@ -61,7 +64,7 @@ export class EmitLoop implements Load {
     }
   }
 
-  /** @returns how many were sent, as the client says */
+  /** @returns how many events were sent, according to the client */
   async #one(client: EchoClient): Promise<number> {
     try {
       await client.emit!(this.#options.payload)

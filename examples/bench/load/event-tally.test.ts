@@ -4,7 +4,7 @@ import { EventCounter } from '../peers/work.ts'
 import { systemTime } from '../process/system-time.ts'
 import { EventTally } from './event-tally.ts'
 
-/** The tally of a load whose server reports one total after the other, and then the last one for ever. */
+/** The tally of a load whose server reports these totals one after the other, and then the last one for ever. */
 async function tally(sent: number, ...totals: (number | undefined)[]) {
   const asked: [from: number, to: number][] = []
   const tally = new EventTally({
@@ -22,22 +22,22 @@ async function tally(sent: number, ...totals: (number | undefined)[]) {
 }
 
 describe('a tally of events', () => {
-  it('waits until all have come, and asks no more then', async () => {
+  it('waits until all events have arrived, and then stops asking', async () => {
     assert.deepEqual(await tally(50, 10, 40, 50), { total: 50, measured: 7, asked: 3 })
   })
 
-  it('does not wait for what does not come', async () => {
+  it('does not wait for events that do not arrive', async () => {
     const { total } = await tally(50, 10, 41)
     assert.equal(total, 41)
   })
 
-  it('knows nothing of a server that is gone', async () => {
+  it('has no result if the server has ended', async () => {
     assert.deepEqual(await tally(50, undefined), { total: 0, measured: 0, asked: 1 })
   })
 })
 
 describe('a server that counts its events', () => {
-  it('knows how many came in a given time, to sixteen', async () => {
+  it('reports how many arrived in a given time, exact to sixteen', async () => {
     const events = new EventCounter(0.001)
     for (let n = 0; n < 100; n++) events.take()
     const middle = systemTime()

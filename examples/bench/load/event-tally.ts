@@ -1,18 +1,21 @@
-/** Counts the events of a load that the server has handled, by what it reports at the end. */
+/** Counts how many events of a load the server has handled, by the totals that the server reports. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { EventCount, ServerProcess } from '../process/server-process.ts'
 import { systemTime } from '../process/system-time.ts'
 
-/** Milliseconds between two looks at the server, and without anything new until nothing more is on its way. */
+/**
+ * Milliseconds between two questions to the server, and milliseconds without a new event after which none is expected
+ * any more.
+ */
 const INTERVAL = 100
 const SILENCE = 500
-/** Milliseconds that a server gets for what is on its way. */
+/** The most milliseconds to wait for events that are on their way. */
 const PATIENCE = 15_000
 
 type Counts = Pick<ServerProcess, 'countEvents'>
 
 export interface Handled extends EventCount {
-  /** How long was measured. */
+  /** The length of the measured time. */
   readonly seconds: number
 }
 
@@ -25,7 +28,7 @@ export class EventTally {
     this.#server = server
   }
 
-  /** The measured time begins, and ends. */
+  /** Marks the beginning of the measured time. */
   measure(): void {
     this.#from = systemTime()
   }
@@ -35,9 +38,9 @@ export class EventTally {
   }
 
   /**
-   * Waits until the server has handled all that was sent, or nothing more comes.
+   * Waits until the server has handled all events, or no further ones arrive.
    *
-   * @param sent how many events are to come in all
+   * @param sent how many events were sent in all
    */
   async settle(sent: number): Promise<Handled> {
     let handled: EventCount = { total: 0, measured: 0 }

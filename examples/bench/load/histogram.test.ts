@@ -27,20 +27,20 @@ const assertClose = (actual: Latencies, expected: Latencies) => {
 }
 
 describe('a histogram', () => {
-  it('is the same after it was stored, to three digits', () => {
+  it('is the same after it was stored, exact to three digits', () => {
     const histogram = recorded(1, 20, 300, 3_600_000_000)
     const read = mergeHistograms([encodeHistogram(histogram)])
     assertClose(latenciesOf(read), { p50: 0.02, p90: 3_600_000, p99: 3_600_000, max: 3_600_000 })
     assert.equal(read.totalCount, 4)
   })
 
-  it('of several processes has what all of them recorded', () => {
+  it('of several processes has all recorded values', () => {
     const merged = mergeHistograms([encodeHistogram(upTo(100)), null, encodeHistogram(recorded(9_000))])
     assert.equal(merged.totalCount, 101)
     assertClose(latenciesOf(merged), { p50: 0.051, p90: 0.091, p99: 0.1, max: 9 })
   })
 
-  it('of nothing is stored as null, and has no latencies and no curve', () => {
+  it('without values is stored as null, and has no latencies and no curve', () => {
     const nothing = mergeHistograms([null])
     assert.equal(encodeHistogram(nothing), null)
     assert.deepEqual(latenciesOf(nothing), { p50: null, p90: null, p99: null, max: null })
@@ -49,7 +49,7 @@ describe('a histogram', () => {
 })
 
 describe('the percentile curve', () => {
-  it('rises, begins at the fastest, and ends where too few requests are left to say', () => {
+  it('rises, begins at the fastest request, and ends where too few requests are left', () => {
     const curve = percentileCurve(upTo(1000))
     assert.equal(curve[0]?.percentile, 0)
     assert.equal(curve[0]?.milliseconds, 0.001)
@@ -59,7 +59,7 @@ describe('the percentile curve', () => {
     }
   })
 
-  it('has the percentiles that people ask for', () => {
+  it('has the common percentiles', () => {
     const curve = percentileCurve(upTo(100_000))
     for (const [oneIn, milliseconds] of [
       [10, 90],

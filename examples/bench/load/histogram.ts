@@ -1,6 +1,6 @@
 /**
  * Latency histograms: recorded in microseconds, stored as HdrHistogram's own compressed text, which any of its tools
- * reads. Histograms add up exactly, which percentiles do not: that is why a result carries the whole of one.
+ * reads. Histograms can be added exactly and percentiles cannot, so a result contains a whole histogram.
  */
 import {
   build,
@@ -11,7 +11,7 @@ import {
 
 const DIGITS = 3
 
-/** Sized for ten minutes from the start, so that it never grows while measuring. */
+/** Created large enough for ten minutes, so that it never grows while measuring. */
 export const makeHistogram = (): Histogram =>
   build({
     bitBucketSize: 32,
@@ -22,18 +22,18 @@ export const makeHistogram = (): Histogram =>
     useWebAssembly: false
   })
 
-/** The stored form; `null` where nothing was recorded. */
+/** The stored form; `null`: nothing was recorded. */
 export const encodeHistogram = (histogram: Histogram): string | null =>
   histogram.totalCount === 0 ? null : encodeIntoCompressedBase64(histogram)
 
-/** Everything that was recorded in any of them. What is `null` recorded nothing. */
+/** All values of several histograms; `null` stands for an empty one. */
 export function mergeHistograms(encoded: readonly (string | null)[]): Histogram {
   const merged = makeHistogram()
   for (const text of encoded) if (text !== null) merged.add(decodeFromCompressedBase64(text, 32, false))
   return merged
 }
 
-/** Milliseconds, or `null` where nothing completed. */
+/** Latencies in milliseconds; `null`: no request was completed. */
 export interface Latencies {
   readonly p50: number | null
   readonly p90: number | null
@@ -47,23 +47,26 @@ export function latenciesOf(histogram: Histogram): Latencies {
   return { p50: at(50), p90: at(90), p99: at(99), max: at(100) }
 }
 
-/** The middle of what was recorded, in milliseconds; `null` where nothing was. */
+/** The median in milliseconds; `null`: nothing was recorded. */
 export const medianOf = (histogram: Histogram): number | null => latenciesOf(histogram).p50
 
 export interface CurvePoint {
   /** 50, 99, 99.9… */
   readonly percentile: number
-  /** Of so many requests one is slower: 2, 100, 1000… */
+  /** One of this many requests is slower: 2, 100, 1000… */
   readonly oneIn: number
   readonly milliseconds: number
 }
 
 const POINTS_PER_DECADE = 8
-/** Beyond this, one slow request decides where the curve ends. */
+/**
+ * The fewest requests above a point of the curve: with fewer, a single slow request would decide where the curve
+ * ends.
+ */
 const REQUESTS_PER_POINT = 5
 const LAST_DECADE = 6
 
-/** The latency that one request in 1, 10, 100… exceeds: as far as there are requests enough to say so. */
+/** The latencies that one request in 1, 10, 100… exceeds, as far as there are enough requests. */
 export function percentileCurve(histogram: Histogram): CurvePoint[] {
   const last = Math.min(10 ** LAST_DECADE, histogram.totalCount / REQUESTS_PER_POINT)
   if (last < 1) return []
@@ -78,6 +81,6 @@ export function percentileCurve(histogram: Histogram): CurvePoint[] {
     })
 }
 
-// A percentile is the upper end of the histogram's step, which may lie beyond what was ever recorded.
+// A percentile is the upper end of the histogram's bucket, which may be above the highest recorded value.
 const millisecondsAt = (histogram: Histogram, percentile: number): number =>
   Math.min(histogram.getValueAtPercentile(percentile), histogram.maxValue) / 1000

@@ -1,9 +1,9 @@
-/** A load from its start to its figures, wherever it runs: in this process or, by the same commands, in others. */
+/** A load from its start to its figures, in this process or, with the same commands, in other processes. */
 import type { Load } from './load.ts'
 import type { Counts, Meter } from './meter.ts'
 
 export interface LoadTotals extends Counts {
-  /** User and system time of the measured time, of all load processes, in microseconds. */
+  /** The user and system time of all load processes within the measured time, in microseconds. */
   readonly cpuUs: number
 }
 
@@ -12,26 +12,26 @@ export interface Gauge {
   /** Right answers so far. */
   readonly answered: number
   readonly errors: number
-  /** Milliseconds, of the requests since this was last asked; `null`: none, or not known. */
+  /** The p99 in milliseconds of the requests since the last call; `null`: there were none, or it is not known. */
   recentP99(): number | null
 }
 
-/** The commands, in the order in which they are given. */
+/** The commands of a load, in the order in which they are called. */
 export interface LoadRun extends Gauge {
-  /** Resolves when it cannot go on. */
+  /** Resolves when the load cannot go on. */
   readonly broken: Promise<unknown>
-  /** Begins the warm-up. All connections are up already. */
+  /** Begins the warm-up. All connections are established by then. */
   start(): void
-  /** The measured time begins, and ends. */
+  /** Begins the measured time. */
   measure(): void
   stop(): void
-  /** Sends nothing more, waits for outstanding answers up to `patience` milliseconds. */
+  /** Stops sending, and waits for outstanding answers for up to `patience` milliseconds. */
   finish(patience: number): Promise<LoadTotals>
   close(): Promise<void>
 }
 
 export class LocalRun implements LoadRun {
-  /** It would take this process with it. */
+  /** Never settles: a failure would end this process. */
   readonly broken = new Promise<never>(() => {})
   readonly #load: Load
   readonly #meter: Meter

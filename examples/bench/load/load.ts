@@ -1,19 +1,21 @@
-/** The shape of a load: something that keeps requests outstanding and tells a meter. */
+/** The interface of a load: it keeps requests outstanding, and reports them to a meter. */
 
 import { deferred } from '../process/deferred.ts'
 
 export interface Load {
-  /** Begins sending. Every connection is up already. */
+  /** Begins to send. All connections are established by then. */
   start(): void
-  /** Sends nothing more and waits up to `patience` milliseconds; what is unanswered then counts as errors. */
+  /** Stops sending, and waits for up to `patience` milliseconds; unanswered requests then count as errors. */
   finish(patience: number): Promise<void>
   close(): Promise<void>
 }
 
-/** How long, in milliseconds, a caller waits after an error: a dead server must not make the bench spin. */
+/**
+ * Milliseconds that a caller waits after an error: with a dead server, callers must not send errors in a busy loop.
+ */
 export const ERROR_PAUSE = 100
 
-/** Counts what is outstanding and tells when the last answer is in. */
+/** Counts outstanding requests, and reports when there are none left. */
 export class Outstanding {
   #count = 0
   #whenNone: (() => void) | undefined
@@ -31,7 +33,7 @@ export class Outstanding {
     if (this.#count === 0) this.#whenNone?.()
   }
 
-  /** Resolves to how many are left when none is, or after `patience` milliseconds. */
+  /** Waits until no request is outstanding, for up to `patience` milliseconds. Resolves to the number that is left. */
   async settle(patience: number): Promise<number> {
     if (this.#count === 0) return 0
     const { promise, resolve } = deferred()

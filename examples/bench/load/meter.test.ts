@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { Meter } from './meter.ts'
 
 describe('a meter', () => {
-  it('leaves out what completes before and after measuring', () => {
+  it('leaves out requests that complete before or after measuring', () => {
     const meter = new Meter()
     meter.answers(1000, 1)
     meter.start()
@@ -38,7 +38,7 @@ describe('a meter', () => {
     assert.ok(meter.latencies().max! >= 3_600_000)
   })
 
-  it('has no latencies where nothing completed', () => {
+  it('has no latencies if nothing was completed', () => {
     assert.deepEqual(new Meter().latencies(), { p50: null, p90: null, p99: null, max: null })
   })
 
@@ -53,7 +53,7 @@ describe('a meter', () => {
     assert.equal(meter.firstError, 'first')
   })
 
-  it('describes a reason that is no Error', () => {
+  it('describes a reason that is not an Error', () => {
     const meter = new Meter()
     meter.failed({ status: 'error' })
     assert.equal(meter.firstError, '{"status":"error"}')

@@ -1,4 +1,4 @@
-/** Counts what a load does. Latencies and completions count only while the meter measures; errors always do. */
+/** Counts the outcomes of a load. Latencies and completions count only in the measured time; errors always count. */
 import { encodeHistogram, type Latencies, latenciesOf, makeHistogram } from './histogram.ts'
 import { RecentPercentile } from './recent-percentile.ts'
 
@@ -9,18 +9,20 @@ export interface Counts {
   readonly firstError: string | null
   readonly seconds: number
   readonly latencies: Latencies
-  /** All latencies, as they are stored; `null` where nothing completed. */
+  /** All latencies in the stored form; `null`: nothing was completed. */
   readonly histogram: string | null
 }
 
 export class Meter {
   /** Requests answered while measuring. */
   completed = 0
-  /** Requests that failed, were answered wrongly or not at all, warm-up included: none may go unseen. */
+  /**
+   * Requests that failed, or had a wrong answer or none, including those of the warm-up: no error may be overlooked.
+   */
   errors = 0
-  /** Every right answer, warm-up included; for the progress line. */
+  /** Right answers, including those of the warm-up; for the progress line. */
   answered = 0
-  /** Why the first of the errors happened. */
+  /** The reason of the first error. */
   firstError: string | undefined
 
   #measuring = false
@@ -49,7 +51,9 @@ export class Meter {
     if (this.#measuring) this.#histogram.recordValue(Math.round(latency * 1000))
   }
 
-  /** Notes the right answer to a request that was due then. It counts if it was due while measuring. */
+  /**
+   * Notes the right answer to a request by the time at which it was due. It counts if that was in the measured time.
+   */
   answerTo(dueAt: number, now: number): void {
     this.answered++
     if (dueAt < this.#startedAt || dueAt >= this.#stoppedAt) return
@@ -73,17 +77,17 @@ export class Meter {
     this.#seconds = (this.#stoppedAt - this.#startedAt) / 1000
   }
 
-  /** How long was measured, once it is over. */
+  /** The length of the measured time in seconds, once it is over. */
   get seconds(): number {
     return this.#seconds
   }
 
-  /** When measuring ended, by the clock of `performance`. */
+  /** When measuring ended, in milliseconds of `performance`. */
   get stoppedAt(): number {
     return this.#stoppedAt
   }
 
-  /** The p99 of what was answered since this was last asked; `null`: nothing was. */
+  /** The p99 of the answers since the last call; `null`: there were none. */
   recentP99(): number | null {
     return this.#recent.of(this.#histogram)
   }
@@ -92,7 +96,7 @@ export class Meter {
     return latenciesOf(this.#histogram)
   }
 
-  /** All that was counted, once it is over. */
+  /** The final counts. */
   counts(): Counts {
     const { completed, errors, firstError = null, seconds } = this
     return {
@@ -106,7 +110,7 @@ export class Meter {
   }
 }
 
-/** Why something failed, in words. Nest's clients fail with strings and plain objects, too. */
+/** The text of a failure. NestJS's clients also fail with strings and plain objects. */
 export function describe(reason: unknown): string {
   if (reason instanceof Error) return reason.message || reason.name
   return typeof reason === 'string' ? reason : JSON.stringify(reason)

@@ -19,7 +19,7 @@ describe('encoded echo requests', () => {
     assert.equal(ids.size, 300)
   })
 
-  it('follow one another twice', () => {
+  it('are repeated once, so that any run of them is one slice', () => {
     const { bytes: encoded, frameLength } = encodeEchoRequests('abc', 3)
     assert.equal(encoded.length, 6 * frameLength)
     assert.deepEqual(encoded.subarray(0, 3 * frameLength), encoded.subarray(3 * frameLength))
@@ -32,7 +32,7 @@ describe('counting answers', () => {
   const stream = [right, wrong, right, right].map((json) => `${json.length}#${json}`).join('')
 
   for (const size of [1, 2, 3, 5, 7, 64, 100_000]) {
-    it(`finds right and wrong ones in chunks of ${size} bytes`, () => {
+    it(`finds right and wrong answers in chunks of ${size} bytes`, () => {
       const counter = new AnswerCounter(echoAnswerLength('abc'))
       const all = bytes(stream)
       for (let at = 0; at < all.length; at += size) counter.feed(all.subarray(at, at + size))
@@ -49,7 +49,7 @@ describe('counting answers', () => {
   })
 
   for (const noFrame of ['HTTP/1.1 400', '#{}', '0#', '-1#{}']) {
-    it(`gives up on '${noFrame}'`, () => {
+    it(`fails on '${noFrame}'`, () => {
       assert.throws(() => new AnswerCounter(5).feed(bytes(noFrame)), /the server sent no frame/)
     })
   }

@@ -1,4 +1,4 @@
-/** Nest's frames as raw bytes: requests encoded beforehand, answers counted without reading their JSON. */
+/** NestJS's frames as bytes: requests are encoded in advance, and answers are counted without reading their JSON. */
 
 const DIGIT_ZERO = 0x30
 const HASH = 0x23
@@ -12,13 +12,16 @@ function frame(packet: object): string {
 const idAt = (index: number): string => index.toString(16).padStart(ID_DIGITS, '0')
 
 export interface EncodedRequests {
-  /** The requests one after the other, twice: any run of up to `count` of them is one slice. */
+  /** All requests twice in a row: any run of up to `count` requests is one slice. */
   readonly bytes: Uint8Array
-  /** Every request is this long. */
+  /** The length of every request. */
   readonly frameLength: number
 }
 
-/** Encodes `count` echo requests of a payload that is ASCII as JSON, each with an id of its own, of the length Nest's have. */
+/**
+ * Encodes `count` echo requests, each with its own id, in the length that NestJS's requests have. The payload must be
+ * ASCII as JSON.
+ */
 export function encodeEchoRequests(payload: unknown, count: number): EncodedRequests {
   const frames = Array.from({ length: count }, (_, index) =>
     frame({ pattern: 'echo', data: payload, id: idAt(index) })
@@ -27,13 +30,13 @@ export function encodeEchoRequests(payload: unknown, count: number): EncodedRequ
   return { bytes: new TextEncoder().encode(once + once), frameLength: once.length / count }
 }
 
-/** How many characters follow the `#` in the right answer to such a request. */
+/** The number of characters behind the `#` in the right answer. */
 export const echoAnswerLength = (payload: unknown): number =>
   JSON.stringify({ response: payload, isDisposed: true, id: idAt(0) }).length
 
 /**
- * Counts answer frames in a stream of chunks cut anywhere. It reads the length, skips as many bytes (echoes of ASCII
- * are ASCII) and takes every frame of another length than the expected one for a wrong answer.
+ * Counts answer frames in chunks of any size. It reads the length of each frame and skips as many bytes (the echo of
+ * ASCII is ASCII). A frame with another length than expected counts as a wrong answer.
  */
 export class AnswerCounter {
   right = 0
@@ -46,7 +49,7 @@ export class AnswerCounter {
     this.#expected = expectedLength
   }
 
-  /** @throws Error if the bytes are no frames: nothing after that can be trusted */
+  /** @throws Error if the bytes are not frames: no further bytes can be trusted */
   feed(chunk: Uint8Array): void {
     let at = 0
     while (at < chunk.length) {

@@ -1,4 +1,4 @@
-/** Makes the load that the options ask for, with all its connections up. */
+/** Creates the load that the options ask for, with all connections established. */
 import { BenchError } from '../errors.ts'
 import type { BenchOptions } from '../options/bench-options.ts'
 import { customPayload, customShape, makePayload, type Payload } from '../payload/payload.ts'

@@ -8,7 +8,7 @@ import { OpenLoop } from './open-loop.ts'
 
 type Call = Parameters<EchoClient['echo']>
 
-/** Clients that keep their calls, and a promise of when they had so many together. */
+/** Clients that keep their calls, and a promise that resolves when they have enough calls together. */
 function setUp(connections: number, rate: number, enough: number, failing = false) {
   const calls: Call[][] = Array.from({ length: connections }, () => [])
   const reached = deferred()
@@ -26,7 +26,7 @@ function setUp(connections: number, rate: number, enough: number, failing = fals
   )
   const meter = new Meter()
   const load = new OpenLoop({ clients, rate, payload: makePayload('flat', 3), meter })
-  /** Answers what waits, and whatever a busy machine sends later. */
+  /** Answers all waiting calls, and those that a busy machine sends later. */
   const answerAll = () => {
     state.answersAtOnce = true
     for (const [, answered] of calls.flat()) answered('abc')
@@ -35,7 +35,7 @@ function setUp(connections: number, rate: number, enough: number, failing = fals
 }
 
 describe('an open loop', () => {
-  it('sends on though nothing is answered, to its connections in turn', async () => {
+  it('goes on sending without answers, on its connections in turn', async () => {
     const { calls, reached, load, answerAll } = setUp(3, 10_000, 90)
     load.start()
     await reached
@@ -45,7 +45,7 @@ describe('an open loop', () => {
     await load.finish(1)
   })
 
-  it('measures from when a request was due, and counts those due while measuring', async () => {
+  it('measures latency from the time at which a request was due, and counts requests due while measuring', async () => {
     const { reached, meter, load, answerAll } = setUp(1, 1000, 50)
     meter.start()
     load.start()
@@ -56,12 +56,12 @@ describe('an open loop', () => {
     await finished
     assert.equal(meter.errors, 0)
     assert.ok(meter.completed >= 49, String(meter.completed))
-    // The first was due about 49 ms before anything was answered.
+    // The first request was due about 49 ms before any answer.
     assert.ok(meter.latencies().max! >= 48, String(meter.latencies().max))
   })
 
-  it('counts what was never answered, and what was due and never sent', async () => {
-    // More than may be outstanding.
+  it('counts requests that were never answered, and those that were due and never sent', async () => {
+    // A higher rate than the limit of outstanding requests allows.
     const { calls, reached, meter, load } = setUp(1, 5_000_000, 50_000)
     meter.start()
     load.start()
@@ -73,12 +73,12 @@ describe('an open loop', () => {
     assert.match(meter.firstError!, /not even sent/)
   })
 
-  it('sends what was due before the end, late as it may be', async () => {
+  it('sends requests that were due before the end, even if late', async () => {
     const { reached, meter, load, answerAll } = setUp(1, 1_000_000, 1)
     meter.start()
     load.start()
     await reached
-    // So long that more is due than is sent in one go.
+    // Blocks the event loop so long that more requests are due than are sent in one go.
     const until = performance.now() + 5
     while (performance.now() < until);
     meter.stop()
@@ -89,7 +89,7 @@ describe('an open loop', () => {
     assert.ok(meter.completed >= 5000, String(meter.completed))
   })
 
-  it('takes a client that throws, and a wrong answer, for errors', async () => {
+  it('counts a client that throws, and a wrong answer, as errors', async () => {
     const broken = setUp(1, 1000, 1, true)
     broken.load.start()
     await broken.load.finish(1)

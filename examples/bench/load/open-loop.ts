@@ -1,6 +1,6 @@
 /**
- * Requests at a constant rate, whether or not earlier ones are answered: a peer's client under open-loop load.
- * Latency is measured from when a request was due.
+ * Open-loop load with a peer's client: requests at a constant rate, whether or not earlier ones were answered.
+ * Latency is measured from the time at which a request was due.
  */
 import type { Payload } from '../payload/payload.ts'
 import type { EchoClient } from '../peers/echo-client.ts'
@@ -17,11 +17,11 @@ export interface OpenLoopOptions {
   readonly meter: Meter
 }
 
-/** Requests that are sent in one go before sockets are looked after again. */
+/** The most requests that are sent in one go before sockets are read again. */
 const BURST = 256
-/** Timers are a millisecond late or so: the last milliseconds are waited for by asking the clock. */
+/** Timers fire about a millisecond late, so the last milliseconds are waited for by reading the clock. */
 const TIMER_MARGIN = 2
-/** The limits of outstanding requests, in requests and in bytes. Beyond them requests wait, and are late. */
+/** The limits of outstanding requests, in number and in bytes. Beyond a limit, requests wait and are sent late. */
 const LIMIT = { requests: 50_000, bytes: 256 * 1024 * 1024 }
 
 export class OpenLoop implements Load {
@@ -30,7 +30,7 @@ export class OpenLoop implements Load {
   readonly #limit: number
   readonly #allSent = deferred()
   #schedule: ConstantRate | undefined
-  /** Requests that are due from then on are not sent. */
+  /** Requests that are due after this time are not sent. */
   #until = Number.POSITIVE_INFINITY
   #sent = 0
 
@@ -48,7 +48,7 @@ export class OpenLoop implements Load {
     const schedule = this.#schedule
     if (schedule === undefined) return
     const { meter } = this.#options
-    // Requests that were due by then are sent, late as they may be.
+    // Requests that were due until then are sent, even if late.
     const startedAt = performance.now()
     this.#until = Math.min(meter.stoppedAt, startedAt)
     const timer = setTimeout(this.#allSent.resolve, patience)

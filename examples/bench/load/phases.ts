@@ -1,4 +1,4 @@
-/** A load as a measurement sees it: warm-up, the measured time, and what came of it. */
+/** A load in phases: warm-up, the measured time, and the results. */
 import type { Measurement } from '../report/schema.ts'
 import type { LoadRun } from './load-run.ts'
 import type { Counts } from './meter.ts'
@@ -20,24 +20,24 @@ export type Told = Pick<
 >
 
 export interface PhaseTotals extends Counts {
-  /** User and system time of who loads, in the measured time; `null`: not known. */
+  /** The user and system time of the load in the measured time; `null`: not known. */
   readonly cpuUs: number | null
   readonly told?: Told
 }
 
 export interface Phases {
-  /** For the progress line; absent: nothing can be seen while it runs. */
+  /** For the progress line; `undefined`: no progress can be shown. */
   readonly gauge?: LoadRun
-  /** Loads for so many seconds, or until `over`. */
+  /** Runs the load for a number of seconds, or until `over` settles. */
   warm(seconds: number, over: Promise<unknown>): Promise<unknown>
-  /** The same, and counts. `false`: it was over before. */
+  /** Runs the load in the same way, and counts. `false`: `over` has settled before the end. */
   measure(seconds: number, over: Promise<unknown>): Promise<boolean>
-  /** Sends nothing more, waits for outstanding answers up to `patience` milliseconds. */
+  /** Stops sending, and waits for outstanding answers for up to `patience` milliseconds. */
   finish(patience: number): Promise<PhaseTotals>
   close(): Promise<void>
 }
 
-/** A load that goes on from the first to the last second. */
+/** The phases of a load that runs without interruption. */
 export const phasesOf = (run: LoadRun): Phases => ({
   gauge: run,
   warm(seconds, over) {
@@ -54,7 +54,7 @@ export const phasesOf = (run: LoadRun): Phases => ({
   close: () => run.close()
 })
 
-/** Waits; resolves to `false` at once if `over` comes first. */
+/** Waits; resolves to `false` as soon as `over` settles. */
 export async function pass(seconds: number, over: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const time = new Promise<boolean>((resolve) => {

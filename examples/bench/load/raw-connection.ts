@@ -1,4 +1,4 @@
-/** One raw socket that keeps a fixed number of encoded requests outstanding until it is told to stop or is lost. */
+/** One socket that keeps a fixed number of encoded requests outstanding until it is stopped or lost. */
 import { ERROR_PAUSE, type Outstanding } from './load.ts'
 import type { Meter } from './meter.ts'
 import { AnswerCounter, type EncodedRequests } from './nest-frames.ts'
@@ -16,11 +16,11 @@ export interface RawPlan {
   readonly answerLength: number
   readonly meter: Meter
   readonly outstanding: Outstanding
-  /** Told once, when the connection ends without `close`. */
+  /** Is called once, when the connection ends without `close`. */
   lost(connection: RawConnection): void
 }
 
-/** Requests handed over together. A connection's echoes come in the order of its requests. */
+/** Requests that were written together. The echoes of a connection arrive in the order of its requests. */
 interface Batch {
   readonly sentAt: number
   count: number
@@ -35,7 +35,7 @@ export class RawConnection {
   #running = false
   #inFlight = 0
 
-  /** Rejects when the server cannot be reached. */
+  /** Rejects if the server cannot be reached. */
   static async open(plan: RawPlan): Promise<RawConnection> {
     const connection = new RawConnection(plan)
     connection.#socket = await connectSocket(plan.host, plan.port, {
@@ -57,7 +57,7 @@ export class RawConnection {
     this.#send(this.#plan.pipeline)
   }
 
-  /** Sends no further request. Answers still count. */
+  /** Sends no further requests. Answers still count. */
   finish(): void {
     this.#running = false
   }
@@ -105,7 +105,7 @@ export class RawConnection {
     }
   }
 
-  /** Takes the oldest `count` requests off; `answeredAt` is when, if they were answered rightly. */
+  /** Removes the oldest `count` requests; `answeredAt` is the time of their answers, if these were right. */
   #settle(count: number, answeredAt?: number): void {
     this.#inFlight -= count
     this.#plan.outstanding.remove(count)

@@ -8,7 +8,7 @@ import { RawLoad } from './raw-load.ts'
 const PAYLOAD = 'abc'
 const { frameLength } = encodeEchoRequests(PAYLOAD, 1)
 
-/** Answers each request with `json`, and tells about each chunk of them. */
+/** A server that answers each request with `json`, and calls the function after each chunk. */
 function serve(json: string, afterChunk: (requests: number, socket: Socket) => void) {
   let received = 0
   let answered = 0
@@ -49,7 +49,7 @@ describe('a raw load', () => {
     assert.ok(meter.latencies().max! > 0)
   })
 
-  it('counts wrong answers and waits before it goes on', async () => {
+  it('counts wrong answers, and waits before it sends again', async () => {
     const again = Promise.withResolvers<void>()
     using server = serve('{"err":"no"}', (requests) => requests >= 20 && again.resolve())
     const meter = new Meter()
@@ -62,7 +62,7 @@ describe('a raw load', () => {
     assert.match(meter.firstError!, /wrong answer/)
   })
 
-  it('counts what a lost connection leaves unanswered, and connects again', async () => {
+  it('counts unanswered requests of a lost connection, and connects again', async () => {
     const again = Promise.withResolvers<void>()
     using server = serve(echo, (requests, socket) => {
       if (requests >= 100) again.resolve()

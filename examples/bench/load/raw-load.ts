@@ -1,6 +1,6 @@
 /**
- * A neutral load: raw sockets that send requests encoded beforehand and count the answers. It is far cheaper than
- * either peer's client, so the server is the bottleneck, and both servers get the very same bytes.
+ * A neutral load: raw sockets that send requests encoded beforehand and count the answers. This costs far less than
+ * the client of any peer, so the server is the bottleneck, and all servers get the same bytes.
  */
 import { ERROR_PAUSE, type Load, Outstanding } from './load.ts'
 import type { Meter } from './meter.ts'
@@ -13,7 +13,7 @@ export interface RawLoadOptions {
   readonly connections: number
   /** Requests outstanding on each connection. */
   readonly pipeline: number
-  /** As JSON it must be ASCII, so that bytes, characters and UTF-16 units are one. */
+  /** The payload. As JSON it must be ASCII, so that its bytes, characters and UTF-16 units are the same number. */
   readonly payload: unknown
   readonly meter: Meter
 }
@@ -23,7 +23,7 @@ export class RawLoad implements Load {
   readonly #connections = new Set<RawConnection>()
   #running = false
 
-  /** Opens all connections; rejects when the server cannot be reached. */
+  /** Opens all connections. Rejects if the server cannot be reached. */
   static async open({ connections, ...options }: RawLoadOptions): Promise<RawLoad> {
     const load = new RawLoad(options)
     await Promise.all(Array.from({ length: connections }, () => load.#connect()))

@@ -1,7 +1,10 @@
-/** A percentile of what a histogram got since it was last looked at. Recording costs nothing more for it. */
+/**
+ * Calculates a percentile of the values that a histogram has recorded since the last call, without extra work while
+ * recording.
+ */
 import type { Histogram } from 'hdr-histogram-js'
 
-/** Members that every histogram of this kind has, though its public type does not name them. */
+/** Members of every histogram of this kind that its public type lacks. */
 interface Buckets {
   readonly countsArrayLength: number
   getCountAtIndex(index: number): number
@@ -16,7 +19,7 @@ export class RecentPercentile {
     this.#share = 1 - percentile / 100
   }
 
-  /** Milliseconds; `null` where nothing was recorded since the last call. */
+  /** The percentile in milliseconds; `null`: nothing was recorded since the last call. */
   of(histogram: Histogram): number | null {
     const buckets = histogram as unknown as Buckets
     const before = this.#seen
@@ -27,7 +30,7 @@ export class RecentPercentile {
       total += now[index]! - (before[index] ?? 0)
     }
     this.#seen = now
-    // From the slow end: few buckets until one in a hundred is reached.
+    // From the slow end, because few buckets have to be visited until one in a hundred is reached.
     let above = total * this.#share
     for (let index = now.length - 1; index >= 0 && total > 0; index--) {
       above -= now[index]! - (before[index] ?? 0)

@@ -1,4 +1,4 @@
-/** A load in processes of its own: the same commands, given to each, and their figures as one. */
+/** A load in several processes: each gets the same commands, and their figures are combined. */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -12,7 +12,7 @@ import type { LoadRun, LoadTotals } from './load-run.ts'
 import { mergeTotals, shareOf } from './totals.ts'
 import type { WorkerSays } from './worker.ts'
 
-/** Milliseconds that a process gets beyond what it was told to wait. */
+/** Milliseconds for which a process may take longer than its command. */
 const PATIENCE = 10_000
 
 type Child = ChildProcessByStdio<Writable, Readable, null>
@@ -24,7 +24,7 @@ export class RemoteRun implements LoadRun {
   /**
    * Starts the processes and waits until all of them are connected.
    *
-   * @throws BenchError if one is not
+   * @throws BenchError a process is not connected
    */
   static async open(options: BenchOptions, port: number, cpus: readonly number[]): Promise<RemoteRun> {
     const workers = Array.from({ length: options.processes }, (_, index) =>
@@ -53,7 +53,7 @@ export class RemoteRun implements LoadRun {
     return this.#workers.reduce((sum, { errors }) => sum + errors, 0)
   }
 
-  /** Of the slowest of them: their histograms are not here yet. */
+  /** The p99 of the slowest process, because the histograms are not here yet. */
   recentP99(): number | null {
     const known = this.#workers.map(({ p99 }) => p99).filter((p99) => p99 !== null)
     return known.length === 0 ? null : Math.max(...known)
@@ -95,7 +95,7 @@ export class RemoteRun implements LoadRun {
   }
 }
 
-/** Part of the callers, the connections and the rate. */
+/** The share of one process in the callers, the connections and the rate. */
 function shareOfOptions(options: BenchOptions, index: number): BenchOptions {
   const { processes, concurrency, connections, rate } = options
   return {
@@ -133,11 +133,11 @@ class Worker {
     }
     child.once('exit', end)
     child.once('error', end)
-    // A process that is gone cannot be told anything; `exited` says so.
+    // A process that has ended cannot receive commands, which `exited` reports.
     child.stdin.on('error', () => {})
     createInterface({ input: child.stdout }).on('line', (line) => this.#hear(JSON.parse(line) as WorkerSays))
     this.exited = exited.promise
-    // Their reader is told; nobody may be reading yet.
+    // A rejection without a listener: readers that come later still get the error.
     this.ready.catch(() => {})
     this.totals.catch(() => {})
   }
@@ -154,7 +154,7 @@ class Worker {
     this.#child.stdin.write(`${command}\n`)
   }
 
-  /** Ends one that does not answer any more. */
+  /** Kills a process that does not answer any more. */
   kill(): void {
     this.#fail(new BenchError('A load process did not answer any more and was ended.'))
     this.#child.kill('SIGKILL')

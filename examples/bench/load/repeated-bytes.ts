@@ -1,14 +1,14 @@
-/** Sends the same bytes over and over: whatever is owed is a slice of one buffer, nothing is copied or encoded. */
+/** Sends the same bytes repeatedly: every write is a slice of one buffer, so nothing is copied or encoded. */
 import type { LoadSocket } from './socket.ts'
 
 export class RepeatedBytes {
   readonly #bytes: Uint8Array
   readonly #lap: number
-  /** Where the next byte is, and how many bytes from there may be sent now. */
+  /** The position of the next byte, and how many bytes are to be sent. */
   #offset = 0
   #owed = 0
 
-  /** @param twice what is repeated, twice: so any run of up to its length is one slice */
+  /** @param twice the bytes to repeat, twice in a row, so that any run of up to their length is one slice */
   constructor(twice: Uint8Array) {
     this.#bytes = twice
     this.#lap = twice.length / 2
@@ -18,7 +18,7 @@ export class RepeatedBytes {
     this.#owed += bytes
   }
 
-  /** Writes what is owed as far as the socket takes it; call again when it takes more. */
+  /** Writes as many of the due bytes as the socket accepts; to be called again when the socket accepts more. */
   flush(socket: LoadSocket): void {
     while (this.#owed > 0) {
       const written = socket.write(this.#bytes, this.#offset, Math.min(this.#owed, this.#lap))

@@ -1,23 +1,26 @@
-/** TCP connections as a load needs them, on either runtime's own sockets: the cheapest there are. */
+/** TCP connections for loads, with the native sockets of each runtime, which cost least. */
 import { connect } from 'node:net'
 import { currentRuntime } from '../process/runtime.ts'
 
 export interface LoadSocket {
-  /** Sends `length` bytes from `offset` as far as it takes them now and returns how many: `drained` asks for the rest. */
+  /**
+   * Writes up to `length` bytes from `offset`, and returns how many the socket has accepted: `drained` asks for the
+   * rest.
+   */
   write(bytes: Uint8Array, offset: number, length: number): number
   end(): void
-  /** Ends at once; `lost` may be called or not. */
+  /** Closes at once; `lost` may or may not be called. */
   terminate(): void
 }
 
 export interface SocketEvents {
   received(chunk: Uint8Array): void
   drained(): void
-  /** The connection is gone, ended by either side. May be called more than once. */
+  /** The connection has ended, closed by either side. May be called more than once. */
   lost(reason: unknown): void
 }
 
-/** Connects; rejects when the server cannot be reached. */
+/** Connects. Rejects if the server cannot be reached. */
 export type ConnectSocket = (host: string, port: number, events: SocketEvents) => Promise<LoadSocket>
 
 const connectInBun: ConnectSocket = (hostname, port, { received, drained, lost }) =>
@@ -42,7 +45,7 @@ const connectInNode: ConnectSocket = (host, port, { received, lost }) =>
       socket.on('close', () => lost('connection closed'))
       socket.on('data', received)
       resolve({
-        // Node queues what the system does not take. The bytes are handed over, not copied.
+        // Node queues bytes that the system does not accept. The bytes are not copied.
         write: (bytes, offset, length) => {
           socket.write(bytes.subarray(offset, offset + length))
           return length

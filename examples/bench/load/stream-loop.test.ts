@@ -5,7 +5,7 @@ import type { EchoClient, StreamReader } from '../peers/echo-client.ts'
 import { Meter } from './meter.ts'
 import { StreamLoop } from './stream-loop.ts'
 
-/** A client that gives values when the test says so. */
+/** A client whose values the test sends. */
 class ManualClient implements EchoClient {
   readonly readers: StreamReader[] = []
   left = 0
@@ -36,7 +36,7 @@ function setUp({ streams = 1, values = 3, pause = 0 } = {}) {
 }
 
 describe('a load of streams', () => {
-  it('reads as many at a time as it is told, and asks for the next when one is over', () => {
+  it('reads the given number of streams at a time, and opens the next when one has ended', () => {
     const { client, meter, give } = setUp({ streams: 2 })
     assert.equal(client.readers.length, 2)
     give(0, 1, 2)
@@ -45,7 +45,7 @@ describe('a load of streams', () => {
     assert.deepEqual([meter.completed, meter.errors], [3, 0])
   })
 
-  it('takes the time until the first value, once for each stream', () => {
+  it('measures the time until the first value, once for each stream', () => {
     const { meter, give } = setUp()
     assert.equal(meter.latencies().max, null)
     give(0)
@@ -59,7 +59,7 @@ describe('a load of streams', () => {
     ['that is too short', [0, 1], /ended after 2 of 3 values/],
     ['without a value', [], /ended after 0 of 3 values/]
   ] as const) {
-    it(`counts a stream ${what} as an error, and asks again later`, async () => {
+    it(`counts a stream ${what} as an error, and opens another one later`, async () => {
       const { client, meter, give } = setUp()
       give(...ids)
       const again = Promise.withResolvers<void>()
@@ -79,7 +79,7 @@ describe('a load of streams', () => {
     assert.match(meter.firstError!, /wrong value: expected the record 1/)
   })
 
-  it('counts what a stream fails with, and a client that throws', () => {
+  it('counts the failure of a stream, and a client that throws', () => {
     const { client, meter } = setUp()
     client.readers[0]!.failed(new Error('lost'))
     client.readers[0]!.failed(new Error('lost again'))
@@ -93,7 +93,7 @@ describe('a load of streams', () => {
     assert.deepEqual([told.errors, told.firstError], [1, 'broken client'])
   })
 
-  it('wants no more for a while after each value, if its reader is slow', async () => {
+  it('requests no value for a while after each value, if its reader is slow', async () => {
     const { give } = setUp({ pause: 1 })
     const [taken] = give(0)
     assert.ok(taken instanceof Promise)
@@ -101,14 +101,14 @@ describe('a load of streams', () => {
     assert.deepEqual(setUp().give(0), [undefined])
   })
 
-  it('leaves what is not over at the end, which is no error', async () => {
+  it('leaves streams that have not ended at the end, which is not an error', async () => {
     const { client, meter, load, give } = setUp({ streams: 2 })
     give(0)
     await load.finish(60_000)
     assert.deepEqual([client.left, meter.errors], [2, 0])
   })
 
-  it('counts a stream that does not end when it is left', async () => {
+  it('counts a stream that does not end after it was left', async () => {
     const { client, meter, load } = setUp()
     client.stream = () => () => {}
     client.readers[0]!.failed('over')

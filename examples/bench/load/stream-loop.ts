@@ -1,4 +1,4 @@
-/** Readers that each take a stream to its end and ask for the next: a peer's client under a load of streams. */
+/** Load of streams with a peer's client: each reader reads a stream to its end, and opens the next one. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { isRecord } from '../payload/payload.ts'
 import type { EchoClient, StreamReader } from '../peers/echo-client.ts'
@@ -7,9 +7,9 @@ import type { Meter } from './meter.ts'
 
 export interface StreamLoopOptions {
   readonly clients: readonly EchoClient[]
-  /** How many are read at a time. */
+  /** The number of streams that are read at a time. */
   readonly streams: number
-  /** Values of each. */
+  /** The number of values of each stream. */
   readonly values: number
   /** Milliseconds that a reader waits after each value. */
   readonly pause: number
@@ -20,7 +20,7 @@ export class StreamLoop implements Load {
   readonly options: StreamLoopOptions
   readonly outstanding = new Outstanding()
   running = false
-  /** The streams that are being read, and how to leave each. */
+  /** The streams that are being read, each with the function that leaves it. */
   readonly leaving = new Map<Reading, () => void>()
 
   constructor(options: StreamLoopOptions) {
@@ -33,7 +33,7 @@ export class StreamLoop implements Load {
     for (let index = 0; index < streams; index++) this.read(clients[index % clients.length]!)
   }
 
-  /** Asks for a stream, and for the next when it is over. */
+  /** Opens a stream, and the next one when it has ended. */
   read(client: EchoClient): void {
     if (!this.running) return
     const reading = new Reading(this, client)
@@ -46,7 +46,7 @@ export class StreamLoop implements Load {
     }
   }
 
-  /** Leaves all streams, which ends them before their time and is no error. */
+  /** Leaves all streams, which ends them early and is not an error. */
   async finish(patience: number): Promise<void> {
     this.running = false
     for (const leave of this.leaving.values()) leave()
@@ -59,7 +59,7 @@ export class StreamLoop implements Load {
   }
 }
 
-/** One stream from its first value to its end. */
+/** Reads one stream from its first value to its end. */
 class Reading implements StreamReader {
   isOver = false
   readonly #loop: StreamLoop

@@ -14,7 +14,7 @@ function totals(latencies: readonly number[], errors = 0): LoadTotals {
 }
 
 describe('totals of several processes', () => {
-  it('add up, and their percentiles are those of all requests', () => {
+  it('add up, with the percentiles of all requests', () => {
     const fast = Array.from({ length: 99 }, () => 1)
     const { completed, errors, firstError, cpuUs, latencies } = mergeTotals([totals(fast), totals([500], 2)])
     assert.deepEqual([completed, errors, firstError, cpuUs], [100, 2, 'why', 20])
@@ -22,7 +22,7 @@ describe('totals of several processes', () => {
     assert.ok(Math.abs(latencies.max! - 500) < 1)
   })
 
-  it('are as long as the longest', () => {
+  it('have the length of the longest process', () => {
     const parts = [1, 3, 2].map((seconds) => ({ ...totals([]), seconds }))
     assert.equal(mergeTotals(parts).seconds, 3)
     assert.deepEqual(mergeTotals(parts).latencies, { p50: null, p90: null, p99: null, max: null })
@@ -34,7 +34,7 @@ describe('totals of several processes', () => {
     [7, 7],
     [100, 8]
   ] as const) {
-    it(`${total} in ${parts} shares are ${total} again, and alike`, () => {
+    it(`${total} in ${parts} shares add up to ${total}, and the shares are equal to one`, () => {
       const shares = Array.from({ length: parts }, (_, index) => shareOf(total, parts, index))
       assert.equal(
         shares.reduce((sum, share) => sum + share, 0),
@@ -45,8 +45,8 @@ describe('totals of several processes', () => {
   }
 })
 
-describe('the p99 of now', () => {
-  it('is of what was answered since it was last asked', () => {
+describe('the recent p99', () => {
+  it('is that of the answers since the last call', () => {
     const meter = new Meter()
     assert.equal(meter.recentP99(), null)
     meter.start()

@@ -1,8 +1,8 @@
-/** The figures of several load processes as one, and how the work is divided among them. */
+/** Combines the figures of several load processes, and divides the work among them. */
 import { encodeHistogram, latenciesOf, mergeHistograms } from './histogram.ts'
 import type { LoadTotals } from './load-run.ts'
 
-/** Counts add up, histograms merge; the measured time is the longest. */
+/** Counts are added, histograms are merged; the measured time is the longest. */
 export function mergeTotals(parts: readonly LoadTotals[]): LoadTotals {
   const sum = (value: (part: LoadTotals) => number) => parts.reduce((total, part) => total + value(part), 0)
   const histogram = mergeHistograms(parts.map((part) => part.histogram))
@@ -17,6 +17,6 @@ export function mergeTotals(parts: readonly LoadTotals[]): LoadTotals {
   }
 }
 
-/** The share of `total` that falls to part `index` of `parts`: whole, and together the total. */
+/** The share of part `index` of `parts` in `total`: a whole number; all shares add up to the total. */
 export const shareOf = (total: number, parts: number, index: number): number =>
   Math.floor(total / parts) + (index < total % parts ? 1 : 0)

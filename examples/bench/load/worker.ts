@@ -1,4 +1,4 @@
-/** A load process: it obeys its stdin line by line, and answers on stdout with one JSON object a line. */
+/** A load process: reads commands from stdin, line by line, and answers on stdout with one JSON object per line. */
 import { createInterface } from 'node:readline'
 import type { BenchOptions } from '../options/bench-options.ts'
 import { type LoadTotals, LocalRun } from './load-run.ts'
@@ -21,12 +21,12 @@ export interface WorkerTask {
   readonly port: number
 }
 
-/** Milliseconds between two words on how it goes. */
+/** Milliseconds between two progress reports. */
 const INTERVAL = 500
 
 const say = (said: WorkerSays): void => void process.stdout.write(`${JSON.stringify(said)}\n`)
 
-/** Resolves once it was told to close, or the process that tells it is gone. */
+/** Resolves when the command to close has arrived, or the parent process has ended. */
 export async function obey(): Promise<void> {
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
   const first = await lines.next()

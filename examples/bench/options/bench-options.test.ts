@@ -243,7 +243,7 @@ describe('options of one measurement', () => {
     })
   })
 
-  it('reads what is asked of those who store events', () => {
+  it('reads the options for durable events', () => {
     for (const [target, step, port] of [
       ['jetstream', 'consume', 7040],
       ['outbox', 'relay', 7042]
@@ -254,7 +254,7 @@ describe('options of one measurement', () => {
     }
   })
 
-  it("reads what is asked of a service of the user's own", () => {
+  it('reads the options for a service of the user', () => {
     const flags = [
       '--target=custom',
       '--port=1',
@@ -276,7 +276,7 @@ describe('options of one measurement', () => {
   })
 
   for (const [flags, message] of rejected) {
-    it(`rejects '${flags}' and says what is allowed`, () => {
+    it(`rejects '${flags}' and names the allowed values`, () => {
       assert.throws(
         () =>
           readBenchOptions([...(flags.includes('--target=') ? [] : ['--target=elysia']), ...split(flags)]),
@@ -285,7 +285,7 @@ describe('options of one measurement', () => {
     })
   }
 
-  it('rejects a missing target and one that there is not', () => {
+  it('rejects a missing target and an unknown one', () => {
     assert.throws(() => readBenchOptions([]), /--target: missing, expected elysia or .*nest or .*raw/)
     assert.throws(
       () => readBenchOptions(['--target=rails']),
@@ -313,7 +313,7 @@ describe('options of one measurement', () => {
     }
   })
 
-  it('has for each client the targets that it asks', () => {
+  it('lists for each client the targets that it can call', () => {
     const asked = Object.values(clients).flatMap(({ asks }) => asks)
     assert.deepEqual([...new Set(asked)].sort(), [...targetNames].sort())
   })

@@ -1,4 +1,4 @@
-/** The options of one measurement: flags of `run-bench.ts`, their defaults and how they depend on each other. */
+/** The options of one measurement: the flags of `run-bench.ts`, their defaults, and how they depend on each other. */
 import { UsageError } from '../errors.ts'
 import { customPayload, customShape, type PayloadShape } from '../payload/payload.ts'
 import { type Choice, type ClientName, clientNames, clients } from '../peers/clients.ts'
@@ -15,21 +15,21 @@ import { callersOf, readTask, rejectBeside, taskFlags } from './task-options.ts'
 
 export interface BenchOptions extends Omit<PayloadOptions, 'shape'>, LoadOptions {
   readonly target: TargetName
-  /** The task of the server, and how its handlers do it. */
+  /** The task of the server, and how its handlers do the task. */
   readonly task: Task
-  /** The request to a target of the user's own; `null`: an echo. */
+  /** The request to a service of the user; `null`: an echo. */
   readonly custom: Custom | null
   readonly shape: PayloadShape
   readonly host: string
-  /** 0: the system chooses, possible only where the bench starts the server. */
+  /** The port; 0: the system chooses, which is only possible if the bench starts the server. */
   readonly port: number
-  /** Requests outstanding, or streams read, at any moment, over all connections. */
+  /** The number of requests outstanding, or streams read, at any moment, over all connections. */
   readonly concurrency: number
   readonly connections: number
-  /** Seconds measured, after `warmup` seconds that are not. */
+  /** The measured seconds, after `warmup` seconds that do not count. */
   readonly duration: number
   readonly warmup: number
-  /** `false`: only a server that is already listening will do. */
+  /** Whether the bench may start a server; if not, one must be listening already. */
   readonly spawn: boolean
   /** The runtime of the client, and of the server that the bench starts. */
   readonly runtime: Runtime
@@ -37,13 +37,13 @@ export interface BenchOptions extends Omit<PayloadOptions, 'shape'>, LoadOptions
   readonly method: Method
   readonly protocol: Protocol
   readonly codec: Codec
-  /** `undefined`: shown where stderr is a terminal. */
+  /** Whether to show progress; `undefined`: only if stderr is a terminal. */
   readonly progress: boolean | undefined
   /** The name in the progress line. */
   readonly label: string
-  /** Ends when its stdin does, so that it never outlives the program that started it. */
+  /** Whether to end when stdin ends, so that the measurement does not outlive the program that has started it. */
   readonly withParent: boolean
-  /** Prints the whole distribution of latencies, too. */
+  /** Whether to print the whole distribution of latencies. */
   readonly histogram: boolean
 }
 
@@ -96,7 +96,7 @@ Exit codes: 0 measured, 1 no server or a measurement with errors, 2 wrong flags.
 `
 
 /**
- * @returns the options, or `'help'` if that is what was asked for
+ * @returns the options, or `'help'` if the command line asks for help
  * @throws UsageError
  */
 export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help' {
@@ -185,13 +185,13 @@ function payloadOf({ data }: Custom, given: { shape: unknown; payload: unknown }
   return { shape: customShape, payload: customPayload(data).bytes }
 }
 
-/** Refuses modes that need a server which the bench has started itself. */
+/** Refuses modes for which the bench must start the server itself. */
 function rejectRunning(mode: Mode): void {
   if (mode === 'request') return
   throw new UsageError(`--no-spawn: given with --mode=${mode}, for which the bench starts the server itself`)
 }
 
-/** Flags that a client has no choice in, and why. */
+/** Flags for which a client has only one value, with the reason. */
 const ONLY_ONE: Readonly<Record<Choice, string>> = {
   method: 'which has only one way to ask',
   protocol: 'which speaks one only',
@@ -206,7 +206,9 @@ function rejectChoices(client: ClientName, given: Readonly<Record<Choice, string
   }
 }
 
-/** How many requests over how many connections. Only the raw client's requests are tied to a connection. */
+/**
+ * How many requests are sent over how many connections. Only the requests of the raw client are tied to a connection.
+ */
 function layout(
   client: ClientName,
   concurrency: number | undefined,

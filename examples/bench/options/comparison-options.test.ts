@@ -152,12 +152,12 @@ describe('options of a comparison', () => {
     ['--method=emit', /--method: got 'emit', expected request or send/]
   ]
   for (const [flag, message] of rejected) {
-    it(`rejects '${flag}' and says what is allowed`, () => {
+    it(`rejects '${flag}' and names the allowed values`, () => {
       assert.throws(() => readComparisonOptions(flag.split(' ')), message)
     })
   }
 
-  it('can be asked for help', () => {
+  it('can be the flag for help', () => {
     assert.equal(readComparisonOptions(['--help']), 'help')
   })
 })

@@ -1,4 +1,4 @@
-/** The options of a comparison: flags of `run-comparison.ts` and their defaults. */
+/** The options of a comparison: the flags of `run-comparison.ts`, and their defaults. */
 import { UsageError } from '../errors.ts'
 import { customPayload, customShape, type PayloadShape, shapeNames } from '../payload/payload.ts'
 import { type Codec, type Method, methods, type Protocol, protocols } from '../peers/echo-client.ts'
@@ -26,43 +26,43 @@ import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options
 import { type PayloadOptions, payloadFlags, payloadsFlag, readCodec, readPayload } from './payload-options.ts'
 import { callersOf, readTask, rejectBeside, taskFlags } from './task-options.ts'
 
-/** The payload that is sent: one of the bench, or the user's own. */
+/** The payload: one of the bench's, or data of the user. */
 export type ComparedPayload = Omit<PayloadOptions, 'shape'> & { readonly shape: PayloadShape }
 
-/** Where the service listens, what it is asked, and the flags that say so to a single measurement. */
+/** The address of the service, the request, and the same as flags of a single measurement. */
 export interface CustomService {
   readonly pattern: string
   readonly flags: Readonly<Record<string, string | true>>
 }
 
 export interface ComparisonOptions extends LoadOptions {
-  /** In the order in which they take turns. */
+  /** The targets, in the order in which they take turns. */
   readonly targets: readonly TargetName[]
   readonly runs: number
-  /** The task of all of them. */
+  /** The task of all targets. */
   readonly task: Task
   readonly clients: readonly ContestClient[]
   readonly layouts: readonly Layout[]
   readonly concurrency: readonly number[]
   readonly payloads: readonly ComparedPayload[]
-  /** A service of the user's own, the only target then; `null`: the bench's servers. */
+  /** A service of the user, which is then the only target; `null`: the servers of the bench. */
   readonly custom: CustomService | null
   readonly runtimes: readonly Runtime[]
   readonly duration: number
   readonly warmup: number
   readonly method: Method
-  /** The protocol of our own client, and its codec. */
+  /** The protocol and the codec of our own client. */
   readonly protocol: Protocol
   readonly codec: Codec
-  /** The plan of the published report, in place of everything above; `null`: not asked for. */
+  /** The plan of the published report, which replaces all options above; `null`: another comparison. */
   readonly full: FullOptions | null
-  /** File that gets everything as JSON; the reports are beside it. `undefined`: its place. */
+  /** The file for all results as JSON; reports are written beside it. `undefined`: the default file. */
   readonly out: string | undefined
-  /** Seconds that a measurement may take beyond what it should, before it is given up. */
+  /** Seconds beyond its expected end after which a measurement is given up. */
   readonly patience: number
-  /** Seconds after which no measurement is begun; `null`: all are. */
+  /** Seconds after which no measurement is begun; `null`: no limit. */
   readonly within: number | null
-  /** Stored reports that are put together instead of measuring. */
+  /** Stored reports to combine, instead of measuring. */
   readonly from: readonly string[]
 }
 
@@ -126,7 +126,7 @@ Exit codes: 0 all measured, 1 a measurement failed or (not with --full) had erro
 `
 
 /**
- * @returns the options, or `'help'` if that is what was asked for
+ * @returns the options, or `'help'` if the command line asks for help
  * @throws UsageError
  */
 export function readComparisonOptions(argv: readonly string[]): ComparisonOptions | 'help' {
@@ -176,7 +176,7 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
   }
 }
 
-/** The task; a plain echo is `ECHO` itself, which contests do not name. */
+/** The task of the comparison; a plain echo is the constant `ECHO`, which contests do not name. */
 function readCompared(
   given: Omit<Parameters<typeof readTask>[0], 'streams'> & { readonly streams: unknown }
 ) {
@@ -200,13 +200,13 @@ function readPayloads(mode: Mode, { payloads, shape, payload }: GivenPayloads): 
   return payloads ?? [readPayload(shape, payload)]
 }
 
-/** A flag and its plural are two ways to say the same. */
+/** The flags of which a singular and a plural form exist. */
 type GivenService = Parameters<typeof readCustom>[1] & {
   readonly host: string | undefined
   readonly port: number | undefined
 }
 
-/** The flags of a service of the user's own, and its data as the payload that reports name. */
+/** The flags of a service of the user, and its data as the payload that reports name. */
 function readService(targets: readonly TargetName[], given: GivenService) {
   const isCustom = targets.includes('custom')
   const custom = readCustom(isCustom, given)
@@ -238,7 +238,7 @@ function rejectBoth(name: string, one: unknown, more: unknown): void {
   throw new UsageError(`--${name}: given beside its plural, expected one of them`)
 }
 
-/** `--from a.json b.json` is what one types; a flag has one value. */
+/** Joins the paths of `--from a.json b.json`, as users type it, to one value. */
 function joinPaths(argv: readonly string[]): string[] {
   const at = argv.indexOf('--from')
   if (at < 0) return [...argv]

@@ -1,4 +1,4 @@
-/** The flags for a service of the user's own, which both commands share. */
+/** The flags for a service of the user, which both commands share. */
 import { readFileSync } from 'node:fs'
 import { UsageError } from '../errors.ts'
 import type { Pattern } from '../peers/echo-client.ts'
@@ -28,7 +28,7 @@ export interface Custom {
   readonly tls: Tls | undefined
 }
 
-/** As `connect()` takes it; an empty one trusts whom the runtime trusts. */
+/** The TLS options of `connect()`; if empty, the certificate authorities of the runtime are trusted. */
 export type Tls = Readonly<Partial<Record<'ca' | 'cert' | 'key' | 'servername', string>>>
 
 type Given = Readonly<Record<Exclude<keyof typeof customFlags, 'tls'>, string | undefined>> & {
@@ -36,7 +36,7 @@ type Given = Readonly<Record<Exclude<keyof typeof customFlags, 'tls'>, string | 
 }
 
 /**
- * @returns `null` for a target of the bench's own
+ * @returns `null` for a target of the bench
  * @throws UsageError
  */
 export function readCustom(isCustom: boolean, given: Given): Custom | null {
@@ -72,7 +72,7 @@ function readTls({ tls, ca, cert, key, servername }: Given): Tls | undefined {
   }
 }
 
-/** A pattern as it is shown. */
+/** A pattern as text. */
 export const nameOfPattern = (pattern: Pattern): string =>
   typeof pattern === 'string' ? pattern : JSON.stringify(pattern)
 

@@ -1,6 +1,6 @@
 /**
- * Command-line flags as a table: what a flag takes, how it is read, what the help and the error messages say.
- * Knows nothing of any particular command.
+ * Command-line flags as a table: the values of a flag, how they are read, and the texts of help and errors. Works for
+ * any command.
  */
 import { parseArgs } from 'node:util'
 import { UsageError } from '../errors.ts'
@@ -10,7 +10,7 @@ export interface Flag<T> {
   readonly type: 'string' | 'boolean'
   readonly allowed: string
   readonly help: string
-  /** Has a `--no-` form. */
+  /** Whether the flag has a `--no-` form. */
   readonly negatable: boolean
   read(given: string): T | undefined
 }
@@ -81,7 +81,7 @@ export const integers = (min: number, max: number, help: string): Flag<readonly 
   }
 })
 
-/** Several of anything that `read` understands, separated by commas or, where a command joined them, by newlines. */
+/** Several values that `read` accepts, separated by commas or, if a command has joined them, by newlines. */
 export const several = <T>(
   allowed: string,
   help: string,
@@ -107,7 +107,7 @@ export const text = (allowed: string, help: string): Flag<string> => ({
   read: (given) => (given === '' ? undefined : given)
 })
 
-/** `--name` is true, `--no-name` is false, neither is `undefined`. */
+/** A flag that is true as `--name`, false as `--no-name`, and `undefined` if absent. */
 export const toggle = (help: string): Flag<boolean> => ({
   type: 'boolean',
   negatable: true,
@@ -117,9 +117,9 @@ export const toggle = (help: string): Flag<boolean> => ({
 })
 
 /**
- * Reads a command line against a table of flags. A flag that is absent is `undefined`: defaults are the caller's.
+ * Reads a command line against a table of flags. An absent flag is `undefined`: the caller applies defaults.
  *
- * @throws UsageError naming the flag, what was given and what is allowed
+ * @throws UsageError with the flag, the given value and the allowed values
  */
 export function parseFlags<F extends FlagTable>(flags: F, argv: readonly string[]): FlagValues<F> {
   const given = parseStrictly(flags, argv)

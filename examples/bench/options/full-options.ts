@@ -1,8 +1,8 @@
-/** The options of the published report: how long it takes, and under which runtimes. */
+/** The options of the published report: its times, and its runtimes. */
 import { UsageError } from '../errors.ts'
 import type { Runtime } from '../process/runtime.ts'
 
-/** Parts of the plan that can be measured alone, and their titles. */
+/** Parts of the plan that can be measured separately, with their titles. */
 export const FULL_PARTS = {
   nats: 'Over NATS',
   redis: 'Over Redis',
@@ -11,12 +11,12 @@ export const FULL_PARTS = {
 } as const
 export const fullPartNames = Object.keys(FULL_PARTS) as (keyof typeof FULL_PARTS)[]
 
-/** The options of the plan that is measured for publication. */
+/** The options for the plan of the published report. */
 export interface FullOptions {
-  /** In place of what the plan has for every contest. */
+  /** Times that replace those of the plan for every contest. */
   readonly times: { readonly runs?: number; readonly duration?: number; readonly warmup?: number }
   readonly runtimes: readonly Runtime[] | undefined
-  /** Titles of the parts that are measured; `undefined`: all. */
+  /** The titles of the parts to measure; `undefined`: all. */
   readonly parts?: readonly string[] | undefined
   readonly patience: number | undefined
   readonly within: number | undefined
@@ -38,7 +38,7 @@ type GivenTimes = {
   readonly [Name in 'runs' | 'duration' | 'warmup' | 'patience' | 'within']: number | undefined
 }
 
-/** @throws UsageError if a flag is given that the plan leaves no choice in */
+/** @throws UsageError if a flag is given that the plan sets itself */
 export function readFull(
   given: GivenTimes & {
     readonly runtimes: readonly Runtime[] | undefined

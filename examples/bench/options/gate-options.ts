@@ -23,7 +23,7 @@ export interface GateOptions {
   readonly rule: Rule
 }
 
-/** How often a gate may fail without a reason: one in twenty. */
+/** The probability with which a gate may fail by chance: one in twenty. */
 const FALSE_ALARMS = 0.05
 
 const flags = {
@@ -55,7 +55,7 @@ Exit codes: 0 nothing dropped, 1 something did or could not be measured, 2 wrong
 `
 
 /**
- * @returns the options, or `'help'` if that is what was asked for
+ * @returns the options, or `'help'` if the command line asks for help
  * @throws UsageError
  */
 export function readGateOptions(argv: readonly string[]): GateOptions | 'help' {

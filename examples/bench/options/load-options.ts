@@ -1,4 +1,4 @@
-/** How much is asked, by whom: rules on rates and load processes that both commands share. */
+/** The options for rates and load processes, which both commands share. */
 import { UsageError } from '../errors.ts'
 import type { ClientName } from '../peers/clients.ts'
 import { integer, milliseconds, toggle } from './flags.ts'
@@ -17,9 +17,9 @@ export const loadFlags = {
 }
 
 export interface LoadOptions {
-  /** Requests per second; `null`: a closed loop. With `sloMs` the first that is tried. */
+  /** Requests per second; `null`: a closed loop. With `sloMs`, the first rate to try. */
   readonly rate: number | null
-  /** The p99 to keep, in milliseconds, at the highest rate that can be found; `null`: it is not looked for. */
+  /** The p99 in milliseconds that the server must keep at the highest rate to be found; `null`: no search. */
   readonly sloMs: number | null
   readonly processes: number
 }
@@ -34,7 +34,7 @@ interface Given {
 const FIRST_RATE = 1000
 const SLO = 5
 
-/** @throws UsageError if a flag is given without the one it belongs to */
+/** @throws UsageError if a flag is given without the flag that it depends on */
 export function readLoad(given: Given): LoadOptions {
   const finds = given['find-capacity'] ?? false
   if (!finds && given.slo !== undefined) {
@@ -47,7 +47,7 @@ export function readLoad(given: Given): LoadOptions {
   }
 }
 
-/** @throws UsageError if there is not enough to divide, or the client cannot do it */
+/** @throws UsageError if there is too little to divide, or the client does not support it */
 export function checkLoad(
   client: ClientName,
   { rate, processes }: LoadOptions,

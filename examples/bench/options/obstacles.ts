@@ -1,9 +1,9 @@
-/** Tasks that a peer cannot do, in words: a measurement is refused by them, a comparison names them in its table. */
+/** Texts for tasks that a peer cannot do: a measurement refuses them, and a comparison lists them in its table. */
 import { type ClientName, clients } from '../peers/clients.ts'
 import { type TargetName, targets } from '../peers/targets.ts'
 import { ECHO, type Source, type Step, type Task } from '../task/task.ts'
 
-/** Why this client cannot load this target over so many connections; `undefined` if it can. */
+/** Why a client cannot load a target over this many connections; `undefined`: it can. */
 export function obstacleTo(
   target: TargetName,
   client: ClientName,
@@ -31,7 +31,7 @@ const STEPS: Readonly<Record<Step, string>> = {
   relay: 'publish events out of a database'
 }
 
-/** Why this target cannot do what is asked of it. */
+/** Why a target cannot do a task. */
 function obstacleIn(target: TargetName, task: Task): string | undefined {
   const { does, server } = targets[target]
   const { durable = [] } = does

@@ -1,4 +1,4 @@
-/** The payload that is echoed and how our own client encodes it: rules that both commands share. */
+/** The options for the payload of an echo, and for the codec of our own client, which both commands share. */
 import { UsageError } from '../errors.ts'
 import { makePayload, type PayloadShape, type ShapeName, shapeNames, shapes } from '../payload/payload.ts'
 import { type Codec, codecs, type Protocol } from '../peers/echo-client.ts'
@@ -12,11 +12,11 @@ export const payloadFlags = {
 
 export interface PayloadOptions {
   readonly shape: ShapeName
-  /** Bytes; of a shape that has a size of its own, its bytes as JSON. */
+  /** The size in bytes; a shape with a fixed size has its bytes as JSON. */
   readonly payload: number
 }
 
-/** @throws UsageError if a size is given for a shape that has one of its own */
+/** @throws UsageError if a size is given for a shape with a fixed size */
 export function readPayload(
   shape: ShapeName | undefined = 'flat',
   payload: number | undefined
@@ -28,7 +28,7 @@ export function readPayload(
   return { shape, payload: payload ?? defaultBytes ?? makePayload(shape).bytes }
 }
 
-/** Several payloads, `flat:1024` among them. */
+/** Several payloads, such as `flat:1024`. */
 export const payloadsFlag = (help: string): Flag<readonly PayloadOptions[]> =>
   several(
     `one or more of ${shapeNames.join(', ')}, with a size as in flat:1024, separated by commas`,
@@ -36,7 +36,7 @@ export const payloadsFlag = (help: string): Flag<readonly PayloadOptions[]> =>
     readPayloadPart
   )
 
-/** `object` or `flat:1024` */
+/** Reads `object` or `flat:1024`. */
 function readPayloadPart(part: string): PayloadOptions | undefined {
   const [name, size, ...rest] = part.split(':')
   const shape = shapeNames.find((known) => known === name)
@@ -48,7 +48,7 @@ function readPayloadPart(part: string): PayloadOptions | undefined {
     : readPayload(shape, bytes)
 }
 
-/** Which shapes a codec carries; where there is no row, all. */
+/** The shapes that a codec carries; a codec without an entry carries all. */
 const CARRIES: Partial<Readonly<Record<Codec, { carries(shape: PayloadShape): boolean; instead: string }>>> =
   {
     json: { carries: (shape) => shape !== 'binary', instead: 'bytes or msgpack' },
@@ -58,7 +58,8 @@ const CARRIES: Partial<Readonly<Record<Codec, { carries(shape: PayloadShape): bo
 /**
  * The codec of our own client.
  *
- * @throws UsageError if it cannot carry the shape, or if one is given for Nest's wire, which is JSON whatever it carries
+ * @throws UsageError the codec cannot carry the shape, or a codec is given for NestJS's protocol, which always uses
+ * JSON
  */
 export function readCodec(codec: Codec | undefined, protocol: Protocol, shape: PayloadShape): Codec {
   if (protocol === 'nest') {

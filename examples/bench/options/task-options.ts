@@ -1,4 +1,4 @@
-/** The server's task: rules on the modes and their flags that all commands share. */
+/** The options for the server's task, its mode and the flags of each mode, which all commands share. */
 import { UsageError } from '../errors.ts'
 import { handlers, type Mode, modes, sources, steps, type Task, takes } from '../task/task.ts'
 import { choice, integer, milliseconds } from './flags.ts'
@@ -69,13 +69,13 @@ export function readTask(given: Given): Task {
 
 const CALLERS: Readonly<Partial<Record<Mode, number>>> = { request: 100, durable: 256 }
 
-/** How many callers a mode has where nobody says: 100 requests at a time, 256 stored events, but one stream, one that emits. */
+/** The default number of callers in a mode: 100 requests at a time, 256 durable events, otherwise one. */
 export const callersOf = (mode: Mode): number => CALLERS[mode] ?? 1
 
 /**
- * Refuses flags that a mode does not have.
+ * Refuses flags that a mode does not support.
  *
- * @throws UsageError if one is given all the same
+ * @throws UsageError such a flag is given
  */
 export function rejectBeside(mode: Mode, given: Readonly<Record<string, unknown>>): void {
   for (const [name, allowed] of Object.entries(ALLOWED)) {
@@ -84,7 +84,7 @@ export function rejectBeside(mode: Mode, given: Readonly<Record<string, unknown>
   }
 }
 
-/** Flags that not every mode has, and the modes that have them. */
+/** Flags that only some modes have, with these modes. */
 const ALLOWED: Readonly<Record<string, readonly Mode[]>> = {
   rate: ['request'],
   'find-capacity': ['request'],

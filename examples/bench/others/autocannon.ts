@@ -1,9 +1,12 @@
-/** `autocannon`, where there is no `wrk`: it runs in the measuring process, and is soon busier than a fast server. */
+/**
+ * The tool `autocannon`, which is used if `wrk` is missing: it runs in the measuring process, and needs more
+ * processor time than a fast server.
+ */
 import autocannon from 'autocannon'
 import { makeHistogram } from '../load/histogram.ts'
 import type { HttpLoad, HttpTotals } from '../suites/load/tool.ts'
 
-/** Longer than any measurement: it is told when to end. */
+/** Seconds that are longer than any measurement: autocannon is stopped earlier. */
 const FOREVER = 86_400
 
 export async function run(load: HttpLoad, seconds: number, over: AbortSignal): Promise<HttpTotals> {
@@ -18,7 +21,7 @@ export async function run(load: HttpLoad, seconds: number, over: AbortSignal): P
         url: `http://${host}:${port}`,
         connections,
         duration: FOREVER,
-        // It looks so often, in milliseconds, whether it is to stop.
+        // The interval in milliseconds at which autocannon checks whether it was stopped.
         sampleInt: 100,
         requests: asked.map(({ method, path, headers, body, status }) => ({
           method,

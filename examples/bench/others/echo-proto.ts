@@ -1,14 +1,16 @@
-/** Parts that the peers with Protocol Buffers share: `echo.proto`, and which of its messages carries a payload. */
+/** What peers with Protocol Buffers share: `echo.proto`, and which of its messages carries a payload. */
 import { join } from 'node:path'
 import { loadSync } from '@grpc/proto-loader'
 import type { ShapeName } from '../payload/payload.ts'
 import { BENCH_FOLDER } from '../process/folder.ts'
 
-/** The methods of the service that echo; `Count` streams. */
+/** The methods that echo; `Count` streams. */
 export const methodNames = ['Text', 'Bytes', 'Order', 'Rows', 'Record'] as const
 export type MethodName = (typeof methodNames)[number]
 
-/** How a payload travels: by which method, and whether in the field `value` of a message or as the message itself. */
+/**
+ * How a payload is sent: the method, and whether the payload is the field `value` of a message or the message itself.
+ */
 export interface Way {
   readonly method: MethodName
   readonly wrapped: boolean

@@ -8,18 +8,18 @@ describe('a payload', () => {
   for (const shape of shapeNames) {
     const { value, bytes, isEcho } = makePayload(shape)
 
-    it(`of shape ${shape} is its own echo, as it is and over JSON`, () => {
+    it(`of shape ${shape} is accepted as its own echo, unchanged and over JSON`, () => {
       assert.ok(isEcho(value))
       assert.ok(isEcho(overJson(value)))
     })
 
-    it(`of shape ${shape} has as many bytes as it says`, () => {
+    it(`of shape ${shape} has the stated number of bytes`, () => {
       assert.equal(payloadBytes(makePayload(shape)).length, bytes)
       assert.equal(bytes, shapes[shape].defaultBytes ?? bytes)
     })
 
     for (const wrong of [undefined, null, 0, 'abc', '', {}, [], { type: 'Buffer', data: [1] }, [{ id: 1 }]]) {
-      it(`of shape ${shape} does not take ${JSON.stringify(wrong)} for its echo`, () => {
+      it(`of shape ${shape} does not accept ${JSON.stringify(wrong)} as its echo`, () => {
         assert.equal(isEcho(wrong), false)
       })
     }
@@ -41,7 +41,7 @@ describe('a payload', () => {
     })
   }
 
-  it('is of the size asked for where the shape has none of its own', () => {
+  it('has the given size if its shape has no fixed size', () => {
     for (const shape of ['flat', 'binary', 'large'] as const) assert.equal(makePayload(shape, 77).bytes, 77)
     assert.ok(Math.abs(makePayload('object').bytes - 250) < 40, String(makePayload('object').bytes))
     assert.ok(Math.abs(makePayload('document').bytes - 1024) < 150, String(makePayload('document').bytes))

@@ -1,4 +1,4 @@
-/** A payload that is sent and echoed: a value, its size, and a cheap check that an answer is the same value. */
+/** A payload that is sent and echoed: a value, its size, and a fast check that an answer is the same value. */
 import {
   makeOrder,
   makeOrderSummary,
@@ -12,24 +12,27 @@ import {
 
 export const shapeNames = ['flat', 'object', 'document', 'list', 'record', 'binary', 'large'] as const
 export type ShapeName = (typeof shapeNames)[number]
-/** The payload for a service that is not the bench's: the data that was given for it. */
+/** The payload for a service of the user: the data of the user. */
 export const customShape = 'custom' as const
 export type PayloadShape = ShapeName | typeof customShape
 
 export interface Payload {
   readonly shape: ShapeName
-  /** The value that a client gets. */
+  /** The value that is passed to a client. */
   readonly value: unknown
-  /** Its length in bytes: of a string or of bytes as it is, of everything else as JSON. */
+  /** The size in bytes: of a string or of bytes the length, of everything else the length as JSON. */
   readonly bytes: number
   /** A description of the right answer, for the message about a wrong one. */
   readonly expected: string
-  /** Compares a few things only: the check runs for every answer and must not become what is measured. */
+  /**
+   * Whether an answer is the echo. Compares only a few parts, because the check runs for every answer and must not
+   * slow down the measurement.
+   */
   isEcho(answer: unknown): boolean
 }
 
 interface Shape {
-  /** Bytes where nobody says how many; absent where the shape itself decides. */
+  /** The default size in bytes; `undefined`: the shape has a fixed size. */
   readonly defaultBytes?: number
   readonly title: string
   make(bytes: number): Omit<Payload, 'shape'>
@@ -45,25 +48,25 @@ export const shapes: Readonly<{ [Name in ShapeName]: Shape }> = {
   large: { defaultBytes: 256 * 1024, title: 'a large string', make: stringOf }
 }
 
-/** A payload of this shape; `bytes` counts only for shapes that have no size of their own. */
+/** Creates a payload of a shape; `bytes` is only used for shapes without a fixed size. */
 export function makePayload(shape: ShapeName, bytes: number = shapes[shape].defaultBytes ?? 0): Payload {
   return { shape, ...shapes[shape].make(bytes) }
 }
 
-/** Data of the user's own. What a right answer is, only the service knows: any is. */
+/** A payload with data of the user. Any answer is accepted, because only the service knows what is right. */
 export function customPayload(value: unknown): Payload {
   const bytes = value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value))
-  // The clients that can send it do not ask for its shape.
+  // Clients that can send these data do not use the shape.
   return { shape: 'object', value, bytes, expected: 'any answer', isEcho: () => true }
 }
 
-/** The payload as the bytes that a peer without any encoding would send. */
+/** The payload as bytes, as a peer without any encoding would send it. */
 export function payloadBytes({ value }: Payload): Uint8Array {
   if (value instanceof Uint8Array) return value
   return new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** `length` ASCII letters: as many bytes as characters, and nothing that JSON escapes. */
+/** A text of `length` ASCII letters: bytes and characters are the same number, and JSON escapes none of them. */
 function stringOf(length: number): Omit<Payload, 'shape'> {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz'
   const value = alphabet.repeat(Math.ceil(length / alphabet.length)).slice(0, length)
@@ -75,7 +78,7 @@ function stringOf(length: number): Omit<Payload, 'shape'> {
   }
 }
 
-/** Bytes of all values. Peers that speak JSON answer with what JSON makes of a Buffer. */
+/** Bytes with all values. Peers that use JSON answer with the JSON form of a Buffer. */
 function bytesOf(length: number): Omit<Payload, 'shape'> {
   const value = Buffer.from(Uint8Array.from({ length }, (_, index) => (index * 167) & 0xff))
   const middle = length >> 1
@@ -135,7 +138,7 @@ function list(): Omit<Payload, 'shape'> {
   }
 }
 
-/** One value of a stream, which can be echoed as well. */
+/** One value of a stream, which can also be echoed. */
 function record(): Omit<Payload, 'shape'> {
   const value = makeRecord(7)
   return {
@@ -146,7 +149,7 @@ function record(): Omit<Payload, 'shape'> {
   }
 }
 
-/** Whether it is the record with this number. */
+/** Whether a value is the record with this number. */
 export function isRecord(value: unknown, expected: number): boolean {
   const { id, ok } = (value ?? {}) as Partial<SmallRecord>
   return id === expected && ok === true

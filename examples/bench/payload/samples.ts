@@ -1,4 +1,4 @@
-/** Values as services exchange them. ASCII only, no `null`, no empty fields: every peer can carry them as they are. */
+/** Sample values of services. ASCII only, no `null`, no empty fields, so that every peer can carry them unchanged. */
 
 interface Address {
   readonly street: string
@@ -34,7 +34,7 @@ export interface Order {
   readonly note: string
 }
 
-/** An order in short, as one service sends it to another. */
+/** A short form of an order, as one service sends it to another. */
 export interface OrderSummary {
   readonly id: string
   readonly number: number
@@ -53,17 +53,17 @@ export interface Row {
   readonly score: number
 }
 
-/** A value of a stream: as small as objects are that services send many of. */
+/** A value of a stream: as small as objects of which services send many. */
 export interface SmallRecord {
   readonly id: number
   readonly name: string
   readonly ok: boolean
 }
 
-/** Some 40 B as JSON. */
+/** About 40 B as JSON. */
 export const makeRecord = (id: number): SmallRecord => ({ id, name: 'a record', ok: true })
 
-/** About 250 B as JSON: not much more than the string of 200 B. */
+/** About 250 B as JSON, similar to the string of 200 B. */
 export const makeOrderSummary = (): OrderSummary => ({
   id: '8c0f2b7e-41d5-4c7a-9a35',
   number: 2_048_117,

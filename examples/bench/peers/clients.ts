@@ -1,4 +1,4 @@
-/** The clients that can ask: one row each. */
+/** The clients that can make requests, one row each. */
 import { prepareOthers } from '../process/others.ts'
 import { currentRuntime } from '../process/runtime.ts'
 import type { OpenEchoClient } from './echo-client.ts'
@@ -8,16 +8,22 @@ import type { OverEngine } from './targets.ts'
 export type Choice = 'method' | 'protocol' | 'codec' | 'take'
 
 export interface Client {
-  /** Names of the targets that understand it. Plain strings: as `TargetName`, the two tables would need each other's types. */
+  /**
+   * The names of the targets that understand the client. Plain strings: with `TargetName`, each of the two tables
+   * would need the type of the other.
+   */
   readonly asks: readonly string[]
   readonly choices: readonly Choice[]
-  /** How many of it one process can have. */
+  /** The most connections of this client that one process can have. */
   readonly limit?: { readonly connections: number; readonly why: string }
-  /** Loaded on use, so that nothing of one peer runs in the process that measures another. `null`: no client at all. */
+  /**
+   * Imported only when used, so that no code of one peer runs in the process that measures another. `null`: there is
+   * no client.
+   */
   readonly load: (() => Promise<OpenEchoClient>) | null
 }
 
-/** Not known to the compiler here: their packages may not be installed. */
+/** Loads a client whose package may not be installed, so the compiler does not know it. */
 const other = (name: string) => async (): Promise<OpenEchoClient> => {
   prepareOthers([currentRuntime])
   const { openEchoClient } = (await import(`../others/${name}/client.ts`)) as {
@@ -27,9 +33,10 @@ const other = (name: string) => async (): Promise<OpenEchoClient> => {
 }
 
 /**
- * Ours, Nest and the driver alone over an engine.
- * @param isShared ours and Nest's services have the same address, so each is understood by both clients
- * @param choices of the driver. Default: none
+ * The clients of this project, of NestJS, and of the driver alone, over an engine.
+ * @param isShared whether services of this project and of NestJS have the same address, so that both clients can call
+ * each
+ * @param choices the choices of the driver's client. Default: none
  */
 function overEngine<Engine extends string>(
   engine: Engine,
@@ -155,7 +162,7 @@ const CLIENTS = {
   }
 } satisfies Readonly<Record<string, Client>>
 
-/** `raw` speaks Nest's wire, encoded beforehand; `socket` sends bare bytes. */
+/** The names of all clients. `raw` sends NestJS's frames, encoded in advance; `socket` sends plain bytes. */
 export type ClientName = keyof typeof CLIENTS
 export const clients: Readonly<Record<ClientName, Client>> = CLIENTS
 export const clientNames = Object.keys(CLIENTS) as readonly ClientName[]

@@ -1,71 +1,71 @@
-/** The interface of every peer's client to a load. One `EchoClient` is one connection. */
+/** The interface of every peer's client for a load. One `EchoClient` is one connection. */
 import type { Tls } from '../options/custom-options.ts'
 import type { Payload } from '../payload/payload.ts'
 import type { Task } from '../task/task.ts'
 
-/** As Nest has them: a name, or an object such as `{ cmd: 'sum' }`. */
+/** A pattern, as in NestJS: a name, or an object such as `{ cmd: 'sum' }`. */
 export type Pattern = string | Readonly<Record<string, string | number>>
 
 export const methods = ['request', 'send'] as const
 /**
- * How a client asks that has two ways: the cheapest (our promise, subscribing to Nest's Observable), or
- * `firstValueFrom` around an Observable, which is what most applications write.
+ * How a client with two ways makes requests: in the cheapest way (our promise, or subscribing to NestJS's
+ * Observable), or by `firstValueFrom` with an Observable, as most applications do.
  */
 export type Method = (typeof methods)[number]
 
 export const protocols = ['rsocket', 'nest'] as const
-/** The protocols of our own client. Other clients have one only. */
+/** The protocols of our own client. Other clients have only one. */
 export type Protocol = (typeof protocols)[number]
 
 export const codecs = ['json', 'bytes', 'msgpack'] as const
-/** How our own client encodes data on RSocket. */
+/** The encoding of data by our own client over RSocket. */
 export type Codec = (typeof codecs)[number]
 
-/** How a client is made and used; each takes from it what it has a choice in. */
+/** The settings of a client; each client uses those that it supports. */
 export interface ClientPlan {
   readonly method: Method
   readonly protocol: Protocol
   readonly codec: Codec
-  /** The pattern and headers of requests: an echo without headers, but for a service of the user's own. */
+  /** The pattern and headers of requests: those of the echo, or those for a service of the user. */
   readonly pattern: Pattern
   readonly headers: Readonly<Record<string, string>> | undefined
-  /** How the connection is protected; `undefined`: not at all. */
+  /** The TLS options of the connection; `undefined`: no TLS. */
   readonly tls: Tls | undefined
-  /** The only thing it will ever be asked to echo, or to send as an event. */
+  /** The only payload that the client will send. */
   readonly payload: Payload
   /** The task that it will be used for. */
   readonly task: Task
-  /** Events that may be in flight at a time, where events are stored. */
+  /** The most durable events in flight at a time. */
   readonly window: number
 }
 
-/** Takes the values of a stream: any number, then one `ended` or one `failed`. */
+/** Receives the values of a stream: any number of values, then one call of `ended` or `failed`. */
 export interface StreamReader {
-  /** Takes a value. A promise: it wants no more until that has resolved. */
+  /** Receives a value. If it returns a promise, the next value is only wanted after the promise has resolved. */
   value(value: unknown): Promise<unknown> | undefined
   ended(): void
   failed(reason: unknown): void
 }
 
 export interface EchoClient {
-  /** Sends one request. One of the two callbacks is called, once. */
+  /** Sends one request. Exactly one of the two callbacks is called, once. */
   echo(payload: unknown, answered: (answer: unknown) => void, failed: (reason: unknown) => void): void
   /**
-   * Asks for a stream of so many records, in the way its users read one. Absent: it has no streams.
+   * Opens a stream of this many records, as users of the peer read one. `undefined`: the peer has no streams.
    *
-   * @returns leaves the stream before its end; the reader is told of its end, or of a failure, all the same
+   * @returns a function that leaves the stream early; the end or the failure is still reported to the reader
    */
   stream?(count: number, reader: StreamReader): () => void
-  /** Sends an event; resolves when the client says that it is sent. Absent: it has no events. */
+  /** Sends an event; resolves when the client reports that the event was sent. `undefined`: the peer has no events. */
   emit?(payload: unknown): Promise<unknown>
-  /** Stores so many events, and is ready to take them. Absent: it stores none. */
+  /** Stores this many events, and prepares to receive them. `undefined`: the peer stores no events. */
   fill?(count: number): Promise<void>
-  /** More events than it takes in a second. Default: more than anybody here takes. */
+  /** More events than the client handles per second. Default: more than any peer handles. */
   readonly takesAtMost?: number
-  /** Begins to take what is stored; `take` hears the data of each, in whatever order. */
+  /** Begins to receive stored events; `take` is called with the data of each, in any order. */
   takeStored?(take: (data: unknown) => void): Promise<void>
   close(): Promise<void>
 }
 
-/** Connects; rejects when the server cannot be reached. */
+/** Connects. Rejects if the server cannot be reached. */
 export type OpenEchoClient = (host: string, port: number, plan: ClientPlan) => Promise<EchoClient>

@@ -1,30 +1,33 @@
-/** The server of an engine, for one target. It ends with the process that has started it, however that ends. */
+/**
+ * The server of an engine, for one target. The server ends with the process that has started it, however that process
+ * ends.
+ */
 import { spawn } from 'node:child_process'
 import net from 'node:net'
 import { BenchError } from '../errors.ts'
 import { freePort } from '../process/free-port.ts'
 
-/** Milliseconds it gets to listen: some need many, on a CPU that others use. */
+/** The time limit for listening in milliseconds: some servers need long on a processor with other work. */
 const PATIENCE = 60_000
 
-/** Where it listens, and how it is ended. */
+/** The address of the server, and the function to stop it. */
 export interface EngineServer {
   readonly port: number
   stop(): Promise<void>
 }
 
-/** How it is started. */
+/** How the server is started. */
 interface Start {
-  /** Its arguments, to listen on a port. */
+  /** The arguments with which the server listens on a port. */
   flags(port: number): readonly string[]
-  /** Advice if it does not listen. */
+  /** Advice if the server does not listen. */
   readonly advice: string
 }
 
 /**
- * Starts it.
- * @param port 0: any free one
- * @throws {BenchError} it does not listen
+ * Starts the server.
+ * @param port 0: any free port
+ * @throws {BenchError} the server does not listen
  */
 export async function startEngine(
   command: string,
@@ -33,7 +36,7 @@ export async function startEngine(
   { flags, advice }: Start
 ): Promise<EngineServer> {
   const wanted = port === 0 ? await freePort(host) : port
-  // The shell ends the server when its own input ends, which it does even if this process is killed.
+  // A shell ends the server when the shell's input ends, which also happens if this process is killed.
   const script = '"$0" "$@" >/dev/null 2>&1 & child=$!; read -r _; { kill $child; wait $child; } 2>/dev/null'
   const shell = spawn('sh', ['-c', script, command, ...flags(wanted)], {
     stdio: ['pipe', 'ignore', 'inherit']

@@ -1,4 +1,6 @@
-/** Connect's client for Node: its own protocol, binary messages, HTTP/2, a connection for each client. */
+/**
+ * Connect's client for Node, with its own protocol, binary messages and HTTP/2, and one connection for each client.
+ */
 import { createClient } from '@connectrpc/connect'
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node'
 import type { OpenEchoClient } from '../../peers/echo-client.ts'

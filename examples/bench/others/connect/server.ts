@@ -1,4 +1,4 @@
-/** Connect's server for Node, over HTTP/2: every method answers with the message it got, but `Count`, which streams. */
+/** Connect's server for Node over HTTP/2: every method answers with its message, except `Count`, which streams. */
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { connectNodeAdapter } from '@connectrpc/connect-node'

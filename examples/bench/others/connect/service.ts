@@ -1,4 +1,4 @@
-/** The service of `echo.proto` for Connect, from its descriptor: what generated code would hold. */
+/** The service of `echo.proto` for Connect, created from its descriptor instead of generated code. */
 import { createFileRegistry, type DescService, fromBinary } from '@bufbuild/protobuf'
 import {
   type FileDescriptorProto,
@@ -7,7 +7,7 @@ import {
 } from '@bufbuild/protobuf/wkt'
 import { loadEchoProto } from '../echo-proto.ts'
 
-/** @throws Error if `echo.proto` does not hold it */
+/** @throws Error if `echo.proto` does not contain the service */
 export function loadEchoService(): DescService {
   const { fileDescriptorProtos } = loadEchoProto()['bench.TextMessage'] as { fileDescriptorProtos: Buffer[] }
   const file = fileDescriptorProtos.map((bytes) => qualify(fromBinary(FileDescriptorProtoSchema, bytes)))
@@ -18,7 +18,7 @@ export function loadEchoService(): DescService {
   return service
 }
 
-/** The loader leaves the types of fields as they are written; a descriptor has them with their package. */
+/** Adds the package to the types of fields, which the loader leaves as they are written. */
 function qualify(file: FileDescriptorProto): FileDescriptorProto {
   for (const field of file.messageType.flatMap((message) => message.field)) {
     if (field.typeName !== '' && !field.typeName.startsWith('.')) {

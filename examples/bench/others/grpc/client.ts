@@ -10,7 +10,7 @@ import type { OpenEchoClient } from '../../peers/echo-client.ts'
 import { type MethodName, WAYS } from '../echo-proto.ts'
 import { loadEchoService } from './service.ts'
 
-/** Milliseconds to connect. */
+/** The time limit for connecting, in milliseconds. */
 const PATIENCE = 10_000
 
 type EchoMethods = Client &
@@ -23,7 +23,7 @@ type EchoMethods = Client &
 export const openEchoClient: OpenEchoClient = async (host, port, { payload: { shape } }) => {
   const Echo = loadEchoService()
   const client = new Echo(`${host}:${port}`, credentials.createInsecure(), {
-    // Clients of one process share their connections otherwise.
+    // Otherwise clients of one process share their connections.
     'grpc.use_local_subchannel_pool': 1,
     'grpc.max_receive_message_length': -1
   }) as unknown as EchoMethods

@@ -1,4 +1,4 @@
-/** gRPC's server for Node: every method answers with the message it got, but `Count`, which streams. */
+/** gRPC's server for Node: every method answers with its message, except `Count`, which streams. */
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -18,7 +18,7 @@ const echoBy =
     else answer(null, result)
   }
 
-/** Writes what a stream of Node takes, and goes on when it takes more. */
+/** Writes values as fast as Node's stream accepts them. */
 const count: handleServerStreamingCall<{ values: number }, unknown> = async (call) => {
   let goOn = () => {}
   call.on('drain', () => goOn())

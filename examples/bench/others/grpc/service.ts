@@ -1,4 +1,4 @@
-/** The gRPC service that both ends share, read from `echo.proto`. */
+/** The gRPC service that client and server share, read from `echo.proto`. */
 import { loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js'
 import { loadEchoProto } from '../echo-proto.ts'
 

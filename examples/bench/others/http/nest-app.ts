@@ -1,4 +1,4 @@
-/** The application of Nest, on whichever adapter. */
+/** The NestJS application, for any adapter. */
 import 'reflect-metadata'
 import { Body, Controller, Get, HttpCode, Module, Param, Post, Query, type Type } from '@nestjs/common'
 import type { Work } from '../../suites/serve.ts'
@@ -14,7 +14,7 @@ import {
   userOf
 } from '../../suites/work.ts'
 
-/** @param rest how the adapter spells a wildcard */
+/** @param rest how the adapter writes a wildcard */
 export function nestModule({ routes, users }: Work, rest: string): Type {
   @Controller()
   class AppController {

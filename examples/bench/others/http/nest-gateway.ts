@@ -1,4 +1,7 @@
-/** Nest's HTTP in front of a service of Nest over TCP in another process: what its documentation calls a gateway. */
+/**
+ * NestJS's HTTP in front of a NestJS service over TCP in another process, which NestJS's documentation calls a
+ * gateway.
+ */
 import 'reflect-metadata'
 import { Body, Controller, Get, HttpCode, Inject, Module, Param, Post, Query } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'

@@ -14,7 +14,7 @@ import {
   userOf
 } from '../../suites/work.ts'
 
-/** Its own types are for bundlers alone. */
+/** Declared here, because the package's own types only work with bundlers. */
 interface WynkJs {
   Controller(): ClassDecorator
   Get(path: string): MethodDecorator
@@ -69,7 +69,7 @@ await serve(async ({ port, routes, users, compresses }) => {
   const looked = controllerOf(routes, { Controller, Get, Param }, pathOf, answerOf)
   const app = WynkFactory.create({ controllers: [AppController, ...(routes.length > 0 ? [looked] : [])] })
   if (compresses) app.use(compression({ threshold: 1024 }))
-  // It has no choice of the address: it listens on all.
+  // WynkJS cannot choose an address: it listens on all.
   await app.listen(port)
   return port
 })

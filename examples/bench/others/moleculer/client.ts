@@ -1,13 +1,13 @@
 /**
- * Moleculer's own way to call: a node of its own that knows the server's. Its one connection is two sockets, because
+ * Moleculer's own way to call: a node that knows the server's node. One connection consists of two sockets, because
  * each node sends on a socket that it has opened itself.
  */
 import type { OpenEchoClient } from '../../peers/echo-client.ts'
 import { moleculerNode, SERVER_NODE, SERVICE, transporterOf } from './node.ts'
 
-/** Milliseconds a node gets to find the service of the other. */
+/** The time limit in milliseconds for finding the service of the other node. */
 const PATIENCE = 10_000
-/** Milliseconds between two looks whether it has. */
+/** Milliseconds between two checks. */
 const INTERVAL = 10
 const ACTION = `${SERVICE}.echo`
 

@@ -1,4 +1,4 @@
-/** A node of Moleculer, for both ends: tuned as its documentation advises, on the TCP transporter. */
+/** A node of Moleculer, for server and client: tuned as its documentation advises, with the TCP transporter. */
 import { ServiceBroker } from 'moleculer'
 
 export const SERVER_NODE = 'server'
@@ -6,9 +6,9 @@ export const SERVICE = 'bench'
 
 /** The links of a node's transporter to the others. */
 export interface MoleculerLinks {
-  /** Where it listens, as every node does; 0: any free port. */
+  /** The port of the node, which every node needs; 0: any free port. */
   readonly port: number
-  /** The nodes it knows from the start, as `tcp://host:port/name`. */
+  /** The nodes that are known from the start, as `tcp://host:port/name`. */
   readonly urls?: readonly string[]
 }
 
@@ -19,18 +19,19 @@ export function moleculerNode(nodeID: string, { port, urls = [] }: MoleculerLink
     metrics: false,
     tracing: false,
     internalServices: false,
-    // The bench decides when a node stops; with one broker for each connection they would also be many.
+    // The bench decides when a node stops; with one node for each connection, there would also be many listeners.
     skipProcessEventRegistration: true,
     transporter: {
       type: 'TCP',
       options: {
         port,
-        // A list in one text: that is what its types allow.
+        // A list in one string, because the types allow nothing else.
         urls: urls.join(','),
         udpDiscovery: false,
-        // Seconds. The nodes know each other when the load begins; gossip would only add noise.
+        // The interval of gossip in seconds. The nodes know each other before the load begins, so gossip would only
+        // disturb.
         gossipPeriod: 3_600,
-        // By default a node keeps 32 connections only and closes the others, to open them again for the next answer.
+        // By default, a node keeps only 32 connections; it would close others and open them again for each answer.
         maxConnections: 10_000,
         maxPacketSize: 64 * 1024 * 1024
       }
@@ -41,7 +42,7 @@ export function moleculerNode(nodeID: string, { port, urls = [] }: MoleculerLink
 /** A member of the TCP transporter that its types leave out. */
 interface TcpTransporter {
   readonly opts: { readonly port: number }
-  /** Tells a node that it knows about itself, and gets to know what that one offers. */
+  /** Tells another node about this one, and learns which services the other node has. */
   sendGossipRequest(): void
 }
 

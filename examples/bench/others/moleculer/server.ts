@@ -1,9 +1,9 @@
-/** Moleculer's echo service: a node of its own, reached over Moleculer's TCP transporter. */
+/** Moleculer's echo service: a node that is reached over Moleculer's TCP transporter. */
 
 import { runServer } from '../../peers/run-server.ts'
 import { moleculerNode, SERVER_NODE, SERVICE, transporterOf } from './node.ts'
 
-// It listens on all addresses: the transporter has no way to choose one.
+// The transporter cannot choose an address: it listens on all.
 await runServer(7004, async ({ port, work }) => {
   const broker = moleculerNode(SERVER_NODE, { port })
   broker.createService({

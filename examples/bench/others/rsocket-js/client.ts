@@ -2,7 +2,10 @@
 import type { OpenEchoClient } from '../../peers/echo-client.ts'
 import { makeClient, type RSocket, type Subscription } from './library.ts'
 
-/** Values asked for at first, and again whenever as many as the second have come; of a reader that waits, each. */
+/**
+ * The number of values requested at first, and the number after which as many are requested again; a reader that
+ * waits requests one at a time.
+ */
 const FAST = { first: 256, more: 128 }
 const SLOW = { first: 1, more: 1 }
 
@@ -27,7 +30,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload: { sh
           subscription = made
           made.request(first)
         },
-        // So many more when as many have come: what its users write, who have to ask by themselves.
+        // Requests more values when enough have arrived, as users of rsocket-js must do themselves.
         onNext: ({ data }) => {
           const taken = reader.value(data)
           if (taken === undefined) ask()
@@ -45,7 +48,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload: { sh
         reader.ended()
       }
     },
-    // It does not say when an event is sent.
+    // rsocket-js does not report when an event was sent.
     emit: async (data) => socket.fireAndForget({ data }),
     close: async () => client.close()
   }

@@ -1,4 +1,4 @@
-/** The parts of rsocket-js 0.0.27 that the bench uses; it has no types and is made of CommonJS. */
+/** Types for the parts of rsocket-js 0.0.27 that the bench uses: the package is CommonJS without types. */
 
 import { createRequire } from 'node:module'
 import type { Server, Socket } from 'node:net'
@@ -23,7 +23,7 @@ export interface RSocketPayload {
   readonly data: unknown
 }
 
-/** A stream by demand. */
+/** A stream with demand. */
 export interface Flowable<T> {
   subscribe(subscriber: {
     onSubscribe(subscription: Subscription): void
@@ -38,7 +38,7 @@ export interface Subscription {
   cancel(): void
 }
 
-/** Gets values by as many `onNext` as are asked for. */
+/** Receives as many values by `onNext` as were requested. */
 interface FlowableSink<T> {
   onSubscribe(subscription: Subscription): void
   onNext(value: T): void
@@ -51,7 +51,7 @@ export interface RSocket {
   requestResponse(payload: RSocketPayload): Single<RSocketPayload>
 }
 
-/** How values become frames; opaque here. */
+/** The encoding of values as frames, which is opaque here. */
 interface Encoding {
   readonly serializers: unknown
   readonly encoders: unknown
@@ -98,7 +98,7 @@ const { Single, Flowable } = require('rsocket-flowable') as {
   Flowable: new <T>(source: (sink: FlowableSink<T>) => void) => Flowable<T>
 }
 
-/** Bytes as they are, everything else as JSON. */
+/** Sends bytes as they are, and everything else as JSON. */
 function encodingOf(shape: ShapeName): Encoding & { readonly mimeType: string } {
   return shape === 'binary'
     ? {
@@ -118,7 +118,7 @@ export function makeClient(host: string, port: number, shape: ShapeName): RSocke
   })
 }
 
-/** Answers with a result, now or when it is there. */
+/** Answers with a result, now or when its promise resolves. */
 function answerWith(result: unknown): Single<RSocketPayload> {
   if (!(result instanceof Promise)) return Single.of({ data: result })
   return new Single((sink) => {
@@ -127,7 +127,7 @@ function answerWith(result: unknown): Single<RSocketPayload> {
   })
 }
 
-/** Gives so many records, as many at a time as are asked for. */
+/** Streams this many records, as many at a time as are requested. */
 const countTo = (count: number): Flowable<RSocketPayload> =>
   new Flowable((sink) => {
     const values = records(count)
@@ -147,7 +147,7 @@ const countTo = (count: number): Flowable<RSocketPayload> =>
     })
   })
 
-/** A server that answers with what it was sent, streams records and takes events. */
+/** A server that echoes requests, streams records and handles events. */
 export function makeEchoServer(
   { host, port, shape, work }: Listen,
   serverFactory: ServerFactory

@@ -6,7 +6,7 @@ import { makeEchoServer } from './library.ts'
 
 await runServer(7006, async (listen) => {
   let listener: Server | undefined
-  // It makes its listener by itself, without a word of where it listens, unless told how.
+  // Creates the listener itself, because rsocket-js would not report the port on which it listens.
   const server = makeEchoServer(listen, (onConnection) => {
     listener = createServer({ noDelay: true }, onConnection)
     return listener

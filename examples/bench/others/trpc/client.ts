@@ -1,4 +1,4 @@
-/** tRPC's client over WebSocket, a connection for each. */
+/** tRPC's client over WebSocket, with one connection for each client. */
 import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
 import { WebSocket } from 'ws'
 import type { OpenEchoClient } from '../../peers/echo-client.ts'
@@ -10,12 +10,12 @@ export const openEchoClient: OpenEchoClient = async (host, port) => {
   const opened = deferred()
   const connection = createWSClient({
     url: `ws://${host}:${port}`,
-    // Node has none of its own before version 22.
+    // Node before version 22 has no WebSocket of its own.
     WebSocket: globalThis.WebSocket ?? WebSocket,
     onOpen: () => opened.resolve(),
     onError: () => opened.reject(new Error('the WebSocket could not be opened'))
   })
-  // It would go on trying for ever.
+  // Otherwise the client would try again for ever.
   await opened.promise.catch((error: unknown) => {
     void connection.close()
     throw error

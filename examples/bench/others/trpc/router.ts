@@ -1,4 +1,4 @@
-/** The router of the tRPC peer; its client has its types. */
+/** The router of the tRPC peer, whose types its client uses. */
 import { initTRPC } from '@trpc/server'
 import type { Work } from '../../peers/run-server.ts'
 import { recordsLater } from '../../peers/work.ts'

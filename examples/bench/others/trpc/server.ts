@@ -1,4 +1,4 @@
-/** tRPC's server over WebSocket, which keeps one connection for many calls. */
+/** tRPC's server over WebSocket, which uses one connection for many calls. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'

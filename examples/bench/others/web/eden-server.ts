@@ -1,4 +1,4 @@
-/** Elysia alone, for Eden: routes, and generators that it streams. */
+/** Elysia alone, for Eden: routes, and generators whose values are streamed. */
 import { Elysia, sse } from 'elysia'
 import { recordsLater } from '../../peers/work.ts'
 import { serve } from '../../suites/serve.ts'

@@ -1,4 +1,4 @@
-/** tRPC over HTTP: requests of one turn in one batch, streams as Server-Sent Events. */
+/** tRPC over HTTP: requests of one turn of the event loop in one batch, streams as Server-Sent Events. */
 import { httpBatchLink, httpSubscriptionLink, splitLink } from '@trpc/client'
 import type { WebPeer } from '../../suites/web/peer.ts'
 import { trpcPeer } from './trpc-peer.ts'

@@ -1,4 +1,4 @@
-/** A client of tRPC, whatever its links are. */
+/** A tRPC client with any kind of link. */
 import { createTRPCClient, type TRPCLink } from '@trpc/client'
 import type { SmallRecord } from '../../payload/samples.ts'
 import type { WebPeer } from '../../suites/web/peer.ts'

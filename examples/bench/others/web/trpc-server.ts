@@ -1,4 +1,4 @@
-/** tRPC for pages: one router by HTTP, in batches and with Server-Sent Events, and by WebSocket. */
+/** tRPC for pages: one router over HTTP, with batches and Server-Sent Events, and over WebSocket. */
 import { createServer } from 'node:http'
 import { initTRPC } from '@trpc/server'
 import { createHTTPHandler } from '@trpc/server/adapters/standalone'

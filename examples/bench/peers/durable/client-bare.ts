@@ -1,4 +1,7 @@
-/** JetStream's driver alone, as its documentation has it: a promise for each event, a callback, an explicit acknowledgement. */
+/**
+ * JetStream's driver alone, used as in its documentation: a promise for each event, a callback, explicit
+ * acknowledgements.
+ */
 import { AckPolicy, jetstream, jetstreamManager, StorageType } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import type { OpenEchoClient } from '../echo-client.ts'

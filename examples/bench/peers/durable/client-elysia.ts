@@ -12,7 +12,7 @@ export const openEchoClient: OpenEchoClient = (host, port, plan) => {
     plan,
     transport: () => nats({ servers }),
     async fill(client, count) {
-      // So that there is a stream.
+      // Publishes one event, so that the stream exists.
       await client.publish(PATTERN, data)
       const bare = await connectBare({ servers })
       const packet = JSON.stringify({ pattern: PATTERN, data })

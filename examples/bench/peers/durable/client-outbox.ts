@@ -1,4 +1,4 @@
-/** This project's outbox: a relay that publishes what is in the database. */
+/** This project's outbox: a relay that publishes events from the database. */
 import { nats } from '@elysia-microservices/nats'
 import { migrate, type OutboxRelay, outboxRelay } from '@elysia-microservices/outbox'
 import { connect as connectBare } from '@nats-io/transport-node'

@@ -1,19 +1,19 @@
-/** This project's durable events, over any engine: `publish()`, and a durable handler. */
+/** This project's durable events over any engine: `publish()`, and a durable handler. */
 import { type AnyMicroservice, microservice, type Transport } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import type { ClientPlan, EchoClient } from '../echo-client.ts'
 import { silent } from '../elysia/ask-through.ts'
 import { AT_A_TIME, PATTERN } from './stream.ts'
 
-/** The parts by which engines differ. */
+/** The parts in which engines differ. */
 interface Stored {
   readonly plan: ClientPlan
   transport(): Transport
-  /** Where a group begins. Default: with all that is stored. */
+  /** Where a group begins. Default: with the first stored event. */
   readonly start?: 'new'
-  /** More events than it takes in a second. */
+  /** More events than it handles per second. */
   readonly takesAtMost?: number
-  /** Stores so many events as `publish` does, without its waiting. Default: by `publish`. */
+  /** Stores this many events as `publish` does, without waiting for each. Default: by `publish`. */
   fill?(client: UntypedClient, count: number): Promise<void>
 }
 
@@ -31,13 +31,13 @@ export async function storedEvents({
     service = microservice({ name: 'bench', transport: transport(), logger: silent }).event(
       PATTERN,
       ({ data }) => take(data),
-      // As many again are here in advance.
+      // As many events again are received in advance.
       { durable: { start: start ?? 'all', concurrency: Math.ceil(window / 2) } }
     )
     await service.listen()
   }
   if (start === 'new') {
-    // So that there is a group, for which events are stored.
+    // Begins a handler first, so that its group exists and events are stored for it.
     await takeStored(() => {})
     await (service as AnyMicroservice | undefined)?.stop()
   }

@@ -1,4 +1,7 @@
-/** The database of an outbox, and the store its relay publishes to. A client that asks over NATS is told where the database is. */
+/**
+ * The database of an outbox, and the store to which its relay publishes. A client asks for the address of the
+ * database over NATS.
+ */
 import { connect } from '@nats-io/transport-node'
 import { startPostgres } from '../../process/postgres.ts'
 import { runServer } from '../run-server.ts'

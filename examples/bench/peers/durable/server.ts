@@ -1,4 +1,7 @@
-/** The store of events: a NATS server with JetStream in a folder of its own. Who publishes and takes is measured elsewhere. */
+/**
+ * The store of events: a NATS server with JetStream in a new folder. The publishers and consumers are measured in
+ * another process.
+ */
 import { runServer } from '../run-server.ts'
 import { startStore } from './store.ts'
 

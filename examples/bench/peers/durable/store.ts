@@ -1,11 +1,11 @@
-/** A NATS server that stores events in a folder of its own, as long as it runs. */
+/** A NATS server that stores events in a new folder, which is deleted at its end. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EngineServer } from '../engine-server.ts'
 import { startNatsServer } from '../nats/nats-server.ts'
 
-/** @throws {BenchError} it does not listen */
+/** @throws {BenchError} the server does not listen */
 export async function startStore(host: string, port: number): Promise<EngineServer> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-store-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })

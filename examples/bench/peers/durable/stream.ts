@@ -1,16 +1,16 @@
-/** Parts that all peers share which store events. */
+/** What all peers with durable events share. */
 
-/** The event, and the stream that stores it. */
+/** The pattern of the event, and the stream that stores it. */
 export const PATTERN = 'stored'
 
-/** Events that are published before one is waited for: more at a time the server would refuse. */
+/** The number of events that are published before one is awaited: the server would refuse more at a time. */
 export const AT_A_TIME = 2_000
 
 /**
- * Publishes so many, mostly without waiting for each.
+ * Publishes this many events, mostly without waiting for each.
  *
- * @param publish without an acknowledgement
- * @param confirmed with one: what came before it is stored then, too
+ * @param publish publishes without an acknowledgement
+ * @param confirmed publishes with an acknowledgement: all events before it are stored by then, too
  */
 export async function fillBy(
   count: number,
@@ -23,5 +23,5 @@ export async function fillBy(
   }
 }
 
-/** The pattern that is asked for the address of the outbox's database. */
+/** The pattern of the request for the address of the outbox's database. */
 export const DATABASE = 'bench.database'

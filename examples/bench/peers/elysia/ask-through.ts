@@ -1,13 +1,13 @@
-/** How an application with our client asks, over any transport. */
+/** How an application with our client makes requests, over any transport. */
 import type { UntypedClient } from 'elysia-microservices/client'
 import { firstValueFrom } from 'rxjs'
 import type { ClientPlan, EchoClient } from '../echo-client.ts'
 import { iterate, subscribe } from '../read-stream.ts'
 
-/** Failures are counted; the log needs no line for each connection of a lost server. */
+/** A logger without output: failures are counted, and lines for each connection of a lost server would not help. */
 export const silent = { error: () => {}, warn: () => {} }
 
-/** The echo client that is this client, which is connected. */
+/** The echo client for a connected client of this project. */
 export function askThrough(
   client: UntypedClient,
   { method, pattern, headers, task }: ClientPlan

@@ -1,4 +1,4 @@
-/** The class a Nest user has, for our services by whatever their messages travel. */
+/** The controller class of a NestJS user, for services of this project over any transport. */
 import { EventPattern, MessagePattern, Payload } from 'elysia-microservices'
 import type { Work } from '../run-server.ts'
 

@@ -4,7 +4,7 @@ import type { EngineServer } from '../engine-server.ts'
 import type { RunningServer, Work } from '../run-server.ts'
 import { echoController } from './echo-controller.ts'
 
-/** Starts it. It stops with its engine. */
+/** Starts the service. The service stops together with its engine. */
 export async function startOver(
   engine: EngineServer,
   transport: Transport,

@@ -1,10 +1,13 @@
-/** The echo server of this project with what an application adds: a schema, which checks each text, and a hook. */
+/**
+ * The echo server of this project with additions that applications have: a schema, which checks each text, and a
+ * hook.
+ */
 import { t } from 'elysia'
 import { microservice } from 'elysia-microservices'
 import { runServer } from '../run-server.ts'
 
 await runServer(7007, async ({ host, port, shape, work }) => {
-  // Most shapes are no text: then the schema has nothing to look at.
+  // Most shapes are not texts: for them, the schema accepts anything.
   const data = shape === 'flat' || shape === 'large' ? t.String() : t.Any()
   let _seen = 0
   const service = microservice({ transport: 'tcp', host, port })

@@ -1,4 +1,4 @@
-/** The echo server of this project, watched: each message is traced. */
+/** The echo server of this project with telemetry: each message is traced. */
 import { runWatched } from './watched.ts'
 
 await runWatched(7016, 1)

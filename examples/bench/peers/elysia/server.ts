@@ -1,4 +1,4 @@
-/** The echo server of this project. Like Nest's it has no HTTP port. */
+/** The echo server of this project. Like NestJS's, it has no HTTP port. */
 import { microservice } from 'elysia-microservices'
 import { runServer } from '../run-server.ts'
 import { echoController } from './echo-controller.ts'

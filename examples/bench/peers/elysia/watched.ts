@@ -1,4 +1,4 @@
-/** The echo server of this project, watched: the class is that of `server.ts`, and `telemetry()` stands around it. */
+/** The echo server of this project with telemetry: the controller of `server.ts`, with `telemetry()` as a plugin. */
 import { telemetry } from '@elysia-microservices/telemetry'
 import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -14,7 +14,7 @@ class EchoController {
   }
 }
 
-/** Takes spans and forgets them: to send them costs what the network and the receiver cost. */
+/** An exporter that drops all spans: the cost of sending depends on the network and the receiver. */
 const nowhere = {
   export: (_spans: unknown, done: (result: { code: number }) => void) => done({ code: 0 }),
   shutdown: async () => {}
@@ -22,7 +22,7 @@ const nowhere = {
 
 /**
  * Runs the server.
- * @param share the share of messages that is traced; `undefined`: there is no SDK
+ * @param share the share of messages to trace; `undefined`: without an SDK
  */
 export async function runWatched(port: number, share: number | undefined): Promise<void> {
   if (share !== undefined) {

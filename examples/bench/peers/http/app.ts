@@ -1,4 +1,4 @@
-/** The HTTP echo server of two targets: Elysia alone, and with a service in it. */
+/** The HTTP echo server of two targets: Elysia alone, and Elysia with a service in it. */
 
 import { connect } from 'node:net'
 import { node } from '@elysiajs/node'
@@ -7,17 +7,17 @@ import { freePort } from '../../process/free-port.ts'
 import { currentRuntime } from '../../process/runtime.ts'
 import type { Listen } from '../run-server.ts'
 
-/** Adds to an app what is measured beside it. */
+/** Adds the service to the app. */
 export type Extend = (app: Elysia) => unknown
 
-/** Listens; resolves with what `runServer` wants. */
+/** Starts to listen; resolves with the values that `runServer` needs. */
 export async function startHttp({ host, port, work }: Listen, extend: Extend = () => {}) {
   const app = new Elysia(currentRuntime === 'node' ? { adapter: node() } : {})
   app.post('/echo', ({ body }) => work.answer(body))
   extend(app)
   const chosen = port === 0 ? await freePort(host) : port
   app.listen({ hostname: host, port: chosen })
-  // Neither adapter says when it listens.
+  // Neither adapter reports when it listens.
   await untilListening(host, chosen)
   return { port: chosen, stop: async () => process.exit(0) }
 }

@@ -1,6 +1,6 @@
 /**
- * The least an HTTP client can be: one request, encoded beforehand, over a connection that stays open. Answers come
- * in the order of the requests; of an answer it reads the status, the length and the body.
+ * A minimal HTTP client: one request, encoded in advance, over a connection that stays open. Answers arrive in the
+ * order of the requests; only the status, the length and the body of an answer are read.
  */
 import { connectSocket, type LoadSocket } from '../../load/socket.ts'
 import type { EchoClient, OpenEchoClient } from '../echo-client.ts'
@@ -25,7 +25,7 @@ class HttpClient implements EchoClient {
   readonly #request: Uint8Array
   readonly #waiting: Waiting[] = []
   #rest: Buffer = Buffer.alloc(0)
-  /** Bytes that the system has not taken yet. */
+  /** Bytes that the system has not accepted yet. */
   #unsent: Uint8Array[] = []
   #socket: LoadSocket | undefined
 
@@ -93,13 +93,13 @@ class HttpClient implements EchoClient {
   }
 }
 
-/** The value of content-length: servers write its name as they like. */
+/** The value of content-length: servers write the name in upper or lower case. */
 function lengthIn(head: Buffer): number {
   const at = Buffer.from(head.toString('latin1').toLowerCase()).indexOf(LENGTH)
   return at < 0 ? 0 : Number.parseInt(head.toString('latin1', at + LENGTH.length), 10)
 }
 
-/** Elysia answers with a text as it is, and with everything else as JSON. */
+/** Elysia answers with a text unchanged, and with everything else as JSON. */
 function parse(body: string): unknown {
   return body.startsWith('{') || body.startsWith('[') ? JSON.parse(body) : body
 }

@@ -1,4 +1,4 @@
-/** An HTTP echo server of Elysia with a service of this project in it, which nobody asks. */
+/** An HTTP echo server of Elysia with a service of this project in it, which receives no messages. */
 import { microservice } from 'elysia-microservices'
 import { runServer } from '../run-server.ts'
 import { startHttp } from './app.ts'

@@ -1,4 +1,7 @@
-/** @platformatic/kafka alone at its best: batches, one topic for answers of which each client takes its own, no timer. */
+/**
+ * @platformatic/kafka alone, used for speed: batches, one topic for all answers of which each client picks its own,
+ * no timer.
+ */
 import { randomUUID } from 'node:crypto'
 import { Consumer } from '@platformatic/kafka'
 import type { OpenEchoClient } from '../echo-client.ts'

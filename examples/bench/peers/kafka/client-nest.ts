@@ -8,11 +8,11 @@ import { askThrough } from '../nest/client-proxy.ts'
 export const openEchoClient: OpenEchoClient = async (host, port, plan) => {
   const client = new ClientKafka({
     client: { brokers: [`${host}:${port}`], logLevel: logLevel.NOTHING },
-    // Clients of one group would share the answers among them.
+    // A group for each client: clients of one group would share the answers.
     consumer: { groupId: randomUUID() }
   })
   for (const pattern of new Set([plan.pattern, 'count'])) client.subscribeToResponseOf(pattern)
   await client.connect()
-  // Its status has other names than what it derives from says.
+  // The type of its status contradicts the type that it extends.
   return askThrough(client as unknown as ClientProxy, plan)
 }

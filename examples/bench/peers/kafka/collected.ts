@@ -1,4 +1,4 @@
-/** The driver at its best: what comes while a batch is under way leaves with the next. */
+/** The driver used for speed: messages that come while a batch is under way leave with the next batch. */
 import { Producer } from '@platformatic/kafka'
 
 export interface Message {
@@ -7,7 +7,7 @@ export interface Message {
   readonly value: string
 }
 
-/** Bytes of messages that leave together, unless one alone has more: a broker refuses batches of more than 1,048,588. */
+/** The most bytes of a batch, unless one message alone has more: a broker refuses batches of more than 1,048,588. */
 const MOST_TOGETHER = 900 * 1024
 
 /** Sends messages over one producer. */
@@ -20,7 +20,7 @@ export function collectedSends(broker: string): {
   let isUnderWay = false
   async function run(): Promise<void> {
     isUnderWay = true
-    // Messages of this turn leave together.
+    // Waits, so that all messages of this turn of the event loop leave together.
     await new Promise((resolve) => setImmediate(resolve))
     try {
       while (waiting.length > 0) await producer.send({ messages: take(), acks: 1 })
@@ -39,7 +39,7 @@ export function collectedSends(broker: string): {
   return {
     send({ topic, key, value }) {
       waiting.push({ topic, key: Buffer.from(key), value: Buffer.from(value) })
-      // Messages that are lost with the connection are counted by those who wait for their answers.
+      // Messages that are lost with the connection are counted as missing answers.
       if (!isUnderWay) run().catch(() => {})
     },
     close: () => producer.close()

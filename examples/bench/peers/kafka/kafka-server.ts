@@ -1,4 +1,4 @@
-/** A Kafka server for one target: a broker that is its own controller, in a folder of its own. */
+/** A Kafka server for one target: a broker that is its own controller, in a new folder. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { freePort } from '../../process/free-port.ts'
 import { type EngineServer, startEngine } from '../engine-server.ts'
 
-/** Where this project's tests keep Kafka. */
+/** The folder in which this project's tests keep Kafka. */
 const OF_TESTS = 'elysia-microservices/kafka-4.3.1/jars'
 
 /**
- * Starts it: the jars in `KAFKA_LIBS`, or those of this project's tests.
- * @param port 0: any free one
- * @throws {BenchError} it does not listen
+ * Starts a server with the jars in `KAFKA_LIBS`, or those of this project's tests.
+ * @param port 0: any free port
+ * @throws {BenchError} the server does not listen
  */
 export async function startKafka(host: string, port: number): Promise<EngineServer> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-kafka-'))

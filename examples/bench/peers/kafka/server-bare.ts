@@ -1,4 +1,7 @@
-/** The echo with @platformatic/kafka alone at its best: batches, one topic, JSON read and written as an application would. */
+/**
+ * The echo with @platformatic/kafka alone, used for speed: batches, one topic, JSON read and written as an
+ * application would.
+ */
 import { Consumer } from '@platformatic/kafka'
 import { runServer } from '../run-server.ts'
 import { collectedSends } from './collected.ts'

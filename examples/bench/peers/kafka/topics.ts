@@ -1,4 +1,4 @@
-/** Topics of one partition, as Nest's ends and the driver need them before they start. */
+/** Creates topics with one partition, which NestJS and the driver need before they start. */
 import { Kafka, logLevel } from 'kafkajs'
 
 export async function makeTopics(broker: string, names: readonly string[]): Promise<void> {

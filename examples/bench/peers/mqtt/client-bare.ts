@@ -1,4 +1,4 @@
-/** mqtt.js alone at its best: MQTT 5, one topic for answers, correlation data, no confirmations, no timer. */
+/** mqtt.js alone, used for speed: MQTT 5, one topic for answers, correlation data, no confirmations, no timer. */
 import { randomUUID } from 'node:crypto'
 import { connectAsync } from 'mqtt'
 import type { OpenEchoClient } from '../echo-client.ts'

@@ -1,20 +1,21 @@
-/** A mosquitto for one target. */
+/** A mosquitto server for one target. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EngineServer, startEngine } from '../engine-server.ts'
 
 /**
- * Starts it: `MOSQUITTO`, or what is on the PATH.
- * @param port 0: any free one
- * @throws {BenchError} it does not listen
+ * Starts the program `MOSQUITTO`, or the one on the PATH.
+ * @param port 0: any free port
+ * @throws {BenchError} the server does not listen
  */
 export async function startMosquitto(host: string, port: number): Promise<EngineServer> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-mqtt-'))
   const file = join(folder, 'mosquitto.conf')
   const server = await startEngine(process.env['MOSQUITTO'] ?? 'mosquitto', host, port, {
     flags(wanted) {
-      // A service of many callers is sent more than 1,000 messages at a time; by default it would lose the others.
+      // A service with many callers gets more than 1,000 messages at a time; by default, mosquitto would drop the
+      // others.
       const lines = [`listener ${wanted} ${host}`, 'allow_anonymous true', 'max_queued_messages 0']
       writeFileSync(file, `${lines.join('\n')}\n`)
       return ['-c', file]

@@ -1,4 +1,4 @@
-/** The echo with mqtt.js alone at its best: one topic, JSON read and written as an application would. */
+/** The echo with mqtt.js alone, used for speed: one topic, JSON read and written as an application would. */
 import { connectAsync } from 'mqtt'
 import { runServer } from '../run-server.ts'
 import { startMosquitto } from './mosquitto.ts'

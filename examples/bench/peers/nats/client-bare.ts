@@ -1,6 +1,6 @@
 /**
- * NATS's driver alone, in two ways: at its best (`request`: one inbox, a callback, ids of its own, no timer), and by its
- * `request()` (`send`), which is what most applications write.
+ * NATS's driver alone, in two ways: used for speed (`request`: one inbox, a callback, own ids, no timer), and by its
+ * `request()` (`send`), as most applications do.
  */
 import { connect, createInbox } from '@nats-io/transport-node'
 import type { OpenEchoClient } from '../echo-client.ts'

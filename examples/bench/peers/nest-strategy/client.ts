@@ -1,4 +1,4 @@
-/** Nest's `ClientProxy` on this project's transport: `customClass`, the other changed line. */
+/** NestJS's `ClientProxy` with this project's transport: `customClass` is the other changed line. */
 import { MicroserviceClient } from '@elysia-microservices/nestjs'
 import { ClientProxyFactory } from '@nestjs/microservices'
 import type { OpenEchoClient } from '../echo-client.ts'

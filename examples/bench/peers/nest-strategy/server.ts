@@ -1,4 +1,4 @@
-/** Nest's echo server with the one line changed that puts it on this project's transport. */
+/** NestJS's echo server with this project's transport, which changes one line. */
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { NestFactory } from '@nestjs/core'
 import type { MicroserviceOptions } from '@nestjs/microservices'

@@ -1,21 +1,22 @@
-/** How an application of Nest asks, whatever its messages travel by. */
+/** How a NestJS application makes requests, over any transport. */
 import { Logger } from '@nestjs/common'
 import type { ClientProxy } from '@nestjs/microservices'
 import { firstValueFrom, lastValueFrom } from 'rxjs'
 import type { ClientPlan, EchoClient } from '../echo-client.ts'
 import { subscribe } from '../read-stream.ts'
 
-// Nest logs a lost connection for each client, partly to stdout, where only the result may go. It is counted anyway.
+// NestJS logs each lost connection, partly to stdout, which is reserved for the result. Lost connections are counted
+// anyway.
 Logger.overrideLogger(false)
 
-/** The echo client that is this client, which is connected. */
+/** The echo client for a connected client of NestJS. */
 export const askThrough = (client: ClientProxy, { method, pattern }: ClientPlan): EchoClient => ({
   echo:
     method === 'request'
       ? (payload, answered, failed) => {
           let answer: unknown
-          // Subscribing is the cheapest way Nest offers. The call is over at `complete`, when Nest has let go of
-          // the request.
+          // Subscribing is the cheapest way in NestJS. The call ends at `complete`, when NestJS has removed the
+          // request.
           client.send<unknown>(pattern, payload).subscribe({
             next: (value) => {
               answer = value

@@ -1,4 +1,4 @@
-/** Nest's own client, as `ClientProxyFactory` makes it. */
+/** NestJS's own client, created by `ClientProxyFactory`. */
 import { ClientProxyFactory, Transport } from '@nestjs/microservices'
 import type { OpenEchoClient } from '../echo-client.ts'
 import { askThrough } from './client-proxy.ts'

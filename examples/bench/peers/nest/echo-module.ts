@@ -1,4 +1,4 @@
-/** The Nest application of two targets: it differs in nothing but its transport. */
+/** The NestJS application of two targets, which differ only in their transport. */
 import 'reflect-metadata'
 import { Controller, type DynamicModule } from '@nestjs/common'
 import { EventPattern, MessagePattern, Payload } from '@nestjs/microservices'
@@ -15,7 +15,8 @@ export function echoModule(work: Work): DynamicModule {
       return work.answer(data)
     }
 
-    // Nest does not iterate what a handler returns: `from` makes a generator something that it streams.
+    // NestJS does not iterate over the result of a handler: `from` makes a generator an Observable, which NestJS
+    // streams.
     @MessagePattern('count')
     count(@Payload() count: number): Observable<unknown> {
       return from(work.records(count))

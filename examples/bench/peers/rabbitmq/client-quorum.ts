@@ -1,6 +1,7 @@
 /**
- * amqplib alone, as RabbitMQ's documentation has it: a topic exchange, from which several groups may have an event, a quorum
- * queue, confirmations, events that no queue takes noticed, ids for who gets one twice, acknowledgements, a prefetch.
+ * amqplib alone, used as in RabbitMQ's documentation: a topic exchange, so that several groups can receive an event;
+ * a quorum queue; confirmations; returned events are noticed; ids, by which consumers recognise duplicates;
+ * acknowledgements; a prefetch.
  */
 import { connect, type Options } from 'amqplib'
 import { fillBy, PATTERN } from '../durable/stream.ts'

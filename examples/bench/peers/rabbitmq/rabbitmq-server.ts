@@ -1,26 +1,26 @@
-/** A RabbitMQ server for one target, in a folder of its own. */
+/** A RabbitMQ server for one target, in a new folder. */
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../process/free-port.ts'
 import { type EngineServer, startEngine } from '../engine-server.ts'
 
-/** Where Debian has it; what is on the PATH wants to be another user. */
+/** The folder of Debian's scripts; the scripts on the PATH switch to another user. */
 const INSTALLED = '/usr/lib/rabbitmq/lib'
 const ADVICE =
   'Install it ("apt-get install --no-install-recommends rabbitmq-server"), or set RABBITMQ_SERVER to the path of its script.'
 
 /**
- * Starts it: `RABBITMQ_SERVER`, or Debian's.
- * @param port 0: any free one
- * @throws {BenchError} it does not listen
+ * Starts the program `RABBITMQ_SERVER`, or Debian's.
+ * @param port 0: any free port
+ * @throws {BenchError} the server does not listen
  */
 export async function startRabbitmqServer(host: string, port: number): Promise<EngineServer> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-rabbitmq-'))
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   process.once('exit', remove)
   writeFileSync(join(folder, 'plugins'), '[].')
-  // Erlang's list of nodes, which would stay as a daemon if the server started it.
+  // Erlang's registry of nodes. If the server started it, it would remain as a daemon.
   const nodes = await startEngine('epmd', host, 0, {
     flags: (wanted) => ['-address', host, '-port', String(wanted)],
     advice: ADVICE
@@ -30,7 +30,7 @@ export async function startRabbitmqServer(host: string, port: number): Promise<E
     flags: (wanted) => [
       ...Object.entries({
         HOME: folder,
-        // Otherwise a script stays beside the server, and takes the signals.
+        // Otherwise a script would run beside the server, and receive the signals.
         RUNNING_UNDER_SYSTEMD: 1,
         ERL_EPMD_ADDRESS: host,
         ERL_EPMD_PORT: nodes.port,
