@@ -1,4 +1,4 @@
-/** The plan of a comparison: parts, in each of which every contest is held as often as it has runs. */
+/** The plan of a comparison: parts with contests, each of which has several runs. */
 import type { ComparisonOptions } from './options/comparison-options.ts'
 import { obstacleTo } from './options/obstacles.ts'
 import { customShape, shapes } from './payload/payload.ts'
@@ -14,23 +14,23 @@ import { flagsOfSuite, obstacleInSuite, suiteTaskOf } from './suites/plan.ts'
 
 import { ECHO, flagsOfTask, type SuiteName, type Task, taskOf } from './task/task.ts'
 
-/** A participant of a contest, and how it differs from the others there. */
+/** A participant of a contest, with the settings in which it differs from the others. */
 export interface Entrant {
-  /** A target of the bench, or of the suite that the contest is of. */
+  /** A target of the bench, or of a suite. */
   readonly target: string
-  /** Tells it from another entrant that is the same target. */
+  /** Distinguishes it from another entrant with the same target. */
   readonly label?: string
-  /** In how many of the rounds it takes part, and for how many seconds; absent: as its part says. */
+  /** The number of rounds in which it takes part, and its measured seconds; `undefined`: those of its part. */
   readonly runs?: number
   readonly duration?: number
   readonly warmup?: number
   readonly codec?: Codec
   readonly protocol?: Protocol
-  /** Its runtime, if it is another than that of the others. */
+  /** Its runtime, if it differs from that of the others. */
   readonly runtime?: Runtime
-  /** How it asks, if not as the others do. */
+  /** How its client makes requests, if it differs from the others. */
   readonly method?: Method
-  /** In a suite: of how many processes it is. */
+  /** In a suite: the number of its processes. */
   readonly workers?: number
 }
 
@@ -51,15 +51,15 @@ export interface Plan {
   /** The settings that the report shows. */
   readonly options: Comparison['options']
   readonly load: Pick<ComparisonOptions, 'rate' | 'sloMs' | 'processes' | 'custom'>
-  /** Seconds that a measurement may take beyond what it should. */
+  /** Seconds beyond its expected end after which a measurement is given up. */
   readonly patience: number
-  /** Seconds after which nothing more is begun; `null`: it takes as long as it takes. */
+  /** Seconds after which no measurement is begun; `null`: no limit. */
   readonly within: number | null
-  /** Of a suite: what its measurements share. */
+  /** The common settings of a suite's measurements. */
   readonly suite?: {
     readonly name: SuiteName
     readonly tool: Tool | undefined
-    /** Address of the database. */
+    /** The address of the database. */
     readonly database: string | undefined
   }
 }
@@ -67,7 +67,7 @@ export interface Plan {
 export const nameOfEntrant = ({ target, label }: Entrant): string =>
   label === undefined ? target : `${target}${LABEL}${label}`
 
-/** One part, of all combinations. */
+/** A plan with one part that has all combinations of the options. */
 export function planOf(options: ComparisonOptions): Plan {
   const { runs, duration, warmup, method, protocol, codec, processes } = options
   const entrants = options.targets.map((target): Entrant => ({ target }))
@@ -95,7 +95,7 @@ export type Combined = Pick<
   | 'task'
 >
 
-/** All combinations; with one request at a time both layouts are the same. */
+/** All combinations of the options. With one request at a time, both layouts are the same. */
 export function contestsOf(options: Combined): Contest[] {
   const { runtimes, clients: asking, payloads, concurrency, layouts } = options
   return runtimes.flatMap((runtime) =>
@@ -115,7 +115,7 @@ export function contestsOf(options: Combined): Contest[] {
               shape,
               payload,
               runtime,
-              // Where to begin looking is no part of what is compared.
+              // The first rate of the search is not part of the comparison.
               rate: options.sloMs === null ? options.rate : null,
               sloMs: options.sloMs
             }))
@@ -129,13 +129,13 @@ export interface Job {
   readonly part: Part
   readonly contest: Contest
   readonly entrant: Entrant
-  /** Which of all contests, and the place of the entrant in it. */
+  /** The number of the contest, and the position of the entrant in it. */
   readonly index: number
   readonly place: number
   readonly run: number
 }
 
-/** All measurements, in the order in which they are made: run by run, contest by contest, the entrants take turns. */
+/** All measurements in their order: run by run, contest by contest, and the entrants take turns. */
 export function jobsOf({ parts }: Plan): Job[] {
   let first = 0
   return parts.flatMap((part) => {
@@ -151,14 +151,14 @@ export function jobsOf({ parts }: Plan): Job[] {
 
 export const range = (length: number): number[] => Array.from({ length }, (_, index) => index)
 
-/** Why a job is not meant to be done: no failure of anybody. */
+/** Why a job cannot be done by its nature, which is no failure. */
 export function obstacleOf(job: Job): string | undefined {
   const { part, entrant, run } = job
   const suite = suiteTaskOf(job)
   const obstacle = suite === undefined ? obstacleOfPeer(job) : obstacleInSuite(suite, entrant)
   if (obstacle !== undefined) return obstacle
   const runs = entrant.runs ?? part.runs
-  // Spread over all rounds, so that noise hits it as it hits the others.
+  // Spread over all rounds, so that noise affects this entrant as it affects the others.
   const turns = range(runs).map((turn) => Math.floor((turn * part.runs) / runs))
   return turns.includes(run)
     ? undefined
@@ -170,7 +170,7 @@ function obstacleOfPeer({ entrant, contest }: Job): string | undefined {
   return obstacleTo(entrant.target as TargetName, client, contest.connections, taskOf(contest))
 }
 
-/** Seconds that it is to measure, and to warm up before. */
+/** The seconds of measuring, and the seconds of warm-up before. */
 export const secondsOf = ({ part, entrant }: Pick<Job, 'part' | 'entrant'>) => ({
   duration: entrant.duration ?? part.duration,
   warmup: entrant.warmup ?? part.warmup
@@ -180,7 +180,7 @@ function clientOf({ target }: Entrant, { client }: Contest): ClientName {
   return client === 'own' ? targets[target as TargetName].client : client
 }
 
-/** The name of a job, without the parts that all of them share. */
+/** The name of a job, without the parts that all jobs share. */
 export function nameOfJob({ entrant, contest }: Job, { parts }: Plan): string {
   const all = parts.flatMap(({ contests }) => contests.map((planned) => planned.contest))
   const differ = (of: (contest: Contest) => unknown) => new Set(all.map(of)).size > 1
@@ -215,7 +215,7 @@ export function flagsOf(job: Job, plan: Plan): BenchFlags {
     ...flagsOfTask(askedOf(task, choices)),
     ...(shape !== customShape && mode !== 'stream' && { shape }),
     ...(options.processes > 1 && { processes: options.processes }),
-    // The report has all of it.
+    // The report needs the whole histogram.
     histogram: true,
     ...(load.rate !== null && { rate: load.rate }),
     ...(load.sloMs !== null && { 'find-capacity': true, slo: load.sloMs }),
@@ -224,23 +224,23 @@ export function flagsOf(job: Job, plan: Plan): BenchFlags {
     ...(choices.includes('method') && mode === 'request' && { method: entrant.method ?? options.method }),
     ...(ours && { protocol }),
     ...(ours && protocol === 'rsocket' && { codec: entrant.codec ?? options.codec }),
-    // Always a server of our own, whatever else runs on this machine.
+    // Always a new server, whatever else runs on this machine.
     port: 0,
     ...load.custom?.flags
   }
 }
 
-/** How much is asked at a time, as the mode has it. */
+/** The flag for the number of requests at a time, which depends on the mode. */
 function countOf({ mode }: Task, concurrency: number): Readonly<Record<string, number>> {
   if (mode === 'stream') return { streams: concurrency }
   return mode === 'start' ? {} : { concurrency }
 }
 
-/** The task of a client that has no choice in how it reads. */
+/** The task for a client that has only one way to read a stream. */
 const askedOf = (task: Task, choices: readonly Choice[]): Task =>
   task.mode === 'stream' && !choices.includes('take') ? { ...task, take: null } : task
 
-/** Seconds that no measurement takes that is not stuck. A search for a rate has many trials. */
+/** Seconds after which a measurement must be hanging. A search for a rate has many trials. */
 export function limitOf(job: Job, { load, patience }: Plan): number {
   const { duration, warmup } = secondsOf(job)
   const once = warmup + duration

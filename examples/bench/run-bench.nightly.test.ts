@@ -1,4 +1,4 @@
-/** One measurement of everything that there is, under both runtimes. */
+/** One measurement of every target, on both runtimes. */
 import { before, describe } from 'node:test'
 import { natsServerCommand } from './peers/nats/nats-server.ts'
 import { isOurs, ownTargets } from './peers/targets.ts'
@@ -13,7 +13,7 @@ import {
   outlives
 } from './test-support/measured.ts'
 
-/** Fetched once, and not by several measurements at a time. */
+/** Downloads programs once, before measurements that run at the same time need them. */
 const prepare = () => {
   natsServerCommand()
   prepareOthers(['bun', 'node'])

@@ -1,4 +1,7 @@
-/** One measurement as a user makes it: of ours, Nest and the limit. `run-bench.nightly.test.ts` has all others. */
+/**
+ * One measurement as a user runs it: of this project, NestJS and the limit. `run-bench.nightly.test.ts` has all
+ * others.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Measurement } from './report/schema.ts'
@@ -64,8 +67,8 @@ describe('the server of a measurement', () => {
   outlives([['bun', 'SIGTERM', 143]])
 })
 
-describe('a measurement that cannot be', () => {
-  it('says that no server is listening, with code 1', async () => {
+describe('a measurement that is impossible', () => {
+  it('reports that no server is listening, with code 1', async () => {
     using free = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } })
     const { port } = free
     free.stop()
@@ -74,15 +77,15 @@ describe('a measurement that cannot be', () => {
     assert.match(stderr, new RegExp(`^No server is listening on 127\\.0\\.0\\.1:${port}\\.`))
   })
 
-  it('says that the server did not start, with code 1', async () => {
-    // An address of the range for documentation: no machine has it, and nobody answers there.
+  it('reports that the server did not start, with code 1', async () => {
+    // An address that is reserved for documentation: no machine has it.
     const { code, stdout, stderr } = await bench('--target=elysia', '--host=192.0.2.1', '--port=0')
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /The server peers\/elysia\/server \(bun\) did not start on 192\.0\.2\.1:0/)
   })
 
   for (const flags of [[], ['--target=x'], ['--target=nest', '--port=x'], ['--target=nest', '--fast']]) {
-    it(`because of wrong flags ('${flags.join(' ')}') says so, with code 2`, async () => {
+    it(`because of wrong flags ('${flags.join(' ')}') is reported, with code 2`, async () => {
       const { code, stdout, stderr } = await bench(...flags)
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, /^(--(target|port): |Unknown option '--fast')/)
@@ -90,7 +93,7 @@ describe('a measurement that cannot be', () => {
     })
   }
 
-  it('because its client cannot do it says so, with code 1', async () => {
+  it('because its client does not support it is reported, with code 1', async () => {
     const { code, stdout, stderr } = await bench('--target=raw', '--payload=0', ...SHORT)
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^The socket client cannot connect to 127\.0\.0\.1:\d+: without a protocol/)

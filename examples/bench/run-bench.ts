@@ -8,12 +8,12 @@ import { stopServers } from './process/server-process.ts'
 import { measureSuite } from './suites/measure.ts'
 import { isSuite, readSuiteOptions, suiteUsage } from './suites/options.ts'
 
-/** The measurement, where this is not the runtime that was asked for. */
+/** The process of the measurement, if it runs on the other runtime. */
 let elsewhere: SpawnedBench | undefined
 
 await runCommand(
   async () => {
-    // As the servers run: libraries are slower, and some chatty, in development.
+    // In production mode, as servers run: in development, some libraries are slower or log a lot.
     process.env.NODE_ENV = 'production'
     const flags = process.argv.slice(2)
     const isOfSuite = isSuite(flags)
@@ -22,14 +22,14 @@ await runCommand(
       await print(isOfSuite ? suiteUsage : benchUsage)
       return 0
     }
-    // The runtime of a suite is that of the server alone.
+    // In a suite, the runtime is only that of the server.
     if (!('suite' in options) && options.runtime !== currentRuntime) {
       elsewhere = spawnBench(options.runtime, flags, 'inherit')
       return (await elsewhere.exited).code ?? 1
     }
     if (options.withParent) process.stdin.resume().once('end', () => process.kill(process.pid, 'SIGTERM'))
     const result = await ('suite' in options ? measureSuite(options) : measure(options))
-    // Nobody reads 5 KB of base64.
+    // Without the histogram, which is 5 KB of base64.
     const { latencyHistogram, ...readable } = result
     const shown = options.histogram ? { ...readable, latencyHistogram } : readable
     await print(`${JSON.stringify(shown, null, 2)}\n`)

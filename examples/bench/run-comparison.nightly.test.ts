@@ -19,7 +19,7 @@ after(() => rm(folder, { recursive: true }))
 describe('a comparison', () => {
   it('keeps all other results when a server is killed', async () => {
     const out = join(folder, 'killed.json')
-    // Long enough to be killed in the middle of, wherever this runs.
+    // Long enough to be killed during a measurement on any machine.
     const flags = ['--runs=1', '--duration=4', '--warmup=0', '--concurrency=10', '--shapes=shared']
     const comparison = start('run-comparison.ts', ...flags, '--targets=nest,elysia', `--out=${out}`)
     const bench = await until(() => childOf(comparison.pid, 'run-bench'))
@@ -33,7 +33,7 @@ describe('a comparison', () => {
     assert.deepEqual([elysia!.errors, elysia!.figures.rps === null], [0, false])
   })
 
-  it('can have other clients, and one request at a time has one shape', async () => {
+  it('can have other clients, and one layout for one request at a time', async () => {
     const out = join(folder, 'clients.json')
     const flags = ['--runs=1', '--duration=1', '--warmup=0', '--concurrency=1', '--clients=nest,raw']
     const { code, stderr } = await run('run-comparison.ts', ...flags, `--out=${out}`)
@@ -52,7 +52,7 @@ describe('a comparison', () => {
     )
   })
 
-  it('takes any targets, asks them as told, and says what could not be measured', async () => {
+  it('measures any targets by the given clients, and reports what could not be measured', async () => {
     const out = join(folder, 'targets.json')
     const { code, stdout, stderr } = await run(
       'run-comparison.ts',
@@ -66,7 +66,7 @@ describe('a comparison', () => {
       '--runtime=node',
       `--out=${out}`
     )
-    // Without a payload there is nothing that a bare socket could echo.
+    // A plain socket cannot echo an empty payload.
     assert.equal(code, 1)
     assert.match(stdout, /^raw was not measured: The socket client cannot connect .* without a protocol/m)
     assert.match(stderr, /The socket client cannot connect/)
@@ -79,7 +79,7 @@ describe('a comparison', () => {
     assert.equal((contests[0]!.rounds[0]![0] as Measurement).method, 'send')
   })
 
-  it('at a rate is decided by p99, and can have several load processes', async () => {
+  it('at a fixed rate is decided by p99, and can have several load processes', async () => {
     const out = join(folder, 'rate.json')
     const flags = ['--runs=2', ...SHORT, '--shapes=shared', '--rate=200', '--processes=2']
     const { code, stdout, stderr } = await run('run-comparison.ts', ...flags, `--out=${out}`)

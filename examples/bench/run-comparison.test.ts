@@ -10,7 +10,7 @@ import { childOf, isRunning, run, start, until } from './test-support/command.ts
 import { comparison } from './test-support/comparison.ts'
 import { measurement } from './test-support/measurement.ts'
 
-/** Compares for half a second each; for five if a busy machine has left one of them without time. */
+/** Compares for half a second each; for five seconds if a busy machine has left one target without time. */
 async function compared(out: string, ...flags: string[]) {
   for (const seconds of [0.5, 5]) {
     const lengths = [`--duration=${seconds}`, '--warmup=0.1', '--concurrency=4']
@@ -30,7 +30,7 @@ before(async () => {
 after(() => rm(folder, { recursive: true }))
 
 describe('a comparison', () => {
-  it('measures both shapes in turns, prints a table and writes everything as JSON', async () => {
+  it('measures both layouts in turn, prints a table and writes everything as JSON', async () => {
     const out = join(folder, 'new', 'report.json')
     const { code, stdout, stderr, comparison, runs, seconds } = await compared(out, '--runs=1')
     assert.equal(code, 0, stderr)
@@ -84,7 +84,7 @@ describe('a comparison', () => {
     }
   })
 
-  it('says what a peer cannot do and goes on', async () => {
+  it('reports what a peer cannot do, and goes on', async () => {
     const flags = ['--runs=1', '--duration=1', '--warmup=0', '--concurrency=1', '--clients=nest']
     const out = join(folder, 'obstacle.json')
     const { code, stdout } = await run('run-comparison.ts', ...flags, '--targets=nest,grpc', `--out=${out}`)
@@ -92,7 +92,7 @@ describe('a comparison', () => {
     assert.match(stdout, /^grpc was not measured: the nest client does not speak its protocol$/m)
   })
 
-  it('that is interrupted leaves neither a measurement nor a server behind', async () => {
+  it('that is interrupted leaves no measurement and no server behind', async () => {
     const comparison = start('run-comparison.ts', '--duration=3600', `--out=${join(folder, 'never.json')}`)
     const bench = await until(() => childOf(comparison.pid, 'run-bench'))
     const server = await until(() => childOf(bench, 'peers/'))
@@ -103,7 +103,7 @@ describe('a comparison', () => {
     assert.deepEqual([isRunning(bench), isRunning(server)], [false, false])
   })
 
-  it('with wrong flags says so, with code 2', async () => {
+  it('with wrong flags is refused, with code 2', async () => {
     const { code, stdout, stderr } = await run('run-comparison.ts', '--runs=many')
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(stderr, /^--runs: got 'many', expected a whole number from 1 to 1000/)

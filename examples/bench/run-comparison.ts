@@ -1,4 +1,4 @@
-/** Peers against each other: `bun run compare`. Each measurement is a process of its own, the targets take turns. */
+/** Compares peers: `bun run compare`. Each measurement runs in its own process, and the targets take turns. */
 import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { fullPlan } from './full-plan.ts'
@@ -27,17 +27,17 @@ import { sizesOf } from './suites/sizes.ts'
 
 const bench = new BenchProcess()
 
-/** The measurements that are no report yet. */
+/** The comparison that is running, with its file. */
 let unfinished: { readonly comparison: Comparison; readonly file: string } | undefined
 
 /** The run that a command line asks for. */
 interface Run {
   readonly file: string
-  /** The name under which the documentation shows it; `undefined`: it does not. */
+  /** The name of the published report that the run updates; `undefined`: none. */
   readonly published: ReportName | undefined
-  /** Of which parts of it. Default: all. */
+  /** The parts of that report which the run measures. Default: all. */
   readonly parts?: readonly string[] | undefined
-  /** Whether errors are findings, and no fault. */
+  /** Whether errors are expected results, so that the exit code is 0. */
   readonly mayHaveErrors: boolean
   make(): Promise<Comparison>
 }
@@ -68,7 +68,7 @@ await runCommand(
   }
 )
 
-/** @returns the help, where that was asked for */
+/** @returns the help text, if the command line asks for it */
 function suiteRun(argv: readonly string[], command: string): Run | string {
   const options: SuiteComparison | 'help' = readSuiteComparison(argv)
   if (options === 'help') return suiteComparisonUsage
@@ -76,7 +76,7 @@ function suiteRun(argv: readonly string[], command: string): Run | string {
   return {
     file,
     published: options.full && options.out === undefined ? options.suite : undefined,
-    // That a pool runs out is what is to be shown.
+    // The suite `db` shows that a pool runs out, so errors are expected.
     mayHaveErrors: options.suite === 'db' || options.full,
     make: () =>
       measurePlan(
@@ -89,7 +89,7 @@ function suiteRun(argv: readonly string[], command: string): Run | string {
   }
 }
 
-/** @returns the help, where that was asked for */
+/** @returns the help text, if the command line asks for it */
 function peersRun(argv: readonly string[], command: string): Run | string {
   const options = readComparisonOptions(argv)
   if (options === 'help') return comparisonUsage
@@ -97,16 +97,16 @@ function peersRun(argv: readonly string[], command: string): Run | string {
   const file = out ?? resultFile(full === null ? 'latest' : 'report')
   return {
     file,
-    // A part of it, or one that goes elsewhere, is not what the documentation shows.
+    // Only a whole report in its default file is published.
     published: full !== null && full.runtimes === undefined && out === undefined ? 'report' : undefined,
     parts: full?.parts,
-    // In the published report a task that peers cannot do is a finding, and no fault.
+    // In the published report, a task that a peer cannot do is an expected result.
     mayHaveErrors: full !== null,
     make: () => (from.length > 0 ? readAll(options, command) : measure(options, command, file))
   }
 }
 
-/** Even if this process is killed, what was measured is there, and --from makes reports of it. */
+/** Writes all results so far to the file, so that --from can create reports even if this process is killed. */
 function keeper(file: string) {
   return async (comparison: Comparison): Promise<void> => {
     unfinished = { comparison, file }

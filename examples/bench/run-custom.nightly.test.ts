@@ -1,4 +1,4 @@
-/** A service of the user's own, measured and compared end to end. */
+/** A service of the user, measured and compared from the command line. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { run } from './test-support/command.ts'
 
 const SHORT = ['--duration=1', '--warmup=0', '--concurrency=8']
 
-// Failures are the subject of these tests, so nobody needs to read them.
+// A logger without output, because these tests cause failures.
 const silent = { error: () => {}, warn: () => {} }
 
 describe('a service of the user', () => {
@@ -61,7 +61,7 @@ describe('a service of the user', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('is measured over TLS, and not where its certificate is not trusted', async () => {
+  it('is measured over TLS, and not if its certificate is not trusted', async () => {
     const pem = (name: string) => join(BENCH_FOLDER, '../../tests/fixtures/tls', name)
     const [cert, key] = await Promise.all([readFile(pem('service.pem')), readFile(pem('service.key'))])
     const guarded = microservice({ transport: 'tcp', port: 0, tls: { cert, key }, logger: silent }).message(
@@ -92,7 +92,7 @@ describe('a service of the user', () => {
     }
   })
 
-  it('that answers with errors is one, and says which', async () => {
+  it('that answers with errors makes the measurement fail with this error', async () => {
     const { code, stderr } = await ask('--pattern=orders.get')
     assert.equal(code, 1)
     assert.match(stderr, /requests failed; the first: which tenant\?/)

@@ -1,4 +1,4 @@
-/** A failure in the middle of a comparison costs only the measurement that it hits, and nothing is left behind. */
+/** A failure during a comparison affects only one measurement, and nothing is left behind. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import type { TargetResult } from './report/schema.ts'
 import { readStored } from './report/stored.ts'
 import { childOf, isRunning, run, start, underLoad, until } from './test-support/command.ts'
 
-/** Long enough to be hit in the middle of, wherever this runs. */
+/** Long enough to fail during a measurement on any machine. */
 const FLAGS = ['--runs=1', '--duration=2', '--warmup=0', '--concurrency=10', '--shapes=shared']
 
 let folder = ''
@@ -24,7 +24,7 @@ async function resultsIn(out: string): Promise<readonly TargetResult[]> {
   return readStored(out, await readFile(out, 'utf8')).comparison.contests[0]!.results
 }
 
-/** Starts a comparison of nest and elysia; resolves when nest is under load. */
+/** Starts a comparison of nest and elysia. Resolves when nest is under load. */
 async function comparing(out: string, ...flags: string[]) {
   const comparison = start('run-comparison.ts', ...FLAGS, '--targets=nest,elysia', ...flags, `--out=${out}`)
   const bench = await until(() => childOf(comparison.pid, 'run-bench'))
@@ -33,7 +33,7 @@ async function comparing(out: string, ...flags: string[]) {
   return { comparison, bench, server }
 }
 
-describe('in the middle of a comparison', () => {
+describe('during a comparison', () => {
   it('a load process that is killed is named, its server ends, and all others are measured', async () => {
     const out = join(folder, 'killed.json')
     const { comparison, bench, server } = await comparing(out)
@@ -54,7 +54,7 @@ describe('in the middle of a comparison', () => {
     }
   })
 
-  it('one that does not answer any more is given up, with its server, and all others are measured', async () => {
+  it('a load process that does not answer any more is given up, with its server, and all others are measured', async () => {
     const out = join(folder, 'stopped.json')
     const { comparison, bench, server } = await comparing(out, '--patience=2')
     process.kill(bench, 'SIGSTOP')
@@ -66,7 +66,7 @@ describe('in the middle of a comparison', () => {
     assert.deepEqual([isRunning(bench), isRunning(server)], [false, false])
   })
 
-  it('a server that hears nothing any more gives errors, is ended, and all others are measured', async () => {
+  it('a server that does not answer any more causes errors, is ended, and all others are measured', async () => {
     const out = join(folder, 'deaf.json')
     const { comparison, server } = await comparing(out)
     process.kill(server, 'SIGSTOP')
@@ -78,7 +78,7 @@ describe('in the middle of a comparison', () => {
     assert.equal(isRunning(server), false)
   })
 
-  it('somebody who ends it finds what was measured until then, and what is missing', async () => {
+  it('a signal ends it, and the results so far are written, with what is missing', async () => {
     const out = join(folder, 'ended.json')
     const flags = ['--runs=500', '--duration=0.3', '--warmup=0', '--concurrency=10', '--shapes=shared']
     const comparison = start('run-comparison.ts', ...flags, '--targets=nest,elysia', `--out=${out}`)
@@ -102,7 +102,7 @@ describe('in the middle of a comparison', () => {
 describe('a peer that cannot start', () => {
   let copy = ''
   before(async () => {
-    // Where packages are found as they are here, and nobody looks for sources.
+    // A folder from which the same packages are found, and where no sources are expected.
     copy = await mkdtemp(join(BENCH_FOLDER, 'dist', 'broken-'))
     for (const entry of await readdir(BENCH_FOLDER)) {
       if (NOT_SOURCE.has(entry)) continue
@@ -115,7 +115,7 @@ describe('a peer that cannot start', () => {
   })
   after(() => rm(copy, { recursive: true }))
 
-  it('is in the table as such, and all others are measured', async () => {
+  it('is in the table with the reason, and all others are measured', async () => {
     const out = join(folder, 'broken.json')
     const { code, stdout } = await run(
       join(copy, 'run-comparison.ts'),

@@ -1,4 +1,7 @@
-/** This checkout against an earlier commit: `bun run bench:gate --base=main`. For people, before a merge; not for CI. */
+/**
+ * Compares this checkout with an earlier commit: `bun run bench:gate --base=main`. For developers before a merge, not
+ * for CI.
+ */
 import { BenchError } from './errors.ts'
 import { BaseCheckout, removeCheckouts } from './gate/base.ts'
 import { describeGate, isPassed, type MeasureSide, runGate } from './gate/run.ts'
@@ -35,9 +38,9 @@ await runCommand(
   }
 )
 
-/** The base is measured by this checkout's bench if that runs there, or else by its own. */
+/** Measures the base with this checkout's bench if that works, otherwise with the base's own bench. */
 async function prepareBench(base: BaseCheckout, options: GateOptions): Promise<void> {
-  // The last is what an older bench knows least of.
+  // The last load, which an older bench is least likely to know.
   const attempt = () =>
     measureSide({ ...options, duration: 0.1, warmup: 0 }, base)('base', options.loads.at(-1)!, 0)
   await base.takeBench()

@@ -1,4 +1,4 @@
-/** Load processes, and the search for the highest rate, end to end. */
+/** Load processes, and the search for the highest rate, from the command line. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Measurement } from './report/schema.ts'
@@ -26,7 +26,7 @@ describe('a load process that dies', () => {
 })
 
 describe('a load process that does not answer any more', () => {
-  it('is ended, with the others and the server, and that is the reason', async () => {
+  it('is ended, with the others and the server, and is named as the reason', async () => {
     const flags = ['--target=elysia', '--processes=2', '--port=0', '--duration=2', '--warmup=0']
     const result = start('run-bench.ts', ...flags)
     const server = await until(() => childOf(result.pid))
@@ -53,7 +53,7 @@ describe('the highest rate', () => {
       ...flags
     )
 
-  it('is measured at last, and all trials are told', async () => {
+  it('is measured at the end, and all trials are reported', async () => {
     const { code, stdout, stderr } = await find('--rate=5000000', '--slo=600000', '--payload=1')
     assert.equal(code, 0, stderr)
     const { capacity, rate, errors, completed } = JSON.parse(stdout) as Measurement
@@ -63,7 +63,7 @@ describe('the highest rate', () => {
     assert.equal(capacity?.trials.filter(({ kept }) => kept).at(-1)?.rate, rate)
   })
 
-  it('that is none is said so', async () => {
+  it('that does not exist is reported', async () => {
     const { code, stdout, stderr } = await find('--rate=2', '--slo=0.001')
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^No rate keeps p99 under 0\.001 ms/)

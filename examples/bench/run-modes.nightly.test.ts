@@ -1,4 +1,7 @@
-/** Handlers, streams, events and starts, measured end to end: every peer that can, under both runtimes. */
+/**
+ * Handlers, streams, events and starts, measured from the command line: every peer that supports them, on both
+ * runtimes.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,13 +18,13 @@ import { distinctTargets } from './test-support/distinct-targets.ts'
 import { inParallel } from './test-support/in-parallel.ts'
 
 const SHORT = ['--port=0', '--duration=1', '--warmup=0.1']
-/** A few at a time: most of what a short measurement takes is waiting. */
+/** A few measurements at a time: most of their time is waiting. */
 const WIDTH = 4
 
-/** The targets that are measured in more ways than the others. */
+/** The targets that are measured in more ways than others. */
 const MAIN = ['elysia', 'nest'] as const
 
-/** A server that others keep from its CPU may handle nothing at all for a while. */
+/** A longer measurement: on a busy machine, a server may handle nothing for a while. */
 const LONGER = '--duration=2'
 
 const isDuration = (flag: string) => flag.startsWith('--duration=')
@@ -33,7 +36,7 @@ const onBothRuntimes = (...[target, ...flags]: Case): Case[] => [
   [target, '--runtime=node', ...flags]
 ]
 
-/** Runs all of them at once, and checks each in a test of its own. */
+/** Runs all measurements, a few at a time, and checks each in a test. */
 function measures(
   cases: readonly Case[],
   check: (result: Measurement, flags: readonly string[]) => void
@@ -81,12 +84,12 @@ describe('a measurement of handlers', () => {
 })
 
 describe('a measurement of streams', () => {
-  // Short enough that some begin and end in the time, wherever this runs.
+  // Short streams, so that some begin and end within the measured time on any machine.
   const many = ['--streams=8', '--values=10', LONGER]
   const cases = distinctTargets.flatMap((target) =>
     targets[target].does.streams.flatMap((generator, index) => {
       const flags = ['--mode=stream', `--generator=${generator}`, ...many]
-      // A runtime treats all generators alike.
+      // All generators are the same for a runtime, so only the first one is measured on both.
       return index === 0 ? onBothRuntimes(target, ...flags) : [[target, ...flags] as Case]
     })
   )
@@ -117,7 +120,7 @@ describe('a measurement of a slow reader', () => {
   const slow = ['--mode=stream', '--pause=20', '--values=1000000', '--duration=2']
   const cases = distinctTargets.flatMap((target): Case[] => {
     const [generator] = targets[target].does.streams
-    // Nest sends all of it, and its client keeps all of it: that takes as long as it takes.
+    // NestJS sends all values, and its client keeps them in memory, which takes long.
     return generator === undefined || target.startsWith('nest')
       ? []
       : [[target, `--generator=${generator}`, ...slow]]
@@ -163,7 +166,7 @@ describe('a measurement of events', () => {
     }
   )
 
-  it('says what the client has sent and the server never got, with code 1', async () => {
+  it('reports events that the client has sent and the server never got, with code 1', async () => {
     const slow = ['--mode=emit', '--busy=1', '--payload=20000', '--duration=2', '--warmup=0', '--port=0']
     const { code, stdout, stderr } = await run('run-bench.ts', '--target=rsocket-js', ...slow)
     const { sent, arrived, lost, errors } = JSON.parse(stdout) as Measurement
@@ -173,7 +176,7 @@ describe('a measurement of events', () => {
       assert.ok(stderr.includes(`${lost} events were sent, as the client said, and did not arrive`))
   })
 
-  it('needs a server that can be asked, and says so with code 1', async () => {
+  it('needs a server that reports its events, and fails otherwise with code 1', async () => {
     const server = await ServerProcess.start({
       program: 'peers/elysia/server',
       runtime: 'bun',
@@ -226,7 +229,7 @@ describe('a measurement of stored events', () => {
 })
 
 describe('the distribution of latencies', () => {
-  it('is printed for those who ask', async () => {
+  it('is printed with its flag', async () => {
     const { stdout } = await run('run-bench.ts', '--target=raw', ...SHORT, '--histogram')
     const { latencyHistogram } = JSON.parse(stdout) as Measurement
     assert.match(latencyHistogram!, /^[\w+/]{100,}=*$/)

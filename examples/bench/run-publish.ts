@@ -1,4 +1,4 @@
-/** Everything this project publishes, one report after the other: `npm run bench:publish`. */
+/** Measures everything that this project publishes, one report after the other: `npm run bench:publish`. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { BenchError } from './errors.ts'
 import { choices, describeFlags, helpFlag, parseFlags } from './options/flags.ts'
@@ -30,7 +30,7 @@ await runCommand(
       const { flags: always, brief } = REPORTS[name]
       console.error(`\n${name}`)
       const ended = await run([...always, ...(only === undefined ? brief : [])])
-      // One that is incomplete does not keep the others from being measured.
+      // An incomplete report does not stop the others.
       code = Math.max(code, ended)
     }
     return code

@@ -1,4 +1,4 @@
-/** The suites as a person runs them: every framework answers rightly, and what goes wrong is said in words. */
+/** The suites as a user runs them: every framework answers correctly, and problems are reported in words. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -23,7 +23,7 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true }))
 
-/** Long enough for the slowest to answer on a machine with much else to do. */
+/** Long enough for the slowest framework to answer on a busy machine. */
 const SHORT = ['--runs=1', '--duration=0.5', '--warmup=0']
 
 async function compared(name: string, ...flags: string[]) {
@@ -38,13 +38,13 @@ const namesIn = ({ contests }: Comparison): string[] =>
 before(() => prepareOthers(['bun', 'node']))
 
 describe('the suite of HTTP', () => {
-  // Before the load each of the 500 answers is compared; under it, each status.
+  // Before the load, each of the 500 answers is compared; under load, each status.
   const frameworks = [
     ...['bun', 'elysia', 'elysia-service', 'wynkjs', 'hono', 'fastify', 'express', 'nest-express'],
     ...['nest-fastify', 'elysia-gateway', 'nest-gateway']
   ]
 
-  it('measures every framework on Bun at 500 routes, and says what cannot be measured', async () => {
+  it('measures every framework on Bun at 500 routes, and reports what cannot be measured', async () => {
     const { code, stdout, stderr, comparison } = await compared(
       'router',
       '--suite=http',
@@ -69,7 +69,7 @@ describe('the suite of HTTP', () => {
     }
   })
 
-  it('measures those that run on Node there, too, and compares what they compress', async () => {
+  it('measures frameworks on Node too if they support it, and compares compressed answers', async () => {
     const targets = ['node', 'hono', 'elysia-gateway']
     const { code, stdout, comparison } = await compared(
       'compressed',
@@ -81,7 +81,7 @@ describe('the suite of HTTP', () => {
     assert.match(stdout, /load by autocannon/)
   })
 
-  it('notes that a target has died in the middle, at once and as an error', async () => {
+  it('reports at once as an error that a target has ended during its measurement', async () => {
     const measuring = start('run-bench.ts', '--suite=http', '--target=bun', '--duration=60', '--warmup=0')
     const server = await until(() => childOf(measuring.pid, 'suites/servers'))
     await underLoad(server)
@@ -94,7 +94,7 @@ describe('the suite of HTTP', () => {
     assert.match(stderr, /requests failed; the first: the server ended/)
   })
 
-  it('says that a port is taken, and prints no half of a result', async () => {
+  it('reports that a port is taken, and prints no incomplete result', async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => taken.once('listening', resolve))
     const { port } = taken.address() as { port: number }
@@ -110,7 +110,7 @@ describe('the suite of HTTP', () => {
     assert.match(stderr, new RegExp(`The server suites/servers/elysia \\(bun\\) did not start on .*:${port}`))
   })
 
-  it('writes no report of a workload that there is not', async () => {
+  it('writes no report for an unknown workload', async () => {
     const out = join(folder, 'none.json')
     const { code, stdout, stderr } = await run(
       'run-comparison.ts',
@@ -124,7 +124,7 @@ describe('the suite of HTTP', () => {
 })
 
 describe('the suite of the database', () => {
-  it('shows that a service with a limit keeps what it admits, and what the others do', async () => {
+  it('shows that a service with a limit answers what it accepts, and what other services do', async () => {
     const { code, stdout, comparison } = await compared(
       'db',
       ...['--suite=db', '--workloads=slow', '--concurrency=200'],
@@ -154,7 +154,7 @@ describe('the suite of the database', () => {
       assert.deepEqual([...new Set((await all()).map(({ kind }) => kind))], ['answered'])
       const under = all()
       await postgres.kill()
-      // Some callers may have their answer already; nobody waits for one that cannot come.
+      // Some callers may have their answer already; nobody waits for an answer that cannot arrive.
       for (const { kind, told } of [...(await under), ...(await all())]) {
         if (kind !== 'answered') assert.match(told, /^INTERNAL: /)
       }
@@ -168,7 +168,7 @@ describe('the suite of the database', () => {
     }
   })
 
-  it('names the database where that is what is missing', async () => {
+  it('names the database if it is missing', async () => {
     const address = '--database=postgres://postgres:password@127.0.0.1:1/postgres'
     const { code, stdout, stderr } = await run('run-bench.ts', '--suite=db', '--target=bun', address)
     assert.deepEqual([code, stdout], [1, ''])
@@ -190,7 +190,7 @@ describe('the suite of the database', () => {
 })
 
 describe('the suite of several processes', () => {
-  it('measures one worker and as many as there are processors, and says what that cannot show', async () => {
+  it('measures one worker and as many as there are processors, and reports the limits of this machine', async () => {
     const { code, stdout, comparison } = await compared('scale', '--suite=scale', '--concurrency=20')
     assert.equal(code, 0, stdout)
     for (const contest of comparison.contests) {

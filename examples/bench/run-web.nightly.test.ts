@@ -1,4 +1,4 @@
-/** The suite of pages as a person runs it, of what needs no other packages: every workload in a real page. */
+/** The suite of pages as a user runs it, with targets that need no further packages: every workload in a real page. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

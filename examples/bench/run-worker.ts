@@ -1,4 +1,4 @@
-/** A load process of a measurement that has several. Not for people: `run-bench.ts --processes=2` starts it. */
+/** A load process of a measurement with several of them. Started by `run-bench.ts --processes=2`, not by users. */
 import { obey } from './load/worker.ts'
 
 await obey()

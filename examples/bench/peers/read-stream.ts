@@ -1,8 +1,8 @@
-/** How values come to a reader: pulled by a loop, or pushed by a client that does not ask whether they are wanted. */
+/** How values reach a reader: requested by a loop, or pushed by a client whether or not they are wanted. */
 import type { Observable } from 'rxjs'
 import type { StreamReader } from './echo-client.ts'
 
-/** Reads as a loop does: the next value is asked for when the reader is done with the last. */
+/** Reads as a loop does: the next value is requested when the reader has handled the last one. */
 export function iterate(values: AsyncIterableIterator<unknown>, reader: StreamReader): () => void {
   const read = async () => {
     for await (const value of values) {
@@ -14,7 +14,7 @@ export function iterate(values: AsyncIterableIterator<unknown>, reader: StreamRe
   return () => void values.return?.().catch(reader.failed)
 }
 
-/** A reader that is pushed values: what it does not want yet waits here, as in `concatMap`. */
+/** A reader for pushed values: values that the reader does not want yet wait here, as in `concatMap`. */
 export function inTurn(reader: StreamReader): StreamReader {
   let waiting: Promise<unknown> | undefined
   return {
@@ -27,7 +27,10 @@ export function inTurn(reader: StreamReader): StreamReader {
   }
 }
 
-/** Reads as a subscriber does; leaving says nothing more to it, so that this tells the reader. */
+/**
+ * Reads as a subscriber does. After unsubscribing, an Observable reports nothing more, so the function itself reports
+ * the end.
+ */
 export function subscribe(values: Observable<unknown>, pushed: StreamReader): () => void {
   const reader = inTurn(pushed)
   const subscription = values.subscribe({

@@ -1,4 +1,7 @@
-/** The frame of every server of the bench: it reads where to listen, says when it listens, and stops when told to. */
+/**
+ * The common part of all servers of the bench: it reads the address to listen on, reports when the server listens,
+ * and stops the server on request.
+ */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { type ShapeName, shapeNames } from '../payload/payload.ts'
@@ -13,14 +16,14 @@ export interface RunningServer {
 
 export interface Listen {
   readonly host: string
-  /** 0: any free one. */
+  /** The port; 0: any free port. */
   readonly port: number
-  /** The payload that it will echo, for a server that must know it. */
+  /** The payload of the echo, for servers that must know its shape. */
   readonly shape: ShapeName
   readonly work: Work
 }
 
-/** The handlers' work, each for a pattern of its own: `echo`, `count` and `event`. */
+/** The work of the handlers, each for its own pattern: `echo`, `count` and `event`. */
 export interface Work {
   answer(data: unknown): unknown
   records(count: number): Records
@@ -40,10 +43,10 @@ const flags = {
 } as const
 
 /**
- * Starts a server for the flags `--host` (default 127.0.0.1), `--port` (0: any free one), `--shape` (default flat),
- * and what its handlers do: `--handler`, `--generator` (default sync), `--busy` (milliseconds for each event).
+ * Starts a server for the flags `--host` (default 127.0.0.1), `--port` (0: any free port), `--shape` (default flat),
+ * and for its handlers: `--handler`, `--generator` (default sync), `--busy` (milliseconds for each event).
  *
- * With `--with-parent` it obeys its stdin: see `obeyParent`.
+ * With `--with-parent`, the server takes commands from stdin: see `obeyParent`.
  */
 export async function runServer(defaultPort: number, start: Start): Promise<void> {
   const { values } = parseArgs({ options: flags })
@@ -72,9 +75,10 @@ function oneOf<T extends string>(names: readonly T[], flag: string, given: strin
 }
 
 /**
- * Ends when stdin does: a bench that was killed hard leaves no server behind. The line `gc` collects garbage and is
- * answered with `collected` on stdout, or `not collected`; `events 7 1000 2000` with `events 7`, how many it has
- * handled, and how many of them in that time: it may be too busy to be asked when it matters.
+ * Ends when stdin ends, so that a bench that was killed leaves no server behind. The line `gc` collects garbage, and
+ * is answered on stdout with `collected` or `not collected`. The line `events 7 1000 2000` is answered with `events
+ * 7`, the number of all handled events, and the number within these times: counted here, because a busy server could
+ * not be asked at the right moments.
  */
 export function obeyParent(events?: EventCounter): void {
   const lines = createInterface({ input: process.stdin })

@@ -1,19 +1,22 @@
-/** The targets that can be measured: one row each. A new peer is a row here, and one in `clients.ts`. */
+/** The targets that can be measured, one row each. A new peer needs a row here, and one in `clients.ts`. */
 import { type Handler, handlers, type Source, type Step, sources } from '../task/task.ts'
 import type { ClientName } from './clients.ts'
 
 export interface Target {
-  /** Where its server listens unless told otherwise. */
+  /** The default port of its server. */
   readonly port: number
-  /** Its server, started by the bench or by hand; path without extension, below the bench's folder. `null`: it has none. */
+  /**
+   * The program of its server, which the bench or a user starts: a path without extension, below the bench's folder.
+   * `null`: there is none.
+   */
   readonly server: string | null
-  /** The client its users have. */
+  /** The client that its users have. */
   readonly client: ClientName
-  /** The package that is measured; absent where there is none. */
+  /** The package that is measured; `undefined`: there is none. */
   readonly package?: string
-  /** How its handlers can answer, what they can stream, and whether they take events. */
+  /** How its handlers can answer, what they can stream, and whether they handle events. */
   readonly does: Does
-  /** No peer, but what none can surpass: measured and not ranked. */
+  /** Whether it is the upper limit for all peers, and not a peer: it is measured, but not ranked. */
   readonly isLimit?: boolean
 }
 
@@ -21,20 +24,20 @@ export interface Does {
   readonly handlers: readonly Handler[]
   readonly streams: readonly Source[]
   readonly events: boolean
-  /** The steps that it has with stored events; it then does nothing else. */
+  /** The steps of durable events that it supports; such a target supports nothing else. */
   readonly durable?: readonly Step[]
 }
 
 const EVERYTHING: Does = { handlers, streams: sources, events: true }
-/** Answers requests, in any way. */
+/** For targets that only answer requests, in any way. */
 const REQUESTS: Does = { handlers, streams: [], events: false }
 const STORED: Does = { handlers: [], streams: [], events: false, durable: ['publish', 'consume'] }
 const SYNC: Does = { handlers: ['sync'], streams: [], events: false }
 
-/** Ours, Nest and the driver alone over an engine. */
+/** The names of three targets over an engine: this project, NestJS, and the driver alone. */
 export type OverEngine<Engine extends string> = NoInfer<`elysia-${Engine}` | `nest-${Engine}` | Engine>
 
-/** Ours, Nest and the driver alone over an engine, each beside a server of its own. @param port of the first; others follow */
+/** The three targets over an engine, each with its own server. @param port the port of the first; the others follow */
 function overEngine<Engine extends string>(
   engine: Engine,
   port: number,
@@ -83,7 +86,7 @@ const TARGETS = {
     does: REQUESTS,
     package: 'moleculer'
   },
-  // It writes values to a stream of Node, as many as that takes.
+  // Its handlers write values to a stream of Node, as fast as it accepts them.
   grpc: {
     port: 7005,
     server: 'others/grpc/server',
@@ -95,21 +98,21 @@ const TARGETS = {
     port: 7006,
     server: 'others/rsocket-js/server',
     client: 'rsocket-js',
-    // It gives values as they are asked for; a promise has no place there.
+    // Its handlers return values synchronously when they are requested; a promise is not possible.
     does: { ...EVERYTHING, streams: ['sync'] },
     package: 'rsocket-core'
   },
-  // The cost of what applications add, and of many patterns, beside the plain service.
+  // These show the cost of additions by applications, and of many patterns, in comparison with the plain service.
   'elysia-hooks': { port: 7007, server: 'peers/elysia/server-hooks', client: 'elysia', does: REQUESTS },
   'elysia-10000': { port: 7008, server: 'peers/elysia/server-10000', client: 'elysia', does: REQUESTS },
-  // The cost of being watched: counted; one of a hundred messages traced; each traced.
+  // These show the cost of telemetry: counting; tracing one of a hundred messages; tracing each.
   'elysia-metrics': { port: 7017, server: 'peers/elysia/server-metrics', client: 'elysia', does: SYNC },
   'elysia-sampled': { port: 7018, server: 'peers/elysia/server-sampled', client: 'elysia', does: SYNC },
   'elysia-traced': { port: 7019, server: 'peers/elysia/server-traced', client: 'elysia', does: SYNC },
-  // Elysia without and with a service in it: what the plugin costs an HTTP app.
+  // Elysia without and with a service in it, which shows the cost of the plugin for an HTTP app.
   http: { port: 7009, server: 'peers/http/server', client: 'http', does: REQUESTS, package: 'elysia' },
   'http-hybrid': { port: 7010, server: 'peers/http/server-hybrid', client: 'http', does: REQUESTS },
-  // Nest on this project's transport.
+  // NestJS with this project's transport.
   'nest-strategy': {
     port: 7011,
     server: 'peers/nest-strategy/server',
@@ -136,7 +139,8 @@ const TARGETS = {
   ...overEngine('rabbitmq', 7061, 'amqplib'),
   ...overEngine('mqtt', 7071, 'mqtt'),
   ...overEngine('kafka', 7081, '@platformatic/kafka'),
-  // Events that a server of their own stores: by its driver alone, and by ours; and out of PostgreSQL into NATS by our relay.
+  // Durable events, each with its own server: by the driver alone, by this project, and from PostgreSQL into NATS by
+  // this project's relay.
   jetstream: {
     port: 7040,
     server: 'peers/durable/server',
@@ -186,7 +190,7 @@ const TARGETS = {
     does: STORED,
     package: '@elysia-microservices/rabbitmq'
   },
-  // A service of the user's own, which is running already: what its handlers do is not the bench's to say.
+  // A running service of the user, whose handlers the bench does not know.
   custom: {
     port: 0,
     server: null,
@@ -199,27 +203,27 @@ export type TargetName = keyof typeof TARGETS
 export const targets: Readonly<Record<TargetName, Target>> = TARGETS
 export const targetNames = Object.keys(TARGETS) as readonly TargetName[]
 
-/** Between the name of a target and its label, where stored reports are put together. */
+/** Separates the name of a target from its label, when stored reports are combined. */
 export const LABEL = ' @ '
 
-/** The target with this name, which may have a label. */
+/** The target with this name, which may include a label. */
 export function targetCalled(name: string): Target | undefined {
   const [plain] = name.split(LABEL)
   return Object.hasOwn(targets, plain!) ? targets[plain as TargetName] : undefined
 }
 
-/** The targets that store events, and do nothing else. */
+/** The targets with durable events, which support nothing else. */
 export const storingTargets = targetNames.filter((name) => targets[name].does.durable !== undefined)
 
-/** Whether it is no peer but the limit of all. */
+/** Whether a target is the upper limit for all, and not a peer. */
 export const isLimit = (name: string): boolean => targetCalled(name)?.isLimit === true
 
-/** The targets whose servers the bench has, and that answer. */
+/** The targets whose servers belong to the bench, and that answer requests. */
 export const ownTargets = targetNames.filter(
   (name) => targets[name].server !== null && targets[name].does.handlers.length > 0
 )
 
-/** Whether its users have our client, and it speaks whatever that does. Its name may have a label. */
+/** Whether the users of a target have our client, over any transport. The name may include a label. */
 export function isOurs(name: string): boolean {
   return targetCalled(name)?.client === 'elysia'
 }

@@ -1,13 +1,13 @@
-/** The work of the bench's servers for a message: the same for every peer and transport. */
+/** The work of the bench's servers for a message, the same for every peer and transport. */
 import type { Observable } from 'rxjs'
 import { makeRecord, type SmallRecord } from '../payload/samples.ts'
 import { systemTime } from '../process/system-time.ts'
 import type { Handler, Source } from '../task/task.ts'
 
-/** The results that a streaming handler may have. */
+/** The possible results of a streaming handler. */
 export type Records = Iterable<SmallRecord> | AsyncIterable<SmallRecord> | Observable<SmallRecord>
 
-/** Answers a request with the data it came with: at once, by a promise, or in a later turn of the event loop. */
+/** Answers a request with its data: at once, by a promise, or in a later turn of the event loop. */
 export function answerBy(handler: Handler): (data: unknown) => unknown {
   if (handler === 'sync') return (data) => data
   if (handler === 'async') return async (data) => data
@@ -17,11 +17,11 @@ export function answerBy(handler: Handler): (data: unknown) => unknown {
   }
 }
 
-/** Answers with so many records, as fast as they are taken. */
+/** Streams this many records, as fast as the reader takes them. */
 export async function recordsBy(source: Source): Promise<(count: number) => Records> {
   if (source === 'sync') return records
   if (source === 'async') return recordsLater
-  // Loaded on use: no server starts more slowly for what it is not asked.
+  // Imported only when needed, so that no server starts more slowly without it.
   const { map, range } = await import('rxjs')
   return (count) => range(0, count).pipe(map((id) => makeRecord(id)))
 }
@@ -34,17 +34,17 @@ export async function* recordsLater(count: number): AsyncGenerator<SmallRecord, 
   for (let id = 0; id < count; id++) yield makeRecord(id)
 }
 
-/** Of so many events one is noted with its time: enough for a rate, and not worth the time of an event. */
+/** The time is noted for one of this many events: enough for a rate, and cheaper than for each event. */
 const NOTED = 16
 
-/** Takes events: counts them, and is busy with each for a while, as a handler that computes is. */
+/** Handles events: counts them, and is busy for some time with each, like a handler that computes. */
 export class EventCounter {
   count = 0
   readonly #busy: number
-  /** When each sixteenth came, in milliseconds of the system's clock. */
+  /** When each sixteenth event arrived, in milliseconds of the system clock. */
   readonly #times: number[] = []
 
-  /** @param busy milliseconds for each event */
+  /** @param busy the milliseconds that each event takes */
   constructor(busy: number) {
     this.#busy = busy
   }
@@ -57,7 +57,7 @@ export class EventCounter {
     if (this.count++ % NOTED === 0) this.#times.push(systemTime())
   }
 
-  /** How many came in that time, to the nearest noted ones. */
+  /** How many events arrived between two times, rounded to the nearest noted events. */
   between(from: number, to: number): number {
     return NOTED * this.#times.filter((time) => time >= from && time < to).length
   }

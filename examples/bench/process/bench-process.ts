@@ -1,4 +1,4 @@
-/** A measurement in a process of its own: no heap, no compiled code and no open socket of an earlier one. */
+/** A measurement in its own process: without the heap, the compiled code and the open sockets of an earlier one. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -11,14 +11,14 @@ import { commandFor, type Runtime } from './runtime.ts'
 
 const PROGRAM = 'run-bench'
 
-/** Milliseconds that what a measuring process has started gets to end after it. */
+/** Milliseconds within which processes that the measuring process has started must end after it. */
 const LEFTOVER = 5_000
 
 export type BenchFlags = Readonly<Record<string, string | number | true>> & {
   readonly runtime: Runtime | 'go'
 }
 
-/** How a process has ended: the code it chose, or the signal that ended it; neither: it could not be started. */
+/** How a process has ended: its exit code, or the signal that ended it; neither: it could not be started. */
 interface End {
   readonly code: number | null
   readonly signal: string | null
@@ -30,8 +30,8 @@ export interface SpawnedBench {
 }
 
 /**
- * Starts the measuring process; it ends when this one does, because its stdin ends then. With `pipe` it and all that
- * it starts are a group of their own, which can be ended as one.
+ * Starts the measuring process, which ends together with this process, because its stdin then ends. With `pipe`, it
+ * and all processes that it starts are a process group, which can be ended as a whole.
  */
 export function spawnBench(
   runtime: Runtime,
@@ -48,9 +48,9 @@ export function spawnBench(
 }
 
 export interface Running {
-  /** Seconds after which it is given up. */
+  /** The seconds after which it is given up. */
   readonly limit: number
-  /** The bench of another checkout; this one otherwise. */
+  /** The folder of another checkout's bench; `undefined`: this one's. */
   readonly folder?: string
 }
 
@@ -59,16 +59,16 @@ export class BenchProcess {
   #stopped = false
 
   /**
-   * Runs `run-bench` with these flags. Also a measurement with errors is a result.
+   * Runs `run-bench` with these flags. A measurement with errors is also a result.
    *
-   * @throws BenchError if it gave none, with the reason it gave, or what has become of it
+   * @throws BenchError there is no result; the message has the reason, or how the process ended
    */
   async measure({ runtime, ...flags }: BenchFlags, { limit, folder }: Running): Promise<Measurement> {
     const given = Object.entries(flags).map(([name, value]) =>
       value === true ? `--${name}` : `--${name}=${value}`
     )
     if (process.stderr.isTTY) given.push('--progress')
-    // The runtime of a suite is that of the server alone.
+    // In a suite, the runtime is only that of the server.
     const under = 'suite' in flags || runtime === 'go' ? 'bun' : runtime
     this.#running = spawnBench(under, [...given, `--runtime=${runtime}`], 'pipe', folder)
     const { child, exited } = this.#running
@@ -80,19 +80,19 @@ export class BenchProcess {
     const said = Promise.all([text(child.stdout!), passOn(child.stderr!)])
     const end = await exited
     clearTimeout(watchdog)
-    // Its own processes end when its stdin does; one that cannot even do that would keep the pipes open.
+    // Processes that it has started end when their stdin ends; one that hangs would keep the pipes open.
     const leftover = setTimeout(() => endGroup(child), LEFTOVER)
     const [output, complaints] = await said
     clearTimeout(leftover)
     this.#running = undefined
-    // A stop ends the whole command: nothing may follow.
+    // After a stop, the whole command ends, so nothing may follow.
     if (this.#stopped) return new Promise(() => {})
     if (isLate) throw new BenchError(`the measurement was not over after ${limit} s and was given up`)
     if (output === '') throw new BenchError(whatBecameOf(end, complaints))
     return JSON.parse(output) as Measurement
   }
 
-  /** Ends a measurement that is under way; it stops its server before it goes. */
+  /** Ends a running measurement, which stops its server first. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#running?.child.kill('SIGTERM')
@@ -100,26 +100,29 @@ export class BenchProcess {
   }
 }
 
-/** SIGKILL for a process and for what it has started, which may not answer to anything less. */
+/** Sends SIGKILL to a process and to all processes that it has started, which may ignore other signals. */
 function endGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // Nobody is left.
+    // All of them have ended.
   }
 }
 
-/** Copies to stderr, and resolves to all of it. */
+/** Copies to stderr, and resolves to the whole text. */
 function passOn(stderr: Readable): Promise<string> {
   stderr.on('data', (chunk: Uint8Array) => process.stderr.write(chunk))
   return text(stderr)
 }
 
-/** The last thing that was said and the error before it, as of a server that did not start; or else how it ended. */
+/**
+ * The last line of the output and the error before it, for example of a server that did not start; without output,
+ * how the process ended.
+ */
 function whatBecameOf({ code, signal }: End, complaints: string): string {
   if (signal !== null) return `the measuring process was ended by ${signal}`
-  // Not where in the code it was, nor where to find help.
+  // Without lines of the stack, and without hints to help.
   const lines = stripVTControlCharacters(complaints)
     .split(/[\r\n]+/)
     .filter((line) => /^\S/.test(line) && !line.startsWith('--help '))

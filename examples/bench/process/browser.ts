@@ -1,11 +1,14 @@
-/** Debian's Chromium, for what only a browser can tell. Where there is none and this may install it, it does. */
+/**
+ * Debian's Chromium, for tests and measurements that need a browser. If it is missing and may be installed, it is
+ * installed.
+ */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
 import { which } from './runtime.ts'
 
 const PATH = '/usr/bin/chromium'
-/** It may neither download anything nor ask anybody: nothing of that belongs to a test, or to a measurement. */
+/** Flags with which the browser makes no requests of its own, such as for updates. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -16,20 +19,20 @@ const FLAGS = [
   '--disable-sync'
 ]
 
-/** Why there is none; `undefined`: there is one. */
+/** Why there is no browser; `undefined`: there is one. */
 export function obstacleToBrowser(): string | undefined {
   return existsSync(PATH) ? undefined : `there is no ${PATH}`
 }
 
-/** Starts it. @param flags beside its own */
+/** Starts the browser. @param flags further flags */
 export function startBrowser(flags: readonly string[] = []): Promise<Browser> {
   return chromium.launch({ executablePath: PATH, args: [...FLAGS, ...flags] })
 }
 
 /**
- * The same for a test. `undefined`: there is none, which one line says.
+ * Starts the browser for a test. `undefined`: there is none, which one line reports.
  *
- * @throws Error in CI, where a test that is left out would be a test that passes
+ * @throws Error in CI, where no test may be skipped
  */
 export async function openBrowser(): Promise<Browser | undefined> {
   if (obstacleToBrowser() !== undefined) install()

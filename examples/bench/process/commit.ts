@@ -1,8 +1,8 @@
-/** Which commit of this project is measured. */
+/** The commit of this project that is measured. */
 import { spawnSync } from 'node:child_process'
 import { BENCH_FOLDER } from './folder.ts'
 
-/** Its short name, with `+` where files have changed since; `null` outside a clone. */
+/** Its short name, with `+` if files have changed since; `null`: this is not a clone. */
 export function currentCommit(): string | null {
   const name = git('rev-parse', '--short=10', 'HEAD')
   if (name === undefined || name === '') return null

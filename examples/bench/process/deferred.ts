@@ -1,4 +1,4 @@
-/** `Promise.withResolvers`, which Node has only from version 22 on. */
+/** `Promise.withResolvers`, which Node only has since version 22. */
 export interface Deferred<T> {
   readonly promise: Promise<T>
   readonly resolve: (value: T | PromiseLike<T>) => void

@@ -1,4 +1,4 @@
-/** Where the bench is: the folder of its package.json, whether this runs as source or compiled, one folder deeper. */
+/** The folder of the bench's package.json. The compiled files are one folder deeper than the sources. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -10,5 +10,5 @@ function folderOfPackage(folder: string): string {
 
 const ROOT = dirname(dirname(BENCH_FOLDER))
 
-/** A text without the place where this clone is: reports are read elsewhere. */
+/** A text without the path of this clone, because reports are read on other machines. */
 export const withoutPaths = (text: string): string => text.replaceAll(`${ROOT}/`, '')

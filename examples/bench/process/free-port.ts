@@ -1,4 +1,4 @@
-/** A port for what cannot choose one itself, or does not say which one the system has chosen. */
+/** A free port, for servers that cannot choose one themselves or do not report their choice. */
 import { createServer } from 'node:net'
 
 export function freePort(host: string): Promise<number> {

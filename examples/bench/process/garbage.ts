@@ -1,11 +1,11 @@
-/** A full garbage collection, so that what remains in memory is what is still needed. */
+/** Collects all garbage, so that only memory in use remains. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { currentRuntime } from './runtime.ts'
 
-/** Milliseconds between two collections: what the first one finalizes, the second one frees. */
+/** Milliseconds between two collections: the second one frees what the first one has finalized. */
 const SETTLE = 50
 
-/** @returns `false` if this process cannot: Node can only with `--expose-gc` */
+/** @returns `false` if this process cannot collect garbage: Node needs `--expose-gc` */
 export async function collectGarbage(): Promise<boolean> {
   const collect = currentRuntime === 'bun' ? () => Bun.gc(true) : globalThis.gc
   if (collect === undefined) return false

@@ -1,17 +1,17 @@
-/** How a command of the bench ends: its output complete, its servers gone, its exit code right. */
+/** How a command of the bench ends: with its whole output, without running servers, and with the right exit code. */
 import { BenchError, UsageError } from '../errors.ts'
 import { deferred } from './deferred.ts'
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
-/** Writes all of `text` to stdout, also to a pipe that is read slowly. */
+/** Writes the whole text to stdout, also to a pipe that is read slowly. */
 export async function print(text: string): Promise<void> {
   const written = deferred()
   process.stdout.write(text, () => written.resolve())
   await written.promise
 }
 
-/** A command as it can be typed again. */
+/** A command in the form in which it can be typed again. */
 export const commandLine = (command: string, args: readonly string[]): string =>
   [
     command,
@@ -19,8 +19,8 @@ export const commandLine = (command: string, args: readonly string[]): string =>
   ].join(' ')
 
 /**
- * Runs a command and ends the process with the code it returns, or 2 for a `UsageError`, 1 for any other error,
- * told on stderr. Whatever ends it, a signal included, `cleanUp` has been awaited before.
+ * Runs a command and ends the process with its returned code, or with 2 for a `UsageError` and 1 for any other error,
+ * which is printed on stderr. In every case, also after a signal, `cleanUp` is awaited before.
  */
 export async function runCommand(
   command: () => Promise<number>,
@@ -31,13 +31,13 @@ export async function runCommand(
     try {
       await cleanUp()
     } catch (error) {
-      // It must end all the same.
+      // The process must end although its clean-up has failed.
       console.error(describe(error))
       process.exit(code === 0 ? 1 : code)
     }
     process.exit(code)
   }
-  /** Only the first reason counts: stopping makes others of its own. */
+  /** Only the first reason is reported: stopping causes further errors. */
   const endOnce = (code: number, complaint = ''): Promise<never> => {
     if (ending === undefined && complaint !== '') console.error(complaint)
     ending ??= end(code)

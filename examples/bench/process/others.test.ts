@@ -1,4 +1,4 @@
-/** The other peers' packages are in a lockfile of their own, and nothing else of the bench needs them. */
+/** The other peers' packages are in their own lockfile, and no other part of the bench imports them. */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
@@ -46,19 +46,19 @@ describe('the other peers', () => {
   const theirs = manifestOf(OTHERS)
   const ours = manifestOf(BENCH_FOLDER)
 
-  it('import what their package.json names', () => {
+  it('import exactly the packages that their package.json names', () => {
     const unknown = [...importedIn(OTHERS, () => false)].filter((name) => theirs[name] === undefined)
     assert.deepEqual(unknown, [])
   })
 
-  it('have packages that nobody else of the bench imports, unless both name the same version', () => {
+  it('have packages that no other part of the bench imports, unless both have the same version', () => {
     for (const name of importedIn(BENCH_FOLDER, (file) => file.startsWith('others/'))) {
       assert.ok(theirs[name] === undefined || theirs[name] === ours[name], name)
     }
     for (const [name, version] of Object.entries(theirs)) assert.equal(ours[name] ?? version, version, name)
   })
 
-  it('have the programs that are started', () => {
+  it('have all programs that the bench starts', () => {
     const suiteTargets = Object.values(suites).flatMap((suite) => Object.values(suite.targets))
     const servers = [...Object.values(targets), ...suiteTargets].flatMap(({ server }) => server ?? [])
     const started = servers.filter(isOther)

@@ -1,6 +1,6 @@
 /**
- * The peers beside Nest, HTTP frameworks and `autocannon`. Their packages are as many as all others of this repository
- * together, so they have a lockfile of their own, and are installed when one of them is asked for.
+ * The peers beside Nest, HTTP frameworks and `autocannon`. They have as many packages as the rest of this repository,
+ * so they have their own lockfile, and are installed when one of them is first measured.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -20,18 +20,18 @@ import type { Runtime } from './runtime.ts'
 
 export const OTHERS = join(BENCH_FOLDER, 'others')
 const MODULES = join(OTHERS, 'node_modules')
-/** Which lockfile was installed last. */
+/** The file with the hash of the lockfile that was last installed. */
 const STAMP = join(MODULES, '.installed')
 const BUILT = join(BENCH_FOLDER, 'dist', 'others')
 
-/** Whether a program, a path below the bench's folder, is one of theirs. */
+/** Whether a program belongs to these peers. The program is a path below the bench's folder. */
 export const isOther = (program: string | null): boolean => program?.startsWith('others/') === true
 
 /**
- * Installs them if they are not installed as the lockfile says, and compiles them where Node is to run them. One line
- * on stderr says so.
+ * Installs these peers if they are not installed as their lockfile says, and compiles them for Node. One line on
+ * stderr reports this.
  *
- * @throws BenchError if that fails, with what the tool said
+ * @throws BenchError this fails; the message has the output of the tool
  */
 export function prepareOthers(runtimes: readonly (Runtime | 'go')[]): void {
   const lock = readFileSync(join(OTHERS, 'package-lock.json'), 'utf8')
@@ -47,7 +47,7 @@ export function prepareOthers(runtimes: readonly (Runtime | 'go')[]): void {
   }
   if (!runtimes.includes('node') || isBuilt()) return
   run(join(BENCH_FOLDER, '..', '..', 'node_modules', '.bin', 'tsc'), ['-b'])
-  // Node looks for packages beside what it runs.
+  // Node searches for packages beside the program that it runs.
   const link = join(BUILT, 'node_modules')
   if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync(MODULES, link)
 }

@@ -14,7 +14,7 @@ describe('pinning', () => {
     })
   }
 
-  it('gives server and client different CPUs, or says why not', () => {
+  it('gives server and client different CPUs, or the reason why not', () => {
     const { server, client, loads, note } = planPinning()
     if (server === null || client === null) assert.match(note!, /^not pinned: /)
     else {
@@ -24,7 +24,7 @@ describe('pinning', () => {
     }
   })
 
-  it('leaves a command alone that is not to be pinned', () => {
+  it('does not change a command that is not to be pinned', () => {
     assert.deepEqual(pinned(null, ['bun', 'x.ts']), ['bun', 'x.ts'])
     assert.deepEqual(pinned(3, ['bun', 'x.ts']), ['taskset', '-c', '3', 'bun', 'x.ts'])
   })

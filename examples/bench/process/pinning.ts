@@ -1,19 +1,19 @@
-/** Which CPU the server and the client run on, so that neither takes the other's time. Linux with `taskset` only. */
+/** The processor cores for server and client, so that neither slows down the other. Only on Linux with `taskset`. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { which } from './runtime.ts'
 
 export interface Pinning {
-  /** CPU number, or `null`: not pinned. */
+  /** The number of the core; `null`: not pinned. */
   readonly server: number | null
   readonly client: number | null
-  /** CPUs for load processes, where there are several. */
+  /** The cores for load processes, if there are several. */
   readonly loads: readonly number[]
   /** Why something is not pinned. */
   readonly note: string | null
 }
 
-/** Chooses two CPUs that this process may use, of different physical cores where there are any. */
+/** Chooses two cores that this process may use, if possible on different physical cores. */
 export function planPinning(): Pinning {
   const unpinned = (note: string): Pinning => ({
     server: null,
@@ -40,18 +40,21 @@ export function planPinning(): Pinning {
   }
 }
 
-/** The command that runs `command` on `cpu`, or on a list of them. `taskset` becomes the command: the process id stays the same. */
+/**
+ * The command that runs `command` on a core, or on a list of cores. `taskset` replaces itself by the command, so the
+ * process id stays the same.
+ */
 export const pinned = (cpu: number | string | null, command: readonly string[]): string[] =>
   cpu === null ? [...command] : ['taskset', '-c', String(cpu), ...command]
 
-/** Moves all threads of this process to `cpu`. */
+/** Moves all threads of this process to a core. */
 export function pinSelf(cpu: number): void {
   spawnSync('taskset', ['-a', '-c', '-p', String(cpu), String(process.pid)], {
     stdio: ['ignore', 'ignore', 'inherit']
   })
 }
 
-/** `0-2,5` → 0, 1, 2, 5, the notation of the kernel. */
+/** Reads the notation of the kernel: `0-2,5` means 0, 1, 2, 5. */
 export const cpuList = (text: string): number[] =>
   text
     .trim()

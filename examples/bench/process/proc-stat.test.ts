@@ -3,10 +3,10 @@ import { describe, it } from 'node:test'
 import { cpuMicroseconds, peakMegabytes, residentMegabytes } from './proc-stat.ts'
 
 describe('what a process has used', () => {
-  // Above every limit a kernel has for process ids.
+  // A number above the highest process id of any kernel.
   const nobody = 2 ** 30
 
-  it('is not known of a process that there is not', () => {
+  it('is not known for a process that does not exist', () => {
     assert.equal(cpuMicroseconds(nobody), null)
     assert.equal(residentMegabytes(nobody), null)
     assert.equal(peakMegabytes(nobody), null)
@@ -15,7 +15,7 @@ describe('what a process has used', () => {
   it("agrees with the runtime's own figures", () => {
     const { user, system } = process.cpuUsage()
     const cpu = cpuMicroseconds(process.pid)!
-    // The kernel rounds both down to ticks of 10 ms.
+    // The kernel rounds both values down to ticks of 10 ms.
     assert.ok(cpu >= user + system - 20_000, `${cpu} is less than ${user + system}`)
     const resident = residentMegabytes(process.pid)!
     assert.ok(resident > 1 && resident < 10_000, `${resident} MiB`)

@@ -1,4 +1,4 @@
-/** The two runtimes: which one this is, and the commands that run a program of the bench under either. */
+/** The two runtimes: the one of this process, and the commands that run a program of the bench on each. */
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -11,11 +11,10 @@ export type Runtime = (typeof runtimes)[number]
 export const currentRuntime: Runtime = process.versions.bun === undefined ? 'node' : 'bun'
 
 /**
- * The command that runs a program, given as its path without extension below the bench's folder. Bun runs the
- * source, Node what the compiler made of it. Both can be told to collect garbage. The bench of another checkout is in
- * another folder.
+ * The command that runs a program, given as a path without extension below the bench's folder. Bun runs the source,
+ * Node the compiled file. Both can be told to collect garbage. The bench of another checkout is in another folder.
  *
- * @throws BenchError if the runtime or the compiled program is not there
+ * @throws BenchError the runtime or the compiled program is missing
  */
 export function commandFor(runtime: Runtime, program: string, folder = BENCH_FOLDER): string[] {
   if (runtime === 'bun') return [executable('bun'), join(folder, `${program}.ts`)]
@@ -36,7 +35,10 @@ function executable(runtime: Runtime): string {
   throw new BenchError(`--runtime=${runtime} needs ${name} on the PATH, and found none.`)
 }
 
-/** Where there is no Node, `bun run` puts Bun on the PATH under Node's name, which would measure Bun. */
+/**
+ * Whether a program is really this runtime: without Node, `bun run` puts Bun on the PATH as `node`, and Bun would be
+ * measured.
+ */
 function isReally(runtime: Runtime, path: string): boolean {
   const { stdout } = spawnSync(path, ['-p', 'process.versions.bun ? "bun" : "node"'], { encoding: 'utf8' })
   return stdout?.trim() === runtime

@@ -11,47 +11,47 @@ import { isOther, prepareOthers } from './others.ts'
 import { pinned } from './pinning.ts'
 import { commandFor, type Runtime } from './runtime.ts'
 
-/** Milliseconds a server gets to listen, to collect its garbage, to count its events, and to end after SIGTERM. */
+/** Milliseconds within which a server must listen, collect its garbage, count its events, and end after SIGTERM. */
 const PATIENCE = { start: 70_000, collect: 5_000, count: 20_000, stop: 3_000 }
 
 export interface ServerOptions {
-  /** Path of the program without extension, below the bench's folder. */
+  /** The path of the program without extension, below the bench's folder. */
   readonly program: string
   readonly runtime: Runtime
   readonly host: string
-  /** The payload that it will echo; absent: it is no echo. */
+  /** The shape of the payload to echo; `undefined`: the server is no echo. */
   readonly shape?: PayloadShape
-  /** 0: any free port. */
+  /** The port; 0: any free port. */
   readonly port: number
-  /** CPU it runs on, or a list as `0,1`; `null`: any. */
+  /** The core of the server, or a list such as `0,1`; `null`: any. */
   readonly cpu: number | string | null
-  /** Its handlers' task; by default they answer at once. */
+  /** The task of the handlers. Default: they answer at once. */
   readonly task?: Task
-  /** Its further flags. */
+  /** Further flags of the server. */
   readonly flags?: readonly string[]
   /** The command of a program that neither runtime runs. */
   readonly command?: readonly string[]
-  /** Whether what it says on stderr is nobody's business once it runs: frameworks log each error of a request. */
+  /** Whether to ignore its output on stderr once it listens: frameworks log each error of a request. */
   readonly quiet?: boolean
 }
 
-/** How many events a server has handled, in all and in the time that was asked for. */
+/** The number of events that a server has handled, in all and within the given time. */
 export interface EventCount {
   readonly total: number
   readonly measured: number
 }
 
-/** Every process started here that has not ended, also one that does not listen yet. */
+/** Every server process that has not ended, including those that do not listen yet. */
 const running = new Set<ServerProcess>()
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable | null>
 
 export class ServerProcess {
   readonly pid: number
-  /** Resolves to the exit code, `null` after a signal. */
+  /** Resolves to the exit code, or to `null` after a signal. */
   readonly exited: Promise<number | null>
   readonly #child: Child
-  /** Read to the end, so that the server never blocks on it. */
+  /** The lines of its output. They are read to the end, so that the server never blocks. */
   readonly #lines: Interface
   #port = 0
   #asked = 0
@@ -61,9 +61,9 @@ export class ServerProcess {
   #complaints = ''
 
   /**
-   * Starts the program and waits until it listens.
+   * Starts the program, and waits until the server listens.
    *
-   * @throws BenchError if it ends or stays silent instead
+   * @throws BenchError the server ends, or does not listen in time
    */
   static async start(options: ServerOptions): Promise<ServerProcess> {
     const { program, runtime, host, shape, flags = [], quiet = false } = options
@@ -81,7 +81,7 @@ export class ServerProcess {
       spawn(command!, args, {
         cwd: BENCH_FOLDER,
         env: { ...process.env, NODE_ENV: 'production' },
-        // The server ends when its stdin does: see `--with-parent`.
+        // The server ends when its stdin ends: see `--with-parent`.
         stdio: ['pipe', 'pipe', quiet ? 'pipe' : 'inherit']
       }) as Child
     )
@@ -102,16 +102,16 @@ export class ServerProcess {
 
   private constructor(child: Child) {
     this.#child = child
-    // A process id of nobody, where not even the runtime could be started: `exited` tells.
+    // There is no process id if the runtime could not be started, which `exited` reports.
     this.pid = child.pid ?? 0
     const exited = deferred<number | null>()
     child.once('exit', (code) => exited.resolve(code))
     child.once('error', () => exited.resolve(null))
-    // A server that is gone cannot be told anything; `exited` says so.
+    // A server that has ended cannot receive commands, which `exited` reports.
     child.stdin.on('error', () => {})
     this.exited = exited.promise
     this.#lines = createInterface({ input: child.stdout })
-    // Always read, so that it never waits for somebody to do so.
+    // Always read, so that the server never blocks on its output.
     child.stderr?.on('data', (chunk: Uint8Array) => {
       if (!this.#isUp) this.#complaints += String(chunk)
     })
@@ -122,7 +122,7 @@ export class ServerProcess {
     })
   }
 
-  /** Where it listens. */
+  /** The port on which the server listens. */
   get port(): number {
     return this.#port
   }
@@ -131,14 +131,17 @@ export class ServerProcess {
     return this.#hasExited
   }
 
-  /** Makes it collect its garbage. `false`: it cannot, or is gone. */
+  /** Makes the server collect its garbage. `false`: the server cannot, or has ended. */
   async collectGarbage(): Promise<boolean> {
     const answer = this.#hear(/^(not )?collected$/, PATIENCE.collect)
     this.#child.stdin.write('gc\n')
     return (await answer)?.[0] === 'collected'
   }
 
-  /** How many events it has handled, and how many between two moments of `systemTime`. `undefined`: it is gone. */
+  /**
+   * The number of events that the server has handled, in all and between two values of `systemTime`. `undefined`: the
+   * server has ended.
+   */
   async countEvents(from: number, to: number): Promise<EventCount | undefined> {
     const id = this.#asked++
     const answer = this.#hear(new RegExp(`^events ${id} (\\d+) (\\d+)$`), PATIENCE.count)
@@ -147,7 +150,7 @@ export class ServerProcess {
     return said === undefined ? undefined : { total: Number(said[1]), measured: Number(said[2]) }
   }
 
-  /** Resolves once the process is gone: SIGTERM, and SIGKILL if that is not enough. */
+  /** Stops the server by SIGTERM, and by SIGKILL if it does not end in time. Resolves when the process has ended. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM')
     const timer = setTimeout(() => this.kill(), PATIENCE.stop)
@@ -155,7 +158,7 @@ export class ServerProcess {
     clearTimeout(timer)
   }
 
-  /** The next line that it says and that matches; `undefined` if it ends or `milliseconds` pass first. */
+  /** The next line of its output that matches; `undefined`: the server has ended, or the time is over. */
   async #hear(pattern: RegExp, milliseconds: number): Promise<RegExpExecArray | undefined> {
     const { promise, resolve } = deferred<RegExpExecArray | undefined>()
     const read = (line: string) => {
@@ -176,12 +179,12 @@ export class ServerProcess {
   }
 }
 
-/** Resolves once every server started here is gone. */
+/** Resolves when every server that was started here has ended. */
 export async function stopServers(): Promise<void> {
   await Promise.all([...running].map((server) => server.stop()))
 }
 
-// The last guard, for ends that leave no time to wait.
+// A last safeguard, if this process ends without time to wait.
 process.on('exit', () => {
   for (const server of running) server.kill()
 })

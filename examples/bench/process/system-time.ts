@@ -1,2 +1,2 @@
-/** The time that all processes of a machine have in common, in milliseconds, finer than `Date.now()`. */
+/** A time that all processes of a machine share, in milliseconds, with a higher resolution than `Date.now()`. */
 export const systemTime = (): number => performance.timeOrigin + performance.now()

@@ -1,13 +1,13 @@
-/** Figures and tables as the documentation writes them. */
+/** Figures and tables in the form of the documentation. */
 import type { Figure } from '../report/figures.ts'
 import type { Comparison } from '../report/schema.ts'
 
-/** The text between two markers of a page. */
+/** Creates the text between two markers of a page. */
 export type Block = (comparison: Comparison) => string
 
 const COUNTS: readonly Figure[] = ['rps', 'perWorker', 'sent', 'arrived', 'lost', 'refused', 'firstAnswerMs']
 
-/** `86,515`, `0.091`, `5.66`, `106`: three digits of what is below 1,000. */
+/** A figure as text: `86,515`, `0.091`, `5.66`, `106`, with three digits below 1,000. */
 export function shown(figure: Figure, value: number | undefined): string {
   if (value === undefined) return '–'
   if (COUNTS.includes(figure)) return Math.round(value).toLocaleString('en')

@@ -1,4 +1,4 @@
-/** The charts and the sentences that the documentation makes of a report. */
+/** The charts and sentences of the documentation that are generated from a report. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Outcome } from '../report/comparison.ts'
@@ -21,7 +21,7 @@ function measured(contest: Partial<Contest>, given: Partial<Measurement>, others
 describe('a chart of the documentation', () => {
   const report = measured(text, { rps: 500_000 }, { rps: 50_000 })
 
-  it('has a bar for each that was measured, as long as its figure', () => {
+  it('has a bar for each measured target, with a length proportional to its figure', () => {
     const svg = drawChart('requests', report)
     const widths = [...svg.matchAll(/width="([\d.]+)" height="16"/g)].map(([, width]) => Number(width))
     assert.equal(widths.length, 2)
@@ -29,7 +29,7 @@ describe('a chart of the documentation', () => {
     assert.match(svg, />500,000<\/text>/)
   })
 
-  it('says in words what it shows', () => {
+  it('has a description of its contents', () => {
     assert.equal(
       described('requests', report),
       'Requests a second, 100 callers, under Bun. A text of 200 B, shared connection: this project 500,000, NestJS 50,000.'
@@ -37,13 +37,13 @@ describe('a chart of the documentation', () => {
     assert.ok(drawChart('requests', report).includes(`<title>${described('requests', report)}</title>`))
   })
 
-  it('draws nothing that was not measured', () => {
+  it('draws only what was measured', () => {
     assert.doesNotMatch(drawChart('memory', report), /<rect x/)
   })
 })
 
-describe('rows of where Nest is ahead', () => {
-  it('say what it does better, and by how much', () => {
+describe('rows for figures in which Nest is ahead', () => {
+  it('name the figure, and the difference', () => {
     const report = measured(text, { rps: 40_000, p99: 4 }, { rps: 50_000, p99: 2.5 })
     assert.equal(
       nestAhead(report),
@@ -56,13 +56,13 @@ describe('rows of where Nest is ahead', () => {
     )
   })
 
-  it('speak of what a mode measures', () => {
+  it('use the terms of the mode', () => {
     const task = { mode: 'emit', batch: 1, busy: 0 } as const
     const report = measured({ ...text, task }, { task, p50: 2 }, { task, p50: 1 })
     assert.match(nestAhead(report), /\| `emit` settles p50 \| 1\.00 ms \| 2\.00 ms \|/)
   })
 
-  it('say when there is nothing to say', () => {
+  it('report that there is no such figure', () => {
     assert.equal(nestAhead(measured(text, { rps: 2 }, { rps: 1 })), 'Nest is ahead in no figure of this run.')
   })
 })

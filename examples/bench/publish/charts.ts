@@ -1,4 +1,4 @@
-/** The charts of the documentation, each a file of its own, made of the published report. */
+/** The charts of the documentation, one file each, generated from the published report. */
 import { escaped } from '../html/draw.ts'
 import { layoutOf } from '../report/contest.ts'
 import type { Figure } from '../report/figures.ts'
@@ -13,7 +13,7 @@ interface Bar {
 
 interface Group {
   readonly title: string
-  /** Ours first. */
+  /** The bars, ours first. */
   readonly bars: readonly Bar[]
 }
 
@@ -30,7 +30,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'rsocket-js': 'rsocket-js'
 }
 
-/** A bar for each of them that was measured. */
+/** A group with a bar for each target that was measured. */
 function group(title: string, contest: ContestResult | undefined, figure: Figure): Group[] {
   if (contest === undefined) return []
   const bars = Object.entries(NAMES).flatMap(([target, name]) => {
@@ -42,7 +42,7 @@ function group(title: string, contest: ContestResult | undefined, figure: Figure
 
 const LAYOUTS = ['shared', 'per-client'] as const
 
-/** Their files are `docs/benchmarks/chart-<name>.svg`. */
+/** The charts by name; their files are `docs/benchmarks/chart-<name>.svg`. */
 export const CHARTS: Readonly<Record<string, Chart>> = {
   requests: {
     title: 'Requests a second, 100 callers, under Bun',
@@ -90,7 +90,7 @@ export const CHARTS: Readonly<Record<string, Chart>> = {
   }
 }
 
-/** The contents of a chart in words, for those who do not see it. */
+/** The contents of a chart as text, for readers who cannot see it. */
 export function described(name: string, comparison: Comparison): string {
   const { title, figure, groups } = CHARTS[name]!
   const said = groups(comparison).map(
@@ -101,12 +101,14 @@ export function described(name: string, comparison: Comparison): string {
 
 const WIDTH = 560
 const EDGE = 20
-/** Where bars begin, and what is kept for the number behind the longest. */
+/** The position at which bars begin, and the room for the number behind the longest bar. */
 const LEFT = 120
 const NUMBER = 96
 const ROW = 22
 
-/** It brings its own background, so that it is read on any page; an image has the colour scheme of the page it is on. */
+/**
+ * The chart has its own background, so that it can be read on any page; an image gets the colour scheme of its page.
+ */
 const STYLE = `
   .paper { fill: #f6f6f7 } text { font: 14px system-ui, sans-serif; fill: #1c1e21 } .title { font-weight: 600 }
   .quiet { fill: #5c6370 } .ours { fill: #3451b2 } .other { fill: #9aa1ad }

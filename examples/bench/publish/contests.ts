@@ -1,11 +1,11 @@
-/** Which contests of the published report the documentation speaks of. */
+/** The contests of the published report that the documentation uses. */
 import { describeTask } from '../report/contest.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
 import { taskOf } from '../task/task.ts'
 
 export type Is = (contest: ContestResult) => boolean
 
-/** A plain echo: answered at once, each server asked by its own client. */
+/** Whether a contest is the plain echo: answered at once, each server called by its own client. */
 const isEcho: Is = (contest) => contest.scope === undefined && describeTask(taskOf(contest)) === ''
 export const isText: Is = (contest) =>
   isEcho(contest) && contest.shape === 'flat' && contest.concurrency === 100
@@ -28,7 +28,7 @@ interface Wanted {
   readonly runtime?: ContestResult['runtime']
 }
 
-/** The contest in which each is asked by its own client; under Bun unless it says otherwise. */
+/** The contest in which each target is called by its own client; on Bun by default. */
 export const find = (
   { contests }: Comparison,
   { is, layout, runtime = 'bun' }: Wanted
@@ -38,7 +38,7 @@ export const find = (
       contest.client === 'own' && contest.layout === layout && contest.runtime === runtime && is(contest)
   )
 
-/** @throws Error if it is not in the contest */
+/** @throws Error if the target is not in the contest */
 export function resultOf({ results }: ContestResult, name: string): TargetResult {
   const result = results.find(({ target }) => target === name)
   if (result === undefined) throw new Error(`${name} is in no contest of the report`)

@@ -1,4 +1,4 @@
-/** The documentation's figures are those of the published report. */
+/** The figures in the documentation are those of the published report. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
@@ -15,7 +15,7 @@ import { DOCUMENTS, fillIn, readDocuments, tablesIn } from './documents.ts'
 import { asText, chartFile, compact, MEDIANS, PUBLISHED, type Published, readPublished } from './published.ts'
 
 const ROOT = join(BENCH_FOLDER, '..', '..')
-/** The first lines that are not as they should be: whole pages tell nobody anything. */
+/** The first lines that differ: whole pages would be unreadable. */
 function differences(text: string, expected: string): string[] {
   const lines = text.split('\n')
   const wrong = expected.split('\n').filter((line, index) => line !== lines[index])
@@ -29,7 +29,7 @@ before(async () => {
 
 describe('the documentation', () => {
   for (const [index, page] of DOCUMENTS.entries()) {
-    it(`has in ${page} what the published report says`, async () => {
+    it(`has the figures of the published report in ${page}`, async () => {
       const { text, filled } = (await readDocuments(published))[index]!
       assert.ok(tablesIn(text).length > 0)
       assert.deepEqual(differences(text, filled), [], 'run `npm run bench:tables`')
@@ -41,7 +41,7 @@ describe('the documentation', () => {
     assert.deepEqual(tables, ['chart requests', 'summary'])
   })
 
-  it('claims no more than was measured', async () => {
+  it('states nothing that was not measured', async () => {
     const ratioOf = (layout: 'shared' | 'per-client') =>
       resultOf(find(published.report!, { is: isText, layout })!, 'elysia').ratio?.rps?.median ?? 0
     const landing = await readFile(join(ROOT, 'site/index.md'), 'utf8')
@@ -51,7 +51,7 @@ describe('the documentation', () => {
     assert.ok(ratioOf('per-client') >= 2)
   })
 
-  it('would say something else of other figures', async () => {
+  it('has other texts with other figures', async () => {
     const text = await readFile(join(ROOT, 'docs/performance.md'), 'utf8')
     const faster: Published = {
       ...published,
@@ -72,7 +72,7 @@ describe('the documentation', () => {
     assert.equal(fillIn('docs/performance.md', filled, published), text)
   })
 
-  it('cannot ask for a table that there is not', () => {
+  it('cannot use an unknown table', () => {
     const text = '<!-- bench: all we want -->\n<!-- /bench -->'
     assert.throws(
       () => fillIn('a.md', text, published),
@@ -80,7 +80,7 @@ describe('the documentation', () => {
     )
   })
 
-  it('links the report from where it is', async () => {
+  it('links to the report relative to each page', async () => {
     const text = '<!-- bench: conditions -->\n<!-- /bench -->'
     assert.match(fillIn('README.md', text, published), /\(docs\/benchmarks\/report\.md\)/)
     assert.match(fillIn('docs/performance.md', text, published), /\(benchmarks\/report\.md\)/)
@@ -88,11 +88,11 @@ describe('the documentation', () => {
 })
 
 describe('the published reports', () => {
-  it('are written as they are read', async () => {
+  it('are the same after reading and writing', async () => {
     assert.equal(await readFile(MEDIANS, 'utf8'), asText(published))
   })
 
-  it('as Markdown and HTML are what the medians say', async () => {
+  it('as Markdown and HTML have the medians', async () => {
     for (const [name, of] of Object.entries(published)) {
       const file = join(PUBLISHED, name)
       assert.deepEqual(differences(await readFile(`${file}.md`, 'utf8'), renderMarkdown(of)), [])
@@ -100,13 +100,13 @@ describe('the published reports', () => {
     }
   })
 
-  it('have the charts that are drawn of them', async () => {
+  it('have the charts that are generated from them', async () => {
     for (const name of Object.keys(CHARTS)) {
       assert.equal(await readFile(chartFile(name), 'utf8'), drawChart(name, published.report!))
     }
   })
 
-  it('name neither a folder nor the machine they were measured on, and are small', async () => {
+  it('name no folder and no machine, and are small', async () => {
     let bytes = 0
     for (const file of await readdir(PUBLISHED)) {
       const text = await readFile(join(PUBLISHED, file), 'utf8')
@@ -118,11 +118,11 @@ describe('the published reports', () => {
     assert.ok(bytes < 1_700_000, `${bytes} bytes`)
   })
 
-  it('are those that the command makes', () => {
+  it('are those that the command creates', () => {
     for (const { command } of Object.values(published)) assert.match(command, /^bun run compare .*--full/)
   })
 
-  it('say the same as the whole report, without its runs', () => {
+  it('have the contents of the whole report, without its runs', () => {
     const whole = comparison([[{}, [[measurement({ rps: 3 }), measurement({ target: 'nest', rps: 1 })]]]])
     const small = compact(whole)
     assert.deepEqual(small.contests[0]!.rounds, [])

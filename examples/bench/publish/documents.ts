@@ -1,4 +1,4 @@
-/** The pages that have figures of the published report, between markers, and what belongs there. */
+/** The pages with figures of the published report between markers, and the texts for these places. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { BenchError } from '../errors.ts'
@@ -22,7 +22,7 @@ export const DOCUMENTS = [
   'docs/websocket.md'
 ] as const
 
-/** The text between the markers of that name; `undefined`: there is no such name. */
+/** The text between the markers with a name; `undefined`: the name is unknown. */
 function contentOf(name: string, published: Published): string | undefined {
   const suite = suiteNames.find((one) => Object.hasOwn(SUITE_BLOCKS[one], name))
   const block = suite === undefined ? BLOCKS[name] : SUITE_BLOCKS[suite][name]
@@ -35,9 +35,9 @@ const NAMES = [...Object.keys(BLOCKS), ...suiteNames.flatMap((suite) => Object.k
 const MARKED = /(<!-- bench: (.+?) -->\n)[\s\S]*?(<!-- \/bench -->)/g
 
 /**
- * A page with what the report says between its markers.
+ * Fills in the figures of the report between the markers of a page.
  *
- * @throws BenchError if a marker asks for something that there is not
+ * @throws BenchError a marker has an unknown name
  */
 export function fillIn(page: string, text: string, published: Published): string {
   return text.replaceAll(MARKED, (_, begin: string, name: string, end: string) => {
@@ -45,7 +45,7 @@ export function fillIn(page: string, text: string, published: Published): string
     if (made === undefined) {
       throw new BenchError(`${page}: no table '${name}', expected ${NAMES.join(' or ')}`)
     }
-    // From the root; the page may be elsewhere.
+    // Links are relative to the root here, and then made relative to the page.
     const content = made.replaceAll(
       /\((docs\/[\w./-]+)\)/g,
       (_, path: string) => `(${relative(dirname(page), path)})`
@@ -54,13 +54,13 @@ export function fillIn(page: string, text: string, published: Published): string
   })
 }
 
-/** Names of the tables that a page asks for. */
+/** The names of the tables that a page uses. */
 export const tablesIn = (text: string): string[] => [...text.matchAll(MARKED)].map((match) => match[2]!)
 
 export interface Document {
   readonly page: string
   readonly text: string
-  /** The text that it should have. */
+  /** The text of the page with current figures. */
   readonly filled: string
 }
 

@@ -1,4 +1,4 @@
-/** Where Nest is ahead, as a table. */
+/** A table of the figures in which NestJS is ahead. */
 import { describeTask, layoutOf, payloadOf } from '../report/contest.ts'
 import { type Figure, figures, plural } from '../report/figures.ts'
 import type { Comparison, ContestResult } from '../report/schema.ts'
@@ -22,7 +22,7 @@ const NAMES: Names = {
   clientRssPeak: 'peak memory of the client'
 }
 
-/** Names of figures that mean something else in these modes. */
+/** The names of figures that mean something else in these modes. */
 const NAMES_OF: Readonly<Partial<Record<Mode, Names>>> = {
   stream: {
     rps: 'values a second',
@@ -42,7 +42,7 @@ const UNITS: readonly (readonly [end: string, unit: string])[] = [
   ['µs/req', ' µs']
 ]
 
-/** Cells of one figure: its name, Nest's value, ours. */
+/** The cells of a figure: its name, NestJS's value, ours. */
 function cellsOf(figure: Figure, contest: ContestResult, nest: number, ours: number): readonly string[] {
   const name = NAMES_OF[taskOf(contest).mode]?.[figure] ?? NAMES[figure] ?? figures[figure].title
   const unit = UNITS.find(([end]) => figures[figure].title.endsWith(end))?.[1] ?? ''
@@ -55,7 +55,7 @@ function circumstances(contest: ContestResult): string {
   return [payloadOf(contest), ...(asked === '' ? [] : [asked]), layoutOf(contest), runtime].join(', ')
 }
 
-/** A row for each figure whose median of the ratios is Nest's, in each contest of both clients. */
+/** A row for each figure in which the median ratio is better for NestJS, in each contest with both clients. */
 export function nestAhead({ contests }: Comparison): string {
   const rows = contests
     .filter(({ client, scope }) => client === 'own' && scope === undefined)

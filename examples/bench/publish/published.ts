@@ -1,4 +1,4 @@
-/** The published reports: the medians of all in one file, and each report as Markdown and HTML. */
+/** The published reports: the medians of all reports in one file, and each report as Markdown and HTML. */
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,15 +15,18 @@ import { CHARTS, drawChart } from './charts.ts'
 export const PUBLISHED = join(BENCH_FOLDER, '..', '..', 'docs', 'benchmarks')
 export const MEDIANS = join(PUBLISHED, 'medians.json')
 
-/** The report of peers, and those of the suites. */
+/** The report of peers, and the reports of the suites. */
 export const reportNames = ['report', ...suiteNames] as const
 export type ReportName = (typeof reportNames)[number]
 export type Published = Readonly<Partial<Record<ReportName, Comparison>>>
 
-/** Enough that what is shown of a figure is the same as of the run itself; ratios are shown with two decimals. */
+/**
+ * The number of digits that are kept: rounded figures are then the same as with the full value; ratios are shown with
+ * two decimals.
+ */
 const DIGITS = { figures: 16, ratio: 8 }
 
-/** A report without its runs, which one command makes again: medians, ranges, ratios and verdicts. */
+/** A report without its single runs: with medians, ranges, ratios and verdicts. */
 export function compact(comparison: Comparison): Comparison {
   const contests = comparison.contests.map((contest) => {
     const kept = [...new Set([...figuresOf(contest), ...decisiveFigures(contest)])]
@@ -51,7 +54,7 @@ function known(figures: FigureSpreads, kept: readonly Figure[], digits: number):
   return Object.fromEntries(entries) as FigureSpreads
 }
 
-/** @throws BenchError if one of them cannot be read */
+/** @throws BenchError if a report cannot be read */
 export async function readPublished(): Promise<Published> {
   if (!existsSync(MEDIANS)) return {}
   const { reports } = JSON.parse(await readFile(MEDIANS, 'utf8')) as { reports: Record<string, unknown> }
@@ -61,8 +64,8 @@ export async function readPublished(): Promise<Published> {
 }
 
 /**
- * Puts a report among the published ones, in place of the one of its name.
- * @param parts titles of parts; if they are all that was measured, the published report keeps everything else
+ * Replaces the published report with the same name.
+ * @param parts the titles of the measured parts; the published report keeps its other parts
  */
 export async function publishReport(
   name: ReportName,
@@ -75,7 +78,7 @@ export async function publishReport(
   await writePublished({ ...published, [name]: before === undefined ? now : withParts(before, now, parts) })
 }
 
-/** A report with the contests of some parts as another one has them. */
+/** A report in which the contests of some parts are replaced by those of another one. */
 export function withParts(before: Comparison, now: Comparison, parts: readonly string[] = []): Comparison {
   const kept = before.contests.filter(({ part = '' }) => !parts.includes(part))
   const environment = before.environment && {
@@ -85,7 +88,7 @@ export function withParts(before: Comparison, now: Comparison, parts: readonly s
   return { ...before, environment, contests: [...kept, ...now.contests] }
 }
 
-/** @returns the files, the medians first */
+/** @returns the files; the one with the medians first */
 export async function writePublished(published: Published): Promise<string[]> {
   await writeFile(MEDIANS, asText(published))
   const files = [MEDIANS]
@@ -104,10 +107,10 @@ export async function writePublished(published: Published): Promise<string[]> {
   return files
 }
 
-/** The file of a chart that the documentation shows. */
+/** The file of a chart in the documentation. */
 export const chartFile = (name: string): string => join(PUBLISHED, `chart-${name}.svg`)
 
-/** A contest in each line, so that changes can be read. */
+/** Writes one contest per line, so that differences can be read. */
 export function asText(published: Published): string {
   const reports = Object.entries(published).map(([name, { contests, ...rest }]) => {
     const head = JSON.stringify(rest).slice(0, -1)

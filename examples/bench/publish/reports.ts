@@ -1,8 +1,8 @@
-/** The reports that this project publishes, and how each is measured. */
+/** The reports that this project publishes, with the flags of each measurement. */
 
 /**
- * The flags of each, and those that make it brief. All together end within 45 minutes, so there the suites are brief;
- * alone each takes what it needs, 15 minutes at most.
+ * The flags of each report, and further flags for a short form. All reports together must end within 45 minutes, so
+ * the suites then use the short form; a single suite takes up to 15 minutes.
  */
 export const REPORTS = {
   peers: { flags: ['--full'], brief: [] },

@@ -1,4 +1,4 @@
-/** The documentation's tables of the reports of the suites. */
+/** The tables of the documentation with results of the suites. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Outcome } from '../report/comparison.ts'
@@ -51,13 +51,13 @@ function filled(name: string, published: Published): string {
 }
 
 describe('tables of a suite', () => {
-  it('say that there is no report while there is none', () => {
+  it('say so while there is no report', () => {
     for (const name of ['http', 'db sentence', 'db crowd']) {
       assert.ok(filled(name, {}).includes(NOT_MEASURED), name)
     }
   })
 
-  it('have ours divided by what it is compared with', () => {
+  it('have our figure divided by the one it is compared with', () => {
     const text = filled('http', { http })
     assert.match(text, /^\| \*Elysia with one of our services in it ÷ Elysia\* \| \*\*0\.99x\*\* \|/m)
     assert.match(text, /^\| \*our gateway .* ÷ Nest as a gateway .*\* \| \*\*5\.00x\*\* \| 0\.22x \|/m)
@@ -65,7 +65,7 @@ describe('tables of a suite', () => {
     assert.doesNotMatch(text, /Hono/)
   })
 
-  it('say in two sentences what a limit is good for', () => {
+  it('explain the effect of a limit in two sentences', () => {
     const text = filled('db sentence', { db })
     assert.match(
       text,
@@ -77,7 +77,7 @@ describe('tables of a suite', () => {
     )
   })
 
-  it('show what becomes of those who are not answered', () => {
+  it('show what happens to callers without an answer', () => {
     const crowd = filled('db crowd', { db })
     assert.match(
       crowd,

@@ -1,4 +1,4 @@
-/** The tables of the suites in the documentation, made of their published reports. */
+/** The tables of the documentation with results of the suites, generated from the published reports. */
 
 import { LABEL } from '../peers/targets.ts'
 import { describeTask } from '../report/contest.ts'
@@ -7,7 +7,7 @@ import type { Comparison, ContestResult, TargetResult } from '../report/schema.t
 import { type SuiteName, taskOf } from '../task/task.ts'
 import { type Block, shown, table } from './cells.ts'
 
-/** The text in place of a report that is not there yet. */
+/** The text in place of a report that does not exist yet. */
 export const NOT_MEASURED = '*Not measured yet: `npm run bench:publish` writes this.*'
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -36,7 +36,7 @@ const TITLES: Readonly<Record<string, string>> = {
   gateway: 'our gateway by `fetch`; streams by SSE'
 }
 
-/** `hono @ node` → `Hono, on Node` */
+/** A title for a target: `hono @ node` → `Hono, on Node` */
 function titleOf(name: string): string {
   const [target, label] = name.split(LABEL)
   const title = TITLES[target!] ?? target!
@@ -51,12 +51,12 @@ const workloadOf = (contest: ContestResult): string => {
 
 const isMeasured = ({ runs }: TargetResult): boolean => runs > 0
 
-/** The machine and the versions. How a suite loads its servers is in its report (`report/conditions.ts`). */
+/** The machine and the versions. How a suite loads its servers is described in its report (`report/conditions.ts`). */
 function suiteConditions(comparison: Comparison, suite: SuiteName): string {
   const { environment, startedAt, options, contests } = comparison
   if (environment === null) return 'Nothing could be measured.'
   const { cpu, cpuCount, kernel, bun, packages } = environment
-  // Many callers of a database are measured for longer.
+  // With a database, contests with many callers are measured for longer.
   const durations = [
     ...new Set(contests.flatMap(({ results }) => results.flatMap(({ seconds }) => seconds ?? [])))
   ].toSorted((a, b) => a - b)
@@ -79,7 +79,7 @@ function tableOf(contest: ContestResult, figures: readonly Figure[], names?: rea
   return table(['', ...figures.map((name) => titleOfFigure(name, contest))], rows)
 }
 
-/** A target without figures says why. */
+/** The cell of a target, or the reason why it has no figures. */
 function cellOf(result: TargetResult, name: Figure): string {
   if (!isMeasured(result) && name === 'rps') return result.reason ?? 'not measured'
   return shown(name, result.figures[name]?.median)
@@ -96,14 +96,14 @@ const HEADLINE = [
   ...['nest-fastify @ node', 'nest-express @ node', 'fiber', 'elysia-gateway', 'nest-gateway']
 ]
 
-/** One workload of HTTP; the report has the others. */
+/** A table of one workload of HTTP; the report has the others. */
 function httpTable(comparison: Comparison): string {
   const contest = comparison.contests.find((one) => workloadOf(one) === 'health')
   if (contest === undefined) return NOT_MEASURED
   return `${suiteConditions(comparison, 'http')}\n\n${tableOf(contest, ['rps', 'p99', 'serverCpuUsPerRequest', 'serverRssMb'], HEADLINE)}`
 }
 
-/** Goodput and success of everybody by how many ask. */
+/** A table of goodput and success for all targets, by the number of callers. */
 function callersTable({ contests }: Comparison, workload: string): string {
   const own = contests.filter((one) => workloadOf(one) === workload)
   const [first] = own
@@ -131,7 +131,7 @@ const CROWD: readonly Figure[] = [
   'failedP50'
 ]
 
-/** Where most ask: what becomes of those who are not answered. */
+/** A table for the most callers: what happens to those without an answer. */
 function crowdTable({ contests }: Comparison, workload: string): string {
   const contest = contests
     .filter((one) => workloadOf(one) === workload)
@@ -163,7 +163,7 @@ function dbSentence({ contests }: Comparison): string {
   )
 }
 
-/** The figures of a page, and the memory of the server beside one that stands still. */
+/** A table of a page's figures, and of the server's memory while a page does not read. */
 function webTable(comparison: Comparison): string {
   const { contests } = comparison
   const columns = [
@@ -194,7 +194,7 @@ const conditions =
   (comparison) =>
     suiteConditions(comparison, suite)
 
-/** The texts between the markers of each name, from the reports of the suites. */
+/** The generated texts by the names of their markers, from the reports of the suites. */
 export const SUITE_BLOCKS: Readonly<Record<SuiteName, Readonly<Record<string, Block>>>> = {
   http: { http: httpTable },
   pairs: {},

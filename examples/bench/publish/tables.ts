@@ -1,4 +1,4 @@
-/** The tables of the documentation, made of the published report: what a page says of figures, it says by these. */
+/** The tables of the documentation with results of peers, generated from the published report. */
 import { OVER_MQTT, OVER_NATS, OVER_RABBITMQ, OVER_REDIS, WATCHED } from '../full-plan.ts'
 import { describeTask, layoutOf, loadOf } from '../report/contest.ts'
 import { CPU, type Figure, figuresOf, plural, times, titleOfFigure } from '../report/figures.ts'
@@ -21,7 +21,7 @@ import {
 import { nestAhead } from './nest-ahead.ts'
 import { titleOfTarget } from './titles.ts'
 
-/** A column for what services do, rows for ours, Nest's and the ratio. */
+/** A table with a column for each use, and rows for our figure, NestJS's and the ratio. */
 function requestsTable(comparison: Comparison): string {
   const rows = (['bun', 'node'] as const).flatMap((runtime) =>
     (['shared', 'per-client'] as const).flatMap((layout) => {
@@ -51,10 +51,10 @@ const COLUMNS_OF_REQUESTS: readonly { readonly title: string; readonly is: Is }[
   { title: 'handler that answers later, req/s', is: isWaiting }
 ]
 
-/** A shorter measurement shows that everything works, and not how fast it is. */
+/** The least seconds of a measurement that says how fast something is; a shorter one only shows that it works. */
 const SECONDS_TO_TRUST = 5
 
-/** The machine, the versions, and how it was measured. */
+/** The machine, the versions, and how the report was measured. */
 function conditions(comparison: Comparison): string {
   const { environment, startedAt, options } = comparison
   const contest = find(comparison, { is: isText, layout: 'shared' })
@@ -70,10 +70,10 @@ function conditions(comparison: Comparison): string {
   )
 }
 
-/** From the root; `documents.ts` makes it relative to the page. */
+/** The path from the root; `documents.ts` makes it relative to the page. */
 const REPORT = 'docs/benchmarks/report.md'
 
-/** One line for those who want no more. */
+/** A summary in one line. */
 function summary({ environment, startedAt }: Comparison): string {
   const machine =
     environment === null ? '' : ` on ${plural(environment.cpuCount, 'core')} (${environment.cpu})`
@@ -85,7 +85,7 @@ const chart =
   (comparison) =>
     `![${described(name, comparison)}](docs/benchmarks/chart-${name}.svg)`
 
-/** The figures that the documentation has of each mode. */
+/** The figures of each mode that the documentation shows. */
 const COLUMNS: Readonly<Partial<Record<Mode, readonly Figure[]>>> = {
   request: ['rps', 'p50', 'p90', 'p99', ...CPU, 'serverRssMb'],
   stream: ['rps', 'p50', ...CPU, 'rssPeak', 'clientRssPeak']
@@ -95,13 +95,13 @@ type NameOf = (contest: ContestResult) => string
 
 interface Shown {
   readonly scope?: string
-  /** Node's contests, too. */
+  /** Whether to include the contests on Node. */
   readonly runtimes?: boolean
-  /** The targets that have rows; all by default. */
+  /** The targets with rows. Default: all. */
   readonly targets?: readonly string[]
 }
 
-/** Contests in which everybody is asked by its own client; under Bun, unless their names say what ran them. */
+/** Contests in which all targets are called by their own clients; on Bun, unless their names include a runtime. */
 const own =
   (is: Is, nameOf: NameOf, { scope, runtimes = false, targets }: Shown = {}): Block =>
   ({ contests }) =>
@@ -127,14 +127,14 @@ const modeIs =
     taskOf(contest).mode === mode
 const asked: NameOf = (contest) => describeTask(taskOf(contest))
 
-/** The tables of one engine's page. */
+/** The tables for the page of one engine. */
 const overEngine = (name: string, scope: string): Record<string, Block> => ({
   [`${name} requests`]: own(modeIs('request'), loadOf, { scope, runtimes: true }),
   [`${name} streams`]: own(modeIs('stream'), asked, { scope, runtimes: true }),
   [`${name} stored`]: own(modeIs('durable'), asked, { scope, runtimes: true })
 })
 
-/** The texts between the markers of each name, from the report of peers. */
+/** The generated texts by the names of their markers, from the report of peers. */
 export const BLOCKS: Readonly<Record<string, Block>> = {
   summary,
   conditions,
@@ -148,19 +148,19 @@ export const BLOCKS: Readonly<Record<string, Block>> = {
   ),
   'slow reader': own(isSlowReader, asked),
   'nest ahead': nestAhead,
-  // Each with a server of its own.
+  // Contests in which each target has its own server.
   ...overEngine('nats', OVER_NATS),
   ...overEngine('redis', OVER_REDIS),
   ...overEngine('rabbitmq', OVER_RABBITMQ),
   ...overEngine('mqtt', OVER_MQTT),
-  // The cost of being counted and traced, for a service.
+  // What counting and tracing cost a service.
   watched: own(() => true, layoutOf, { scope: WATCHED, runtimes: true })
 }
 
-/** Of a slow reader there is nothing else to say. */
+/** Whether a contest compares memory only, as with slow readers. */
 const comparesMemory = (contest: ContestResult): boolean => figuresOf(contest)[0] === 'rssPeak'
 
-/** For each contest a row for everybody in it, and our ratio to Nest's. */
+/** A table with rows for all targets of each contest, and our ratio to NestJS. */
 function wholeTable(contests: readonly ContestResult[], nameOf: NameOf): string {
   const [first] = contests
   if (first === undefined) return 'Not in this report.'
@@ -181,13 +181,13 @@ function wholeTable(contests: readonly ContestResult[], nameOf: NameOf): string 
   return table(['', ...columns.map((name) => titleOfFigure(name, first)), 'runs'], rows)
 }
 
-/** Of the peers' contests ours to Nest; of few, each to the first. */
+/** The targets with a ratio: among peers ours to NestJS's; in small contests each to the first. */
 const ratiosOf = ({ scope, results }: ContestResult): readonly TargetResult[] => {
   const compared = results.filter(({ ratioTo }) => ratioTo !== null)
   return scope === undefined ? compared.slice(0, 1) : compared
 }
 
-/** A target with errors: it has not won, however fast it answers the rest. */
+/** The number of errors of a target: a target with errors has not won, however fast its other answers are. */
 const errorsOf = ({ errors }: TargetResult): string => (errors === 0 ? '' : ` (${plural(errors, 'error')})`)
 
 function ratioRow({ target, ratio, ratioTo }: TargetResult, columns: readonly Figure[]): string[] {

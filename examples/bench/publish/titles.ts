@@ -32,7 +32,7 @@ const TITLES: Partial<Readonly<Record<TargetName, string>>> = {
 
 const LABELS: Readonly<Record<string, string>> = { node: 'on Node', "Nest's wire": "on Nest's wire" }
 
-/** `elysia @ msgpack` → `ours, msgpack` */
+/** A title for a target: `elysia @ msgpack` → `ours, msgpack` */
 export function titleOfTarget(name: string): string {
   const [target, label] = name.split(LABEL)
   const title = TITLES[target as TargetName] ?? target!

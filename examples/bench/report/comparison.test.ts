@@ -37,7 +37,7 @@ describe('a spread', () => {
 describe('a comparison', () => {
   const summarizeResults = (...rounds: Round[]) => summarize(CONTEST, rounds).results
 
-  it('takes ratios within each round, not between medians', () => {
+  it('calculates ratios within each round, not between medians', () => {
     const [elysia, nest] = summarizeResults(
       pair({ rps: 200 }, { rps: 100 }),
       pair({ rps: 900 }, { rps: 300 }),
@@ -49,26 +49,26 @@ describe('a comparison', () => {
     assert.equal(nest?.ratio, null)
   })
 
-  it('compares with Nest wherever it stands, and with the first where it is absent', () => {
+  it('compares with Nest at any position, and with the first target without Nest', () => {
     assert.equal(baseOf(['elysia', 'nest']), 'nest')
     assert.equal(baseOf(['nest', 'elysia']), 'nest')
     assert.equal(baseOf(['elysia']), 'elysia')
   })
 
-  it('leaves out what is not known', () => {
+  it('leaves out unknown values', () => {
     const [elysia] = summarizeResults(pair({ p50: null, serverCpuUsPerRequest: null }))
     assert.equal(elysia?.figures.p50, null)
     assert.equal(elysia?.ratio?.p50, null)
     assert.equal(elysia?.ratio?.serverCpuUsPerRequest, null)
   })
 
-  it('names the figures in which the base is ahead, whichever way is better', () => {
+  it('names the figures in which the base is ahead, for figures where higher or lower is better', () => {
     const [elysia, nest] = summarizeResults(pair({ rps: 999, p50: 0.5, p99: 3.1 }))
     assert.deepEqual(elysia?.baseAhead, ['rps', 'p99'])
     assert.deepEqual(nest?.baseAhead, [])
   })
 
-  it('counts as rivals all others, and not this project with another codec', () => {
+  it('counts all others as rivals, but not this project with another codec', () => {
     const round = (rps: number): Round => [
       measurement({ rps: 100 }),
       measurement({ target: 'elysia @ msgpack', rps }),
@@ -81,7 +81,7 @@ describe('a comparison', () => {
     assert.match(decisive.reason, /better than the best of anybody else, 60 of nest @ node/)
   })
 
-  it('says in which figures others than the base are ahead of this project, and not of each other', () => {
+  it('names the figures in which other targets are ahead of this project', () => {
     const round: Round = [
       measurement({}),
       measurement({ target: 'nest' }),
@@ -96,7 +96,7 @@ describe('a comparison', () => {
     )
   })
 
-  it('at a rate that is given does not compare how many are answered', () => {
+  it('at a fixed rate does not compare the number of answers', () => {
     const contest = { ...CONTEST, rate: 1000 }
     const remarks = remarksOn(summarize(contest, [pair({ rps: 999 }, { rps: 1000 })]))
     assert.ok(remarks.includes('nest is ahead of elysia in nothing.'))
@@ -110,7 +110,7 @@ describe('a comparison', () => {
     )
   })
 
-  it('keeps what was not measured apart, run by run', () => {
+  it('lists the runs that were not measured', () => {
     const [nest] = pair({}, { rps: 100 }).slice(1)
     const [elysia] = summarizeResults([missing('elysia', true), nest!], pair({ rps: 200 }, { rps: 100 }))
     assert.deepEqual(
@@ -152,7 +152,7 @@ describe('the table', () => {
   const render = (contest: Partial<Contest>, rounds: Round[], options: Partial<Comparison['options']> = {}) =>
     renderComparison(comparison([[contest, rounds]], options))
 
-  it('shows each side, the ratio, and what it ran on', () => {
+  it('shows each target, the ratio, and the machine', () => {
     const table = render({}, [pair({ rps: 12_345.6, serverRssMb: null }, { rps: 5000 })])
     assert.match(table, /a CPU, 2 CPUs · a kernel · Bun 1\.0\.0 · server on CPU 0, client on CPU 1/)
     assert.match(table, /elysia's own client speaks rsocket, data as json$/m)
@@ -168,13 +168,13 @@ describe('the table', () => {
     assert.match(table, /nest is ahead of elysia in nothing\./)
   })
 
-  it('says where the base is ahead', () => {
+  it('names the figures in which the base is ahead', () => {
     const table = render({ layout: 'shared', connections: 1 }, [pair({ rps: 10, max: 9 })])
     assert.match(table, /shared connection · /)
     assert.match(table, /nest is ahead of elysia in req\/s, max ms\./)
   })
 
-  it('says what was not measured and why', () => {
+  it('names what was not measured, with the reason', () => {
     const always = render({}, [[missing('elysia', false), measurement({ target: 'nest' })]])
     assert.match(always, /^elysia +– +–/m)
     assert.match(always, /^elysia was not measured: no such thing$/m)
@@ -184,7 +184,7 @@ describe('the table', () => {
     assert.match(once, /^elysia ÷ nest +1\.00x/m)
   })
 
-  it('says what is echoed and how', () => {
+  it('describes the payload and the task', () => {
     const contest = { shape: 'object', payload: 1024 } as const
     const table = render(contest, [pair({})], { codec: 'msgpack', method: 'send' })
     assert.match(table, /an order, 1,024 B as JSON · bun$/m)

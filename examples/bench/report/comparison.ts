@@ -17,7 +17,7 @@ import { judge } from './verdict.ts'
 
 export type Outcome = Measurement | NotMeasured
 
-/** One outcome of each target, in the order of the targets, one right after the other. */
+/** One outcome for each target, in the order of the targets, measured directly one after the other. */
 export type Round = readonly Outcome[]
 
 export const isMeasured = (outcome: Outcome): outcome is Measurement => !('notMeasured' in outcome)
@@ -38,37 +38,40 @@ export function summarize(contest: Contest, rounds: readonly Round[]): ContestRe
   }
 }
 
-/** The figures that a contest is judged by; the first one decides who is ahead in it. */
+/** The figures by which a contest is judged; the first one decides who is ahead. */
 export function decisiveFigures(contest: Pick<Contest, 'rate' | 'sloMs' | 'task'>): Figure[] {
   const { rate, sloMs } = contest
   const task = taskOf(contest)
   if (task.mode === 'start') return ['p50', 'listenMs', 'rssIdle']
-  // A page that stands still reads nothing: what that costs the server is what matters.
+  // A page that does not read: the cost for the server is compared.
   if (task.mode === 'suite' && task.suite === 'web')
     return task.workload === 'still' ? ['rssPeak'] : ['rps', 'p99', 'serverCpuUsPerRequest']
   if (task.mode === 'suite') return ['rps', 'p99', 'serverCpuUsPerRequest', 'serverRssMb']
-  // A reader that waits reads as fast as it wants: what it costs meanwhile is what matters.
+  // A reader that waits reads at its own speed: the memory in between is compared.
   if (task.mode === 'stream' && task.pause > 0) return ['rssPeak', 'clientRssPeak']
   if (task.mode === 'durable') return [...figuresOf({ task })]
   if (task.mode !== 'request') return ['rps', 'p99', 'serverCpuUsPerRequest', 'rssPeak', 'clientRssPeak']
   const others = ['p99', 'serverCpuUsPerRequest', 'serverRssMb'] as const
-  // At a rate that is given, everybody answers as many; at the highest one, the p99 is what was demanded.
+  // At a fixed rate, all targets answer the same number; at the highest rate, the p99 is given.
   if (sloMs !== null) return ['rps', 'serverCpuUsPerRequest', 'serverRssMb']
   return rate === null ? ['rps', ...others] : [...others]
 }
 
-/** Ours with another codec or protocol is no rival; all that is shown of it is beside the ranking. */
+/**
+ * Targets that are variants of ours, with another codec or protocol: they are not rivals, and only listed besides the
+ * ranking.
+ */
 export function variantsIn(names: readonly string[]): string[] {
   const targetOf = (name: string) => name.split(LABEL)[0]
   const ours = names.filter(isOurs)
   return ours.filter((name, index) => ours.findIndex((other) => targetOf(other) === targetOf(name)) < index)
 }
 
-/** @param unranked names of those that are not ranked, beside the limit of all */
+/** @param unranked the names of further targets that are not ranked, besides the limit of all */
 export function verdictsOn(contest: Contest, rounds: readonly Round[], unranked: readonly string[] = []) {
   const ranked = (rounds[0] ?? [])
     .map(({ target }, index) => ({ target, index }))
-    // The limit of all is no peer, and is not ranked.
+    // The limit of all is not a peer, and is not ranked.
     .filter(({ target }) => !isLimitIn(contest, target) && !unranked.includes(target))
   return decisiveFigures(contest).map((figure) =>
     judge(
@@ -83,7 +86,7 @@ export function verdictsOn(contest: Contest, rounds: readonly Round[], unranked:
   )
 }
 
-/** Whether every measurement that should have been possible was, and had no errors. */
+/** Whether every measurement that is possible was made without errors. */
 export function isClean({ contests }: Pick<Comparison, 'contests'>): boolean {
   return contests.every(({ results }) =>
     results.every(
@@ -92,7 +95,7 @@ export function isClean({ contests }: Pick<Comparison, 'contests'>): boolean {
   )
 }
 
-/** Whether every measurement that should have been possible was made, whatever came out. */
+/** Whether every measurement that is possible was made, with or without errors. */
 export function isComplete({ contests }: Pick<Comparison, 'contests'>): boolean {
   return contests.every(({ results }) => results.every(({ missing }) => missing === 0))
 }
@@ -131,7 +134,7 @@ function summarizeTarget(
   }
 }
 
-/** The figures in which the median ratio is the worse way from 1. */
+/** The figures in which the median ratio is worse than 1. */
 export function behindIn(ratio: FigureSpreads | null, of: readonly Figure[]): Figure[] {
   return of.filter((figure) => {
     const median = ratio?.[figure]?.median ?? 1
@@ -142,7 +145,7 @@ export function behindIn(ratio: FigureSpreads | null, of: readonly Figure[]): Fi
 const figureOf = (outcome: Outcome, figure: Figure): number | null =>
   isMeasured(outcome) ? (outcome[figure] ?? null) : null
 
-/** A loss without an error is no better than an error. */
+/** The number of errors; a loss without an error also counts as one. */
 const errorsOf = (outcome: Outcome): number =>
   isMeasured(outcome) ? outcome.errors + (outcome.lost ?? 0) : 0
 

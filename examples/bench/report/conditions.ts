@@ -1,4 +1,4 @@
-/** The conditions of a comparison in words: the machine, the versions, how it was measured. */
+/** The conditions of a comparison as text: the machine, the versions, how it was measured. */
 import { isOurs, targetCalled } from '../peers/targets.ts'
 import { suiteTarget } from '../suites/catalog.ts'
 import { describeLoad } from '../suites/describe.ts'
@@ -17,7 +17,7 @@ export function describeConditions(comparison: Comparison): string[] {
       'stored reports were not measured in turns: what differs between them may be the machine'
     ]
   }
-  // Of a suite, many callers are measured for longer than few.
+  // In a suite, contests with many callers are measured for longer.
   const isVaried = comparison.contests.some(
     ({ part, task }) => part !== undefined || (task?.mode === 'suite' && task.suite === 'db')
   )
@@ -33,7 +33,9 @@ export function describeConditions(comparison: Comparison): string[] {
   ]
 }
 
-/** The gaps of a report: a run that was cut off, peers that did not start, servers that died. */
+/**
+ * Sentences about what is missing in a report: runs that were cut off, peers that did not start, servers that ended.
+ */
 function gapsIn({ contests }: Comparison): string[] {
   const results = contests.flatMap((contest) => contest.results)
   const sum = (of: (result: TargetResult) => number) =>
@@ -81,7 +83,7 @@ function machineOf({ cpu, cpuCount, kernel, bun, node, pinning }: Environment): 
   return `${cpu}, ${plural(cpuCount, 'CPU')} · ${kernel} · ${runtime} · ${pinned}`
 }
 
-/** How figures are made of runs, and what was chosen for the clients that let one choose. */
+/** How figures are calculated from runs, and the settings of clients with several possibilities. */
 function describeMethod(comparison: Comparison): string {
   const { base, options, contests } = comparison
   const task = taskOf(contests[0] ?? {})

@@ -1,15 +1,15 @@
-/** A contest: the same load on all servers, put side by side. Here is what one is called. */
+/** A contest: the same load on several servers, which are compared; with the functions that name a contest. */
 import { shapes } from '../payload/payload.ts'
 import { suites } from '../suites/catalog.ts'
 import { type Handler, type Source, type Step, type Task, taskOf } from '../task/task.ts'
 import { plural } from './figures.ts'
 import type { Contest } from './schema.ts'
 
-/** The client of a contest: each target's own, Nest's, or raw sockets. */
+/** The client of a contest: each target's own, NestJS's, or plain sockets. */
 export const contestClients = ['own', 'nest', 'raw'] as const
 export type ContestClient = (typeof contestClients)[number]
 
-/** How requests are spread over connections: one for each caller, or one that all share. */
+/** The connections of requests: one for each caller, or one that all share. */
 export const layouts = ['per-client', 'shared'] as const
 export type Layout = (typeof layouts)[number]
 
@@ -42,7 +42,7 @@ const STEPS: Readonly<Record<Step, string>> = {
   relay: "events of an outbox's relay, out of the database into the store"
 }
 
-/** Parts of a title, the most telling first. */
+/** The parts of a title, the most important first. */
 export function titleOf(contest: Contest): string {
   if (taskOf(contest).mode === 'suite') return `${describeTask(taskOf(contest))} · ${loadOf(contest)}`
   const { scope } = contest
@@ -51,7 +51,7 @@ export function titleOf(contest: Contest): string {
   return (taskOf(contest).mode === 'start' ? parts.slice(1) : parts).join(' · ')
 }
 
-/** The task in words; nothing for a plain echo. */
+/** The task as text; empty for a plain echo. */
 export function describeTask(task: Task): string {
   if (task.mode === 'request') return HANDLERS[task.handler]
   if (task.mode === 'suite') return suites[task.suite].workloads[task.workload]?.title ?? task.workload
@@ -84,7 +84,7 @@ export function loadOf(contest: Contest): string {
   return `${plural(concurrency, 'request')} at a time`
 }
 
-/** The setting in words: the payload, the task, and the runtime of both sides. */
+/** The setting as text: the payload, the task, and the runtime of client and server. */
 export function settingOf(contest: Contest): string {
   const asked = describeTask(taskOf(contest))
   if (taskOf(contest).mode === 'suite') return asked
@@ -98,12 +98,12 @@ export function payloadOf({ pattern, shape, payload }: Contest): string {
   return `${title}, ${size}${defaultBytes === undefined ? ' as JSON' : ''}`
 }
 
-/** The same for contests that differ at most in how much is asked at a time. */
+/** A text that is equal for contests that differ at most in the number of requests at a time. */
 export function familyOf(contest: Contest): string {
   const { scope, client, layout, pattern, shape, payload, runtime, rate, sloMs } = contest
   const asked = [layout, pattern, shape, payload, runtime, rate, sloMs, taskOf(contest)]
   return JSON.stringify([scope, client, ...asked])
 }
 
-/** The same for the same contest in two reports. */
+/** A text that is equal for the same contest in two reports. */
 export const keyOf = (contest: Contest): string => `${familyOf(contest)} ${contest.concurrency}`

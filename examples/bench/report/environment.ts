@@ -1,4 +1,4 @@
-/** The environment of a measurement: without it the figures cannot be compared with anyone's. */
+/** The environment of a measurement, without which its figures cannot be compared. */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, release, totalmem, type } from 'node:os'
@@ -70,14 +70,14 @@ export function describeEnvironment(pinning: Pinning): Environment {
     memoryMb: Math.round(totalmem() / 1024 / 1024),
     kernel: `${type()} ${release()}`,
     bun: process.versions.bun ?? null,
-    // Bun has a version of Node, too: the one it takes after.
+    // Bun also reports a version of Node: the one with which it is compatible.
     node: currentRuntime === 'node' ? process.versions.node : null,
     packages: Object.fromEntries(PACKAGES.map((name) => [name, installedVersion(name)])),
     pinning
   }
 }
 
-/** Read from the package's folder: not every package exports its package.json. */
+/** Read from the folder of the package, because not every package exports its package.json. */
 function installedVersion(name: string): string | null {
   const folders = [
     ...(createRequire(import.meta.url).resolve.paths(name) ?? []),

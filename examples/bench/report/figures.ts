@@ -1,4 +1,4 @@
-/** The figures that are compared, in the order of the table's columns, and what each mode calls them. */
+/** The figures that are compared, in the order of the table's columns, with their names in each mode. */
 import { isOfValues, type Mode, type SuiteName, type Task, taskOf } from '../task/task.ts'
 
 export const figures = {
@@ -41,9 +41,9 @@ const FIGURES_OF: Readonly<Record<Mode, readonly Figure[]>> = {
   stream: ['rps', 'p50', 'p99', ...CPU, 'rssIdle', 'rssPeak', 'rssAfter', 'clientRssPeak'],
   emit: ['rps', 'sent', 'arrived', 'lost', 'p50', 'p99', ...CPU, 'rssPeak', 'clientRssPeak'],
   start: ['p50', 'max', 'listenMs', 'rssIdle'],
-  // Each suite has its own.
+  // Each suite has its own figures.
   suite: [],
-  // The server's process only holds the store, which is a program of others.
+  // The server's process only runs the store, which is another project's program.
   durable: ['rps', 'p50', 'p99', 'engineCpuUsPerRequest', 'clientCpuUsPerRequest', 'clientRssPeak']
 }
 
@@ -65,14 +65,14 @@ const OF_SUITE: Readonly<Record<SuiteName, readonly Figure[]>> = {
 
 interface Asked {
   readonly task?: Task | undefined
-  /** Its results; missing: they are not known yet. */
+  /** The results of the contest; `undefined`: not known yet. */
   readonly results?: readonly { readonly figures: Readonly<Partial<Record<Figure, unknown>>> }[]
 }
 
-/** Of a reader that waits only what both ends hold meanwhile. */
+/** For a reader that waits: only the memory of client and server. */
 const OF_SLOW_READER: readonly Figure[] = ['rssPeak', 'clientRssPeak', 'rssIdle', 'rssAfter']
 
-/** Events that lie there already have no latency. */
+/** For events that are stored already, which have no latency. */
 const OF_BACKLOG: readonly Figure[] = [
   'rps',
   'engineCpuUsPerRequest',
@@ -80,7 +80,7 @@ const OF_BACKLOG: readonly Figure[] = [
   'clientRssPeak'
 ]
 
-/** The figures that say something of what was asked. */
+/** The figures that are meaningful for a task. */
 export function figuresOf(asked: Asked): readonly Figure[] {
   const isBetween = asked.results?.some(({ figures: known }) => known.engineCpuUsPerRequest != null) ?? true
   return isBetween ? ofTask(asked) : ofTask(asked).filter((figure) => figure !== 'engineCpuUsPerRequest')
@@ -93,11 +93,11 @@ function ofTask(asked: Asked): readonly Figure[] {
   return task.mode === 'stream' && task.pause > 0 ? OF_SLOW_READER : FIGURES_OF[task.mode]
 }
 
-/** The figures that are compared: to have sent more events than arrive is no merit. */
+/** The figures that are compared: sending more events than arrive is no advantage. */
 export const comparedFiguresOf = (asked: Asked): readonly Figure[] =>
   figuresOf(asked).filter((figure) => !NO_CONTEST.includes(figure))
 
-/** Figures in which nobody wins or loses: a target that refuses at once what it cannot do has not lost. */
+/** Figures in which nobody wins: for example, a target that refuses at once what it cannot do has not lost. */
 const NO_CONTEST: readonly Figure[] = ['sent', 'arrived', 'refused', 'refusedP50', 'refusedP99', 'failedP50']
 
 const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> = {
@@ -139,7 +139,7 @@ export function titleOfFigure(figure: Figure, asked: Asked): string {
   return TITLES[mode][figure] ?? figures[figure].title
 }
 
-/** A figure as it is read: `12,346`, `0.158`; `–` where it is not known. */
+/** A figure as text: `12,346`, `0.158`; `–` if it is not known. */
 export const format = (figure: Figure, value: number | null | undefined): string => {
   const { digits } = figures[figure]
   return value === undefined || value === null

@@ -26,7 +26,7 @@ describe('a comparison as Markdown', () => {
     assert.match(markdown, /^\| elysia \| 1,234–1,300 \|/m)
   })
 
-  it('lets no reason break it', () => {
+  it('cannot be broken by the text of a reason', () => {
     assert.match(markdown, /^- nest was not measured in 1 run: a\\\|b \\<c\\>$/m)
   })
 

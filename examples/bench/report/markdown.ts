@@ -25,7 +25,7 @@ export const renderMarkdown = (comparison: Comparison): string =>
     ''
   ].join('\n\n')
 
-/** Where a part begins, in a report that has several. */
+/** The title of a part, at its beginning, in a report with several parts. */
 const partTitle = ({ part }: ContestResult, before: ContestResult | undefined): string[] =>
   part === undefined || part === before?.part ? [] : [`## ${escaped(part)}`]
 
@@ -49,6 +49,6 @@ function table(header: readonly string[], rows: readonly (readonly string[])[]):
   return [line(header), `| --- |${' ---: |'.repeat(header.length - 1)}`, ...rows.map(line)].join('\n')
 }
 
-/** Reasons come from servers and may hold anything. */
+/** Escapes reasons, which come from servers and may contain anything. */
 const escaped = (text: string): string =>
   text.replaceAll(/[\r\n]+/g, ' ').replaceAll(/[\\|<>*_`[\]]/g, '\\$&')

@@ -7,7 +7,7 @@ import { nameOfPattern } from '../options/custom-options.ts'
 import { type Choice, clients } from '../peers/clients.ts'
 import type { Environment, Measurement } from './schema.ts'
 
-/** The system's figures while the meter ran. */
+/** The system's figures for the measured time. */
 export interface Usage {
   readonly serverCpuUs: number | null
   readonly clientCpuUs: number | null
@@ -15,21 +15,23 @@ export interface Usage {
   readonly rssIdle: number | null
   readonly rssPeak: number | null
   readonly rssAfter: number | null
-  /** Of the measuring process, where it is the only one. */
+  /** The peak memory of the measuring process, if there is only one. */
   readonly clientRssPeak?: number | null
-  /** Of what the server's process has started: the server of an engine. */
+  /** The processor time of processes that the server's process has started, such as the server of an engine. */
   readonly engineCpuUs?: number
-  /** Milliseconds until a server listened. */
+  /** Milliseconds until the server listened. */
   readonly listenMs?: number | null
-  /** Milliseconds from the start of the process until it had answered once. */
+  /** Milliseconds from the start of the process to its first answer. */
   readonly firstAnswerMs?: number
-  /** Events that the client said were sent, and those that the server has handled, warm-up included. */
+  /**
+   * The events that were sent according to the client, and those that the server has handled, including the warm-up.
+   */
   readonly events?: { readonly sent: number; readonly arrived: number }
 }
 
 export interface MeasuredServer {
   readonly port: number
-  /** `null`: it was listening already. */
+  /** The id of the server's process; `null`: it was running already. */
   readonly pid: number | null
 }
 
@@ -97,7 +99,7 @@ export function describeMeasurement(
     errors,
     firstError: counts.firstError,
     serverCpuUsPerRequest: perRequest(usage.serverCpuUs),
-    // The open loop asks the clock all the time: what it uses says nothing about the client.
+    // The open loop reads the clock all the time, so its processor time says nothing about the client.
     clientCpuUsPerRequest: rate === null ? perRequest(usage.clientCpuUs) : null,
     serverRssMb: megabytes(usage.serverRssMb),
     rssIdle: megabytes(usage.rssIdle),

@@ -46,10 +46,10 @@ describe('a contest', () => {
     [{ ...EMIT, batch: 1000 }, 'events, 1,000 before any is awaited, a server that needs 0.5 ms for each'],
     [START, 'from the start of the process to the first answer']
   ] satisfies [Task, string][]) {
-    it(`is told in words: '${words}'`, () => assert.equal(describeTask(task), words))
+    it(`is described as '${words}'`, () => assert.equal(describeTask(task), words))
   }
 
-  it('of another task is another one, and an echo that does not say so is the same as one that does', () => {
+  it('with another task is another contest, and an echo is the default task', () => {
     const [stream] = streams.contests
     const { task: _, ...plain } = stream!
     assert.notEqual(keyOf(stream!), keyOf(plain))
@@ -63,7 +63,7 @@ describe('a contest', () => {
 })
 
 describe('a report', () => {
-  it('of streams has values, the first of them, and the memory of both ends', () => {
+  it('of streams has the values, the time of the first one, and the memory of client and server', () => {
     const text = renderComparison(streams)
     assert.match(text, /values\/s +first value p50 ms .*server peak MiB .*client peak MiB/)
     assert.match(text, /^elysia +900,000 /m)
@@ -71,7 +71,7 @@ describe('a report', () => {
     assert.doesNotMatch(text, /req\/s/)
   })
 
-  it('of events says what arrived, and lets nobody win who has lost some', () => {
+  it('of events names how many arrived, and a target that has lost some cannot win', () => {
     const text = renderComparison(events)
     assert.match(text, /handled\/s +sent +arrived +lost /)
     assert.match(text, /^nest +1,950 +90,000 +3,000 +87,000 /m)
@@ -86,12 +86,12 @@ describe('a report', () => {
     assert.match(text, /^elysia is ahead in first answer ms: the worst of its 2 runs, 90\.000/m)
   })
 
-  it('of a slow reader is decided by what both ends hold', () => {
+  it('of a slow reader is decided by the memory of client and server', () => {
     const slow = of({ ...STREAM, pause: 1000 }, { rssPeak: 50 }, { rssPeak: 90 })
     assert.match(renderComparison(slow), /^elysia is ahead in server peak MiB: /m)
   })
 
-  it('is read as it was written, and has the same in every form', async () => {
+  it('is the same after writing and reading, and has the same contents in every form', async () => {
     const sizes = [{ target: 'elysia', packages: 3, files: 1234, bytes: 5_600_000, packedBytes: 300_000 }]
     const all = { ...streams, contests: [streams, events, starts].flatMap(({ contests }) => contests), sizes }
     assert.deepEqual(readStored('a.json', JSON.stringify(all)).comparison, all)

@@ -1,4 +1,4 @@
-/** Prints the schema of reports as JSON Schema: what docs/benchmarks/report.schema.json is made with. */
+/** Prints the JSON Schema of reports, from which docs/benchmarks/report.schema.json is made. */
 import { comparisonSchema } from './schema.ts'
 
 console.log(JSON.stringify(comparisonSchema, null, 1))

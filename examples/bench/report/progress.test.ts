@@ -14,7 +14,7 @@ function terminal(isTTY: boolean) {
 }
 
 describe('progress', () => {
-  it('is one line that is written over and cleared', async () => {
+  it('is one line that is overwritten and cleared', async () => {
     const { stream, written, first } = terminal(true)
     const meter = new Meter()
     meter.answered = 5
@@ -26,7 +26,7 @@ describe('progress', () => {
     assert.match(written.at(-1)!, /^\r[^a-z]*K$/)
   })
 
-  it('shows the p99 of now', async () => {
+  it('shows the recent p99', async () => {
     const { stream, written, first } = terminal(true)
     const meter = new Meter()
     meter.start()
@@ -37,7 +37,7 @@ describe('progress', () => {
     assert.match(written[0]!, /req\/s {2}p99 7\.00 ms {2}/)
   })
 
-  it('shows errors as soon as there are some', async () => {
+  it('shows errors as soon as there are any', async () => {
     const { stream, written, first } = terminal(true)
     const meter = new Meter()
     meter.failed('x', 3)
@@ -47,7 +47,7 @@ describe('progress', () => {
     assert.match(written[0]!, /3 errors$/)
   })
 
-  it('writes nothing where no terminal is', () => {
+  it('writes nothing without a terminal', () => {
     const { stream, written } = terminal(false)
     showProgress('elysia', new Meter(), 31, stream)()
     assert.deepEqual(written, [])

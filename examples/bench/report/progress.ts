@@ -1,4 +1,4 @@
-/** The line on stderr that tells a person at a terminal how a measurement goes. Nothing at all elsewhere. */
+/** A line on stderr that shows the progress of a measurement, only on a terminal. */
 import type { Gauge } from '../load/load-run.ts'
 
 const INTERVAL = 500
@@ -10,7 +10,7 @@ interface Terminal {
   write(text: string): unknown
 }
 
-/** Shows what `gauge` says of now, and the seconds gone of `total`, until the function it returns is called. */
+/** Shows the current values of `gauge`, and the elapsed seconds of `total`, until the returned function is called. */
 export function showProgress(
   label: string,
   gauge: Gauge,

@@ -1,4 +1,4 @@
-/** The roles of targets in a contest: a name may mean one target in a suite and another in the rest of the bench. */
+/** The roles of targets in a contest: a name may stand for one target in a suite, and for another elsewhere. */
 import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
 import { type SuiteTarget, suiteTarget } from '../suites/catalog.ts'
 import { type Task, taskOf } from '../task/task.ts'
@@ -7,7 +7,7 @@ interface Asked {
   readonly task?: Task | undefined
 }
 
-/** `hono @ node` → `hono` */
+/** Removes the label: `hono @ node` → `hono` */
 const plain = (name: string): string => name.split(LABEL)[0]!
 
 function inSuite(asked: Asked, name: string): SuiteTarget | undefined | 'none' {
@@ -15,35 +15,35 @@ function inSuite(asked: Asked, name: string): SuiteTarget | undefined | 'none' {
   return task.mode === 'suite' ? suiteTarget(task.suite, plain(name)) : 'none'
 }
 
-/** This project's. */
+/** Whether a target belongs to this project. */
 export function isOursIn(asked: Asked, name: string): boolean {
   const target = inSuite(asked, name)
   return target === 'none' ? isOurs(name) : target?.isOurs === true
 }
 
-/** No peer, but the limit of all. */
+/** Whether a target is the limit of all, and not a peer. */
 export function isLimitIn(asked: Asked, name: string): boolean {
   const target = inSuite(asked, name)
   return target === 'none' ? isLimit(name) : target?.isLimit === true
 }
 
-/** Does another job than the others. */
+/** Whether a target does another task than the others. */
 export function isElseIn(asked: Asked, name: string): boolean {
   const target = inSuite(asked, name)
   return target !== 'none' && target?.isElse === true
 }
 
-/** Everybody is compared with Nest, which is the point of all this; where it is absent, with the first. */
+/** The target with which all others are compared: NestJS, or the first if NestJS is absent. */
 export function baseOf(targets: readonly string[]): string {
   return targets.includes('nest') ? 'nest' : targets[0]!
 }
 
-/** The target whose figures a target's own are divided by; `undefined`: none. */
+/** The target by whose figures those of another one are divided; `undefined`: none. */
 export function baseFor(asked: Asked, name: string, names: readonly string[]): string | undefined {
   const target = inSuite(asked, name)
   const base = target === 'none' ? baseOf(names) : target?.against
   if (base === undefined) return undefined
-  // Under the same runtime, where there are two.
+  // With the same runtime, if there are two.
   const [, label] = name.split(LABEL)
   const same = target !== 'none' && label !== undefined ? `${base}${LABEL}${label}` : base
   return same !== name && names.includes(same) ? same : undefined

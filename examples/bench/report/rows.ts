@@ -14,7 +14,7 @@ import { isLimitIn, isOursIn } from './roles.ts'
 import type { ContestResult, TargetResult } from './schema.ts'
 import type { Spread } from './statistics.ts'
 
-/** The figures of a contest, between the names and how often it was measured. */
+/** The names of the columns: the figures of the contest, between the target and the number of runs. */
 export const headerOf = (contest: ContestResult): string[] => [
   '',
   ...figuresOf(contest).map((figure) => titleOfFigure(figure, contest)),
@@ -22,7 +22,7 @@ export const headerOf = (contest: ContestResult): string[] => [
   'runs'
 ]
 
-/** Medians, one row for each target. */
+/** The medians, one row for each target. */
 export const medianRows = (contest: ContestResult): string[][] =>
   contest.results.map((result) => [
     result.target,
@@ -31,11 +31,11 @@ export const medianRows = (contest: ContestResult): string[][] =>
     runsOf(result)
   ])
 
-/** How often and how long it was measured: `5 × 5 s`. */
+/** The number and length of runs: `5 × 5 s`. */
 export const runsOf = ({ runs, seconds }: TargetResult): string =>
   runs === 0 ? '–' : `${runs} × ${seconds} s`
 
-/** The lowest and the highest of all runs. */
+/** The lowest and the highest value of all runs. */
 export const rangeRows = (contest: ContestResult): string[][] =>
   contest.results
     .filter(({ runs }) => runs > 0)
@@ -49,7 +49,7 @@ export const rangeRows = (contest: ContestResult): string[][] =>
       ''
     ])
 
-/** Ratios, three rows for each target that has any. */
+/** The ratios, three rows for each target with ratios. */
 export const ratioRows = (contest: ContestResult): string[][] =>
   contest.results.flatMap((result) => ratiosOf(result, contest))
 
@@ -67,13 +67,16 @@ function ratiosOf({ target, ratio, ratioTo }: TargetResult, contest: ContestResu
   return [row(`${target} ÷ ${ratioTo}`, 'median'), row('  lowest', 'min'), row('  highest', 'max')]
 }
 
-/** Remarks on a contest: the winner, who is ahead in what, and what was not measured. None of it may be left out. */
+/**
+ * Remarks on a contest: the winner, who is ahead in which figure, and what was not measured. All of them must be
+ * shown.
+ */
 export function remarksOn(contest: ContestResult): string[] {
   const { verdicts, results } = contest
   return [
     ...verdicts.slice(0, 1).flatMap(({ reason, runs }) => [reason, ...winsOf(runs)]),
     ...results.filter(isInteresting(contest)).flatMap((result) => whereBehind(result, contest)),
-    // Among so many the table says it better.
+    // With so many targets, the table is easier to read.
     ...(isSuite(contest) ? whatTheyWereTold(contest) : aheadOfOurs(contest)),
     ...notMeasured(results),
     ...results
@@ -84,14 +87,14 @@ export function remarksOn(contest: ContestResult): string[] {
 
 const isSuite = (contest: { readonly task?: Task | undefined }): boolean => taskOf(contest).mode === 'suite'
 
-/** In whose words callers were sent away, or learned that something failed. */
+/** The messages with which callers were refused, or got an error. */
 const whatTheyWereTold = ({ results }: ContestResult): string[] =>
   results.flatMap(({ target, told, firstError }) => [
     ...(told === null ? [] : [`${target} tells those that it refuses: ${told}`]),
     ...(firstError === null ? [] : [`${target} failed: ${firstError}`])
   ])
 
-/** The winners, with how many runs each has won. */
+/** The winners, with the number of runs that each has won. */
 function winsOf(runs: readonly (string | null)[]): string[] {
   const names = [...new Set(runs.filter((name) => name !== null))]
   if (names.length === 0 || runs.length < 2) return []
@@ -103,7 +106,9 @@ function winsOf(runs: readonly (string | null)[]): string[] {
   ]
 }
 
-/** Among many, where the base is ahead of us is what one wants to know; the others' ratios are in the table. */
+/**
+ * With many targets, only those figures are named in which the base is ahead of ours; the table has all other ratios.
+ */
 const isInteresting = (contest: ContestResult) => {
   const { results } = contest
   const ours = results.filter(({ target }) => isOursIn(contest, target))
@@ -112,13 +117,13 @@ const isInteresting = (contest: ContestResult) => {
 
 function whereBehind({ target, ratio, ratioTo, baseAhead }: TargetResult, contest: ContestResult): string[] {
   if (ratio === null || comparedFiguresOf(contest).every((figure) => ratio[figure] == null)) return []
-  // At a rate that is given nobody answers more than that.
+  // At a fixed rate, no target answers more requests.
   const comparable = baseAhead.filter((figure) => contest.rate === null || figure !== 'rps')
   const ahead = comparable.map((figure) => titleOfFigure(figure, contest)).join(', ')
   return [`${ratioTo} is ahead of ${target} in ${ahead || 'nothing'}.`]
 }
 
-/** The others whose medians are better than ours, beside the base of which it is said anyway. */
+/** The targets whose medians are better than ours, except the base, which is mentioned anyway. */
 function aheadOfOurs(contest: ContestResult): string[] {
   const { results } = contest
   const ours = results.find(({ target }) => isOursIn(contest, target))
@@ -139,7 +144,7 @@ function isBetter(figure: Figure, a: Spread | null | undefined, b: Spread | null
   return figures[figure].better === 'higher' ? a.median > b.median : a.median < b.median
 }
 
-/** Those with the same reason in one line. */
+/** Targets with the same reason in one line. */
 function notMeasured(results: readonly TargetResult[]): string[] {
   const lines = new Map<string, string[]>()
   for (const { target, runs, notMeasured, reason } of results) {

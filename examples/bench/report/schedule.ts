@@ -1,10 +1,10 @@
-/** Says on stderr which of many measurements begins, how long the rest will take, and what has come out. */
+/** Prints on stderr which measurement begins, how long the rest will take, and what the result is. */
 import { taskOf } from '../task/task.ts'
 import { isMeasured, type Outcome } from './comparison.ts'
 import { format, plural, titleOfFigure } from './figures.ts'
 import type { Measurement } from './schema.ts'
 
-/** Seconds a measurement takes beside warm-up and measuring, until some have shown what it really is. */
+/** Seconds that a measurement is assumed to take besides warm-up and measuring, until the real time is known. */
 const ASSUMED_OVERHEAD = 1
 
 export interface Planned {
@@ -27,12 +27,12 @@ export class Schedule {
     return `  run ${this.#begun} of ${this.#planned.length}`
   }
 
-  /** Call when a measurement is over. */
+  /** Notes that a measurement has ended. */
   report(outcome: Outcome): void {
     process.stderr.write(`  ${describeOutcome(outcome)}\n`)
   }
 
-  /** Call when a measurement begins, and so the one before is over. */
+  /** Notes that a measurement begins, so the previous one has ended. */
   announce(name: string): void {
     const left = describeSeconds(Math.ceil(this.#secondsLeft()))
     this.#begun++
@@ -55,7 +55,7 @@ const sum = (planned: readonly Planned[]): number =>
 const describe = (figure: 'listenMs' | 'p50' | 'p99', outcome: Measurement): string =>
   `${titleOfFigure(figure, outcome).replace(/ ms$/, '')} ${format(figure, outcome[figure])} ms`
 
-/** The outcome of a measurement in a line: `elysia  575,120 req/s  p99 0.578 ms`. */
+/** The outcome of a measurement as a line: `elysia  575,120 req/s  p99 0.578 ms`. */
 export function describeOutcome(outcome: Outcome): string {
   const { target } = outcome
   if (!isMeasured(outcome)) return `${target}  not measured`

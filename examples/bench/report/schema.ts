@@ -22,7 +22,7 @@ const shape = oneOf([...shapeNames, customShape])
 const pattern = nullable(Type.String(), 'what was asked of a service that is none of the bench; else null')
 const some = Type.Union([Type.Number(), Type.Null()])
 
-/** A figure that older reports do not have. */
+/** A figure that older reports lack. */
 const later = (description: string) => Type.Optional(nullable(Type.Number(), description))
 
 export const environmentSchema = Type.Object({

@@ -1,4 +1,6 @@
-/** The sections behind a report's contests, as rows of text: installed sizes, and what types cost the compiler. */
+/**
+ * The sections after a report's contests, as rows of text: sizes of installations, and what types cost the compiler.
+ */
 import type { Comparison, Installation, TypeChecking } from './schema.ts'
 
 export const sizesHeader: readonly string[] = [
@@ -38,15 +40,15 @@ export const typesRows = (types: readonly TypeChecking[]): string[][] =>
 const TYPES_REMARK =
   'A service of this project, with and without schemas, streams, events, hooks and macros, and its client.'
 
-/** A table that is about no contest. */
+/** A table that does not belong to a contest. */
 export interface Section {
   readonly title: string
   readonly remark: string
-  /** The first is the header. */
+  /** The rows; the first one is the header. */
   readonly rows: readonly (readonly string[])[]
 }
 
-/** The sections behind the contests. */
+/** The sections after the contests. */
 export const sectionsOf = ({ sizes, types }: Comparison): Section[] => [
   ...(sizes === undefined
     ? []

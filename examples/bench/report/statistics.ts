@@ -1,4 +1,4 @@
-/** The few statistics the comparison needs. */
+/** Statistics for comparisons. */
 
 export interface Spread {
   readonly median: number
@@ -6,7 +6,7 @@ export interface Spread {
   readonly max: number
 }
 
-/** `null` where there is nothing to describe. The median of an even number is the mean of the two in the middle. */
+/** `null`: there are no values. The median of an even number of values is the mean of the two in the middle. */
 export function spread(values: readonly number[]): Spread | null {
   const sorted = values.toSorted((a, b) => a - b)
   const min = sorted[0]

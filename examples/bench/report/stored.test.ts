@@ -29,7 +29,7 @@ describe('a stored report', () => {
     assert.deepEqual(read, { label: 'before', comparison: written })
   })
 
-  it('may have fields that came later', () => {
+  it('may have fields of later versions', () => {
     const later = { ...comparison([]), weather: 'rain' }
     assert.ok(Value.Check(comparisonSchema, readStored('a.json', JSON.stringify(later)).comparison))
   })
@@ -66,12 +66,12 @@ describe('a stored report', () => {
 })
 
 describe('stored reports', () => {
-  it('alone are themselves', () => {
+  it('alone are unchanged', () => {
     const one = stored('a', 1, 2)
     assert.equal(combine([one], 'again'), one.comparison)
   })
 
-  it('together have every target of each as a series, divided by the same of the first', () => {
+  it('together have every target of each as a series, divided by the same target of the first report', () => {
     const { contests, base, sources, command } = combine(
       [stored('a', 100, 110), stored('b', 200, 198)],
       'now'
@@ -91,7 +91,7 @@ describe('stored reports', () => {
     assert.equal(contest!.rounds[1]!.length, 4)
   })
 
-  it('have only the contests that all have, and their runs may differ in number', () => {
+  it('together have only the contests that are in all, with any numbers of runs', () => {
     const { contests } = combine([stored('a', 1, 2), stored('b', 1, 2, 3)], '')
     assert.equal(contests.length, 1)
     assert.deepEqual(contests[0]!.rounds[2]![0], {
@@ -109,7 +109,7 @@ describe('stored reports', () => {
     )
   })
 
-  it('without a contest in common are refused', () => {
+  it('without a common contest are refused', () => {
     const other = { label: 'b', comparison: comparison([[{ shape: 'list' }, rounds(1)]]) }
     assert.throws(() => combine([stored('a', 1), other], ''), /no contest in common/)
   })

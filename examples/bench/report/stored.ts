@@ -1,4 +1,4 @@
-/** Stored reports: read, checked, and put together. */
+/** Stored reports: reads, checks and combines them. */
 import { basename } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
 import { BenchError } from '../errors.ts'
@@ -25,7 +25,7 @@ export interface Stored {
 /**
  * Reads a report as `compare` has written it.
  *
- * @throws BenchError saying what is wrong with it and where
+ * @throws BenchError with the error and its place in the report
  */
 export function readStored(file: string, text: string): Stored {
   const value = parse(file, text)
@@ -52,8 +52,9 @@ function parse(file: string, text: string): unknown {
 }
 
 /**
- * One report is itself, with the command that measured it. Of several, each target of each becomes a series of its own, in every contest that all have;
- * what is divided is a later report's figure by the same target's in the first.
+ * A single report is returned unchanged, with the command that measured it. With several reports, each target of each
+ * report becomes a series, in every contest that all reports have; figures of later reports are divided by those of
+ * the same target in the first.
  *
  * @throws BenchError if they have no contest in common
  */
@@ -130,7 +131,7 @@ function rename<T extends { readonly target: string }>(one: T | undefined, name:
   return one === undefined ? undefined : { ...one, target: name(one.target) }
 }
 
-/** Runs of different days are no pairs: the ratio of the medians, and how far it could be off at most. */
+/** Runs of different days are no pairs, so this is the ratio of the medians, and its largest possible error. */
 function ratioOf(later: FigureSpreads, earlier: FigureSpreads): FigureSpreads {
   const divide = (a: Spread | null | undefined, b: Spread | null | undefined): Spread | null =>
     a == null || b == null || b.min === 0
@@ -141,6 +142,6 @@ function ratioOf(later: FigureSpreads, earlier: FigureSpreads): FigureSpreads {
   ) as FigureSpreads
 }
 
-/** Files in different folders may have the same name. */
+/** Adds numbers to equal labels: files in different folders may have the same name. */
 const unique = (labels: readonly string[]): string[] =>
   labels.map((label, index) => (labels.indexOf(label) === index ? label : `${label} ${index + 1}`))

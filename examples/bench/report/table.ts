@@ -25,7 +25,7 @@ const renderContest = (contest: ContestResult): string[] => [
   ...remarksOn(contest)
 ]
 
-/** The first column to the left, the others to the right. */
+/** Aligns the first column to the left, the others to the right. */
 export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   return rows.map((row) =>

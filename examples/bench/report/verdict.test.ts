@@ -73,7 +73,7 @@ describe('a verdict', () => {
     })
   }
 
-  it('knows in which figures less is better', () => {
+  it('knows for which figures lower is better', () => {
     const { winner, runs } = judge('p99', [contender('a', [1, 2]), contender('b', [3, 4])])
     assert.deepEqual([winner, runs], ['a', ['a', 'a']])
     assert.match(
@@ -82,7 +82,7 @@ describe('a verdict', () => {
     )
   })
 
-  it('names the best of every run, and nobody where two were alike or nobody is known', () => {
+  it('names the best of every run, and nobody if two are equal or no value is known', () => {
     const { runs } = judge('rps', [contender('a', [1, 5, 3, null]), contender('b', [2, 4, 3, null])])
     assert.deepEqual(runs, ['b', 'a', null, null])
   })

@@ -1,11 +1,11 @@
-/** The verdict on a figure: who is ahead, run by run and over all, and why, in a sentence. Knows no target or file. */
+/** The verdict on a figure: which target is ahead, in each run and overall, with the reason as a sentence. */
 import { type Figure, figures, format, plural } from './figures.ts'
 import type { Verdict } from './schema.ts'
 import { type Spread, spread } from './statistics.ts'
 
 export interface Contender {
   readonly name: string
-  /** One for each run; `null`: not known. */
+  /** One value for each run; `null`: not known. */
   readonly values: readonly (number | null)[]
   readonly errors: number
 }
@@ -17,10 +17,10 @@ interface Standing {
 }
 
 /**
- * The winner is who was better in its worst run than everybody else in their best. Less than that could be chance, and
- * then there is none. Who had errors did not do the work and cannot win.
+ * The winner is the target whose worst run is better than the best run of every other target. A smaller difference
+ * could be chance, and then there is no winner. A target with errors has not done its work, and cannot win.
  *
- * @param title what the figure is called there
+ * @param title the name of the figure in the contest
  */
 export function judge(
   figure: Figure,
@@ -44,7 +44,7 @@ export function judge(
 
 type IsBetter = (a: number, b: number) => boolean
 
-/** The best of a run; nobody if two are alike. */
+/** The best target of a run; nobody if two are equal. */
 function bestOf(run: number, contenders: readonly Contender[], isBetter: IsBetter): string | null {
   const known = contenders.flatMap(({ name, values }) => {
     const value = values[run] ?? null

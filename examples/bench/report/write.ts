@@ -6,10 +6,10 @@ import { BENCH_FOLDER } from '../process/folder.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { Comparison } from './schema.ts'
 
-/** Where a report goes, unless told otherwise. */
+/** The default file of a report. */
 export const resultFile = (name: string): string => join(BENCH_FOLDER, 'results', `${name}.json`)
 
-/** An interrupted run leaves the file as it was before, or as it should be. */
+/** Writes the file in one step: an interrupted run leaves the old file or the complete new one. */
 export async function writeJson(comparison: Comparison, file: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true })
   await writeFile(`${file}.part`, `${JSON.stringify(comparison, null, 2)}\n`)
@@ -17,7 +17,7 @@ export async function writeJson(comparison: Comparison, file: string): Promise<s
   return file
 }
 
-/** @returns the files, the JSON first */
+/** @returns the files; the JSON file first */
 export async function writeReports(comparison: Comparison, file: string): Promise<string[]> {
   const json = await writeJson(comparison, file)
   const name = file.slice(0, file.length - extname(file).length)

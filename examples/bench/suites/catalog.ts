@@ -1,35 +1,38 @@
-/** The suites: what each asks, and of whom. A new target is a row here and a server in `servers/`. */
+/** The suites: their workloads and their targets. A new target needs a row here, and a server in `servers/`. */
 import type { Runtime } from '../process/runtime.ts'
 import type { SuiteName } from '../task/task.ts'
 import { dbWorkloads, httpWorkloads, scaleWorkloads, type Workload, webWorkloads } from './workloads.ts'
 
-/** How a target is asked. */
+/** How requests to a target are made. */
 export type Ask = 'http' | 'message' | 'nest-message'
 
 export interface SuiteTarget {
-  /** Its server; path without extension, below the bench's folder. `null`: there is none, `absent` says why. */
+  /**
+   * The program of its server: a path without extension, below the bench's folder. `null`: there is none, for the
+   * reason in `absent`.
+   */
   readonly server: string | null
   readonly absent?: string
-  /** The runtimes that it has, the usual one first; `go` is a program of its own. */
+  /** Its runtimes, the usual one first; `go` means that it is a compiled program. */
   readonly runtimes: readonly (Runtime | 'go')[]
   readonly ask?: Ask
   /** The package that is measured, and all that its users install. */
   readonly packages: readonly string[]
-  /** This project's. */
+  /** Whether it belongs to this project. */
   readonly isOurs?: boolean
-  /** No peer, but what none can surpass: measured and not ranked. */
+  /** Whether it is the upper limit for all, and not a peer: it is measured, but not ranked. */
   readonly isLimit?: boolean
-  /** Does another job than the others, beside which it is shown, and is not ranked. */
+  /** Whether it does another task than the others: it is shown, but not ranked. */
   readonly isElse?: boolean
-  /** The target whose figures its own are divided by. */
+  /** The target by whose figures its own are divided. */
   readonly against?: string
-  /** Workloads that it cannot do, and why. */
+  /** The workloads that it does not support, each with the reason. */
   readonly lacks?: Readonly<Record<string, string>>
-  /** Messages its service may have in flight; absent: no limit. */
+  /** The most messages in flight of its service; `undefined`: no limit. */
   readonly inFlight?: number
-  /** Its client in a page; path without extension, below the bench's folder. */
+  /** The program of its client in a page: a path without extension, below the bench's folder. */
   readonly page?: string
-  /** Our client's way with refusals; absent: it passes them on. */
+  /** How our client reacts to refusals; `undefined`: it returns them. */
   readonly refused?: 'lease' | 'retry'
 }
 
@@ -37,7 +40,7 @@ export interface Suite {
   readonly title: string
   readonly workloads: Readonly<Record<string, Workload>>
   readonly targets: Readonly<Record<string, SuiteTarget>>
-  /** Requests at a time. */
+  /** The numbers of requests at a time. */
   readonly callers: readonly number[]
   readonly runs: number
   readonly duration: number
@@ -54,7 +57,7 @@ const NEST = ['@nestjs/core', '@nestjs/common', 'reflect-metadata', 'rxjs']
 const server = (name: string) => `suites/servers/${name}`
 const other = (name: string) => `others/http/${name}`
 
-/** Frameworks that answer HTTP by themselves. */
+/** Frameworks that serve HTTP themselves. */
 const frameworks = {
   bun: { server: server('bun'), runtimes: BUN, packages: [], isLimit: true },
   node: {
@@ -107,7 +110,7 @@ const gateways = {
   }
 } as const satisfies Readonly<Record<string, SuiteTarget>>
 
-/** Targets of the reports that this project came from which nobody can install. */
+/** Targets of earlier reports that cannot be installed any more. */
 const absent = {
   elit: {
     server: null,
@@ -124,7 +127,9 @@ const absent = {
   }
 } as const satisfies Readonly<Record<string, SuiteTarget>>
 
-/** Twice the pool: as many again wait for a connection, so that none is idle. */
+/**
+ * Twice the size of the pool: as many requests wait for a connection as there are connections, so that none is idle.
+ */
 export const IN_FLIGHT = 40
 
 const messages = {
@@ -175,7 +180,7 @@ const messages = {
 
 const NO_HTTP = { http2: 'it has one connection as it is' }
 
-/** Clients of pages. */
+/** Clients in pages. */
 const pages = {
   websocket: {
     server: server('web'),
@@ -214,7 +219,10 @@ const pages = {
   }
 } as const satisfies Readonly<Record<string, SuiteTarget>>
 
-/** On the usual runtime alone. With a database that is enough, for it decides; of pairs there are more runs instead. */
+/**
+ * Only the usual runtime of each target. With a database that is enough, because the database determines the speed;
+ * pairs get more runs instead.
+ */
 const usual = (targets: Readonly<Record<string, SuiteTarget>>): Record<string, SuiteTarget> =>
   Object.fromEntries(
     Object.entries(targets).map(([name, target]) => [
@@ -283,7 +291,7 @@ export const suites: Readonly<Record<SuiteName, Suite>> = {
   }
 }
 
-/** The target of a suite with this name, without the label it may have. */
+/** The target of a suite with this name, without its label. */
 export const suiteTarget = (suite: SuiteName, name: string): SuiteTarget | undefined => {
   const { targets } = suites[suite]
   return Object.hasOwn(targets, name) ? targets[name] : undefined

@@ -1,4 +1,4 @@
-/** How a suite was measured, in words. */
+/** Describes as text how a suite was measured. */
 import type { Comparison } from '../report/schema.ts'
 import type { SuiteName } from '../task/task.ts'
 import { IN_FLIGHT } from './catalog.ts'

@@ -5,7 +5,7 @@ import type { Work } from './serve.ts'
 import { elysiaApp } from './servers/elysia-app.ts'
 import { routes } from './work.ts'
 
-/** The functions that Elysia compiles an app to: one for all requests, and one for each route. */
+/** The functions to which Elysia compiles an app: one for all requests, and one for each route. */
 function compiled(app: ReturnType<typeof elysiaApp>): string[] {
   app.compile()
   const ofRoutes = app.routes.map(
@@ -20,7 +20,7 @@ describe('an app of Elysia with a service in it', () => {
     ['500 routes', { routes, compresses: false }],
     ['compression', { routes: [], compresses: true }]
   ] as const) {
-    it(`answers by the code of the app without it: ${what}`, () => {
+    it(`answers by the same code as the app without a service: ${what}`, () => {
       const work: Work = {
         ...{ host: '127.0.0.1', port: 0, workers: 1, inFlight: 0 },
         ...given,
@@ -30,7 +30,7 @@ describe('an app of Elysia with a service in it', () => {
       const alone = compiled(elysiaApp(work))
       assert.ok(alone.length > given.routes.length)
       assert.deepEqual(compiled(elysiaApp(work).use(service) as never), alone)
-      // Else nothing could differ.
+      // A check that the code can differ at all.
       const hooked = compiled(
         elysiaApp(work)
           .onBeforeHandle({ as: 'global' }, () => {})

@@ -1,4 +1,6 @@
-/** One measurement of a suite: the server of the target is started, asked once, loaded, observed and stopped. */
+/**
+ * One measurement of a suite: the server of the target is started, called once, put under load, observed and stopped.
+ */
 import { BenchError } from '../errors.ts'
 import { encodeHistogram, latenciesOf, mergeHistograms } from '../load/histogram.ts'
 import { type Phases, type PhaseTotals, pass, phasesOf } from '../load/phases.ts'
@@ -22,16 +24,16 @@ import { type Asked, payloadOfWorkload, subjectOf, wrongIn } from './workloads.t
 
 const DIED = 'the server ended in the middle of the measurement'
 
-/** How the targets of a suite are asked. */
+/** How requests to the targets of a suite are made. */
 interface Load {
-  /** The client, as the report names it. */
+  /** The name of the client in the report. */
   readonly client: string
-  /** Asks once, after which the server counts as started; rejects with what is wrong with the answer. */
+  /** Makes the first request, after which the server counts as started. Rejects with the error in the answer. */
   first(): Promise<void>
   open(): Promise<Phases>
 }
 
-/** @throws BenchError if there is no server to measure, or it answers wrongly before anybody loads it */
+/** @throws BenchError if there is no server to measure, or its answers before the load are wrong */
 export async function measureSuite(options: SuiteOptions): Promise<Measurement> {
   build(options)
   const isScale = options.suite === 'scale'
@@ -41,7 +43,7 @@ export async function measureSuite(options: SuiteOptions): Promise<Measurement> 
     : { pinning: plan, serverOn: plan.server }
   const database = options.suite === 'db' ? await findDatabase(options, pinning) : undefined
   try {
-    // Workers share a port, so it must be known before there is any.
+    // Workers share a port, so it must be known before the first one starts.
     const port = isScale && options.port === 0 ? await freePort(HOST) : options.port
     const begun = performance.now()
     const server = await startServer({ ...options, port }, serverOn, database?.address)
@@ -99,7 +101,7 @@ function toldOf({ suite, workers }: SuiteOptions, totals: PhaseTotals): NonNulla
   }
 }
 
-/** One of its own, where the load is: the server has its CPU for itself. */
+/** Starts a database on the cores of the load: the server has its core for itself. */
 async function findDatabase(
   { database }: SuiteOptions,
   { client }: Pinning
@@ -109,7 +111,7 @@ async function findDatabase(
   return { address: database }
 }
 
-/** The first processors are the workers', the others the load's; where none is left, they share. */
+/** The first cores are for the workers, the others for the load; if none is left, they share. */
 function placesFor(workers: number, plan: Pinning) {
   if (plan.server === null) return { pinning: plan, serverOn: null }
   const all = [plan.server, ...plan.loads]
@@ -197,7 +199,7 @@ async function openCallers(options: SuiteOptions, server: ServerProcess): Promis
   }
 }
 
-/** Whether it answers rightly to everything: what loads it looks at the status alone. */
+/** Checks all answers of the server: the load only checks their status. */
 async function check(asked: readonly Asked[], { port }: ServerProcess): Promise<void> {
   for (const one of asked) {
     const { method, path, headers, body = null } = one
@@ -245,7 +247,7 @@ async function openHttp(
   }
 }
 
-/** The target's own client, in a page. */
+/** Opens the target's own client in a page. */
 async function openInPage(
   { target, workload, concurrency }: SuiteOptions,
   server: ServerProcess,
@@ -274,7 +276,7 @@ async function openInPage(
   }
 }
 
-/** Beside the server, on its CPU. */
+/** Starts a proxy on the core of the server. */
 function startProxy({ port }: ServerProcess, cpu: number | null): Promise<ServerProcess> {
   return ServerProcess.start({
     program: 'suites/web/http2-proxy',
@@ -286,7 +288,7 @@ function startProxy({ port }: ServerProcess, cpu: number | null): Promise<Server
   })
 }
 
-/** Our own client, on a connection for each caller, so that all workers get some. */
+/** Our own client, with a connection for each caller, so that all workers get connections. */
 async function openMessages(
   { concurrency, label, progress }: SuiteOptions,
   server: ServerProcess,
@@ -297,7 +299,7 @@ async function openMessages(
     ...['--target=custom', `--port=${server.port}`, '--pattern=users.get', '--data={"id":"42"}'],
     ...[`--concurrency=${concurrency}`, `--connections=${concurrency}`, `--processes=${processes}`]
   ])
-  // No flag of these asks for it.
+  // No flag here asks for help.
   if (options === 'help') throw new BenchError('run-bench gave its help in place of options.')
   const phases = phasesOf(await RemoteRun.open({ ...options, label, progress }, server.port, cpus))
   const finish = async (patience: number) => {
@@ -310,7 +312,7 @@ async function openMessages(
 
 type Timed = Omit<HttpTotals, 'latencies'> & { readonly latencies?: HttpTotals['latencies'] }
 
-/** The counts of a load, in the words of every measurement. */
+/** The counts of a load, in the form of every measurement. */
 function totalsOf(
   { completed, seconds, errors, firstError, average, latencies }: Timed,
   told: PhaseTotals['told'] = {}

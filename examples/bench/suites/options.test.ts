@@ -38,7 +38,7 @@ describe('a measurement of a suite', () => {
       refused(readSuiteOptions, [...argv], words))
   }
 
-  it('has what nobody says', () => {
+  it('has defaults', () => {
     const options = readSuiteOptions(['--suite=http', '--target=node'])
     assert.ok(options !== 'help')
     const { workload, runtime, concurrency, duration, warmup, workers, name, port } = options
@@ -46,7 +46,7 @@ describe('a measurement of a suite', () => {
     assert.deepEqual([warmup, workers, name, port], [1, 1, 'node', 0])
   })
 
-  it('tells its flags', () => {
+  it('returns its flags', () => {
     assert.equal(readSuiteOptions(['--help']), 'help')
     assert.match(suiteUsage, /--workload /)
   })
@@ -67,7 +67,7 @@ describe('a suite', () => {
   }
 
   for (const suite of suiteNames) {
-    it(`${suite} has all its targets and workloads in it, and times of its own`, () => {
+    it(`${suite} has all its targets and workloads, and its own times`, () => {
       const options = readSuiteComparison([`--suite=${suite}`])
       assert.ok(options !== 'help')
       assert.deepEqual(options.targets, Object.keys(suites[suite].targets))
@@ -77,7 +77,7 @@ describe('a suite', () => {
     })
   }
 
-  it('keeps its own order, whatever the order of a flag', () => {
+  it('keeps its own order for any order in a flag', () => {
     const options = readSuiteComparison(['--suite=http', '--targets=fiber,bun', '--workloads=post,hello'])
     assert.ok(options !== 'help')
     assert.deepEqual(
@@ -89,7 +89,7 @@ describe('a suite', () => {
     )
   })
 
-  it('is known by its flag, wherever that stands', () => {
+  it('is recognised by its flag at any position', () => {
     assert.deepEqual([['--suite=http'], ['--runs=1', '--suite', 'db'], ['--mode=stream'], []].map(isSuite), [
       true,
       true,

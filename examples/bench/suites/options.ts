@@ -26,17 +26,17 @@ export interface SuiteOptions {
   readonly asked: Workload['asked']
   readonly name: string
   readonly target: SuiteTarget & { readonly server: string }
-  /** The runtime of the server; `go`: it is a program of its own. */
+  /** The runtime of the server; `go`: the server is a compiled program. */
   readonly runtime: Runtime | 'go'
   readonly concurrency: number
-  /** Processes of the server. */
+  /** The number of processes of the server. */
   readonly workers: number
   readonly duration: number
   readonly warmup: number
-  /** 0: any free one. */
+  /** The port; 0: any free port. */
   readonly port: number
   readonly tool: Tool
-  /** Address of a database that is there; `undefined`: one is started. */
+  /** The address of a running database; `undefined`: one is started. */
   readonly database: string | undefined
   readonly progress: boolean | undefined
   readonly label: string
@@ -73,7 +73,7 @@ Exit codes: 0 measured, 1 there is no server or the measurement has errors, 2 wr
 `
 
 /**
- * @returns the options, or `'help'` if that is what was asked for
+ * @returns the options, or `'help'` if the command line asks for help
  * @throws UsageError
  */
 export function readSuiteOptions(argv: readonly string[]): SuiteOptions | 'help' {
@@ -131,7 +131,7 @@ export interface SuiteComparison {
   readonly runs: number
   readonly duration: number
   readonly warmup: number
-  /** Whether somebody has said how long: then it is as long for everybody. */
+  /** Whether a time was given, which then applies to all contests. */
   readonly isShortened: boolean
   readonly tool: Tool | undefined
   readonly patience: number
@@ -140,7 +140,7 @@ export interface SuiteComparison {
   readonly out: string | undefined
 }
 
-/** Seconds after which a suite begins nothing more, with a minute for the rest of its fifteen. */
+/** Seconds after which a suite begins no measurement; one of its fifteen minutes is left for the end. */
 const WITHIN = 14 * 60
 
 const comparisonFlags = {
@@ -186,7 +186,7 @@ export const isSuite = (argv: readonly string[]): boolean =>
   argv.some((argument) => argument === '--suite' || argument.startsWith('--suite='))
 
 /**
- * @returns the options, or `'help'` if that is what was asked for
+ * @returns the options, or `'help'` if the command line asks for help
  * @throws UsageError
  */
 export function readSuiteComparison(argv: readonly string[]): SuiteComparison | 'help' {
@@ -213,7 +213,7 @@ export function readSuiteComparison(argv: readonly string[]): SuiteComparison | 
   }
 }
 
-/** In the order of the suite. */
+/** The given names, in the order of the suite. */
 function allKnown(flag: string, given: readonly string[] | undefined, table: object): string[] {
   const names = Object.keys(table)
   const unknown = given?.find((name) => !names.includes(name))

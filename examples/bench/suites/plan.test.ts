@@ -9,7 +9,7 @@ import { suites } from './catalog.ts'
 import { isSuite, readSuiteComparison, readSuiteOptions } from './options.ts'
 import { suitePlan } from './plan.ts'
 
-/** Seconds that a measurement takes beside warm-up and measuring: starting, checking, collecting garbage. */
+/** Seconds that a measurement takes besides warm-up and measuring: starting, checking, collecting garbage. */
 const OVERHEAD = 1.2
 
 function planOf(suite: SuiteName, ...flags: string[]): Plan {
@@ -18,7 +18,7 @@ function planOf(suite: SuiteName, ...flags: string[]): Plan {
   return suitePlan(options)
 }
 
-/** Seconds that the measurements of a plan take. */
+/** Seconds that all measurements of a plan take. */
 function secondsIn(plan: Plan): number {
   const jobs = jobsOf(plan).filter(
     ({ entrant }) => suites[plan.suite!.name].targets[entrant.target]!.absent === undefined
@@ -50,7 +50,7 @@ describe('everything that is published', () => {
 
 describe('the plan of a suite', () => {
   for (const suite of suiteNames) {
-    // Fiber is built when it is asked for: not here.
+    // Without Fiber, which is only built when it is measured.
     const others = Object.keys(suites[suite].targets).filter((name) => name !== 'fiber')
 
     it(`${suite}: ends within 15 minutes`, () => {
@@ -62,7 +62,7 @@ describe('the plan of a suite', () => {
       )
     })
 
-    it(`${suite}: holds no contest twice, has nobody twice in one, and asks for nothing that is refused`, () => {
+    it(`${suite}: has no contest twice, no entry twice in a contest, and only accepted flags`, () => {
       const plan = planOf(suite, `--targets=${others.join(',')}`)
       const contests = plan.parts.flatMap((part) => part.contests)
       assert.equal(new Set(contests.map(({ contest }) => keyOf(contest))).size, contests.length)
@@ -79,7 +79,7 @@ describe('the plan of a suite', () => {
     })
   }
 
-  it('of HTTP has everybody on every runtime it has, and those who are divided by each other side by side', () => {
+  it('of HTTP has every target on each of its runtimes, and targets whose figures are divided side by side', () => {
     const names = namesIn(planOf('http'), 0)
     for (const name of ['hono', 'hono @ node', 'node', 'fiber', 'elit', 'velocity'])
       assert.ok(names.includes(name), name)
@@ -90,19 +90,19 @@ describe('the plan of a suite', () => {
     }
   })
 
-  it('says once what cannot be installed', () => {
+  it('names once what cannot be installed', () => {
     const plan = planOf('http', '--targets=bun,elit')
     assert.deepEqual([namesIn(plan, 0), namesIn(plan, 1)], [['bun', 'elit'], ['bun']])
     const [, elit] = jobsOf(plan)
     assert.match(obstacleOf(elit!)!, /404/)
   })
 
-  it('can be kept to one runtime', () => {
+  it('can be limited to one runtime', () => {
     const names = namesIn(planOf('http', '--runtimes=node', '--targets=bun,node,hono'), 0)
     assert.deepEqual(names, ['node', 'hono @ node'])
   })
 
-  it('of the database gives many callers longer, unless somebody has said how long', () => {
+  it('of the database measures many callers for longer, unless a time is given', () => {
     const longest = (plan: Plan) => Math.max(...jobsOf(plan).map((job) => secondsOf(job).duration))
     assert.deepEqual([longest(planOf('db')), longest(planOf('db', '--duration=0.3'))], [4, 0.3])
   })

@@ -10,13 +10,16 @@ import type { SuiteComparison } from './options.ts'
 import { obstacleToFiber } from './server.ts'
 import { payloadOfWorkload, subjectOf } from './workloads.ts'
 
-/** So many callers need longer to settle, and longer than they wait for a connection. */
+/**
+ * With this many callers, a measurement takes longer: they need time until their rate is steady, and longer than they
+ * wait for a connection.
+ */
 const CROWD = 1_000
 const OF_CROWD = { duration: 4, warmup: 2.5 }
 
 export function suitePlan(options: SuiteComparison): Plan {
   const { suite, runs, duration, warmup } = options
-  // Contests that take equally long are a part, in which all take turns.
+  // Contests with the same times form a part, in which all targets take turns.
   const parts = new Map<string, Part & { readonly contests: PlannedContest[] }>()
   for (const workload of options.workloads)
     for (const callers of suites[suite].workloads[workload]!.callers ?? options.callers) {
@@ -75,14 +78,14 @@ function contestOf(options: SuiteComparison, workload: string, callers: number):
   return { contest, entrants: suite === 'scale' ? byWorkers(workload) : entrantsOf(options, workload) }
 }
 
-/** Everybody as its users run it first, one after the other; then again under the other runtime. */
+/** All targets on their usual runtime, one after the other, and then again on their other runtime. */
 function entrantsOf(
   { suite, targets, runtimes: chosen, workloads }: SuiteComparison,
   workload: string
 ): Entrant[] {
   const all = targets.flatMap((name) => {
     const target = suites[suite].targets[name]!
-    // A target that cannot be installed is named once.
+    // A target that cannot be installed is listed only once.
     if (target.absent !== undefined && workload !== workloads[0]) return []
     return target.runtimes.map((runtime, index): Entrant & { readonly index: number } => ({
       target: name,
@@ -97,7 +100,7 @@ function entrantsOf(
     .map(({ index: _, ...entrant }) => entrant)
 }
 
-/** 1, 2, 4 and so on, and as many as there are processors. */
+/** The numbers of workers: 1, 2, 4 and so on, and as many as there are processors. */
 function byWorkers(workload: string): Entrant[] {
   const { length } = cpus()
   const powers = Array.from({ length: Math.ceil(Math.log2(length)) + 1 }, (_, power) => 2 ** power)
@@ -116,7 +119,7 @@ export const suiteTaskOf = ({ contest }: Pick<Job, 'contest'>): SuiteTask | unde
 
 const targetOf = (task: SuiteTask, { target }: Entrant): SuiteTarget => suites[task.suite].targets[target]!
 
-/** Why a job of a suite is not meant to be done. */
+/** Why a job of a suite cannot be done by its nature. */
 export function obstacleInSuite(task: SuiteTask, entrant: Entrant): string | undefined {
   const { absent, lacks, runtimes: able, page } = targetOf(task, entrant)
   const obstacle = absent ?? lacks?.[task.workload]

@@ -1,22 +1,27 @@
-/** The frame of every server of the suites: it reads its work, says where it listens, and ends when its parent does. */
+/**
+ * The common part of all servers of the suites: it reads the work, reports the address, and ends when its parent
+ * ends.
+ */
 import { parseArgs } from 'node:util'
 import { obeyParent } from '../peers/run-server.ts'
 import { freePort } from '../process/free-port.ts'
 import { type Route, routes, type User } from './work.ts'
 
-/** The work of a server. Parts that only one workload needs are left out of the others, where they would cost. */
+/**
+ * The work of a server. Parts that only one workload needs are left out for the others, because they would cost time.
+ */
 export interface Work {
   readonly host: string
   readonly port: number
   /** 500 routes, or none. */
   readonly routes: readonly Route[]
-  /** Whether answers are to be compressed. */
+  /** Whether answers are compressed. */
   readonly compresses: boolean
-  /** Reads that many users from the database. */
+  /** Reads this many users from the database. */
   users(limit: number): Promise<readonly User[]>
-  /** How many workers a server of several processes has. */
+  /** The number of workers of a server with several processes. */
   readonly workers: number
-  /** Messages a service may have in flight; 0: as many as come. */
+  /** The most messages in flight of a service; 0: no limit. */
   readonly inFlight: number
 }
 
@@ -31,14 +36,17 @@ const flags = {
   'with-parent': { type: 'boolean' }
 } as const
 
-/** @param start listens, and resolves to the port; `undefined`: this is a worker, and its supervisor is who is asked */
+/**
+ * @param start starts to listen, and resolves to the port; `undefined`: this process is a worker, and its supervisor
+ * reports the port
+ */
 export async function serve(start: (work: Work) => Promise<number | undefined>): Promise<void> {
   const { values } = parseArgs({ options: flags })
   const { host, workload, database, slow } = values
   let opened: Promise<Work['users']> | undefined
   const users: Work['users'] = async (limit) => {
     if (database === undefined) throw new Error('--database: missing, there are no users')
-    // Loaded on use: who does not ask the database does not pay for a driver.
+    // Imported only when used, so that servers without a database need no driver.
     opened ??= import('./users.ts').then(({ openUsers }) => openUsers(database, slow))
     return (await opened)(limit)
   }

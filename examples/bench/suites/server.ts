@@ -1,4 +1,4 @@
-/** The server of a measurement: started, told what it is for, and known by all the processes it is. */
+/** The server of a measurement: started with its work, with all its processes. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import type { SuiteOptions } from './options.ts'
 const FIBER = join(BENCH_FOLDER, 'suites', 'servers', 'fiber')
 const BINARY = join(BENCH_FOLDER, '.fiber', 'fiber')
 
-/** Why Fiber cannot be measured here; `undefined` if it can. Builds it if it is not built yet. */
+/** Why Fiber cannot be measured on this machine; `undefined`: it can. Builds Fiber if necessary. */
 export function obstacleToFiber(): string | undefined {
   if (isBuilt()) return undefined
   if (which('go') === undefined) return 'there is no `go` on the PATH to build Fiber with'
@@ -24,13 +24,13 @@ const isBuilt = (): boolean =>
   existsSync(BINARY) &&
   ['main.go', 'go.mod'].every((file) => statSync(join(FIBER, file)).mtimeMs < statSync(BINARY).mtimeMs)
 
-/** @throws BenchError if what must be built first cannot be */
+/** @throws BenchError if something that must be built first cannot be built */
 export function build({ runtime }: Pick<SuiteOptions, 'runtime'>): void {
   const obstacle = runtime === 'go' ? obstacleToFiber() : undefined
   if (obstacle !== undefined) throw new BenchError(obstacle)
 }
 
-/** @throws BenchError if it does not start */
+/** @throws BenchError if the server does not start */
 export async function startServer(
   { target, runtime, workload, suite, port, workers }: SuiteOptions,
   cpu: number | string | null,

@@ -3,7 +3,7 @@ import type { Installation } from '../report/schema.ts'
 import { suites } from './catalog.ts'
 import type { SuiteComparison } from './options.ts'
 
-/** The installations of each target's users; one that has several names is there once. */
+/** The installations of the users of each target; an installation with several names is listed once. */
 export async function sizesOf({ suite, targets }: SuiteComparison): Promise<Installation[]> {
   const all: Installation[] = []
   const seen = new Set<string>()

@@ -1,4 +1,4 @@
-/** The answers of every server of the suites: the same texts and objects, whatever framework is around them. */
+/** The answers of every server of the suites: the same texts and objects for all frameworks. */
 
 export const HELLO = 'Hello, World!'
 
@@ -13,7 +13,7 @@ export interface NewUser {
 
 export const createdOf = ({ name, email }: NewUser) => ({ id: '1001', name, email })
 
-/** 8 KB as JSON, of which a compressor makes about a tenth. */
+/** 8 KB as JSON, which can be compressed to about a tenth. */
 export const DOCUMENT = {
   title: 'Orders of the day',
   orders: Array.from({ length: 85 }, (_, index) => ({
@@ -26,17 +26,20 @@ export const DOCUMENT = {
   }))
 }
 
-/** One of 500 routes: its path before what differs, and what follows it. */
+/** One of 500 routes: the beginning of its path, and its kind. */
 export interface Route {
   readonly kind: 'static' | 'param' | 'wildcard'
-  /** `/shop12/orders/list`; of a parameter what is before `/:id/detail`, of a wildcard what is before the rest. */
+  /**
+   * `/shop12/orders/list`; with a parameter, the part before `/:id/detail`; with a wildcard, the part before the
+   * wildcard.
+   */
   readonly prefix: string
   readonly name: string
 }
 
 const ROUTES = 500
 
-/** Three of five are static, one has a parameter, one ends in a wildcard. */
+/** Three of five routes are static, one has a parameter, one ends in a wildcard. */
 export const routes: readonly Route[] = Array.from({ length: ROUTES }, (_, index): Route => {
   const name = `r${index}`
   const area = `/shop${index % 25}`
@@ -45,13 +48,13 @@ export const routes: readonly Route[] = Array.from({ length: ROUTES }, (_, index
   return { kind: 'static', prefix: `${area}/pages/${name}/list`, name }
 })
 
-/** A path as most routers write it. `rest` is how the wildcard is spelled. */
+/** The path in the form of most routers. `rest` is how the wildcard is written. */
 export function pathOf({ kind, prefix }: Route, rest = '*'): string {
   if (kind === 'static') return prefix
   return kind === 'param' ? `${prefix}/:id/detail` : `${prefix}/${rest}`
 }
 
-/** The answer of a route; only one with a parameter has an `id`. */
+/** The answer of a route; only a route with a parameter has an `id`. */
 export const answerOf = ({ kind, name }: Route, id: string | undefined): string =>
   kind === 'param' ? `${name} ${id}` : name
 

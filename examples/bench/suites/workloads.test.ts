@@ -15,14 +15,14 @@ describe('the workload of the router', () => {
     assert.deepEqual(['static', 'param', 'wildcard'].map(count), [300, 100, 100])
   })
 
-  it('asks for each of them once, for one of ten without success, and for neighbours not one after the other', () => {
+  it('requests each route once, an unknown route in one of ten requests, and no neighbours one after the other', () => {
     assert.equal(new Set(router.asked.map(({ path }) => path)).size, 500)
     assert.equal(router.asked.filter(({ status }) => status === 404).length, 50)
     const numbers = router.asked.map(({ path }) => Number(/\d+/.exec(path)?.[0]))
     assert.ok(numbers.filter((number, index) => number === numbers[index - 1]).length < 50)
   })
 
-  it('spells a wildcard as a framework wants it', () => {
+  it('writes a wildcard in the form of a framework', () => {
     assert.equal(pathOf(routes[4]!, '*rest'), '/shop4/files4/*rest')
     assert.equal(pathOf(routes[3]!, '*rest'), '/shop3/orders3/:id/detail')
   })
@@ -40,7 +40,7 @@ describe('an answer', () => {
     assert.equal(wrongIn(document, 500, text, gzip), 'status 500, expected 200')
   })
 
-  it('of a gateway may be a text as JSON', () => {
+  it('of a gateway may be text encoded as JSON', () => {
     const [hello] = httpWorkloads.hello.asked
     assert.equal(wrongIn(hello, 200, '"Hello, World!"', new Headers()), undefined)
     assert.match(wrongIn(hello, 200, 'Hello!', new Headers())!, /^'Hello!', expected/)
@@ -48,7 +48,7 @@ describe('an answer', () => {
 })
 
 describe('a request', () => {
-  it('is sent with the bytes of its body counted', () => {
+  it('is sent with the length of its body in bytes', () => {
     assert.equal(
       requestBytes(post.asked[0], '127.0.0.1', 80),
       'POST /api/user HTTP/1.1\r\nhost: 127.0.0.1:80\r\ncontent-type: application/json\r\ncontent-length: 49\r\n\r\n' +
@@ -56,7 +56,7 @@ describe('a request', () => {
     )
   })
 
-  it('is named in reports', () => {
+  it('has a name in reports', () => {
     assert.equal(subjectOf(post.asked, 'post'), 'POST /api/user')
     assert.equal(subjectOf(router.asked, 'router'), '500 paths')
     assert.equal(payloadOfWorkload(compressed.asked), Buffer.byteLength(JSON.stringify(DOCUMENT)))

@@ -1,4 +1,4 @@
-/** The requests to the servers, and their right answers. A workload is one request, or several in turns. */
+/** The requests to the servers, and their right answers. A workload is one request, or several in turn. */
 import { answerOf, createdOf, DOCUMENT, HELLO, health, type Route, routes, userOf } from './work.ts'
 
 export interface Asked {
@@ -6,7 +6,7 @@ export interface Asked {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** The text of the right answer; `null`: whatever its text is. */
+  /** The text of the right answer; `null`: any text is right. */
   readonly text: string | null
   readonly status: number
 }
@@ -14,13 +14,13 @@ export interface Asked {
 export interface Workload {
   /** The title in the report. */
   readonly title: string
-  /** Sent one after the other, again and again. */
+  /** The requests, which are sent one after the other, repeatedly. */
   readonly asked: readonly Asked[]
-  /** How many ask at a time, if not as many as the suite says. */
+  /** The numbers of callers, if they differ from those of the suite. */
   readonly callers?: readonly number[]
-  /** For how many seconds it is measured, if not as long as the suite says. */
+  /** The measured seconds, if they differ from those of the suite. */
   readonly duration?: number
-  /** How often at most, if that is less than the suite says. */
+  /** The most runs, if they are fewer than those of the suite. */
   readonly runs?: number
 }
 
@@ -43,7 +43,7 @@ const post: Asked = {
   status: 200
 }
 
-/** Of ten look-ups one finds nothing, half of them nearly something. */
+/** One of this many look-ups finds nothing; half of these paths are similar to an existing one. */
 const MISSES_IN = 10
 
 const lookUps = routes.map((route, index): Asked => {
@@ -59,7 +59,7 @@ function lookUp(route: Route, index: number): Asked {
   return get(`${route.prefix}/2026/${id}.pdf`, answerOf(route, undefined))
 }
 
-/** Neighbours in the table are no neighbours in time. */
+/** Changes the order, so that neighbours in the table are not requested one after the other. */
 const shuffled = (all: readonly Asked[]): Asked[] => all.map((_, index) => all[(index * 7) % all.length]!)
 
 export const httpWorkloads = {
@@ -107,7 +107,7 @@ export const webWorkloads = {
   }
 } as const satisfies Readonly<Record<string, Workload>>
 
-/** The fault of an answer; `undefined`: none. A gateway answers with a text as JSON. */
+/** What is wrong with an answer; `undefined`: nothing. A gateway answers with text encoded as JSON. */
 export function wrongIn(
   { text, status, headers }: Asked,
   gotStatus: number,
@@ -130,7 +130,7 @@ export function subjectOf(asked: readonly Asked[], workload: string): string {
   return asked.length === 1 ? `${first.method} ${first.path}` : `${asked.length} paths`
 }
 
-/** Bytes of the right answer, before any compression; of several on average; 0 where it may be any. */
+/** The bytes of the right answer before compression; with several requests the average; 0: any answer is right. */
 export const payloadOfWorkload = (asked: readonly Asked[]): number =>
   asked.length === 0
     ? 0

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ECHO, flagsOfServer, flagsOfTask, type Task, taskOf } from './task.ts'
 
-describe('what is asked of a server', () => {
+describe('the task of a server', () => {
   for (const [task, ofBench, ofServer] of [
     [ECHO, {}, ['--handler=sync']],
     [{ mode: 'request', handler: 'waits' }, { handler: 'waits' }, ['--handler=waits']],
@@ -15,13 +15,13 @@ describe('what is asked of a server', () => {
     [{ mode: 'start' }, { mode: 'start' }, []],
     [{ mode: 'durable', step: 'consume' }, { mode: 'durable', step: 'consume' }, []]
   ] satisfies [Task, object, string[]][]) {
-    it(`is told in flags: ${JSON.stringify(task)}`, () => {
+    it(`is passed in flags: ${JSON.stringify(task)}`, () => {
       assert.deepEqual(flagsOfTask(task), ofBench)
       assert.deepEqual(flagsOfServer(task), ofServer)
     })
   }
 
-  it('is an echo where nothing is said', () => {
+  it('is an echo by default', () => {
     assert.equal(taskOf({}), ECHO)
   })
 })

@@ -1,7 +1,7 @@
-/** The tasks of a measurement beside the payload: the modes of the bench, and the choices that each allows. */
+/** The task of a measurement, besides the payload: the modes of the bench, and the choices in each mode. */
 
 export const modes = ['request', 'stream', 'emit', 'start', 'durable'] as const
-/** The modes, and the suites, which have workloads of their own. */
+/** The modes, and the suites, which have their own workloads. */
 export type Mode = (typeof modes)[number] | 'suite'
 
 export const suiteNames = ['http', 'pairs', 'db', 'scale', 'web'] as const
@@ -20,7 +20,7 @@ export const takes = ['iterate', 'send'] as const
 export type Take = (typeof takes)[number]
 
 export const steps = ['publish', 'consume', 'relay'] as const
-/** The step of a stored event that is measured: until it is stored, until it is handled, or out of a database. */
+/** The measured step of a durable event: until it is stored, until it is handled, or out of a database. */
 export type Step = (typeof steps)[number]
 
 export interface RequestTask {
@@ -31,17 +31,17 @@ export interface RequestTask {
 export interface StreamTask {
   readonly mode: 'stream'
   readonly generator: Source
-  /** `null`: the client has one way only. */
+  /** `null`: the client has only one way. */
   readonly take: Take | null
-  /** Values of each stream. */
+  /** The number of values of each stream. */
   readonly values: number
-  /** Milliseconds that the reader waits after each value; 0: it takes what it can. */
+  /** Milliseconds that the reader waits after each value; 0: it reads as fast as it can. */
   readonly pause: number
 }
 
 export interface EmitTask {
   readonly mode: 'emit'
-  /** Events that are sent before their promises are awaited, all together. */
+  /** The number of events that are sent before their promises are awaited together. */
   readonly batch: number
   /** Milliseconds that the server is busy with each event. */
   readonly busy: number
@@ -57,11 +57,11 @@ export interface SuiteTask {
   readonly workload: string
 }
 
-/** Whether values of a stream are counted, and no requests. */
+/** Whether values of a stream are counted instead of requests. */
 export const isOfValues = ({ suite, workload }: SuiteTask): boolean =>
   suite === 'web' && (workload === 'stream' || workload === 'still')
 
-/** Events that are stored. As many are in flight at a time as a measurement has concurrency. */
+/** Durable events. The number in flight is the concurrency of the measurement. */
 export interface DurableTask {
   readonly mode: 'durable'
   readonly step: Step
@@ -72,10 +72,12 @@ export type Task = RequestTask | StreamTask | EmitTask | StartTask | DurableTask
 /** The default task: an echo, answered at once. */
 export const ECHO: RequestTask = { mode: 'request', handler: 'sync' }
 
-/** The task of a contest or a measurement; older reports name none, and are echoes. */
+/** The task of a contest or a measurement; older reports name none, which means an echo. */
 export const taskOf = ({ task }: { readonly task?: Task | undefined }): Task => task ?? ECHO
 
-/** The flags of a measurement that ask for it: none for a plain echo, which every older bench knows too. */
+/**
+ * The flags of a measurement with this task; none for a plain echo, so that older versions of the bench accept them.
+ */
 export function flagsOfTask(task: Task): Readonly<Record<string, string | number>> {
   const { mode, ...chosen } = task
   const differs = Object.entries(chosen).filter(
@@ -84,7 +86,7 @@ export function flagsOfTask(task: Task): Readonly<Record<string, string | number
   return { ...(mode !== 'request' && { mode }), ...Object.fromEntries(differs) }
 }
 
-/** The flags by which a server learns its task. */
+/** The flags that tell a server its task. */
 export function flagsOfServer(task: Task): string[] {
   if (task.mode === 'request') return [`--handler=${task.handler}`]
   if (task.mode === 'stream') return [`--generator=${task.generator}`]

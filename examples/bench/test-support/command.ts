@@ -1,4 +1,4 @@
-/** Runs the bench's commands as a user does: as programs of their own, with output that is no terminal. */
+/** Runs the commands of the bench as a user does: as programs, whose output is not a terminal. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -12,7 +12,7 @@ export interface Finished {
 
 export interface Started {
   readonly pid: number
-  /** Resolves once it has ended. */
+  /** Resolves when the command has ended. */
   readonly finished: Promise<Finished>
 }
 
@@ -32,7 +32,7 @@ export function run(program: string, ...flags: readonly string[]): Promise<Finis
   return start(program, ...flags).finished
 }
 
-/** Resolves once `condition` gives something. For what another process does, of which no event comes. */
+/** Resolves when `condition` returns a value. For changes in other processes, which cause no event here. */
 export async function until<T>(condition: () => T | undefined | false): Promise<T> {
   for (;;) {
     const value = condition()
@@ -41,19 +41,19 @@ export async function until<T>(condition: () => T | undefined | false): Promise<
   }
 }
 
-/** All processes that `pid` has started whose command lines have `program` in them. */
+/** The ids of all processes that a process has started and whose command lines contain `program`. */
 export function childrenOf(pid: number, program: string): number[] {
   const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', program])
   return stdout.toString().trim().split('\n').map(Number)
 }
 
-/** The process that `pid` has started whose command line has `program` in it, once there is one. */
+/** The id of the process that a process has started and whose command line contains `program`, once there is one. */
 export function childOf(pid: number, program = '(peers|others)/'): number | undefined {
   const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', program])
   return Number.parseInt(stdout.toString(), 10) || undefined
 }
 
-/** Whether a process still runs. One that has ended and whose parent has not noticed does not. */
+/** Whether a process runs. A zombie does not count. */
 export function isRunning(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -62,7 +62,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Resolves once a server has accepted a connection and been working for a while since. */
+/** Resolves when a server has accepted a connection, and has used processor time since. */
 export async function underLoad(server: number): Promise<void> {
   await until(() => hasConnection(server))
   const before = cpuMicroseconds(server)!
@@ -76,15 +76,15 @@ export async function underLoad(server: number): Promise<void> {
 function hasConnection(pid: number): boolean {
   const folder = `/proc/${pid}/fd`
   const open = new Set(readdirSync(folder).map((fd) => linkOf(`${folder}/${fd}`)))
-  // Of each row: field 4 is the state, 01 if established, field 10 the inode, as proc_net_tcp(5) has it.
-  // A server that listens on all addresses has its connections in the second file.
+  // In each row of proc_net_tcp(5), field 4 is the state (01: established) and field 10 the inode. The connections of
+  // a server that listens on all addresses are in the second file.
   const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readFileSync(file, 'utf8').split('\n'))
   return rows
     .map((row) => row.trim().split(/\s+/))
     .some(([, , , state, , , , , , inode]) => state === '01' && open.has(`socket:[${inode}]`))
 }
 
-/** A file may be closed between being listed and being read. */
+/** Reads a link. The file may be closed between the listing and this call. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path)

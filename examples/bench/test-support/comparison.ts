@@ -15,7 +15,7 @@ export const CONTEST: Contest = {
   sloMs: null
 }
 
-/** A comparison of whatever a test cares for. */
+/** A comparison for tests, with default values. */
 export const comparison = (
   contests: readonly [contest: Partial<Contest>, rounds: readonly Round[]][],
   options: Partial<Comparison['options']> = {}

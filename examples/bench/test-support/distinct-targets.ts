@@ -1,4 +1,7 @@
 import { isOurs, ownTargets } from '../peers/targets.ts'
 
-/** One of those that differ only in what stands around our handlers: how calls are made is the same for all of them. */
+/**
+ * One target for each way to make calls: targets that differ only in additions around our handlers are represented by
+ * one.
+ */
 export const distinctTargets = ownTargets.filter((target) => !isOurs(target) || target === 'elysia')

@@ -1,12 +1,12 @@
-/** Runs jobs, at most `width` at a time, in order; gives a promise of each result at once. */
+/** Runs jobs in order, at most `width` at a time. Returns a promise for each result at once. */
 export function inParallel<T>(jobs: readonly (() => Promise<T>)[], width: number): Promise<T>[] {
   const results: Promise<T>[] = []
   for (const [index, job] of jobs.entries()) {
     const before = results[index - width]
-    // A job that failed makes room, too.
+    // A job that has failed also makes room for the next.
     const turn = before === undefined ? Promise.resolve() : before.then(nothing, nothing)
     const result = turn.then(job)
-    // Anyone who asks for it gets the error; nobody may be asking yet.
+    // A rejection without a listener: readers that come later still get the error.
     result.catch(nothing)
     results.push(result)
   }

@@ -1,4 +1,4 @@
-/** Checks of every target's measurements, however they end; each case is a test of its own. */
+/** Checks the measurements of every target, in all ways in which they can end; each case is a test. */
 import assert from 'node:assert/strict'
 import { before, it } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
@@ -11,7 +11,7 @@ import { inParallel } from './in-parallel.ts'
 
 export type Case = [target: string, ...flags: string[]]
 
-/** KafkaJS waits for negative times, of which runtimes warn, and logs each retry until its new topics have leaders. */
+/** KafkaJS uses negative timeouts, of which runtimes warn, and logs each retry until its new topics have leaders. */
 const OF_KAFKAJS =
   /^(?:\(node:\d+\) TimeoutNegativeWarning: .*\nTimeout duration was set to 1\.\n\(Use .*\)|\[Nest\] .*kafkajs.*)\n/gm
 
@@ -24,17 +24,17 @@ const FLAGS = ['--port=0', '--warmup=0.1', '--concurrency=8']
 export const SHORT = [...FLAGS, '--duration=0.5']
 export const LONG = ['--port=0', '--duration=3600', '--warmup=0']
 
-/** A few at a time: most of what a short measurement takes is waiting. */
+/** A few measurements at a time: most of the time of a short measurement is waiting. */
 const WIDTH = 4
 
-/** Measures for half a second; for ten if nothing is completed by then, because the machine has much else to do. */
+/** Measures for half a second, or for ten seconds if a busy machine has completed nothing by then. */
 export async function measured(...flags: string[]): Promise<Finished & { readonly seconds: number }> {
   const finished = await bench('--duration=0.5', ...flags)
   if (!finished.stderr.includes('Nothing was completed')) return { ...finished, seconds: 0.5 }
   return { ...(await bench('--duration=10', ...flags)), seconds: 10 }
 }
 
-/** Runs all of them, a few at a time, and checks each in a test. */
+/** Runs all measurements, a few at a time, and checks each in a test. */
 export function measures(cases: readonly Case[], prepare: () => void = () => {}): void {
   let runs: ReturnType<typeof measured>[] = []
   before(() => {
@@ -48,7 +48,7 @@ export function measures(cases: readonly Case[], prepare: () => void = () => {})
   })
 
   for (const [index, [target, ...flags]] of cases.entries()) {
-    it(`of ${[target, ...flags].join(' ')} is one JSON object, and the server is gone after it`, async () => {
+    it(`of ${[target, ...flags].join(' ')} prints one JSON object, and its server has ended afterwards`, async () => {
       const { code, stdout, stderr, seconds } = await runs[index]!
       assert.equal(stderr, '')
       assert.equal(code, 0)
@@ -92,7 +92,7 @@ export function measures(cases: readonly Case[], prepare: () => void = () => {})
   }
 }
 
-/** @param modes each with its flags */
+/** @param modes the modes, each with its flags */
 export function hasFigures(modes: readonly Case[]): void {
   for (const [mode, ...flags] of modes) {
     it(`of the mode ${mode} has figures`, async () => {
@@ -116,7 +116,7 @@ export function dies(cases: readonly Case[]): void {
       const { errors, completed, measuredSeconds, serverCpuUsPerRequest } = JSON.parse(stdout) as Measurement
       assert.equal(code, 1)
       assert.ok(completed > 0)
-      // As many as were not answered: what the server had sent before it died still comes.
+      // At least the unanswered requests: answers that were sent before the server died still arrive.
       assert.ok(errors > 0)
       assert.ok(measuredSeconds < 3600)
       assert.equal(serverCpuUsPerRequest, null)
@@ -131,7 +131,7 @@ export function outlives(
   for (const [runtime, signal, expected] of cases) {
     it(`does not outlive it under ${runtime} when it gets ${signal}`, async () => {
       const result = start('run-bench.ts', '--target=nest', `--runtime=${runtime}`, ...LONG)
-      // This is Bun: a measurement under Node is a process of its own.
+      // This process is Bun, so a measurement under Node is a process of its own.
       const measuring = runtime === 'bun' ? result.pid : await until(() => childOf(result.pid, 'run-bench'))
       const server = await until(() => childOf(measuring))
       await underLoad(server)
@@ -154,7 +154,7 @@ export function diesWhileListening(asking: readonly string[]): void {
         '--target=elysia',
         `--client=${client}`,
         `--port=${port}`,
-        // However late a busy machine has it under load, enough is left for errors.
+        // Long enough that time is left for errors, however late a busy machine begins the load.
         '--duration=6',
         '--warmup=0'
       )
@@ -165,7 +165,7 @@ export function diesWhileListening(asking: readonly string[]): void {
       assert.equal(code, 1)
       assert.ok(completed > 0)
       assert.notEqual(firstError, null)
-      // The requests that were outstanding, then at most one every 100 ms and caller.
+      // The outstanding requests, and then at most one per caller every 100 ms.
       assert.ok(errors >= 100 && errors <= 100 * (measuredSeconds * 10 + 2), `${errors} errors`)
     })
   }

@@ -1,6 +1,6 @@
 import type { Measurement } from '../report/schema.ts'
 
-/** A measurement of whatever a test cares for. */
+/** A measurement for tests, with default values. */
 export const measurement = (figures: Partial<Measurement>): Measurement => ({
   target: 'elysia',
   client: 'elysia',

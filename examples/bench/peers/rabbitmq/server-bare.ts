@@ -1,4 +1,7 @@
-/** The echo with amqplib alone at its best: one queue, taken without acknowledgements, answers straight to who asks. */
+/**
+ * The echo with amqplib alone, used for speed: one queue, consumed without acknowledgements; answers go directly to
+ * the caller.
+ */
 import { connect } from 'amqplib'
 import { runServer } from '../run-server.ts'
 import { startRabbitmqServer } from './rabbitmq-server.ts'

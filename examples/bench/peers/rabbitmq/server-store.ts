@@ -1,4 +1,4 @@
-/** The store of events: a RabbitMQ server. Who publishes and takes is measured elsewhere. */
+/** The store of events: a RabbitMQ server. The publishers and consumers are measured in another process. */
 import { runServer } from '../run-server.ts'
 import { startRabbitmqServer } from './rabbitmq-server.ts'
 

@@ -1,13 +1,13 @@
 /**
- * The least a client can be: a socket that sends the payload's bytes and takes as many bytes for the answer. No
- * frame, no id, no encoding. Answers come in the order of the requests; requests of one tick are one write.
+ * A minimal client: a socket that sends the payload's bytes, and counts as many received bytes as the answer. No
+ * frames, ids or encoding. Answers arrive in the order of the requests; requests of one tick are one write.
  */
 import { RepeatedBytes } from '../../load/repeated-bytes.ts'
 import { connectSocket, type LoadSocket } from '../../load/socket.ts'
 import { type Payload, payloadBytes } from '../../payload/payload.ts'
 import type { EchoClient, OpenEchoClient } from '../echo-client.ts'
 
-/** Bytes of the buffer that requests are sent from, about: one write can be so long. */
+/** The approximate size of the buffer from which requests are sent, which is the longest write. */
 const LAP = 256 * 1024
 
 interface Waiting {
@@ -27,11 +27,11 @@ class SocketClient implements EchoClient {
   readonly #bytes: Uint8Array
   readonly #requests: RepeatedBytes
   #waiting: Waiting[] = []
-  /** The oldest that waits: shifting an array for each answer would cost more than the answer. */
+  /** The index of the oldest waiting request: removing it from the array would cost more than the answer. */
   #next = 0
-  /** Bytes of the answer that is under way. */
+  /** The bytes of the current answer that have arrived. */
   #received = 0
-  /** Whether what is owed will be written in this tick anyway. */
+  /** Whether the due bytes will be written in this tick anyway. */
   #flushes = false
   #socket: LoadSocket | undefined
   #lostBy: unknown = 'not connected'
@@ -75,7 +75,7 @@ class SocketClient implements EchoClient {
   #read(chunk: Uint8Array): void {
     const { length } = this.#bytes
     const end = this.#received + chunk.length
-    // One byte of each chunk: whatever loses, adds or mixes up bytes shows there sooner or later.
+    // Checks one byte of each chunk: bytes that are lost, added or mixed up are noticed there sooner or later.
     const isEcho = chunk[chunk.length - 1] === this.#bytes[(end - 1) % length]
     this.#received = end % length
     this.#flushes = true
@@ -101,7 +101,7 @@ class SocketClient implements EchoClient {
   }
 }
 
-/** All connections send from the same memory. */
+/** The bytes to send, shared by all connections. */
 const laps = new WeakMap<Payload, Uint8Array>()
 
 function twiceALap(payload: Payload): Uint8Array {

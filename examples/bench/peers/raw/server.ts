@@ -1,4 +1,4 @@
-/** An echo server without any protocol: what comes goes back, chunk by chunk. Less work than this nothing can do. */
+/** An echo server without a protocol: it sends each chunk back. No server can do less work. */
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { currentRuntime } from '../../process/runtime.ts'
 import { type RunningServer, runServer, type Start } from '../run-server.ts'
@@ -22,7 +22,7 @@ const startInBun: Start = async ({ host, port }): Promise<RunningServer> => {
   return { port: server.port, stop: async () => server.stop(true) }
 }
 
-/** Writes what waits as far as the system takes it. */
+/** Writes as many of the waiting bytes as the system accepts. */
 function send(socket: Bun.Socket<{ unsent: Uint8Array[] }>): void {
   const { unsent } = socket.data
   for (let chunk = unsent[0]; chunk !== undefined; chunk = unsent[0]) {

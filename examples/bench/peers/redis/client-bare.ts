@@ -1,4 +1,4 @@
-/** ioredis alone at its best: a channel of its own for answers, ids of its own, pipelines, no timer. */
+/** ioredis alone, used for speed: one channel for answers, own ids, pipelines, no timer. */
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import type { OpenEchoClient } from '../echo-client.ts'

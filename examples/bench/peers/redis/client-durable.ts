@@ -12,7 +12,7 @@ export const openEchoClient: OpenEchoClient = (host, port, plan) => {
     plan,
     transport: () => redis({ host, port }),
     async fill(client, count) {
-      // So that there is a stream.
+      // Publishes one event, so that the stream exists.
       await client.publish(PATTERN, data)
       const bare = new Redis({ host, port, enableAutoPipelining: true })
       const packet = JSON.stringify({ pattern: PATTERN, data })

@@ -1,4 +1,7 @@
-/** ioredis alone at its best: pipelines, as many entries in one read as are wanted, all of a read acknowledged at once. */
+/**
+ * ioredis alone, used for speed: pipelines, as many entries in one read as there is room for, and one acknowledgement
+ * for each read.
+ */
 import { Redis } from 'ioredis'
 import { fillBy, PATTERN } from '../durable/stream.ts'
 import type { OpenEchoClient } from '../echo-client.ts'
@@ -44,7 +47,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
       )
     },
     async takeStored(take) {
-      // Calls that are lost with the connection at the end are of no interest.
+      // Calls that fail with the connection at the end do not matter.
       read(take).catch(() => {})
     },
     async close() {

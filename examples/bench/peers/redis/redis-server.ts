@@ -2,10 +2,10 @@
 import { type EngineServer, startEngine } from '../engine-server.ts'
 
 /**
- * Starts it: `REDIS_SERVER`, or what is on the PATH.
- * @param port 0: any free one
- * @param folder where it stores everything, on the disk every second; missing: nowhere
- * @throws {BenchError} it does not listen
+ * Starts the program `REDIS_SERVER`, or the one on the PATH.
+ * @param port 0: any free port
+ * @param folder the folder for its data, written every second; `undefined`: nothing is stored
+ * @throws {BenchError} the server does not listen
  */
 export function startRedisServer(host: string, port: number, folder?: string): Promise<EngineServer> {
   const storage = folder === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--dir', folder]

@@ -1,4 +1,6 @@
-/** The echo with ioredis alone at its best: one channel, pipelines, JSON read and written as an application would. */
+/**
+ * The echo with ioredis alone, used for speed: one channel, pipelines, JSON read and written as an application would.
+ */
 import { Redis } from 'ioredis'
 import { runServer } from '../run-server.ts'
 import { startRedisServer } from './redis-server.ts'

@@ -1,4 +1,7 @@
-/** The store of events: a Redis server with a log on the disk, written every second. Who publishes and takes is measured elsewhere. */
+/**
+ * The store of events: a Redis server with an append-only file, written every second. The publishers and consumers
+ * are measured in another process.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

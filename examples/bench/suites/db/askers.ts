@@ -1,4 +1,4 @@
-/** How callers ask for users: over HTTP on a connection each, or by messages on one that all share. */
+/** How callers request users: over HTTP with a connection each, or by messages on one connection that all share. */
 import { ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { connect } from 'elysia-microservices/client'
 import { firstValueFrom } from 'rxjs'
@@ -9,21 +9,24 @@ import { HOST } from '../server.ts'
 import type { Asked } from '../workloads.ts'
 import { HttpConnection } from './http-connection.ts'
 
-/** The outcome of a request. `refused`: it was told to come again; `failed`: anything else that is no answer. */
+/**
+ * The outcome of a request. `refused`: the caller was told to try again; `failed`: any other outcome without an
+ * answer.
+ */
 export interface Outcome {
   readonly kind: 'answered' | 'refused' | 'failed'
-  /** In the words of who sent it away, or of the error. */
+  /** The message of the refusal or of the error. */
   readonly told: string
 }
 
 export interface Askers {
-  /** The request of a caller; never rejects. */
+  /** Makes the request of a caller; never rejects. */
   ask(caller: number): Promise<Outcome>
   close(): Promise<void>
 }
 
 export const LIMIT = 100
-/** Milliseconds a caller waits for an answer. */
+/** Milliseconds that a caller waits for an answer. */
 export const DEADLINE = 10_000
 
 const ANSWERED: Outcome = { kind: 'answered', told: '' }
@@ -66,10 +69,10 @@ function askHttp(port: number, callers: number, asked: Asked): Askers {
   }
 }
 
-/** Without making objects of it: what callers do with an answer is not measured. */
+/** Whether an answer is a list of users, without parsing it: what callers do with an answer is not measured. */
 const isList = (body: string): boolean => body.split('"email":').length === LIMIT + 1
 
-/** Refusals are told at once, waited for by leases, or asked again until the deadline. */
+/** Refusals are reported at once, avoided by leases, or retried until the deadline. */
 function askService(port: number, refused: SuiteTarget['refused']): Askers {
   const client = connect({
     port,

@@ -1,21 +1,24 @@
-/** Callers that each ask, wait for what comes of it, and ask again; at once after an answer, later after anything else. */
+/**
+ * Callers that make a request, wait for its outcome, and make the next: at once after an answer, later after anything
+ * else.
+ */
 import type { Histogram } from 'hdr-histogram-js'
 import { makeHistogram } from '../../load/histogram.ts'
 import type { Askers, Outcome } from './askers.ts'
 
 /**
- * Milliseconds, on average, until a caller that got no answer comes again: what our gateways say in `Retry-After`.
- * They come spread over half of it and half as much again.
+ * The average milliseconds until a caller without an answer tries again, as in the `Retry-After` of our gateways. The
+ * real times are random, between half of it and one and a half times of it.
  */
 export const COME_AGAIN = 1_000
-/** Milliseconds after which a caller that pauses looks whether all is over. */
+/** Milliseconds after which a caller that pauses checks whether it must stop. */
 const STEP = 100
 
 export interface Tally {
   readonly answered: Histogram
   readonly refused: Histogram
   readonly failed: Histogram
-  /** The message that the first one of each kind got. */
+  /** The first message of each kind of outcome. */
   readonly told: Partial<Record<Outcome['kind'], string>>
 }
 
@@ -50,7 +53,7 @@ export class Callers {
     return taken
   }
 
-  /** Resolves when everybody has got the answer they wait for, or `patience` milliseconds have passed. */
+  /** Stops. Resolves when all callers have the answer that they wait for, or after `patience` milliseconds. */
   async stop(patience: number): Promise<void> {
     this.#isRunning = false
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -74,7 +77,7 @@ export class Callers {
 
   async #pause(): Promise<void> {
     const until = performance.now() + COME_AGAIN * (0.5 + Math.random())
-    // In steps, so that the end of the measurement is the end of it.
+    // In steps, so that callers that pause stop together with the measurement.
     for (
       let left = until - performance.now();
       this.#isRunning && left > 0;

@@ -1,4 +1,4 @@
-/** The database of a run: one for all measurements, whose server ends with the process that has started it. */
+/** The database of a run: one for all measurements. Its server ends with the process that has started it. */
 import pg from 'pg'
 import { BenchError } from '../../errors.ts'
 import { describe } from '../../load/meter.ts'
@@ -6,10 +6,10 @@ import { ServerProcess } from '../../process/server-process.ts'
 
 export const HOST = '127.0.0.1'
 const USERS = 10_000
-/** Milliseconds until it must answer. */
+/** Milliseconds within which the database must answer. */
 const PATIENCE = 5_000
 
-/** The address of the database that `postgres.ts` makes. */
+/** The address of the database that `postgres.ts` creates. */
 export const addressOf = (host: string, port: number): string =>
   `postgres://postgres:password@${host}:${port}/postgres`
 
@@ -19,8 +19,8 @@ export interface Database {
 }
 
 /**
- * @param cpu where it runs; `null`: anywhere
- * @throws BenchError if it does not start
+ * @param cpu the core for its server; `null`: any
+ * @throws BenchError the server does not start
  */
 export async function startDatabase(cpu: number | null): Promise<Database> {
   const server = await ServerProcess.start({
@@ -34,7 +34,7 @@ export async function startDatabase(cpu: number | null): Promise<Database> {
   return { address: addressOf(HOST, server.port), server }
 }
 
-/** Makes the table that is asked. */
+/** Creates the table with users. */
 export async function addUsers(address: string): Promise<void> {
   const client = new pg.Client({ connectionString: address })
   await client.connect()
@@ -47,10 +47,13 @@ export async function addUsers(address: string): Promise<void> {
   await client.end()
 }
 
-/** @throws BenchError if it does not answer: what a server says of that would name the server */
+/**
+ * @throws BenchError if the database does not answer: the errors of later measurements would blame the measured
+ * server
+ */
 export async function checkDatabase(address: string): Promise<void> {
   const client = new pg.Client({ connectionString: address, connectionTimeoutMillis: PATIENCE })
-  // It may be lost between two lines.
+  // The connection may be lost between two statements.
   client.on('error', () => {})
   try {
     await client.connect()

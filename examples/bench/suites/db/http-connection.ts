@@ -1,4 +1,4 @@
-/** One connection of HTTP that a caller keeps: one request at a time, the same again and again. */
+/** An HTTP connection that a caller keeps: it sends the same request repeatedly, one at a time. */
 import { connectSocket, type LoadSocket } from '../../load/socket.ts'
 import { type Deferred, deferred } from '../../process/deferred.ts'
 
@@ -24,7 +24,10 @@ export class HttpConnection {
     this.#request = Buffer.from(request)
   }
 
-  /** Connects if it must; rejects when the connection is lost before the answer is here. */
+  /**
+   * Sends the request, and connects before if necessary. Rejects if the connection is lost before the answer has
+   * arrived.
+   */
   async ask(): Promise<HttpAnswer> {
     this.#socket ??= await connectSocket(this.#host, this.#port, {
       received: (chunk) => this.#read(chunk),
@@ -55,7 +58,7 @@ export class HttpConnection {
     if (!isWhole) return
     const answer = { status: Number(head.slice(9, 12)), body: this.#received.toString('utf8', start) }
     this.#received = Buffer.alloc(0)
-    // Express and others close after errors that they do not understand.
+    // Express and others close the connection after some errors.
     if (/^connection: *close/im.test(head)) this.close()
     this.#waiting?.resolve(answer)
   }

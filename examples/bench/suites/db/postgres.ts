@@ -1,4 +1,4 @@
-/** PostgreSQL with 10,000 users in it, as a server of the bench. */
+/** PostgreSQL with 10,000 users, as a server of the bench. */
 import { startPostgres } from '../../process/postgres.ts'
 import { serve } from '../serve.ts'
 import { addressOf, addUsers, HOST } from './database.ts'

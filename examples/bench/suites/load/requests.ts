@@ -11,6 +11,6 @@ export function requestBytes({ method, path, headers, body }: Asked, host: strin
   return `${lines.join('\r\n')}\r\n\r\n${body ?? ''}`
 }
 
-/** How many of so many answers say that nothing was found, if all are right. */
+/** The number of answers that report that nothing was found, if all answers are right. */
 export const missesIn = (asked: readonly Asked[], completed: number): number =>
   (completed * asked.filter(({ status }) => status >= 400).length) / asked.length

@@ -1,4 +1,4 @@
-/** The tool that loads a server over HTTP: a program that is neither the bottleneck nor ours. */
+/** The tool that loads a server over HTTP: another project's program that is not the bottleneck. */
 import type { Histogram } from 'hdr-histogram-js'
 import { prepareOthers } from '../../process/others.ts'
 import { currentRuntime, which } from '../../process/runtime.ts'
@@ -9,32 +9,32 @@ export interface HttpLoad {
   readonly port: number
   readonly connections: number
   readonly asked: readonly Asked[]
-  /** CPUs it runs on; none: any. */
+  /** The cores of the tool; empty: any. */
   readonly cpus: readonly number[]
 }
 
 export interface HttpTotals {
   readonly completed: number
   readonly seconds: number
-  /** Answers with another status than the right one, and connections that failed. */
+  /** Answers with a wrong status, and failed connections. */
   readonly errors: number
   readonly firstError: string | null
-  /** Milliseconds, on average. */
+  /** The average latency in milliseconds. */
   readonly average: number | null
-  /** Of all latencies, in microseconds. */
+  /** All latencies, in microseconds. */
   readonly latencies: Histogram
 }
 
 export const tools = ['wrk', 'autocannon'] as const
 export type Tool = (typeof tools)[number]
 
-/** Its program; with the other peers, of whose packages it is one. */
+/** The program of autocannon, which is installed with the other peers' packages. */
 const AUTOCANNON = 'others/autocannon'
 
-/** The one there is: `wrk` takes a fifth of what a request costs the other. */
+/** The available tool: `wrk` needs a fifth of autocannon's processor time for a request. */
 export const preferredTool = (): Tool => (which('wrk') === undefined ? 'autocannon' : 'wrk')
 
-/** Loads for so long, or until `over`. Latencies are of the whole time. */
+/** Puts load on a server for this time, or until `over` settles. Latencies are those of the whole time. */
 export async function loadWith(
   tool: Tool,
   load: HttpLoad,

@@ -1,4 +1,4 @@
-/** `wrk`, told by a script in its own language what to send and what to print. */
+/** The tool `wrk`, with a script in Lua that says what to send and what to print. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import type { Asked } from '../workloads.ts'
 import { missesIn, requestBytes } from './requests.ts'
 import type { HttpLoad, HttpTotals } from './tool.ts'
 
-/** The script's output, as JSON in a line of its own. */
+/** The output of the script: JSON on one line. */
 interface Printed {
   readonly microseconds: number
   readonly requests: number
@@ -19,20 +19,20 @@ interface Printed {
   readonly read: number
   readonly write: number
   readonly timeout: number
-  /** Answers with a status of 400 or more. */
+  /** The number of answers with a status of 400 or more. */
   readonly status: number
   readonly mean: number
-  /** Microseconds, and how often. */
+  /** Pairs of microseconds and their number. */
   readonly latencies: readonly (readonly [number, number])[]
 }
 
-/** Longer than any measurement: it is told when to end. */
+/** Longer than any measurement: wrk is stopped earlier. */
 const FOREVER = '24h'
-/** A later answer is an error, as it is with autocannon. */
+/** A later answer counts as an error, as with autocannon. */
 const PATIENCE = '10s'
-/** Milliseconds between two looks at whether it is to end. */
+/** Milliseconds between two checks whether to stop wrk. */
 const STEP = 20
-/** Milliseconds until it is told once more. */
+/** Milliseconds until the signal is sent again. */
 const AGAIN = 1_000
 const SIGINT_BIT = 1n << 1n
 
@@ -66,8 +66,9 @@ export async function run(load: HttpLoad, seconds: number, over: AbortSignal): P
 }
 
 /**
- * Ends it by SIGINT, after which it prints what it has measured. One that comes before it is prepared kills it, and
- * one that comes before it sleeps is forgotten: so the time begins when it is prepared, and it is told until it ends.
+ * Ends wrk by SIGINT, after which it prints its results. A signal before wrk handles signals would kill it, and a
+ * signal before it sleeps is ignored. So the time begins when wrk handles signals, and the signal is repeated until
+ * wrk ends.
  */
 function endAfter({ pid }: ChildProcess, seconds: number, over: AbortSignal) {
   let until: number | undefined
@@ -78,18 +79,18 @@ function endAfter({ pid }: ChildProcess, seconds: number, over: AbortSignal) {
     until ??= now + seconds * 1000
     const isDue = now >= until || (over.aborted && !isTold)
     if (!isDue) return
-    // Not so often that it could not print meanwhile.
+    // Not too often, so that wrk can print its results.
     isTold = true
     until = now + AGAIN
     try {
       process.kill(pid, 'SIGINT')
     } catch {
-      // It has ended.
+      // wrk has ended.
     }
   }, STEP)
 }
 
-/** Whether SIGINT is handled: field SigCgt of proc(5). Where that cannot be known, it is taken to be. */
+/** Whether a process handles SIGINT: field SigCgt of proc(5). If this cannot be read, it is assumed. */
 function catchesInterrupts(pid: number): boolean {
   try {
     const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
@@ -99,7 +100,7 @@ function catchesInterrupts(pid: number): boolean {
   }
 }
 
-/** One request is given to `wrk` as it is; of several it asks the script for the next one. */
+/** A single request is passed to `wrk` directly; with several, wrk asks the script for each next one. */
 const scriptOf = ({ asked, host, port }: HttpLoad): string => `
 local requests = {
 ${asked.map((one) => `  ${quoted(requestBytes(one, host, port))}`).join(',\n')}
@@ -132,7 +133,7 @@ const singleOf = ({ method, path, headers = {}, body }: Asked): string =>
     ...(body === undefined ? [] : [`wrk.body = ${quoted(body)}`])
   ].join('\n')
 
-/** A text of Lua, which has decimal escapes. */
+/** A text in Lua, which has decimal escapes. */
 const quoted = (text: string): string =>
   `"${text.replaceAll(/[^\w /:.,;={}@?&-]/g, (character) => `\\${String(character.charCodeAt(0)).padStart(3, '0')}`)}"`
 
@@ -140,7 +141,7 @@ function totalsOf(printed: Printed, asked: readonly Asked[], connections: number
   const { requests, microseconds, status, connect, read, write, timeout } = printed
   const latencies = makeHistogram()
   for (const [value, count] of printed.latencies) latencies.recordValueWithCount(value, count)
-  // In turns, but for what was under way when the time was over.
+  // Requests are sent in turn; those under way at the end of the time are missing.
   const expected = missesIn(asked, requests)
   const slack = expected === 0 ? 0 : connections + asked.length
   const wrong = Math.round(Math.max(0, Math.abs(status - expected) - slack))

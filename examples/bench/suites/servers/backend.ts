@@ -1,17 +1,17 @@
-/** The service behind a gateway: a process of its own, which ends with the gateway. */
+/** The service behind a gateway: a process of its own, which ends together with the gateway. */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { commandFor, currentRuntime } from '../../process/runtime.ts'
 
 /**
- * Starts it with the arguments of the gateway.
+ * Starts the service with the arguments of the gateway.
  *
- * @returns the port it listens on
+ * @returns the port of the service
  */
 export function startBackend(program: string): Promise<number> {
   const [command, ...args] = commandFor(currentRuntime, program)
   const given = process.argv.slice(2).filter((arg) => !arg.startsWith('--port'))
-  // It ends when its stdin does, which this process holds open.
+  // The service ends when its stdin ends, which this process keeps open.
   const child = spawn(command!, [...args, ...given, '--port=0', '--with-parent'], {
     stdio: ['pipe', 'pipe', 'inherit']
   })

@@ -1,4 +1,4 @@
-/** `Bun.serve` alone, with its own routes: what no framework on Bun surpasses. */
+/** `Bun.serve` alone, with its own routes: no framework on Bun can be faster. */
 import { serve } from '../serve.ts'
 import { answerOf, createdOf, DOCUMENT, HELLO, health, type NewUser, pathOf, userOf } from '../work.ts'
 

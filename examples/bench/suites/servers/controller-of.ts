@@ -1,4 +1,4 @@
-/** A class of Nest or WynkJS with a method for each route, as if 500 had been written by hand. */
+/** A class of NestJS or WynkJS with a method for each route, as if 500 methods had been written by hand. */
 import type { Route } from '../work.ts'
 
 interface Decorators {
@@ -7,7 +7,7 @@ interface Decorators {
   Param(name: string): ParameterDecorator
 }
 
-/** @param answer gives what a route answers */
+/** @param answer returns the answer of a route */
 export function controllerOf(
   routes: readonly Route[],
   { Controller, Get, Param }: Decorators,

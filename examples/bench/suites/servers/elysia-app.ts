@@ -1,4 +1,4 @@
-/** The app of Elysia, alone or with more in it. */
+/** The app of Elysia, alone or with additions. */
 import { gzipSync } from 'node:zlib'
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
@@ -6,13 +6,15 @@ import { currentRuntime } from '../../process/runtime.ts'
 import type { Work } from '../serve.ts'
 import { answerOf, createdOf, DOCUMENT, HELLO, health, type NewUser, pathOf, userOf } from '../work.ts'
 
-/** The runtime's own: under Bun it takes a fifth less than its `node:zlib`. */
+/** The gzip function of the runtime: Bun's own takes a fifth less time than its `node:zlib`. */
 const gzip: (bytes: string | ArrayBuffer) => Uint8Array<ArrayBuffer> =
   currentRuntime === 'bun' ? Bun.gzipSync : gzipSync
 
 export const newApp = () => new Elysia(currentRuntime === 'node' ? { adapter: node() } : {})
 
-/** Compresses as Elysia's documentation of `mapResponse` does: it has no compression of its own. */
+/**
+ * Compresses answers as Elysia's documentation of `mapResponse` shows, because Elysia has no compression of its own.
+ */
 export const compression = new Elysia({ name: 'compression' }).mapResponse(
   { as: 'global' },
   ({ responseValue, set }) => {
@@ -23,7 +25,7 @@ export const compression = new Elysia({ name: 'compression' }).mapResponse(
   }
 )
 
-/** The same for answers that are a `Response` already, as a gateway's are. */
+/** Compresses answers that are a `Response` already, as those of a gateway. */
 export const compressionOfResponses = new Elysia({ name: 'compression' }).mapResponse(
   { as: 'global' },
   async ({ responseValue, set }) => {
@@ -45,13 +47,13 @@ export function elysiaApp({ routes, users, compresses }: Work) {
     .get('/compressed', () => DOCUMENT)
     .get('/users', ({ query }) => users(Number(query['limit'])))
   for (const route of routes) {
-    // A static route has no `params` at all.
+    // In a static route, `params` is undefined.
     app.get(pathOf(route), ({ params }) => answerOf(route, (params as { id?: string } | undefined)?.id))
   }
   return app
 }
 
-/** Neither adapter says when it listens. */
+/** Starts to listen. Neither adapter reports when it listens. */
 export async function listen(
   app: { listen(options: object): unknown },
   { host, port }: Work

@@ -1,4 +1,4 @@
-/** This project's gateway on Elysia, in front of one of our services over TCP in another process. */
+/** This project's gateway on Elysia, in front of one of this project's services over TCP in another process. */
 import { t } from 'elysia'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'

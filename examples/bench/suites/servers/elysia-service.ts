@@ -1,4 +1,4 @@
-/** The same app of Elysia with a service of this project in it, which listens and which nobody asks. */
+/** The same app of Elysia with a service of this project in it, which listens and receives no messages. */
 import { microservice } from 'elysia-microservices'
 import { serve } from '../serve.ts'
 import { elysiaApp, listen } from './elysia-app.ts'

@@ -1,4 +1,4 @@
-/** A service of Nest over TCP: what its gateway asks, and callers of `users.list`. */
+/** A NestJS service over TCP, called by its gateway and by callers of `users.list`. */
 import 'reflect-metadata'
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'

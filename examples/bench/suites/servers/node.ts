@@ -1,4 +1,4 @@
-/** `node:http` alone, without a router: what no framework on Node surpasses. */
+/** `node:http` alone, without a router: no framework on Node can be faster. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { promisify } from 'node:util'

@@ -1,4 +1,4 @@
-/** A service of this project: what the gateway asks, and callers of `users.list`. */
+/** A service of this project, called by the gateway and by callers of `users.list`. */
 import { type Message, microservice } from 'elysia-microservices'
 import { serve, type Work } from '../serve.ts'
 import { answerOf, createdOf, DOCUMENT, HELLO, health, type NewUser, type User, userOf } from '../work.ts'

@@ -1,4 +1,4 @@
-/** A service of this project behind both of its doors for pages: WebSocket and gateway. */
+/** A service of this project that pages can reach in two ways: by WebSocket and by the gateway. */
 import { memory } from '@elysia-microservices/transport'
 import { websocket } from '@elysia-microservices/websocket'
 import { type Message, microservice } from 'elysia-microservices'

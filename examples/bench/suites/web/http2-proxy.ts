@@ -1,4 +1,7 @@
-/** HTTP/2 with TLS in front of a server that speaks HTTP/1.1, as sites have it: a page's requests share one connection. */
+/**
+ * HTTP/2 with TLS in front of a server with HTTP/1.1, as usual for websites: all requests of a page share one
+ * connection.
+ */
 import { readFileSync } from 'node:fs'
 import { Agent, request as ask } from 'node:http'
 import { createSecureServer } from 'node:http2'
@@ -18,7 +21,7 @@ const { values } = parseArgs({
 })
 
 const certificate = (name: string) => readFileSync(join(BENCH_FOLDER, '../../tests/fixtures/tls', name))
-/** Headers of a connection, not of a message; HTTP/2 does not allow them. */
+/** Headers that belong to a connection, not to a message; HTTP/2 does not allow them. */
 const HOP = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'proxy-connection']
 
 const agent = new Agent({ keepAlive: true, noDelay: true })

@@ -1,4 +1,4 @@
-/** Loads a server from inside a page of a real browser: the client of the target is bundled and put into it. */
+/** Puts load on a server from inside a page of a real browser: the target's client is bundled into the page. */
 import { build } from 'esbuild'
 import { BenchError } from '../../errors.ts'
 import { makeHistogram } from '../../load/histogram.ts'
@@ -8,18 +8,18 @@ import type { HttpTotals } from '../load/tool.ts'
 import type { PageTotals } from './page-load.ts'
 import { openQuietPage } from './quiet-page.ts'
 
-/** A page that asks a server. */
+/** A page that makes requests to a server. */
 export interface LoadingPage {
-  /** Begins; resolves with the first answer, or the first value. */
+  /** Begins. Resolves with the first answer, or the first value. */
   start(workload: string, callers: number): Promise<void>
   measure(): Promise<void>
-  /** Keeps the page from doing anything. `false`: it was `over` before. */
+  /** Blocks the page. `false`: `over` has settled before the end. */
   standStill(seconds: number, over: Promise<unknown>): Promise<boolean>
   stop(): Promise<HttpTotals>
   close(): Promise<void>
 }
 
-/** @param program the client of the target, path without extension below the bench's folder */
+/** @param program the target's client: a path without extension, below the bench's folder */
 export async function openPage(url: string, program: string): Promise<LoadingPage> {
   const script = await bundled(program)
   const page = await openQuietPage(url)

@@ -1,4 +1,4 @@
-/** The load inside a page: callers that ask again as soon as they are answered, or the reader of one stream. */
+/** The load inside a page: callers that make the next request after each answer, or the reader of one stream. */
 import type { SmallRecord } from '../../payload/samples.ts'
 import type { StreamName, WebPeer } from './peer.ts'
 
@@ -8,7 +8,7 @@ export interface PageTotals {
   readonly seconds: number
   readonly errors: number
   readonly firstError: string | null
-  /** How often which latency was seen, in microseconds. */
+  /** Latencies in microseconds, with their numbers. */
   readonly latencies: readonly (readonly [microseconds: number, count: number])[]
 }
 
@@ -27,7 +27,7 @@ export class PageLoad {
     this.#peer = peer
   }
 
-  /** Begins; resolves with the first answer, or the first value. */
+  /** Begins. Resolves with the first answer, or the first value. */
   start(workload: string, callers: number): Promise<void> {
     return new Promise((resolve) => {
       if (workload === 'request' || workload === 'http2')
@@ -36,20 +36,20 @@ export class PageLoad {
     })
   }
 
-  /** Counts from here on. */
+  /** Counts from now on. */
   measure(): void {
     this.#completed = 0
     this.#latencies.clear()
     this.#begun = performance.now()
   }
 
-  /** As a page that computes, or is stopped by somebody: it reads nothing, and shows nothing. */
+  /** Blocks the page, as if it computed or was suspended: it reads and shows nothing. */
   standStill(seconds: number): void {
     const end = performance.now() + seconds * 1_000
     while (performance.now() < end);
   }
 
-  /** Counts no more. */
+  /** Stops counting. */
   stop(): PageTotals {
     this.#seconds = (performance.now() - this.#begun) / 1_000
     this.#isOver = true

@@ -1,17 +1,17 @@
 /**
- * A page that is told what to do and not watched. Playwright records every message of a WebSocket in its own pages: so
- * watched, one that brings a single answer costs the browser more than the page.
+ * A page that is controlled without Playwright. In its own pages, Playwright records every message of a WebSocket,
+ * which costs the browser more than the page itself needs for a message with a single answer.
  */
 import type { Browser } from 'playwright-core'
 import { BenchError } from '../../errors.ts'
 import { startBrowser } from '../../process/browser.ts'
 import { freePort } from '../../process/free-port.ts'
 
-/** Milliseconds a page gets to load. */
+/** The time limit for loading a page, in milliseconds. */
 const LOADS = 30_000
 
 export interface QuietPage {
-  /** Runs an expression, awaits its promise, and gives its value. */
+  /** Runs an expression, awaits its promise, and returns its value. */
   evaluate(expression: string): Promise<unknown>
   close(): Promise<void>
 }
@@ -33,17 +33,17 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** Opens it in a browser of its own, and waits until it is loaded. */
+/** Opens a page in a new browser, and waits until the page is loaded. */
 export async function openQuietPage(url: string): Promise<QuietPage> {
   const port = await freePort('127.0.0.1')
-  // Nobody vouches for the certificate of HTTP/2.
+  // The certificate for HTTP/2 is not signed by a known authority.
   const browser = await startBrowser([`--remote-debugging-port=${port}`, '--ignore-certificate-errors'])
   try {
     const made = await fetch(`http://127.0.0.1:${port}/json/new?${url}`, { method: 'PUT' })
     const { webSocketDebuggerUrl } = (await made.json()) as { readonly webSocketDebuggerUrl: string }
     const page = await talkTo(webSocketDebuggerUrl, browser)
     const loaded = `location.href === '${url}' && document.readyState === 'complete'`
-    // There is nothing to ask between the empty page and this one, which is an error.
+    // During the change from the empty page to this one, the evaluation fails.
     const isLoaded = () => page.evaluate(loaded).catch(() => false)
     for (const end = performance.now() + LOADS; (await isLoaded()) !== true; ) {
       if (performance.now() > end) throw new BenchError(`${url} was not loaded within ${LOADS} ms`)
@@ -56,7 +56,7 @@ export async function openQuietPage(url: string): Promise<QuietPage> {
   }
 }
 
-/** Speaks Chromium's DevTools protocol, whose `Runtime.evaluate` is all that is needed. */
+/** A client of Chromium's DevTools protocol, of which only `Runtime.evaluate` is needed. */
 async function talkTo(address: string, browser: Browser): Promise<QuietPage> {
   const socket = new WebSocket(address)
   const waiting = new Map<number, Waiting>()

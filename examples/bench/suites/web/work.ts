@@ -1,6 +1,6 @@
-/** The answers of servers of the suite of pages, beside `userOf`: an empty page, and streams. */
+/** The answers of servers in the suite of pages, in addition to `userOf`: an empty page, and streams. */
 
-/** With these a page has a clock of 5 µs; without them one of 100 µs. */
+/** With these headers the clock of a page has a resolution of 5 µs, and 100 µs without them. */
 export const PAGE = {
   body: '<!doctype html><title>bench</title>',
   headers: {
@@ -10,12 +10,12 @@ export const PAGE = {
   }
 } as const
 
-/** Values of one stream; at its end a page takes the next. */
+/** The number of values of one stream; after its end, a page opens the next. */
 export const VALUES = 100_000
 
 const BLOCK = 'x'.repeat(64 * 1024)
 
-/** 64 KB about every millisecond, to anyone who takes it. */
+/** 64 KB about every millisecond. */
 export async function* blocks(): AsyncGenerator<string, void> {
   for (;;) {
     yield BLOCK

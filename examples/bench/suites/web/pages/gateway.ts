@@ -1,7 +1,7 @@
-/** No client at all: `fetch`, and `EventSource` for streams. */
+/** Without a client library: `fetch`, and `EventSource` for streams. */
 import type { User, WebPeer } from '../peer.ts'
 
-/** As browsers have it. */
+/** Declared here, because only browsers have it. */
 declare class EventSource {
   constructor(url: string)
   onmessage: (event: { readonly data: string }) => void

@@ -1,4 +1,4 @@
-/** This project's client of a page. */
+/** This project's client for pages, over WebSocket. */
 import { connect } from '@elysia-microservices/websocket/client'
 import { readAll, type User, type WebPeer } from '../peer.ts'
 
