@@ -1,5 +1,6 @@
 /**
- * The description of a server for the page of `elysia-microservices dev`: its patterns. Nest knows no schemas of them.
+ * The description of a server for the page of `elysia-microservices dev`: its patterns. It has no schemas, because Nest
+ * does not know the schemas of patterns.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -9,11 +10,11 @@ import {
   type ServerTransport
 } from '@elysia-microservices/transport/kit'
 
-/** Answers what the page asks. */
+/** Answers the questions of the page. */
 export class Description {
   readonly #name: string | undefined
   readonly #instance = randomUUID()
-  /** The routes that it answers. */
+  /** The routes of these questions. */
   readonly routes: readonly Route[]
 
   constructor(name: string | undefined) {
@@ -22,12 +23,12 @@ export class Description {
     this.routes = [DESCRIBE_ROUTE, ...named].map((route) => ({ kind: 'message', route }))
   }
 
-  /** Whether a message asks for it. */
+  /** Whether a message asks for the description. */
   isAsked(route: string | undefined): boolean {
     return route !== undefined && this.routes.some((own) => own.route === route)
   }
 
-  /** As a service of `microservice()` describes itself, without schemas. */
+  /** Makes the description in the form of a service of `microservice()`, without schemas. */
   answer(isListening: boolean, servers: readonly ServerTransport[], routes: readonly Route[]): object {
     const description = {
       name: this.#name,
@@ -41,7 +42,7 @@ export class Description {
         hooks: []
       }))
     }
-    // Undefined fields would be refused by no codec, but are not what JSON carries.
+    // Converted to JSON and back, because a codec other than JSON would send fields that are `undefined`.
     return JSON.parse(JSON.stringify(description)) as object
   }
 }

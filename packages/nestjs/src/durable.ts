@@ -1,4 +1,7 @@
-/** Durable handlers, as `@EventPattern('…', { durable: { … } })` says it by Nest's own extras. */
+/**
+ * Durable handlers, which Nest applications declare as `@EventPattern('…', { durable: { … } })`, using the extras of
+ * Nest's decorators.
+ */
 import {
   type DurableOptions,
   type DurableSettings,
@@ -10,7 +13,7 @@ import {
 import type { MessageHandler } from '@nestjs/microservices'
 
 /**
- * The durable settings of a handler; `undefined`: it is not durable.
+ * Returns the durable settings of a handler; `undefined` if the handler is not durable.
  * @throws {OptionError} `durable` is invalid
  */
 export function durableOf({ extras }: MessageHandler): DurableSettings | undefined {
@@ -19,7 +22,7 @@ export function durableOf({ extras }: MessageHandler): DurableSettings | undefin
 }
 
 /**
- * The deliveries that a handler gets (`via`).
+ * Identifies the deliveries that a handler gets (`via` of messages).
  * @throws {OptionError} `durable` is invalid
  */
 export function viaOfHandler(route: string, handler: MessageHandler): string {
@@ -27,7 +30,7 @@ export function viaOfHandler(route: string, handler: MessageHandler): string {
   return durable === undefined ? VIA_PLAIN : viaOf(route, durable.group)
 }
 
-/** @throws {OptionError} the handler of a request is to be durable */
+/** @throws {OptionError} a handler of requests has the option `durable` */
 export function checkNotDurable(route: string, handler: MessageHandler): void {
   if (durableOf(handler) === undefined) return
   throw new OptionError('durable', `The message pattern '${route}' cannot be durable; only events can`)

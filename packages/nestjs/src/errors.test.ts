@@ -1,4 +1,7 @@
-/** Errors as a subscriber sees them: with Nest's own two ends, with ours, and with one of each the same. */
+/**
+ * Tests that a subscriber gets the same errors from four combinations: client and server of Nest, of this library, and
+ * one of each.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -77,7 +80,7 @@ class FailingController {
   note(_data: unknown): void {}
 }
 
-/** How the caller sees it with Nest's own ends. */
+/** `stock` is a service with Nest's own transport; the errors that its caller gets are the expected ones. */
 let stock: Service
 let ours: Service
 before(async () => {

@@ -3,8 +3,9 @@
 import type { MessageHandler } from '@nestjs/microservices'
 
 /**
- * Keeps all handlers of each pattern. Nest chains them, so that a handler that fails unsubscribes the Observables of
- * the others, and loses event handlers whose pattern is a message pattern too. Here each runs by itself.
+ * Stores all handlers of each pattern. Nest chains handlers of one pattern, so a handler that fails unsubscribes the
+ * Observables of the others; and Nest loses event handlers whose pattern is also a message pattern. Here each handler
+ * runs by itself.
  */
 export class EventHandlers {
   readonly #byRoute = new Map<string, MessageHandler[]>()
@@ -21,12 +22,15 @@ export class EventHandlers {
     this.#byFirst.set(handler, first)
   }
 
-  /** All handlers of a route, in order of registration; `undefined` if there is none. */
+  /** Returns all handlers of a route, in order of registration; `undefined` if there is none. */
   ofRoute(route: string | undefined): readonly MessageHandler[] | undefined {
     return this.#byRoute.get(route as string)
   }
 
-  /** All handlers of the pattern whose first handler this is. A message handler is the only one of its pattern. */
+  /**
+   * Returns all handlers of the pattern whose first handler is `handler`. A message handler is the only handler of its
+   * pattern.
+   */
   ofFirst(handler: MessageHandler): readonly MessageHandler[] {
     return this.#byFirst.get(handler) ?? [handler]
   }

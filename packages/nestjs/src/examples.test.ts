@@ -1,4 +1,4 @@
-/** The examples of Nest's documentation on microservices, on our transport. */
+/** Tests the examples in Nest's documentation of microservices, on the transport of this library. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Controller, Inject, Injectable } from '@nestjs/common'

@@ -1,4 +1,7 @@
-/** Calls Nest's handlers and gives what the transport takes, inside the processing hooks where there are any. */
+/**
+ * Calls Nest's handlers and returns their results in the form that the transport needs. If processing hooks are set,
+ * the handlers run between them.
+ */
 import {
   EventHandlersError,
   exhaust,
@@ -15,10 +18,10 @@ import type { MicroserviceContext } from './microservice-context.ts'
 
 const logger = new Logger('MicroserviceServer')
 
-/** Runs work between Nest's processing hooks; `end` runs the end hook, once. */
+/** Runs work between Nest's processing hooks; `end` runs the end hook once. */
 export type InHooks = (work: (end: () => void) => Promise<void>) => unknown
 
-/** The answer to a request. It throws, or rejects with, only an `ErrorAnswer`. */
+/** Returns the answer to a request. It throws or rejects only with an `ErrorAnswer`. */
 export function answerTo(call: () => unknown): unknown {
   let result: unknown
   try {
@@ -32,7 +35,7 @@ export function answerTo(call: () => unknown): unknown {
   })
 }
 
-/** The same between hooks. */
+/** Returns the answer to a request like `answerTo`, and runs the handler between Nest's processing hooks. */
 export function answerInHooks(
   inHooks: InHooks,
   context: MicroserviceContext,
@@ -40,7 +43,7 @@ export function answerInHooks(
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const started = inHooks(async (end) => {
-      // A caller that leaves before its stream is begun ends the work too.
+      // A caller that cancels before its stream has begun also ends the work.
       context.signal.addEventListener('abort', end, { once: true })
       try {
         const result = await call()
@@ -54,14 +57,14 @@ export function answerInHooks(
         reject(answerOfUnfiltered(error))
       }
     })
-    // A start hook may be an async function, and fail.
+    // A start hook may be an async function, and its promise may reject.
     Promise.resolve(started).catch(reject)
   })
 }
 
 /**
- * Hands an event to its handlers; a handler that fails does not stop the others. Settles with the outcome when all
- * have ended.
+ * Passes an event to its handlers; a handler that fails does not stop the others. Settles with the outcome when all
+ * handlers have ended.
  */
 export async function runEventHandlers(
   handlers: readonly MessageHandler[],
@@ -76,7 +79,7 @@ export async function runEventHandlers(
   if (failures.length > 1) throw new EventHandlersError(failures)
 }
 
-/** The same between hooks. */
+/** Runs the handlers of an event between Nest's processing hooks. */
 export function runEventInHooks(inHooks: InHooks, run: () => Promise<void>): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     const started = inHooks(async (end) => {
@@ -87,7 +90,7 @@ export function runEventInHooks(inHooks: InHooks, run: () => Promise<void>): Pro
   })
 }
 
-/** The result of a handler, as the transport takes it. */
+/** Returns the result of a handler in the form that the transport needs. */
 export function streamOrValue(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || result instanceof HandlerStream) return result
   if (isThenable(result)) return whenSettled(result, streamOrValue)
@@ -95,8 +98,8 @@ export function streamOrValue(result: unknown): unknown {
 }
 
 /**
- * Runs one handler. Nest's filters have reported the errors they let through, so such an error becomes an
- * `ErrorAnswer`.
+ * Runs one handler. Nest's filters have already logged the errors that they do not handle, so such an error becomes an
+ * `ErrorAnswer`, which is not logged again.
  */
 async function runEventHandler(
   handler: MessageHandler,

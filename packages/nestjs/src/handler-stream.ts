@@ -1,6 +1,6 @@
 /**
- * The stream of a handler, as the transport takes it. Nest's exception filters have already turned its errors into
- * what the caller gets, so they cross the wire as they are.
+ * The stream of a handler in the form that the transport needs. Nest's exception filters have already turned its errors
+ * into the value for the caller, so the errors are sent unchanged.
  */
 import { AsyncResource } from 'node:async_hooks'
 import {
@@ -17,12 +17,15 @@ import { BaseRpcExceptionFilter } from '@nestjs/microservices'
 import { catchError, concatMap, isObservable, Observable, of, throwError } from 'rxjs'
 
 const filter = new BaseRpcExceptionFilter()
-/** Has the name under which Nest reports what its filters do not tell the caller. */
+/** A logger with the name under which Nest logs errors that its filters do not send to the caller. */
 const logger = new Logger('RpcExceptionsHandler')
-/** Nest's default filter does not look at it. */
+/** Passed as the host, which Nest's default filter does not read. */
 const NO_HOST = undefined as unknown as ArgumentsHost
 
-/** The answer, by Nest's default rules, for an error that passed no filter: a generator or a filter threw it. */
+/**
+ * Makes the answer, by Nest's default rules, for an error that has passed no filter: a generator or a filter has thrown
+ * it.
+ */
 export function answerOfUnfiltered(error: unknown): ErrorAnswer {
   if (error instanceof ErrorAnswer) return error
   let answer: unknown
@@ -35,25 +38,30 @@ export function answerOfUnfiltered(error: unknown): ErrorAnswer {
 }
 
 /**
- * An error that Nest's filters have let through: the caller gets it as it is. An `Error` without own fields is `{}`
- * to it, as in Nest, so it is logged: a filter that fails would otherwise leave no trace.
+ * Makes the answer for an error that Nest's filters did not change: the caller gets the error unchanged. An `Error`
+ * without own fields is sent as `{}`, as in Nest, so it is logged: the error of a filter that fails would otherwise be
+ * lost.
  */
 function answerOfFiltered(error: unknown): ErrorAnswer {
   if (error instanceof Error && Object.keys(error).length === 0) logger.error(error)
   return new ErrorAnswer(error)
 }
 
-/** The stream a handler gave, as the transport takes it. */
+/** The stream of a handler, in the form that the transport needs. */
 export class HandlerStream implements Feed {
   readonly #stream: object
   readonly #unfiltered: (error: unknown) => unknown
   readonly #ended: (() => void) | undefined
-  /** The async context of the hooks: handlers behind interceptors run only when they are subscribed to. */
+  /**
+   * The async context of the processing hooks, because handlers behind interceptors run only when they are subscribed
+   * to.
+   */
   readonly #scope: AsyncResource | undefined
 
   /**
-   * @param unfiltered turns an error that Nest's filters have not seen into what the caller gets
-   * @param ended is called when the stream is over, however it ended; with it, the stream runs in the async context of this call
+   * @param unfiltered turns an error that Nest's filters have not seen into the value for the caller
+   * @param ended is called when the stream has ended, in whatever way; if it is set, the stream runs in the async
+   * context of this call
    */
   constructor(stream: object, unfiltered: (error: unknown) => unknown, ended?: () => void) {
     this.#stream = stream
@@ -76,7 +84,7 @@ export class HandlerStream implements Feed {
     }
   }
 
-  /** The same sink, and the end of the hooks when the stream has ended. */
+  /** Wraps the sink so that the end hook runs when the stream has ended. */
   #withEnd(sink: StreamSink): StreamSink {
     const ended = this.#ended
     if (ended === undefined) return sink
@@ -98,7 +106,7 @@ export class HandlerStream implements Feed {
     const stream = this.#stream
     const unfiltered = { ...bound(sink), error: (error: unknown) => sink.error(this.#unfiltered(error)) }
     if (!isObservable(stream)) return consume(stream, unfiltered)
-    // Interceptors get a generator as one value of their Observable: it is pulled as the caller takes its values.
+    // Behind interceptors, a generator is one value of an Observable: its values are pulled as the caller takes them.
     let pulled: StreamSource | undefined
     const values = stream.pipe(
       catchError((error) => throwError(() => answerOfFiltered(error))),

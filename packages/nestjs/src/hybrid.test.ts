@@ -1,4 +1,4 @@
-/** Applications that serve HTTP and messages. */
+/** Tests applications that serve both HTTP and messages. */
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'

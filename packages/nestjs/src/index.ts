@@ -1,4 +1,4 @@
-/** The public interface of the package for Nest. What is not listed here does not exist for users. */
+/** The public interface of the package for Nest. Other exports of its files are internal. */
 export {
   CanceledError,
   ConnectionError,

@@ -1,23 +1,23 @@
-/** Callbacks of `on(event, callback)`, by event. */
+/** Stores the callbacks of `on(event, callback)` by event. */
 import { isThenable, OptionError, whenSettled } from '@elysia-microservices/transport/kit'
 
 type Callback = (...args: never[]) => void
 
-/** Keeps callbacks and calls them. */
+/** Stores callbacks and calls them. */
 export class Listeners<Events extends Record<keyof Events, Callback>> {
   readonly #callbacks: Map<keyof Events, Callback[]>
   readonly #failed: (error: unknown) => void
 
   /**
-   * @param events names of all events there are
-   * @param failed is told when a callback throws: a connection must not suffer from it
+   * @param events names of all events
+   * @param failed is called when a callback throws, because a connection must not fail for that reason
    */
   constructor(events: readonly (keyof Events)[], failed: (error: unknown) => void) {
     this.#callbacks = new Map(events.map((event) => [event, []]))
     this.#failed = failed
   }
 
-  /** @throws {OptionError} there is no such event, so the callback would never be called */
+  /** @throws {OptionError} the event is unknown, so the callback would never be called */
   add(event: keyof Events, callback: Callback): void {
     const callbacks = this.#callbacks.get(event)
     if (callbacks === undefined) {

@@ -85,7 +85,7 @@ for (const protocol of PROTOCOLS) {
           undefined,
           undefined
         ])
-        // Subscribed to when it is over, it only completes.
+        // The event was already sent, so the Observable only completes.
         await assert.rejects(lastValueFrom(emitted$), EmptyError)
         assert.deepEqual(await ask(client, 'seen', {}), ['unseen', 'seen'])
       }))
@@ -131,7 +131,7 @@ for (const protocol of PROTOCOLS) {
       await client.close()
       assert.throws(() => client.unwrap(), /Not initialized/)
       assert.deepEqual(said, ['connected', 'connect', 'disconnected', 'close'])
-      // Callbacks do not carry over, as in Nest; the status does.
+      // As in Nest, callbacks end with `close()`, but the status Observable continues.
       assert.equal(await ask(client, 'count', {}), 1)
       await client.close()
       assert.deepEqual(said.slice(4), ['connected', 'disconnected'])

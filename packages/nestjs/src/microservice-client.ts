@@ -1,4 +1,4 @@
-/** The `ClientProxy`: our clients under Nest's `send()` and `emit()`. */
+/** A `ClientProxy` for Nest that uses clients of this library for `send()` and `emit()`. */
 import { inspect } from 'node:util'
 import {
   type ClientEvent,
@@ -20,15 +20,15 @@ import {
   type MicroserviceStatus
 } from './options.ts'
 
-/** One transport, from its first connection to `close()`, and the callbacks registered for it. */
+/** The client transport from its first connection to `close()`, and the callbacks registered for it. */
 interface Opened {
   readonly transport: ClientTransport
   readonly listeners: Listeners<MicroserviceClientEvents>
 }
 
 /**
- * Calls services over our transports. Default: TCP with RSocket, or with Nest's wire by `protocol: 'nest'`. Give it
- * as `customClass` to `ClientsModule` or `ClientProxyFactory`.
+ * Calls services over the transports of this library. Default: TCP with RSocket, or with Nest's wire if `protocol` is
+ * `'nest'`. Pass the class as `customClass` to `ClientsModule` or `ClientProxyFactory`.
  * @example
  * ```ts
  * import { MicroserviceClient } from '@elysia-microservices/nestjs'
@@ -42,25 +42,29 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   readonly #log = nestLogger(this.logger)
   readonly #options: CheckedClientOptions
   #opened: Opened | undefined
-  /** Open connections. */
+  /** Number of open connections. */
   #connected = 0
 
-  /** @throws {OptionError} an option is invalid, or is one of Nest's that has no effect here */
+  /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
   constructor(options: MicroserviceClientOptions = {}) {
     super()
     this.#options = clientOptions(options)
     this.#open()
   }
 
-  /** The status and its changes, the last one replayed; nothing before the first connection. */
+  /**
+   * The status and its changes. A new subscriber gets the last status at once, but nothing before the first connection.
+   */
   override get status(): Observable<MicroserviceStatus> {
-    // A base of `ClientProxy<…, MicroserviceStatus>` would be no `ClientProxy` to TypeScript.
+    // The cast is needed, because TypeScript would not accept a subclass of `ClientProxy<…, MicroserviceStatus>` as a
+    // `ClientProxy`.
     return super.status as Observable<MicroserviceStatus>
   }
 
   /**
-   * Connects now. Without it, the first `send()` or `emit()` connects. Rejects with the system's error, whose `code`
-   * is for example `ECONNREFUSED`, or with a `ConnectionError`. Resolves, as Nest's, if `close()` overtakes it.
+   * Connects now. Without this call, the first `send()` or `emit()` connects. Rejects with the system's error, whose
+   * `code` is for example `ECONNREFUSED`, or with a `ConnectionError`. As in Nest, it resolves if `close()` is called
+   * meanwhile.
    */
   async connect(): Promise<void> {
     const opened = this.#open()
@@ -71,7 +75,10 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     }
   }
 
-  /** Closes: pending requests fail before it returns. Resolves when all is closed; the next call connects again. */
+  /**
+   * Closes the client: pending requests fail before the method returns. Resolves when all connections are closed; the
+   * next call connects again.
+   */
   async close(): Promise<void> {
     const opened = this.#opened
     this.#opened = undefined
@@ -85,7 +92,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
 
   /**
    * Registers a callback, for all connections until `close()`.
-   * @throws {OptionError} there is no such event
+   * @throws {OptionError} the event is unknown
    */
   override on<
     EventKey extends keyof MicroserviceClientEvents = keyof MicroserviceClientEvents,
@@ -95,8 +102,8 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   }
 
   /**
-   * The client of the transport.
-   * @throws {Error} it is not connected
+   * Returns the client of the transport.
+   * @throws {Error} the client is not connected
    */
   unwrap<T = ClientTransport>(): T {
     if (this.#opened === undefined || this.#connected === 0)
@@ -104,12 +111,12 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     return this.#opened.transport as T
   }
 
-  /** As Nest's: sent once, with or without a subscriber. A failure that nobody subscribes to is logged. */
+  /** Sends an event once, as in Nest, with or without a subscriber. A failure without a subscriber is logged. */
   override emit<TResult = unknown, TInput = unknown>(pattern: unknown, data: TInput): Observable<TResult> {
     const source = super.emit<TResult, TInput>(pattern, data)
     let observed = false
     source.subscribe({
-      // After this turn it is known whether the caller has subscribed.
+      // Only after this turn it is known whether the caller has subscribed.
       error: (error: unknown) =>
         queueMicrotask(() => {
           if (!observed) this.#log.error(`The event ${inspect(pattern)} was not sent`, error)
@@ -121,7 +128,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     })
   }
 
-  /** Nest calls it for `send()`. The function it returns cancels the call. */
+  /** Called by Nest for `send()`. The returned function cancels the call. */
   protected publish(packet: ReadPacket, callback: (packet: WritePacket) => void): () => void {
     const { pattern, data, metadata } = packet
     const transport = this.#opened?.transport
@@ -143,7 +150,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     return () => call.cancel()
   }
 
-  /** Nest calls it for `emit()`. */
+  /** Called by Nest for `emit()`. */
   protected async dispatchEvent<T>({ pattern, data, metadata }: ReadPacket): Promise<T> {
     const transport = this.#opened?.transport
     if (transport === undefined) throw closedError()
@@ -182,7 +189,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   }
 }
 
-/** `close()` was called between the call and its sending. */
+/** The error of a call that was not sent because `close()` was called first. */
 function closedError(): ConnectionError {
   return new ConnectionError('Connection closed', false)
 }

@@ -4,16 +4,16 @@ import { contextOver } from '@elysia-microservices/transport/nest'
 import { type BaseRpcContext, TcpContext } from '@nestjs/microservices'
 
 /**
- * Nest's class of contexts. Extending it keeps `instanceof TcpContext` true, which guards and libraries ask; our peer
- * is no `TcpSocket`, so its type is left out.
+ * Nest's class of contexts. The context extends it, so that `instanceof TcpContext` is true, which guards and libraries
+ * check. The peer of this library is not a `TcpSocket`, so that type is left out.
  */
 const ContextOfNest = TcpContext as unknown as new (
   args: [Peer | undefined, string, unknown]
 ) => BaseRpcContext<[Peer | undefined, string, unknown]>
 
 /**
- * The context of one message. It has the methods of Nest's `TcpContext`: `getPattern()`, `getMetadata()`,
- * `getArgs()`, `getArgByIndex()`, `getSocketRef()`; of its `NatsContext`: `getSubject()`, `getHeaders()`; and
- * `getChannel()` and `getTopic()`.
+ * The context of one message. It has the methods of Nest's `TcpContext`: `getPattern()`, `getMetadata()`, `getArgs()`,
+ * `getArgByIndex()`, `getSocketRef()`; of Nest's `NatsContext`: `getSubject()`, `getHeaders()`; and `getChannel()` and
+ * `getTopic()`.
  */
 export class MicroserviceContext extends contextOver(ContextOfNest) {}

@@ -1,4 +1,4 @@
-/** The strategy: our servers in the place of Nest's, under Nest's handlers. */
+/** A strategy for Nest applications: servers of this library call Nest's handlers. */
 import {
   type Address,
   announce,
@@ -50,7 +50,7 @@ import {
 } from './options.ts'
 
 /**
- * Answers a Nest application's patterns over our transports. Default: TCP. Give it as `strategy` to
+ * Answers a Nest application's patterns over the transports of this library. Default: TCP. Pass it as `strategy` to
  * `createMicroservice` or `connectMicroservice`.
  * @example
  * ```ts
@@ -66,18 +66,20 @@ export class MicroserviceServer
   extends Server<MicroserviceServerEvents, MicroserviceStatus>
   implements CustomTransportStrategy
 {
-  /** Handlers that are bound to Nest's transport of this name are bound to this server. */
+  /** Handlers that are bound to Nest's transport with this name are bound to this server. */
   override transportId: Transport | symbol
   protected override readonly logger = new Logger(MicroserviceServer.name)
   readonly #servers: readonly ServerTransport[]
   readonly #name: string | undefined
-  /** Only `elysia-microservices dev` asks for it. */
+  /** Answers questions of `elysia-microservices dev`; without that command it is not used. */
   readonly #description: Description | undefined
-  /** Transports on which Nest's patterns have wildcards; on the others `*` is a character. */
+  /**
+   * Transports on which `*` and `>` in Nest's patterns are wildcards; on other transports they are ordinary characters.
+   */
   readonly #withWildcards: ReadonlySet<string>
   readonly #drain: number
   readonly #events = new EventHandlers()
-  /** The deliveries that each event handler gets. */
+  /** Identifies the deliveries that each event handler gets. */
   readonly #vias = new WeakMap<MessageHandler, string>()
   readonly #listeners = new Listeners<MicroserviceServerEvents>(['listening', 'close', 'error'], (error) =>
     this.logger.error(error)
@@ -87,7 +89,7 @@ export class MicroserviceServer
   #isListening = false
   #closing: Promise<void> | undefined
 
-  /** @throws {OptionError} an option is invalid, or is one of Nest's that has no effect here */
+  /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
   constructor(options: MicroserviceServerOptions = {}) {
     super()
     const { transports, name, drain, logger = nestLogger(this.logger) } = serverOptions(options)
@@ -102,12 +104,12 @@ export class MicroserviceServer
     this.#description = isInDevelopment() ? new Description(name) : undefined
   }
 
-  /** The address of the first transport that has one; `undefined` while none listens. */
+  /** The address of the first transport that has an address; `undefined` while no transport listens. */
   get address(): Address | undefined {
     return this.#servers.find(({ address }) => address !== undefined)?.address
   }
 
-  /** Called by Nest: listens, then calls back, with a `ListenError` if it cannot. */
+  /** Starts to listen, and then calls back; if it cannot listen, with a `ListenError`. Called by Nest. */
   listen(callback: (error?: unknown) => void): void {
     this.#closing = undefined
     const dispatcher: Dispatcher = {
@@ -135,7 +137,7 @@ export class MicroserviceServer
     )
   }
 
-  /** Called by Nest: takes no new connections, lets work in flight end (see `drain`), closes. */
+  /** Takes no new connections, waits for messages in flight (see `drain`), and closes. Called by Nest. */
   close(): Promise<void> {
     this.#closing ??= this.#stop()
     return this.#closing
@@ -143,7 +145,7 @@ export class MicroserviceServer
 
   /**
    * Registers a callback.
-   * @throws {OptionError} there is no such event
+   * @throws {OptionError} the event is unknown
    */
   on<
     EventKey extends keyof MicroserviceServerEvents = keyof MicroserviceServerEvents,
@@ -153,8 +155,8 @@ export class MicroserviceServer
   }
 
   /**
-   * The server of the first transport.
-   * @throws {Error} it does not listen
+   * Returns the server of the first transport.
+   * @throws {Error} the server does not listen
    */
   unwrap<T = ServerTransport>(): T {
     if (!this.#isListening)
@@ -165,8 +167,8 @@ export class MicroserviceServer
   }
 
   /**
-   * Called by Nest for each handler.
-   * @throws {OptionError} the pattern is a RegExp, which only Kafka knows, or `durable` is invalid
+   * Registers a handler. Called by Nest for each handler.
+   * @throws {OptionError} the pattern is a RegExp, which only Nest's Kafka transport supports, or `durable` is invalid
    */
   override addHandler(
     pattern: unknown,
@@ -197,7 +199,7 @@ export class MicroserviceServer
       () => true,
       () => false
     )
-    // A start that failed has told its caller; there is nothing to stop then.
+    // If the start has failed, the caller of `listen` was told, and there is nothing to stop.
     if (started !== true) return
     this.#isListening = false
     await Promise.all(this.#servers.map((server) => server.stop({ drain: this.#drain })))
@@ -205,7 +207,7 @@ export class MicroserviceServer
     this.#listeners.emit('close')
   }
 
-  /** Starts all transports or none. */
+  /** Starts all transports. If one fails, the others are stopped again. */
   async #start(dispatcher: Dispatcher): Promise<void> {
     const started: ServerTransport[] = []
     try {
@@ -257,18 +259,18 @@ export class MicroserviceServer
   }
 
   /**
-   * The handler by the transport's route, which is Nest's too; else by the patterns with wildcards of the transport; else
-   * by Nest's own method, which may be overridden.
+   * Finds a handler: first by the message's route, which is also Nest's key; then by patterns with wildcards, on a
+   * transport that has them; then by Nest's own method, which a subclass may override.
    */
   #handlerOf({ route, pattern, transport, matched }: IncomingMessage): MessageHandler | undefined {
     const handler =
       this.messageHandlers.get((matched ?? route) as string) ?? this.#byWildcards(transport, route)[0]
-    // A message without pattern has no text either; 'undefined' stands for it.
+    // A message without a pattern has the text 'undefined' as its pattern; no handler may be found by that text.
     if (handler !== undefined || (route === undefined && pattern === 'undefined')) return handler
     return this.getHandlerByPattern(pattern) ?? undefined
   }
 
-  /** A delivery is for the durable handlers of one group and pattern. */
+  /** Whether a handler may get the message: a delivery is only for the durable handlers of one group and pattern. */
   #isMeant(handler: MessageHandler, { via }: IncomingMessage): boolean {
     if (via === undefined) return true
     if (via === VIA_PLAIN) return durableOf(handler) === undefined
@@ -286,7 +288,7 @@ export class MicroserviceServer
     return handler === undefined ? undefined : this.#events.ofFirst(handler)
   }
 
-  /** Handlers whose patterns have wildcards that match a route, the most specific first. */
+  /** Returns the handlers whose patterns have wildcards that match a route, the most specific first. */
   #byWildcards(transport: string, route: string | undefined): readonly MessageHandler[] {
     if (route === undefined || !this.#withWildcards.has(transport)) return []
     return [...this.messageHandlers]
@@ -295,7 +297,7 @@ export class MicroserviceServer
       .map(([, handler]) => handler)
   }
 
-  /** Whether instrumentation has set hooks; messages without hooks take the short way. */
+  /** Whether hooks are set, for example by an instrumentation. Messages without hooks are handled in a faster way. */
   get #isHooked(): boolean {
     return this.onProcessingStartHook !== this.#noStartHook || this.onProcessingEndHook !== undefined
   }

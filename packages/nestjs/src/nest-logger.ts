@@ -1,9 +1,9 @@
-/** Nest's logger where the transport expects its own, so that its lines stand among those of the application. */
+/** Lets the transport log through Nest's logger, so that its lines appear among those of the application. */
 import { inspect } from 'node:util'
 import type { Logger } from '@elysia-microservices/transport'
 import type { LoggerService } from '@nestjs/common'
 
-/** Writes the transport's lines by Nest's logger; causes as text, with the whole chain behind them. */
+/** Makes a logger that writes through Nest's logger. A cause is written as text, with its own causes. */
 export function nestLogger(logger: LoggerService): Logger {
   return {
     error: (message, cause) => logger.error(message, ...causeOf(cause)),

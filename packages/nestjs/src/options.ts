@@ -1,4 +1,4 @@
-/** The options of server and client, and the options of Nest that they refuse. */
+/** The options of server and client, and the options of Nest that both refuse. */
 import {
   atLeast,
   checkLogger,
@@ -12,25 +12,31 @@ import {
 import { NEST_OPTION_NAMES } from '@elysia-microservices/transport/nest'
 import { type ShortClientOptions, type ShortServerOptions, shortForm } from './short-form.ts'
 
-/** Options of every server, whatever carries its messages. */
+/** Options of every server, on any transport. */
 interface ServerOptions {
-  /** The name of the service: where brokers share its work. Default: none. */
+  /** The name of the service. Engines share work among servers with the same name. Default: none. */
   readonly name?: string | undefined
-  /** Milliseconds that work in flight may take when the application closes. Default: 10,000. */
+  /** Milliseconds that messages in flight may take when the application closes. Default: 10,000. */
   readonly drain?: number | undefined
-  /** Where failures are reported that no caller can be told of. Default: Nest's logger. */
+  /** The logger for failures that no caller can be told. Default: Nest's logger. */
   readonly logger?: Logger | undefined
 }
 
-/** Options of every client, whatever carries its calls. */
+/** Options of every client, on any transport. */
 interface ClientOptions {
-  /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
+  /**
+   * Milliseconds until the answer of a call (of a stream: its first value) must arrive; 0 for no limit. Default:
+   * 30,000.
+   */
   readonly timeout?: number | undefined
-  /** Where failures are reported that no caller can be told of. Default: Nest's logger. */
+  /** The logger for failures that no caller can be told. Default: Nest's logger. */
   readonly logger?: Logger | undefined
 }
 
-/** Options of `MicroserviceServer`: TCP's beside its own, or a transport. A key that is `undefined` has its default. */
+/**
+ * Options of `MicroserviceServer`: its own options, and either options of TCP or a transport. A key whose value is
+ * `undefined` has its default.
+ */
 export type MicroserviceServerOptions =
   | (ServerOptions &
       ShortServerOptions & {
@@ -38,13 +44,13 @@ export type MicroserviceServerOptions =
         readonly tlsOptions?: ShortServerOptions['tls']
       })
   | (ServerOptions & {
-      /** The transport that carries messages, or several of them. Each value is for one server. */
+      /** The transport for messages, or several transports. Each transport can be used by one server only. */
       readonly transport: Transport | readonly Transport[]
     })
 
 /**
- * Options of `MicroserviceClient`: TCP's beside its own, or a transport. A key that is `undefined` has its default, but
- * in the short form `reconnect` and `retry`: false, as in Nest.
+ * Options of `MicroserviceClient`: its own options, and either options of TCP or a transport. A key whose value is
+ * `undefined` has its default. With options of TCP, `reconnect` and `retry` are false by default, as in Nest.
  */
 export type MicroserviceClientOptions =
   | (ClientOptions &
@@ -53,7 +59,7 @@ export type MicroserviceClientOptions =
         readonly tlsOptions?: ShortClientOptions['tls']
       })
   | (ClientOptions & {
-      /** The transport that carries the calls. */
+      /** The transport for calls. */
       readonly transport: Transport
     })
 
@@ -62,21 +68,21 @@ export type MicroserviceStatus = 'connected' | 'disconnected'
 
 /** The events of the server, for `on`. */
 export type MicroserviceServerEvents = {
-  /** It listens. */
+  /** The server listens. */
   listening: () => void
-  /** It has stopped, its connections are closed. */
+  /** The server has stopped, and its connections are closed. */
   close: () => void
-  /** It cannot listen. */
+  /** The server cannot listen. */
   error: (error: Error) => void
 }
 
 /** Events of the client's `on()`, with their listeners. */
 export type MicroserviceClientEvents = {
-  /** A connection is made. */
+  /** A connection was made. */
   connect: () => void
-  /** A connection is over. */
+  /** A connection has ended. */
   close: () => void
-  /** A connection could not be made, or was lost by an error. */
+  /** A connection could not be made, or was lost because of an error. */
   error: (error: Error) => void
 }
 
@@ -116,12 +122,12 @@ export interface CheckedServerOptions {
 export interface CheckedClientOptions {
   readonly transport: Transport
   readonly timeout: number
-  /** Whether the user has chosen the timeout. */
+  /** Whether the user has set the timeout. */
   readonly tellTimeout: boolean
   readonly logger: Logger | undefined
 }
 
-/** @throws {OptionError} an option is invalid, or is one of Nest's that has no effect here */
+/** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
 export function serverOptions(options: MicroserviceServerOptions): CheckedServerOptions {
   refuse(REFUSED_BY_SERVER, options)
   const { transport, name, drain = DEFAULT_DRAIN, logger, ...others } = options
@@ -133,13 +139,13 @@ export function serverOptions(options: MicroserviceServerOptions): CheckedServer
   return { transports, name, drain, logger: logger && loggerOf(logger) }
 }
 
-/** @throws {OptionError} an option is invalid, or is one of Nest's that has no effect here */
+/** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
 export function clientOptions(options: MicroserviceClientOptions): CheckedClientOptions {
   refuse(REFUSED_BY_BOTH, options)
   const { transport, timeout, logger, ...others } = options
   atLeast(0, 'options.timeout', timeout ?? DEFAULT_TIMEOUT)
   if (logger !== undefined) checkLogger('options.logger', logger)
-  // As Nest's own client: it connects when somebody calls, and makes no failed call again.
+  // As in Nest, the client connects when a call is made, and does not retry failed calls.
   const [only] = isShort(transport)
     ? [shortForm({ reconnect: false, retry: false, ...withTls(others) }, 'client', CLIENT_NAMES)]
     : given(transport, others)
@@ -172,7 +178,7 @@ function given(transport: unknown, others: object): readonly Transport[] {
   return all
 }
 
-/** Nest's name of an option becomes ours. */
+/** Renames Nest's `tlsOptions` to `tls`. */
 function withTls(options: { readonly tls?: unknown; readonly tlsOptions?: unknown }): object {
   const { tlsOptions, ...others } = options
   if (tlsOptions === undefined) return others
@@ -185,7 +191,7 @@ function withTls(options: { readonly tls?: unknown; readonly tlsOptions?: unknow
 }
 
 /**
- * Refuses options of Nest that have no effect here: they come untyped through `ClientsModule`, so no compiler finds
+ * Refuses options of Nest that have no effect here. `ClientsModule` passes options without types, so no compiler finds
  * them.
  */
 function refuse(refused: Readonly<Record<string, string>>, options: object): void {

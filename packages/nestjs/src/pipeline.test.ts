@@ -1,4 +1,4 @@
-/** Nest's parts around handlers, on our transport: guards, pipes, interceptors, filters, scopes, the context. */
+/** Tests Nest's guards, pipes, interceptors, filters, scopes and contexts on the transport of this library. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import {

@@ -1,4 +1,4 @@
-/** Handlers that give many values, and callers that take some of them. */
+/** Tests handlers that return many values, and callers that take some of them. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { tcp } from '@elysia-microservices/tcp'
@@ -252,7 +252,7 @@ describe('streams of a Nest application on rsocket alone', () => {
       }
       const call = reader.stream(pattern, undefined, receiver, { demand: 3 })
       await three.promise
-      // Turns of the event loop in which an eager generator would go on.
+      // Waits for turns of the event loop in which a generator that did not pause would make further values.
       for (let turn = 0; turn < 10; turn++) await reader.request('timeout', undefined)
       assert.deepEqual(values, [1, 2, 3])
       assert.ok(made <= 4, `${made} values were made`)

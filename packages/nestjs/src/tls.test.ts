@@ -1,4 +1,4 @@
-/** Nest's `tlsOptions`, which are our `tls`. */
+/** Tests Nest's `tlsOptions`, which this library calls `tls`. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'

@@ -1,4 +1,7 @@
-/** Nest applications on transports that are given as values: in this process, and on several at once. */
+/**
+ * Tests Nest applications on transports that are passed as values: inside one process, and on several transports at
+ * once.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { tcp } from '@elysia-microservices/tcp'

@@ -1,6 +1,6 @@
 /**
- * The functions of the runtime that browsers lack or have under other names. Each is taken when the module is loaded:
- * a test that replaces timers would stop all reading and writing.
+ * Functions of the runtime that browsers lack or have under other names. Each function is stored when the module is
+ * loaded, because a test that replaces timers would otherwise stop all reading and writing.
  */
 
 type Task = () => void
@@ -19,26 +19,29 @@ interface AsyncHooks {
 
 const { setImmediate: immediately, process: running } = globalThis as Runtime
 
-/** Calls a task in the next turn of the event loop, when the runtime has read everything for this one. */
+/** Calls a task in the next turn of the event loop, when the runtime has read all input of this turn. */
 export const nextTurn: (task: Task) => void =
   immediately === undefined ? byMessage() : (task) => void immediately(task)
 
-/** Calls a task when the current one is over, its promises included where the runtime can. */
+/** Calls a task when the current task has ended, its promises included if the runtime supports that. */
 export const afterTask: (task: Task) => void = running?.nextTick ?? nextTurn
 
-/** Calls a task behind the waiting microtasks. Browsers refuse to call their function as a method: it has no `this` here. */
+/**
+ * Calls a task after the waiting microtasks. Wrapped in a function, because browsers refuse to call `queueMicrotask` as
+ * a method.
+ */
 export const afterMicrotasks: (task: Task) => void = (task) => queueMicrotask(task)
 
-/** A timer that keeps no process alive. */
+/** Returns the timer, changed so that it does not keep the process alive. */
 export function unref<Timer>(timer: Timer): Timer {
   ;(timer as { unref?(): void }).unref?.()
   return timer
 }
 
 /**
- * Wraps a task so that it runs in the asynchronous context of no message. A task scheduled while one message is handled
- * would otherwise run in its context, and other messages handled by the task would see its store in an
- * `AsyncLocalStorage`. Where there is no such storage, the task stays as it is.
+ * Wraps a task so that it runs outside of the asynchronous context of any message. A task that is scheduled while a
+ * message is handled would otherwise run in the context of that message, and other messages that the task handles would
+ * see its store in an `AsyncLocalStorage`. In a runtime without such storage, the task is returned unchanged.
  */
 export function outside(task: Task): Task {
   return nobody === undefined ? task : () => nobody.runInAsyncScope(task)
@@ -47,7 +50,10 @@ export function outside(task: Task): Task {
 const { AsyncResource } = running?.getBuiltinModule?.('node:async_hooks') ?? {}
 const nobody = AsyncResource && new AsyncResource('elysia-microservices')
 
-/** Browsers delay timers and have no immediates; a message to oneself comes at once, in a turn of its own. */
+/**
+ * Uses messages to itself, because browsers delay timers and have no immediates. Such a message arrives at once, in a
+ * separate turn.
+ */
 function byMessage(): (task: Task) => void {
   const { port1, port2 } = new MessageChannel()
   const tasks: Task[] = []

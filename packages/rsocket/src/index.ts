@@ -1,6 +1,6 @@
 /**
- * The exports for carrying RSocket over something: the protocol of both ends, the interfaces between a protocol and its
- * connection, limits.
+ * The exports for carrying RSocket over a transport: the protocol of both ends, the interfaces between a protocol and
+ * its connection, and limits.
  */
 export {
   cannotConnect,

@@ -1,4 +1,4 @@
-/** The exports for clients with connections to one server or more: endpoints, balance, retries. */
+/** The exports for clients with connections to one server or more: endpoints, balancing, retries. */
 export { type Address, addressName } from './balance/address.ts'
 export { Balancer, type Candidate } from './balance/balancer.ts'
 export type { SrvRecord } from './balance/srv.ts'

@@ -1,4 +1,4 @@
-/** The exports for joining a protocol with a socket. */
+/** The exports for connecting a protocol with a socket. */
 export { ConnectionTimes, type TimeLimits } from './connection/connection-times.ts'
 export { Outbox } from './connection/outbox.ts'
 export { Session, type SessionOptions } from './connection/session.ts'

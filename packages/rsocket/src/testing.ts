@@ -1,4 +1,4 @@
-/** The exports for testing a transport over RSocket: connections without sockets, frames as bytes and as words. */
+/** The exports for testing a transport over RSocket: connections without sockets, frames as bytes and as text. */
 export * from './testing/describe-frames.ts'
 export * from './testing/peer.ts'
 export * from './testing/rsocket-frames.ts'

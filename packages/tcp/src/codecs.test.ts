@@ -1,4 +1,6 @@
-/** Codecs over real sockets: what survives, and that both ends of one with a memory stay in step. */
+/**
+ * Tests codecs over real sockets: which values arrive unchanged, and that both ends of a codec with state stay in step.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { RecordingLogger } from '@elysia-microservices/rsocket/testing'
@@ -47,7 +49,7 @@ const dispatcher: Dispatcher = {
   event: () => undefined
 }
 
-/** @param both options of both ends */
+/** @param both options for client and server */
 async function start(
   codec: string,
   both: TestOptions = {},
@@ -65,7 +67,7 @@ async function start(
   return client
 }
 
-/** The first `count` values of a stream, after which it is canceled. */
+/** Returns the first `count` values of a stream, and then cancels the stream. */
 function take(client: TcpClient, pattern: string, data: unknown, count: number): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
     const values: unknown[] = []
@@ -140,7 +142,7 @@ for (const codec of ['msgpack']) {
   })
 }
 
-/** Beyond limits.inFlightPerConnection a request is refused, and asked again. */
+/** Repeats a request that is refused because of limits.inFlightPerConnection. */
 async function retried(ask: () => Promise<unknown>): Promise<unknown> {
   while (true) {
     try {

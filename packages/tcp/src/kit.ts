@@ -1,4 +1,4 @@
-/** The exports for building on parts of TCP: other sockets, measuring, simulating, tests. */
+/** The exports for building on parts of TCP: for other sockets, benchmarks, simulations and tests. */
 export {
   Balancer,
   type Candidate,

@@ -1,4 +1,4 @@
-/** Many connections that have something to read at the same time: what they read is handled together. */
+/** Tests many connections that receive chunks at the same time: the chunks are handled together. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -15,7 +15,7 @@ const frame = (packet: object) => {
   return `${json.length}#${json}`
 }
 
-/** The packets that a peer of Nest's wire has sent, frame by frame; short ASCII texts only. */
+/** Reads the packets that a peer on Nest's wire has sent, frame by frame; only for short ASCII texts. */
 function readFrames(received: string): { packets: { id: string; data: unknown }[]; rest: string } {
   const packets = []
   for (let rest = received; ; ) {

@@ -1,4 +1,4 @@
-/** Server and client over real sockets: every protocol on every kind of socket there is under this runtime. */
+/** Tests server and client over real sockets: every protocol on every kind of socket that this runtime has. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -17,7 +17,7 @@ import { type ClientParts, newClient, newServer, SOCKETS } from './testing/ends.
 type ServerOptions = TcpServerOptions & TestOptions
 type ClientOptions = TcpClientOptions & TestOptions & ClientParts
 
-/** All values of a stream. */
+/** Collects all values of a stream. */
 function values(client: TcpClient, pattern: string, data: unknown): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
     const all: unknown[] = []
@@ -113,7 +113,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       })
 
       it('gives a call up when its time has passed, and the default time too', async () => {
-        // Time that passes while it connects would say that nothing has run.
+        // Connected first, because a timeout while connecting would report that nothing has run.
         await client.connect()
         await assert.rejects(client.request('wait', 1, { timeout: 20 }), {
           name: 'TimeoutError',
@@ -158,7 +158,8 @@ for (const [socketsName, sockets] of SOCKETS) {
           client.stream('endless', 1, { next: () => resolve(), complete() {}, error: reject })
         })
         await first
-        // The stream fails with the close, after its first value: nobody looks any more.
+        // The stream fails when the client closes. The test does not check that error, because the first value has
+        // already arrived.
         await client.close()
         await dispatcher.ended
       })
@@ -176,7 +177,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       })
 
       it('gives up connecting after connectTimeout, and when it is closed', async () => {
-        // A server that accepts nothing: its backlog is full, so connecting hangs or is answered by nobody.
+        // A server that accepts nothing: its backlog is full, so a connection is not made or gets no answer.
         const hanging: SocketRuntime = {
           listen: sockets.listen,
           connect: (_address, _accept, signal) =>
@@ -325,7 +326,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         const receiver: CallReceiver = {
           next: (value) => {
             seen.push(value)
-            // Nothing else is sent that could take the values along.
+            // Nothing else is sent meanwhile, so the values must be sent by themselves.
             if (seen.length === 1) setTimeout(() => call.request(2), 20)
             if (seen.length === 3) resolve()
           },
@@ -448,7 +449,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       dispatcher.began = ({ peer }) => {
         leave = () => peer?.disconnect()
       }
-      // The first calls are made while the credentials are asked for.
+      // The first calls are made while the credentials are being requested.
       assert.deepEqual(await Promise.all([caller.request('echo', 1), caller.request('echo', 2)]), [1, 2])
       assert.deepEqual(seen, ['token 1'])
       const isTold = new Promise((resolve) => {
@@ -461,7 +462,7 @@ for (const [socketsName, sockets] of SOCKETS) {
     })
 
     it('loses no request while its server stops: each is answered, refused, or never left', async () => {
-      // Without the client's own means, which would hide what is lost.
+      // Reconnecting and retries are off, because they would hide lost requests.
       const client = await startBoth({}, { reconnect: false, retry: false })
       const doubtful: unknown[] = []
       let answered = 0
@@ -474,7 +475,7 @@ for (const [socketsName, sockets] of SOCKETS) {
           } catch (error) {
             if ((error as Error).name !== 'RejectedError' && (error as ConnectionError).mayHaveRun !== false)
               doubtful.push(error)
-            // A refused caller would come back; the others are enough.
+            // A caller that was refused stops; the other callers are enough.
             return
           }
         }
@@ -524,7 +525,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       await new Promise<void>((resolve, reject) => {
         client.stream('count', 20_000, {
           next: (value) => {
-            // Cut where the stream stands, again and again.
+            // Cuts the connections several times in the middle of the stream.
             if (streamed.push(value) % 2_500 === 0 && cuts++ < 5) for (const socket of pairs) socket.destroy()
           },
           complete: resolve,

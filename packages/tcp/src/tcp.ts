@@ -1,4 +1,4 @@
-/** `tcp()`: the transport as a value for services and clients. */
+/** `tcp()` makes the transport over TCP for services and clients. */
 import {
   type Address,
   type ClientContext,
@@ -21,18 +21,18 @@ import type { TlsServerOptions } from './socket/tls.ts'
 /** TCP, for one service or for any number of clients. */
 export interface TcpTransport extends Transport {
   readonly name: 'tcp'
-  /** Where its service listens, with the real port; `undefined` while it does not listen. */
+  /** The address at which its service listens, with the real port; `undefined` while it does not listen. */
   readonly address: Address | undefined
   /**
    * Changes the certificate for new connections, in a supervisor also for all workers. Open connections keep the old
-   * one. If it fails, the old certificate stays in use.
+   * certificate. If the change fails, the old certificate stays in use.
    * @param tls the new TLS options; needed unless `options.tls` is a function, which is called again
    * @throws {OptionError} the server has no TLS, or the new options cannot be used
    */
   reloadTls(tls?: Source<TlsServerOptions>): Promise<void>
   /**
-   * Current figures of its service, next to their limits. Looks at every connection.
-   * @throws {OptionError} this `tcp()` was given to no service
+   * Returns current figures of the service, with their limits. Visits every connection.
+   * @throws {OptionError} no service uses this `tcp()`
    */
   stats(): TcpServerStats
 }
@@ -60,7 +60,7 @@ const TRAITS: Traits = {
   hearsNobody: true,
   shares: 'caller',
   headers: true,
-  // Between our own ends.
+  // Only between clients and services of this library.
   channels: true
 }
 
@@ -107,10 +107,10 @@ class Tcp implements TcpTransport {
 }
 
 /**
- * The transport that stands for `transport: 'tcp'` with options beside it, of a service or of a client.
- * @param end what it is for
- * @param beside names of the options that are not TCP's, for hints
- * @throws {OptionError} there is no option of a name
+ * Makes the transport for `transport: 'tcp'`, whose options stand next to those of a service or a client.
+ * @param end the kind of user: a service or a client
+ * @param beside names of the options that do not belong to TCP, for hints
+ * @throws {OptionError} an option is unknown
  */
 export function shortForm(
   options: TcpServerOptions | TcpClientOptions,

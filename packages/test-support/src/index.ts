@@ -1,6 +1,6 @@
 /**
- * Helpers for the tests of several packages. It knows none of our packages, so that the tests of each may import it;
- * helpers of tests across packages are in `tests/support`.
+ * Helpers for the tests of several packages. This package imports no other package of this repository, so that the
+ * tests of each package may import it. Helpers for tests of several packages together are in `tests/support`.
  */
 export { differsOnDeno } from './deno.ts'
 export { DEAF_PORT, freePort } from './free-port.ts'

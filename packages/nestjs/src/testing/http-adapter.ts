@@ -1,15 +1,15 @@
-/** An HTTP adapter for hybrid applications in tests: a server that answers every request with one word. */
+/** An HTTP adapter for hybrid applications in tests: its server answers every request with the same text. */
 import http from 'node:http'
 import { AbstractHttpAdapter } from '@nestjs/core'
 
 type HttpAdapter = AbstractHttpAdapter<http.Server>
 
-/** Nest's base, without the members that only applications with routes need. */
+/** Nest's base class, without the members that only applications with routes need. */
 const Adapter = AbstractHttpAdapter as unknown as new (
   instance: object
 ) => Pick<HttpAdapter, 'getHttpServer' | 'setHttpServer'>
 
-/** Serves no routes. */
+/** Makes an adapter that serves no routes. */
 export function stubHttpAdapter(): HttpAdapter {
   return new StubHttpAdapter() as unknown as HttpAdapter
 }

@@ -1,4 +1,4 @@
-/** Nest applications for tests: on our transport and on Nest's own, with clients of both kinds. */
+/** Nest applications for tests: on the transport of this library and on Nest's own, with clients of both kinds. */
 import 'reflect-metadata'
 import { freePort } from '@elysia-microservices/test-support'
 import { type LoggerService, Module, type ModuleMetadata, type Type } from '@nestjs/common'
@@ -17,7 +17,7 @@ import {
   type MicroserviceServerOptions
 } from '../index.ts'
 
-/** The lines that an application has logged, and the wait for one of them. */
+/** Records the lines that an application logs, and waits for a line. */
 export class Log implements LoggerService {
   readonly errors: string[] = []
   readonly warnings: string[] = []
@@ -33,7 +33,7 @@ export class Log implements LoggerService {
     this.#add(this.errors, parts)
   }
 
-  /** Waits until a line of errors holds the text. */
+  /** Waits until a logged error contains the text. */
   async failed(text: string): Promise<void> {
     while (!this.errors.some((line) => line.includes(text))) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
@@ -55,24 +55,24 @@ export interface Service {
   readonly app: { close(): Promise<void> }
 }
 
-/** A service on our transport. */
+/** A service on the transport of this library. */
 export interface OurService extends Service {
   readonly server: MicroserviceServer
 }
 
-/** A module class of its own for each application: Nest keeps what it knows by class. */
+/** Makes a separate module class for each application, because Nest stores what it knows by class. */
 export function moduleOf(metadata: ModuleMetadata): Type {
   class Root {}
   Module(metadata)(Root)
   return Root
 }
 
-/** Options of TCP beside those of the strategy. */
+/** Options of TCP together with those of the strategy. */
 export type TcpOptions = Exclude<MicroserviceServerOptions, { readonly transport: object }>
-/** Options of TCP beside those of the client. */
+/** Options of TCP together with those of the client. */
 export type TcpClientOptions = Exclude<MicroserviceClientOptions, { readonly transport: object }>
 
-/** Starts a Nest microservice on our transport. */
+/** Starts a Nest microservice on the transport of this library. */
 export async function startService(metadata: ModuleMetadata, options: TcpOptions = {}): Promise<OurService> {
   const server = new MicroserviceServer({ host: '127.0.0.1', port: 0, ...options })
   const log = new Log()
@@ -99,11 +99,11 @@ export async function startStockService(metadata: ModuleMetadata): Promise<Servi
   return { port, log, app }
 }
 
-/** Both protocols of our client. */
+/** Both protocols of the client of this library. */
 export const PROTOCOLS = ['rsocket', 'nest'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 
-/** Our client for Nest. */
+/** Makes this library's client for Nest. */
 export function clientOf(
   { port }: { readonly port: number },
   protocol: Protocol,
@@ -112,24 +112,24 @@ export function clientOf(
   return new MicroserviceClient({ host: '127.0.0.1', port, protocol, ...options })
 }
 
-/** Nest's own client. */
+/** Makes Nest's own client. */
 export function stockClientOf({ port }: { readonly port: number }): ClientProxy {
   return ClientProxyFactory.create({ transport: Transport.TCP, options: { host: '127.0.0.1', port } })
 }
 
 type Sender = Pick<ClientProxy, 'send'>
 
-/** The first value of an answer. */
+/** Makes a call and returns the first value of its answer. */
 export function ask(client: Sender, pattern: unknown, data: unknown): Promise<unknown> {
   return firstValueFrom(client.send<unknown>(pattern, data))
 }
 
-/** All values of an answer. */
+/** Makes a call and returns all values of its answer. */
 export function askAll(client: Sender, pattern: unknown, data: unknown): Promise<unknown[]> {
   return lastValueFrom(client.send<unknown>(pattern, data).pipe(toArray()))
 }
 
-/** The error that the subscriber of a call gets. */
+/** Makes a call and returns the error that its subscriber gets. */
 export async function errorOf(client: Sender, pattern: unknown, data: unknown): Promise<unknown> {
   try {
     await askAll(client, pattern, data)
@@ -139,7 +139,7 @@ export async function errorOf(client: Sender, pattern: unknown, data: unknown): 
   throw new Error('The call did not fail')
 }
 
-/** A promise and its `resolve`. */
+/** Makes a promise and its `resolve`. */
 export function later<Value = void>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
   let resolve!: (value: Value) => void
   const promise = new Promise<Value>((settle) => {

@@ -1,11 +1,11 @@
 /** Endpoints as text: `host:port`, `host`, `[::1]:4000`. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
-/** Where an endpoint is. */
+/** The host and port of an endpoint, with its rank among other endpoints. */
 export interface Address {
   readonly host: string
   readonly port: number
-  /** Endpoints with a lower number are preferred while one of them is usable. Default: 0. */
+  /** Endpoints with a lower number are preferred as long as one of them is usable. Default: 0. */
   readonly priority?: number
   /** Share of the calls among endpoints of the same priority; above 0. Default: 1. */
   readonly weight?: number
@@ -16,7 +16,7 @@ const PLAIN = /^([^:[\]\s]+)(?::(\d+))?$/
 
 /**
  * Reads an endpoint.
- * @param defaultPort the port of an endpoint that names none
+ * @param defaultPort the port of an endpoint that does not name a port
  * @throws {OptionError} the text is not `host:port`
  */
 export function parseAddress(text: string, defaultPort: number): Address {
@@ -32,7 +32,7 @@ export function parseAddress(text: string, defaultPort: number): Address {
   return { host: match[1] as string, port }
 }
 
-/** The name of an endpoint, as `parseAddress` reads it. */
+/** The name of an endpoint, in the form that `parseAddress` reads. */
 export function addressName({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }

@@ -1,4 +1,4 @@
-/** Balancing, budgets and pauses, with a clock and dice of the tests. */
+/** Tests balancing, budgets and pauses, with a clock and random numbers that the test controls. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -20,7 +20,7 @@ interface TestEndpoint {
   weight: number
 }
 
-/** Dice that are the same in every run. */
+/** A generator of random numbers that are the same in every run. */
 function dice(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -58,7 +58,7 @@ function setUp(count: number, seed = 1, ranks: readonly Rank[] = []) {
 describe('the health of an endpoint', () => {
   it('is lost by enough failures among its calls, and not by a few among many', () => {
     const health = new EndpointHealth(HEALTH)
-    // Successes before the first failure do not count.
+    // Successes before the first failure do not count for the ratio of failures.
     for (let n = 0; n < 1_000; n++) health.picked(0)
     assert.equal(health.failed(1, 0, 60), undefined)
     for (let n = 0; n < 40; n++) health.picked(1)
@@ -225,7 +225,7 @@ describe('the balancer', () => {
     assert.ok(Math.max(...loads) - Math.min(...loads) <= 5, loads.join())
   })
 
-  /** How often the endpoints are looked at for a pick. */
+  /** Counts how many endpoints the balancer reads for one pick. */
   function looksFor(endpoints: TestEndpoint[], pick: () => unknown): number {
     let looks = 0
     for (const endpoint of endpoints) {
@@ -277,7 +277,8 @@ describe('the balancer', () => {
         const picked = balancer.pick(1, undefined, avoided)!
         counts.set(picked, counts.get(picked)! + 1)
       }
-      // Of ten pairs the least busy is in four, the next in three others, and so on.
+      // Of the ten pairs of five endpoints, the least busy endpoint is the better one in four pairs, the next in three,
+      // and so on.
       ;[0.4, 0.3, 0.2, 0.1, 0].forEach((share, index) => {
         const got = counts.get(endpoints[index]!)! / calls
         assert.ok(Math.abs(got - share) < 0.02 && (share > 0 || got === 0), `${index}: ${got}`)
@@ -353,7 +354,7 @@ describe('the balancer', () => {
     const { endpoints, balancer } = setUp(4)
     const [suspect] = endpoints as [TestEndpoint]
     for (let n = 0; n < 3; n++) balancer.failed(suspect, 0)
-    // A call that hangs since before the ejection.
+    // This call has been waiting since before the ejection.
     suspect.inFlight = 1
     for (let n = 0; n < 100; n++) assert.notEqual(balancer.pick(2_000, undefined, endpoints[3]), suspect)
     assert.equal(balancer.pick(2_000), suspect)
@@ -540,7 +541,10 @@ describe('priorities', () => {
 describe('weights', () => {
   const WEIGHTS = [10, 20, 70].map((weight) => ({ weight }))
 
-  /** The share of calls each gets, of many, of which always so many are in flight; they end in any order. */
+  /**
+   * Returns each endpoint's share of many calls. `concurrency` calls are always in flight, and they end in random
+   * order.
+   */
   function shares(ranks: readonly Rank[], concurrency: number, seed: number): number[] {
     const { endpoints, balancer } = setUp(ranks.length, seed, ranks)
     const random = dice(seed + 1)
@@ -595,7 +599,7 @@ describe('weights', () => {
       const picked = new Set(Array.from({ length: 100 }, () => endpoints.indexOf(balancer.pick(0)!)))
       return [...picked].sort()
     }
-    // With one more, 1 of weight 1 is as much as 3 of weight 3.
+    // Including the next call, one in flight at weight 1 compares equal to three in flight at weight 3.
     assert.deepEqual(pickedOf([1, 2]), [1])
     assert.deepEqual(pickedOf([1, 3]), [0, 1])
     assert.deepEqual(pickedOf([1, 5]), [0, 1])

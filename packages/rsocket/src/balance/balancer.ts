@@ -1,42 +1,42 @@
 /**
- * Decides which endpoint takes a call, among the usable ones of the best priority: the less busy of two random ones, or
- * the endpoint of a key. Pure: clock and randomness come from outside.
+ * Decides which endpoint takes a call, among the usable endpoints of the best priority: the less busy one of two random
+ * endpoints, or the endpoint of a key. Pure: the caller passes the time and the random numbers.
  */
 import { EndpointHealth, type HealthOptions } from './endpoint-health.ts'
 import { rendezvousScore, weightedScore } from './rendezvous.ts'
 
-/** A connection to an endpoint, as the balancer sees it. */
+/** A connection to an endpoint, as the balancer uses it. */
 export interface Candidate {
   /** The name of the endpoint, such as `10.0.0.7:4000`. Connections with the same name share its health. */
   readonly name: string
   /** Number of the connection among those to its endpoint, from 0. */
   readonly slot: number
-  /** Whether it can take a call now. */
+  /** Whether the connection can take a call now. */
   readonly usable: boolean
-  /** Calls without an answer yet. */
+  /** Number of calls without an answer yet. */
   readonly inFlight: number
-  /** Endpoints with a lower number are preferred while one of them is usable. */
+  /** Endpoints with a lower number are preferred as long as one of them is usable. */
   readonly priority: number
   /** Share of the calls among endpoints of the same priority; above 0. */
   readonly weight: number
 }
 
-/** The parts from which a balancer is made. */
+/** The parameters of a balancer. */
 export interface BalancerInit<Endpoint> {
-  /** `undefined`: endpoints are never ejected. */
+  /** When an endpoint is ejected; `undefined`: never. */
   readonly health: HealthOptions | undefined
-  /** From 0 (inclusive) to 1 (exclusive). */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive). */
   random(): number
-  /** An endpoint gets no calls for `duration` milliseconds. */
+  /** Called when an endpoint is ejected: it gets no calls for `duration` milliseconds. */
   ejected(endpoint: Endpoint, duration: number): void
-  /** An ejected endpoint is trusted again. */
+  /** Called when an ejected endpoint is trusted again. */
   restored(endpoint: Endpoint): void
 }
 
 /** An endpoint that a call should avoid. */
 export type Avoided = Pick<Candidate, 'name'>
 
-/** Whether a connection wins over another with the same score, which is nearly always of the same endpoint. */
+/** Whether a connection wins over another with the same score. Equal scores nearly always mean the same endpoint. */
 function winsTie(key: string, { name, slot }: Candidate, other: Candidate): boolean {
   if (name !== other.name) return name < other.name
   return rendezvousScore(key, `${name} ${slot}`) > rendezvousScore(key, `${name} ${other.slot}`)
@@ -45,14 +45,14 @@ function winsTie(key: string, { name, slot }: Candidate, other: Candidate): bool
 const lessBusy = <Endpoint extends Candidate>(one: Endpoint, other: Endpoint): Endpoint =>
   other.inFlight < one.inFlight ? other : one
 
-/** Draws before all endpoints are looked through. */
+/** Number of random draws before all endpoints are searched. */
 const DRAWS = 8
 
 /** Chooses among endpoints. */
 export class Balancer<Endpoint extends Candidate> {
   readonly #init: BalancerInit<Endpoint>
   readonly #health = new Map<string, EndpointHealth>()
-  /** Names of those that are ejected, or being tried again. */
+  /** Names of the endpoints that are ejected, or that get single calls as probes. */
   readonly #suspects = new Set<string>()
   /** Endpoints grouped by priority, the best group first. */
   #groups: readonly (readonly Endpoint[])[] = []
@@ -87,9 +87,9 @@ export class Balancer<Endpoint extends Candidate> {
   }
 
   /**
-   * The endpoint for a call; `undefined` if none is usable. Takes an ejected endpoint, or the one to avoid, only if
-   * there is no other.
-   * @param key calls with the same key go to the same endpoint as long as it can take them
+   * Returns the endpoint for a call; `undefined` if no endpoint is usable. An ejected endpoint, or the endpoint to
+   * avoid, is taken only if there is no other.
+   * @param key calls with the same key go to the same endpoint as long as that endpoint can take them
    * @param avoid the endpoint at which the call failed before
    */
   pick(now: number, key?: string, avoid?: Avoided): Endpoint | undefined {
@@ -101,7 +101,10 @@ export class Balancer<Endpoint extends Candidate> {
     return endpoint
   }
 
-  /** A call failed because of its endpoint: the connection was lost, no answer came in time, or it was refused. */
+  /**
+   * A call failed because of its endpoint: the connection was lost, no answer came in time, or the endpoint refused the
+   * call.
+   */
   failed(endpoint: Endpoint, now: number): void {
     const health = this.#health.get(endpoint.name)
     const duration = health?.failed(now, this.#init.random(), this.#inFlight(endpoint.name))
@@ -115,8 +118,9 @@ export class Balancer<Endpoint extends Candidate> {
   }
 
   /**
-   * The less busy of two that are drawn among the best priority, so that a call costs the same whether there are ten
-   * endpoints or a thousand. `undefined`: few of them are usable and trusted, or one is due for a probe.
+   * Draws two endpoints of the best priority at random and returns the less busy one, so that a call costs the same
+   * with ten endpoints and with a thousand. Returns `undefined` if only few of these endpoints are usable and trusted,
+   * or if one of them is due for a probe.
    */
   #drawn(now: number, avoid: Avoided | undefined): Endpoint | undefined {
     if (this.#hasProbe(now)) return undefined
@@ -134,7 +138,7 @@ export class Balancer<Endpoint extends Candidate> {
     return undefined
   }
 
-  /** Whether an endpoint of the best priority is due for a probe, and can take one. */
+  /** Whether an endpoint of the best priority is due for a probe, and can take a call. */
   #hasProbe(now: number): boolean {
     const best = this.#groups[0]?.[0]?.priority
     for (const name of this.#suspects) {
@@ -152,7 +156,7 @@ export class Balancer<Endpoint extends Candidate> {
     return !this.#suspects.has(name) || this.#health.get(name)?.admits(now, this.#isIdle(name)) !== false
   }
 
-  /** Calls without an answer yet, over all connections to an endpoint. */
+  /** Number of calls without an answer yet, on all connections to an endpoint. */
   #inFlight(name: string): number {
     return this.#named.get(name)?.reduce((sum, { inFlight }) => sum + inFlight, 0) ?? 0
   }
@@ -171,14 +175,14 @@ export class Balancer<Endpoint extends Candidate> {
     }
     if (this.#weighted) return this.#leastBusyByWeight(endpoints)
     const first = Math.floor(this.#init.random() * count)
-    // Any other one: some places behind the first, wrapping around.
+    // Any endpoint except the first: some places behind the first, wrapping around.
     const second = (first + 1 + Math.floor(this.#init.random() * (count - 1))) % count
     return lessBusy(endpoints[first] as Endpoint, endpoints[second] as Endpoint)
   }
 
   /**
-   * Draws two endpoints by weight. The second takes the call if it has less in flight for its weight, this call
-   * included. So under little load the weights decide, and under much load the calls in flight do.
+   * Draws two endpoints by weight. The second takes the call if, including this call, it has fewer calls in flight
+   * relative to its weight. So the weights decide under little load, and the calls in flight under much load.
    */
   #leastBusyByWeight(endpoints: readonly Endpoint[]): Endpoint {
     const one = this.#byWeight(endpoints)
@@ -193,11 +197,11 @@ export class Balancer<Endpoint extends Candidate> {
       left -= endpoint.weight
       if (left < 0) return endpoint
     }
-    // Only after a rounding error.
+    // Only reached after a rounding error.
     return endpoints.at(-1) as Endpoint
   }
 
-  /** The key chooses the endpoint and one connection to it, so that calls with the same key stay in order. */
+  /** Chooses the endpoint and one connection to it by the key, so that calls with the same key stay in order. */
   #ofKey(now: number, key: string, avoid: Avoided | undefined): Endpoint | undefined {
     let best: Endpoint | undefined
     let bestScore = -1
@@ -211,8 +215,8 @@ export class Balancer<Endpoint extends Candidate> {
   }
 
   /**
-   * The best set that is not empty: trusted and not avoided, else usable and not avoided, else usable; in each case of
-   * the best priority that has any.
+   * Returns the first of these sets that is not empty: endpoints that are trusted and not avoided, endpoints that are
+   * usable and not avoided, usable endpoints. Each set has only endpoints of the best priority that has such endpoints.
    */
   #candidates(now: number, avoid: Avoided | undefined): readonly Endpoint[] {
     let distrusted: readonly Endpoint[] = []

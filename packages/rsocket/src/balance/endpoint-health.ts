@@ -1,24 +1,27 @@
 /**
- * Whether an endpoint can be trusted: it is ejected when it fails too often, and comes back after single calls without
- * failure. Picks and failures are counted, not successes, so that a good answer costs nothing here. Pure: clock and
- * randomness come from outside.
+ * Decides whether an endpoint can be trusted: an endpoint that fails too often is ejected, and is trusted again after
+ * single calls without failure. Calls and failures are counted, but not successes, so that a successful answer costs
+ * nothing here. Pure: the caller passes the time and the random numbers.
  */
 import { type BackoffOptions, backoffCeiling } from '@elysia-microservices/transport/kit'
 
-/** When an endpoint is ejected, and for how long. */
+/** Options of ejection: when an endpoint is ejected, and for how long. */
 export interface HealthOptions extends BackoffOptions {
   /** Number of failures in the window at which an endpoint may be ejected. */
   readonly failures: number
-  /** Share of the calls in the window, and of those in flight as it began, that must have failed too, from 0 to 1. */
+  /**
+   * Share of calls that must also have failed, from 0 to 1, among the calls in the window and those in flight at its
+   * start.
+   */
   readonly ratio: number
-  /** Length of the window in which calls and failures are counted, in milliseconds, from a failure on. */
+  /** Length of the window in which calls and failures are counted, in milliseconds. A window begins with a failure. */
   readonly window: number
 }
 
-/** Calls that must end without a failure, one by one, before an endpoint is trusted again. */
+/** Number of single calls that must end without a failure, one by one, before an endpoint is trusted again. */
 const PROBES = 3
 
-/** The state of an endpoint. `probing`: it takes single calls. */
+/** The state of an endpoint. `probing`: the endpoint gets single calls. */
 export type HealthState = 'healthy' | 'ejected' | 'probing'
 
 /** The health of one endpoint. */
@@ -28,7 +31,7 @@ export class EndpointHealth {
   #windowEnd = Number.NEGATIVE_INFINITY
   #calls = 0
   #failures = 0
-  /** Ejections in a row. */
+  /** Number of ejections in a row. */
   #ejections = 0
   /** Time of the next possible change: the end of an ejection, the next probe, or the end of distrust. */
   #until = 0
@@ -43,19 +46,19 @@ export class EndpointHealth {
   }
 
   /**
-   * Whether the endpoint may be picked.
-   * @param isIdle no call to it is in flight: a probe that has not ended has not succeeded
+   * Whether the endpoint may get a call.
+   * @param isIdle no call to the endpoint is in flight, so the last probe has ended
    */
   admits(now: number, isIdle: boolean): boolean {
     return this.#state === 'healthy' || this.wantsProbe(now, isIdle)
   }
 
-  /** Whether the next call would be a probe. */
+  /** Whether the next call to the endpoint is a probe. */
   wantsProbe(now: number, isIdle: boolean): boolean {
     return this.#state !== 'healthy' && now >= this.#until && (isIdle || this.#state === 'ejected')
   }
 
-  /** The endpoint was picked. Returns true if it is trusted again from now on. */
+  /** The endpoint gets a call. Returns true if the endpoint is trusted again from now on. */
   picked(now: number): boolean {
     this.#calls++
     if (this.#state === 'healthy' || now < this.#until) return false
@@ -75,15 +78,15 @@ export class EndpointHealth {
   }
 
   /**
-   * A call to the endpoint has failed. Returns the milliseconds for which the endpoint is now ejected; `undefined` if
-   * it is not.
+   * A call to the endpoint has failed. Returns the milliseconds for which the endpoint is ejected; `undefined` if it is
+   * not ejected.
    * @param random from 0 (inclusive) to 1 (exclusive)
    * @param inFlight calls to the endpoint without an answer yet
    */
   failed(now: number, random: number, inFlight: number): number | undefined {
-    // Calls sent before the ejection say nothing new.
+    // The call was sent before the ejection, so its failure is no news.
     if (this.#state === 'ejected') return undefined
-    // A window begins with a failure: earlier successes say nothing about its state now.
+    // A window begins with a failure, because earlier successes say nothing about the endpoint's present state.
     if (now >= this.#windowEnd) {
       this.#windowEnd = now + this.#options.window
       this.#calls = inFlight

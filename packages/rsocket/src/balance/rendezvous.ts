@@ -1,9 +1,9 @@
 /**
- * Rendezvous hashing: each key ranks the names in its own order. When a name goes away, only its own keys move; when it
- * comes back, they come back. It needs no ring and no state.
+ * Rendezvous hashing: each key ranks the names in its own order. When a name is removed, only the keys of this name
+ * move to other names; when the name is added again, they move back. The method needs no ring and no state.
  */
 
-/** The score of a name for a key: a whole number of 32 bits. The same in every process. */
+/** The score of a name for a key: a whole number of 32 bits, the same in every process. */
 export function rendezvousScore(key: string, name: string): number {
   return finish(mix(mix(mix(OFFSET, name), '\0'), key))
 }
@@ -13,7 +13,7 @@ export function rendezvousScore(key: string, name: string): number {
  * the same name wins as without weights.
  */
 export function weightedScore(key: string, name: string, weight: number): number {
-  // From 0 to 1, both exclusive.
+  // A number from 0 to 1, both exclusive.
   const uniform = (rendezvousScore(key, name) + 0.5) / 2 ** 32
   return weight / -Math.log(uniform)
 }
@@ -21,7 +21,7 @@ export function weightedScore(key: string, name: string, weight: number): number
 const OFFSET = 0x811c9dc5
 const PRIME = 0x01000193
 
-/** FNV-1a over UTF-16 units. */
+/** The hash function FNV-1a over UTF-16 units. */
 function mix(seed: number, text: string): number {
   let hash = seed
   for (let index = 0; index < text.length; index++) {

@@ -1,7 +1,7 @@
 /** Turns SRV records into endpoints with priority and weight. RFC 2782. */
 import type { Address } from './address.ts'
 
-/** An SRV record, as `node:dns` gives it. */
+/** An SRV record, as `node:dns` returns it. */
 export interface SrvRecord {
   /** The target: a host. */
   readonly name: string
@@ -11,13 +11,13 @@ export interface SrvRecord {
 }
 
 /**
- * Stands for a weight of 0 beside larger weights, as a share of the smallest of them: "records with weight 0 should have
- * a very small chance of being selected".
+ * Weight of a record with weight 0 among records with larger weights, as a share of the smallest of these: "records
+ * with weight 0 should have a very small chance of being selected".
  */
 const UNLIKELY = 0.01
 
 /**
- * The endpoints of SRV records, sorted by priority.
+ * Returns the endpoints of SRV records, sorted by priority.
  * @throws {Error} the records say that the service is not offered
  */
 export function srvAddresses(records: readonly SrvRecord[]): readonly Address[] {
@@ -35,7 +35,7 @@ export function srvAddresses(records: readonly SrvRecord[]): readonly Address[] 
     }))
 }
 
-/** The value for a weight of 0: as much as all others if they are 0 too, else very little. */
+/** The weight that replaces 0: equal for all if all weights of the priority are 0, else very small. */
 function weightOfZero(records: readonly SrvRecord[], priority: number): number {
   const weights = records.filter((other) => other.priority === priority && other.weight > 0)
   if (weights.length === 0) return 1

@@ -1,11 +1,11 @@
-/** The last seconds of a connection. */
+/** Tests of how a connection is closed. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { replaceTimers } from '../testing/timers.ts'
 import { Closing } from './closing.ts'
 import type { Socket } from './socket.ts'
 
-/** The calls to the socket, in order. */
+/** Makes a `Closing` whose socket records its calls, in order. */
 function closing() {
   const seen: string[] = []
   let closed = () => {}

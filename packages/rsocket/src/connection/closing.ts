@@ -1,11 +1,11 @@
-/** The end of a connection, from the moment this side begins it. */
+/** Closes a connection, from the moment at which this side begins to close it. */
 import { unref } from '../host.ts'
 import type { Socket } from './socket.ts'
 
-/** Milliseconds that a peer has to close after it was told to, or after our FIN. */
+/** Milliseconds that the peer has for closing after it was told to close, or after our FIN. */
 const CLOSE_TIMEOUT = 2_000
 
-/** Ends one connection. Made only when the end begins. */
+/** Closes one connection. The object is made only when the closing begins. */
 export class Closing {
   readonly #socket: Socket
   /** Resolves when the socket is closed. */
@@ -14,7 +14,7 @@ export class Closing {
   #timer: ReturnType<typeof setTimeout> | undefined
   /** Whether the connection ends as soon as nothing is in flight. */
   isDraining = false
-  /** Whether the peer was told that this side stops, and closes by itself. */
+  /** Whether the peer was told that this side stops, so that the peer closes the connection itself. */
   peerCloses = false
 
   constructor(socket: Socket) {
@@ -24,20 +24,23 @@ export class Closing {
     })
   }
 
-  /** Nothing is in flight. Gives the peer time to close, so that requests it sent meanwhile are still refused properly. */
+  /**
+   * Nothing is in flight: gives the peer time to close, so that requests which the peer sent meanwhile are still
+   * refused with an error.
+   */
   leave(finish: () => void): void {
     if (!this.peerCloses) return finish()
     this.#timer ??= unref(setTimeout(finish, CLOSE_TIMEOUT))
   }
 
-  /** Sends FIN, and waits for the peer's. */
+  /** Sends FIN, and waits for the FIN of the peer. */
   finish(): void {
     this.#socket.end()
     clearTimeout(this.#timer)
     this.#timer = unref(setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT))
   }
 
-  /** The socket is closed. Stops the timer, because timers would pile up in a flood of bad connections. */
+  /** The socket is closed: stops the timer, because many bad connections would leave many timers. */
   end(): void {
     clearTimeout(this.#timer)
     this.#resolve()

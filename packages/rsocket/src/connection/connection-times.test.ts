@@ -7,7 +7,7 @@ import type { Session } from './session.ts'
 describe('the times of connections', () => {
   it('are looked at until their server stops', async () => {
     let looks = 0
-    // Each look asks which connections there are.
+    // Each check iterates over the sessions, which counts the checks.
     const sessions = {
       [Symbol.iterator]() {
         looks++
@@ -54,7 +54,7 @@ describe('the times of connections', () => {
 describe('a connection', () => {
   const NONE = { idle: 0, silence: 0, age: 0 }
 
-  /** A connection that was active when the test says so, and looks at its times. */
+  /** Makes a connection whose activity the test sets, and checks its times. */
   function watched(limits: Partial<typeof NONE>) {
     const session = {
       active: true,

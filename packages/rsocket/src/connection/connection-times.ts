@@ -2,33 +2,33 @@
 import { unref } from '../host.ts'
 import type { Session } from './session.ts'
 
-/** Checks per limit, so a connection may stay up to a quarter of the limit longer. */
+/** Number of checks per limit. A connection may stay open up to a quarter of the limit longer. */
 const LOOKS = 4
-/** Share of the limit by which ages are spread, so that connections made together do not all connect again together. */
+/** Share of the limit by which ages differ, so that connections which were made together do not reconnect together. */
 const SPREAD = 0.2
 
 /** Limits in milliseconds; 0 for no limit. */
 export interface TimeLimits {
-  /** Without activity. */
+  /** Longest time without activity. */
   readonly idle: number
-  /** Until a connection must have sent its first byte. */
+  /** Longest time until the first byte of a connection. */
   readonly silence: number
-  /** Since it was opened, for connections whose peer can be told to connect again. */
+  /** Longest age of a connection whose peer can be told to connect again. */
   readonly age: number
 }
 
-/** Watches the times of a server's connections. */
+/** Checks the times of a server's connections. */
 export class ConnectionTimes {
   readonly #sessions: ReadonlySet<Session>
   readonly #limits: TimeLimits
   readonly #close: (session: Session, limit: keyof TimeLimits) => void
   /** Time at which each connection was last seen active. */
   readonly #activeAt = new WeakMap<Session, number>()
-  /** Time at which each connection is too old. */
+  /** Time at which each connection reaches its largest age. */
   readonly #oldAt = new WeakMap<Session, number>()
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** @param close is called once for a connection for which one of the limits has passed */
+  /** @param close is called once for a connection that has passed one of the limits */
   constructor(
     sessions: ReadonlySet<Session>,
     limits: TimeLimits,
@@ -39,7 +39,7 @@ export class ConnectionTimes {
     this.#close = close
   }
 
-  /** Begins to look. */
+  /** Starts the checks. */
   start(): void {
     const { idle, silence, age } = this.#limits
     const shortest = Math.min(...[idle, silence, age].filter((limit) => limit > 0))
@@ -48,25 +48,28 @@ export class ConnectionTimes {
     this.#timer ??= unref(setInterval(() => this.look(performance.now()), pause))
   }
 
-  /** Looks no more. */
+  /** Stops the checks. */
   stop(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
   }
 
-  /** Checks all connections. @param now milliseconds of a clock that never goes back */
+  /**
+   * Checks all connections.
+   * @param now milliseconds of a clock that never goes back
+   */
   look(now: number): void {
     for (const session of this.#sessions) {
       const limit = this.#passed(session, now)
       if (limit === undefined) continue
-      // Not called again while the connection is closing.
+      // These times keep `close` from being called again while the connection is closing.
       this.#activeAt.set(session, Number.POSITIVE_INFINITY)
       this.#oldAt.set(session, Number.POSITIVE_INFINITY)
       this.#close(session, limit)
     }
   }
 
-  /** The limit that has passed for a connection, if one has. */
+  /** The limit that a connection has passed, if any. */
   #passed(session: Session, now: number): keyof TimeLimits | undefined {
     const { idle, silence } = this.#limits
     const activeAt = this.#activeAt.get(session)

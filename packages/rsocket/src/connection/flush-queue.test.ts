@@ -1,4 +1,4 @@
-/** Flushes of several connections, at the moments the tests choose. */
+/** Tests flushes of several connections, at moments that the tests choose. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Flushable, FlushQueue } from './flush-queue.ts'
@@ -13,7 +13,7 @@ function setUp() {
       flush()
     }
   })
-  /** Runs the tasks that wait now; gives how many there were. */
+  /** Runs the tasks that wait now; returns their number. */
   const run = () => {
     const now = tasks.splice(0)
     for (const task of now) task()

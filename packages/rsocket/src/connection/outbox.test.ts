@@ -1,11 +1,11 @@
-/** The outgoing frames of a connection: when they are written, and when streams may send more. */
+/** Tests the outgoing frames of a connection: when they are written, and when streams may send more. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ByteWriter } from '@elysia-microservices/transport/kit'
 import { Outbox } from './outbox.ts'
 import type { Socket } from './socket.ts'
 
-/** A socket whose peer takes what it is told to take. */
+/** A socket whose peer reads only as many bytes as the test says. */
 class SlowSocket implements Socket {
   readonly remoteAddress = undefined
   readonly remotePort = undefined

@@ -1,18 +1,21 @@
-/** Collects what one connection sends, writes it in few writes, and holds streams back while the peer does not read. */
+/**
+ * Collects the data that one connection sends, writes it in few writes, and pauses streams while the peer does not
+ * read.
+ */
 import { type ByteWriter, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
 import { nextTurn, outside } from '../host.ts'
 import type { WaitingStream } from './protocol.ts'
 import type { Socket } from './socket.ts'
 
 /**
- * Characters or bytes from which a write does not wait for the end of the turn. One write for a hundred answers would
- * save system calls but leave the other end idle until the last answer is made; with 8 KB both ends work at the same
- * time (docs/performance.md, "Batches").
+ * Characters or bytes from which a write does not wait for the end of the turn of the event loop. One write for a
+ * hundred answers would save system calls, but the other end would be idle until the last answer is made. With 8 KB
+ * both ends work at the same time (docs/performance.md, "Batches").
  */
 const WRITE_SIZE = 8 * 1024
-/** Characters or bytes that streams may send in one turn. */
+/** Most characters or bytes that streams may send in one turn of the event loop. */
 const STREAM_SIZE = 64 * 1024
-/** Unsent bytes above which no new work starts for the peer. */
+/** Unsent bytes above which no new work for the peer begins. */
 const HIGH_WATER = 256 * 1024
 
 /** The outgoing data of one connection. A protocol sends either text or bytes. */
@@ -20,7 +23,7 @@ export class Outbox {
   readonly #socket: Pick<Socket, 'unsent' | 'write' | 'writeBytes'>
   #text = ''
   #bytes: ByteWriter | undefined
-  /** Characters or bytes sent in this turn. */
+  /** Characters or bytes sent in this turn of the event loop. */
   #streamed = 0
   /** Whether the peer has left more than 256 KB unread. Stays true until `unblock`. Only the outbox sets it. */
   isBlocked = false
@@ -31,7 +34,7 @@ export class Outbox {
     this.#socket = socket
   }
 
-  /** Bytes, or characters not yet made bytes, that have not reached the kernel. */
+  /** Bytes, or characters not yet converted to bytes, that the kernel has not taken. */
   get unsent(): number {
     return this.#text.length + (this.#bytes?.length ?? 0) + this.#socket.unsent
   }
@@ -40,23 +43,26 @@ export class Outbox {
     return this.#text.length === 0 && (this.#bytes === undefined || this.#bytes.length === 0)
   }
 
-  /** Whether enough is collected to write at once. */
+  /** Whether enough data is collected for a write at once. */
   get isFull(): boolean {
     return this.#bytes === undefined ? this.#text.length >= WRITE_SIZE : this.#bytes.length >= WRITE_SIZE
   }
 
-  /** Collects text. */
+  /** Adds text to the collected data. */
   add(text: string): void {
     this.#streamed += text.length
     this.#text += text
   }
 
-  /** Takes the buffer whose content is written from now on. */
+  /** Sets the buffer whose content is written from now on. */
   attach(bytes: ByteWriter): void {
     this.#bytes = bytes
   }
 
-  /** Drops the collected data, but counts it as sent: a stream must pause for the turn in which it learns of its end. */
+  /**
+   * Drops the collected data, but counts it as sent, because a stream must pause in the turn in which it learns of its
+   * end.
+   */
   clear(): void {
     this.#text = ''
     if (this.#bytes === undefined) return
@@ -67,7 +73,7 @@ export class Outbox {
   /**
    * Writes the collected data.
    * @param maxUnsent most bytes that may wait to be sent
-   * @returns why the connection must be cut, if more bytes wait
+   * @returns the error with which the connection must be cut, if more bytes wait
    */
   write(maxUnsent: number): PayloadTooLargeError | undefined {
     const bytes = this.#bytes
@@ -102,7 +108,7 @@ export class Outbox {
     return false
   }
 
-  /** Lets waiting streams go on, unless the peer is blocked. */
+  /** Resumes waiting streams, unless the peer is blocked. */
   resumeStreams(): void {
     this.#streamed = 0
     if (this.isBlocked) return
@@ -115,7 +121,8 @@ export class Outbox {
       else unserved.push(stream)
     }
     if (unserved.length === 0) return
-    // They go first in the next turn: otherwise a stream that always has values would take every turn.
+    // The streams that were not served are first in the next turn: otherwise a stream that always has values would take
+    // every turn.
     const served: ReadonlySet<WaitingStream> | undefined = this.#waiting
     if (served === undefined) this.#wait(unserved)
     else this.#waiting = new Set([...unserved, ...served])
@@ -123,7 +130,7 @@ export class Outbox {
 
   #wait(streams: readonly WaitingStream[]): void {
     this.#waiting = new Set(streams)
-    // A stream that always has a value ready would block sockets and timers.
+    // Resumed in another turn, because a stream that always has a value ready would block sockets and timers.
     if (!this.isBlocked) nextTurn(outside(() => this.resumeStreams()))
   }
 }

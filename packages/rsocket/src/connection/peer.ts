@@ -1,4 +1,4 @@
-/** The other end of a connection, as handlers see it. */
+/** The other end of a connection, as handlers get it. */
 import type { Caller, Peer, PeerCertificate } from '@elysia-microservices/transport/kit'
 import type { Output } from './protocol.ts'
 
@@ -6,11 +6,11 @@ import type { Output } from './protocol.ts'
 export interface PeerSide {
   /** The output to the peer; `undefined` while a lost connection waits to be resumed over another socket. */
   readonly output: Output | undefined
-  /** Makes calls to the peer; `undefined` if the protocol cannot, or before the connection is set up. */
+  /** Makes calls to the peer; `undefined` if the protocol does not allow calls, or before the connection is set up. */
   readonly caller?: Caller | undefined
-  /** The user; `undefined` if authentication names none, or before the connection is set up. */
+  /** The user; `undefined` if authentication identifies none, or before the connection is set up. */
   readonly user?: string | undefined
-  /** Its name; `undefined` if it sends none, or before the connection is set up. */
+  /** The name of the peer; `undefined` if the peer sends none, or before the connection is set up. */
   readonly name?: string | undefined
 }
 

@@ -15,7 +15,7 @@ describe('the watch of an incomplete message', () => {
     performance.now = now
   })
 
-  /** @param state the connection's state at each look; `undefined`: nothing is incomplete */
+  /** @param state returns the connection's state at each check; `undefined`: no message is incomplete */
   function watch(state: () => WatchedState | undefined = () => ({ unsent: 0, isHeldBack: false })) {
     const seen = { stalls: 0 }
     const watch = new ProgressWatch(TIMEOUT, state, () => void seen.stalls++)

@@ -1,33 +1,35 @@
-/** Watches for messages that begin to arrive and never end: the sender may be gone, or may want to block a connection. */
+/**
+ * Watches for messages that begin to arrive but never end: the sender may be gone, or may want to block a connection.
+ */
 
 import { unref } from '../host.ts'
 
-/** Characters or bytes of an incomplete message that count as progress; a byte now and then does not. */
+/** Characters or bytes of an incomplete message that count as progress. Single bytes now and then do not count. */
 export const PROGRESS = 1024
 
 /** The state of a watched connection. */
 export interface WatchedState {
-  /** Bytes that the peer has not taken yet: a peer that reads is alive. */
+  /** Bytes that the peer has not read yet. If they become fewer, the peer is alive. */
   readonly unsent: number
-  /** The message waits because of this side, not because of its sender. */
+  /** The message waits because of this side, and not because of its sender. */
   readonly isHeldBack: boolean
 }
 
-/** The watch of one connection; made when a message is incomplete for the first time. */
+/** Watches one connection. The object is made when a message is incomplete for the first time. */
 export class ProgressWatch {
   readonly #look: () => WatchedState | undefined
   readonly #stalled: () => void
   readonly #timeout: number
   #timer: ReturnType<typeof setTimeout> | undefined
   #progressAt = 0
-  /** 1 more than the characters or bytes that came since the last progress; 0 while no message is incomplete. */
+  /** Number of characters or bytes since the last progress, plus 1; 0 while no message is incomplete. */
   #arrived = 0
   #unsentSeen = 0
 
   /**
    * @param timeout milliseconds without progress
-   * @param look the state of the connection; `undefined` if no message is incomplete
-   * @param stalled is called when there was no progress for the whole timeout
+   * @param look returns the state of the connection; `undefined` if no message is incomplete
+   * @param stalled is called when there was no progress during the whole timeout
    */
   constructor(timeout: number, look: () => WatchedState | undefined, stalled: () => void) {
     this.#look = look
@@ -35,7 +37,7 @@ export class ProgressWatch {
     this.#timeout = timeout
   }
 
-  /** Some bytes or characters have come, and a message is incomplete. */
+  /** Characters or bytes have arrived, and a message is incomplete. */
   incomplete(arrived: number, unsent: number): void {
     const begins = this.#arrived === 0
     this.#arrived += arrived
@@ -44,7 +46,7 @@ export class ProgressWatch {
       this.#unsentSeen = unsent
       this.#arrived = 1
     }
-    // The timer is not moved with every chunk. When it fires, it checks when the last progress was.
+    // The timer is not reset with every chunk. When it fires, it checks when the last progress was.
     this.#timer ??= unref(setTimeout(check, this.#timeout, this))
   }
 
@@ -57,7 +59,7 @@ export class ProgressWatch {
     clearTimeout(this.#timer)
   }
 
-  /** Called by the timer. */
+  /** Checks for progress. Called by the timer. */
   check(): void {
     this.#timer = undefined
     const state = this.#look()
@@ -71,7 +73,7 @@ export class ProgressWatch {
   }
 }
 
-// The timer gets its watch as an argument, so that connections need no closure each.
+// The timer passes its watch as an argument, so that each connection needs no closure of its own.
 function check(watch: ProgressWatch): void {
   watch.check()
 }

@@ -1,4 +1,4 @@
-/** Chunks of several connections; the tests say when a turn ends and what time it is. */
+/** Tests chunks of several connections. The tests end the turns and set the time. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { type Reader, ReadQueue } from './read-queue.ts'
 const SMALL = 10
 const LARGE = 16 * 1024
 
-/** A process: its queue, its clock, its event loop, and connections that log what they read. */
+/** A simulated process: its queue, clock and event loop, and connections that log what they read. */
 class Process {
   readonly log: string[] = []
   readonly failures: unknown[] = []
@@ -21,7 +21,7 @@ class Process {
     failed: (error) => this.failures.push(error)
   })
 
-  /** @param meanwhile is called while a chunk is handled, with its number */
+  /** @param meanwhile is called while a chunk is handled, with the number of the chunk */
   connection(name: string, meanwhile = (_number: number) => {}): Reader {
     return {
       read: (chunk) => {
@@ -45,7 +45,7 @@ class Process {
     this.drain()
   }
 
-  /** Ends the turn; gives how many tasks there were for it. */
+  /** Ends the turn; returns the number of tasks that waited for its end. */
   endTurn(): number {
     const tasks = this.#tasks.splice(0)
     for (const task of tasks) {
@@ -55,7 +55,7 @@ class Process {
     return tasks.length
   }
 
-  /** One turn with a chunk of each; gives how many were gathered. */
+  /** Runs one turn with a chunk of each reader; returns how many chunks were gathered. */
   turn(readers: readonly Reader[]): number {
     const before = this.log.length
     for (const reader of readers) this.add(reader, 0)
@@ -64,7 +64,7 @@ class Process {
     return readers.length - atOnce
   }
 
-  /** Turns in which many connections have something to read, until chunks are gathered, `size` at a time. */
+  /** Runs turns in which many connections have chunks, until chunks are gathered, `size` at a time. */
   gather(size = 32): void {
     const readers = Array.from({ length: size - 1 }, () => this.connection('-'))
     for (let turns = 0; this.turn(readers) < readers.length; turns++)
@@ -108,7 +108,7 @@ describe('the queue of reads', () => {
     const process = new Process()
     const [a, b, c, d, e] = process.connections(5) as [Reader, Reader, Reader, Reader, Reader]
     const busy = [a, a, b, c, c, c, d, e]
-    /** Busy turns until all of one is gathered. */
+    /** Runs busy turns until at least half of the chunks of a turn are gathered; returns the number of turns before. */
     const begin = () => {
       for (let turns = 0; ; turns++) if (process.turn(busy) >= busy.length / 2) return turns
     }
@@ -147,7 +147,7 @@ describe('the queue of reads', () => {
     const busy = process.connections(5)
     const [a, b] = process.connections(2) as [Reader, Reader]
     for (let time = 0; time < 3; time++) {
-      // Until the queue asks for the end of a turn, because it looks at the next one.
+      // The queue asks for the end of a turn when it is about to look at the next turn.
       do process.add(a, 0)
       while (process.endTurn() === 0)
       process.turn(busy)
@@ -181,7 +181,7 @@ describe('the queue of reads', () => {
 
   it('lets no more wait for each other than can be handled in a millisecond', () => {
     const process = new Process()
-    /** How many are handled together, at most, of connections that take so long each. */
+    /** The largest number of chunks that are handled together, if each takes `cost` milliseconds. */
     const together = (cost: number) => {
       let most = 0
       for (let turn = 0; turn < 200; turn++) {
@@ -199,7 +199,7 @@ describe('the queue of reads', () => {
     }
     assert.equal(together(0.01), 32)
     assert.equal(together(0.1), 10)
-    // Only when it is looked whether that has changed.
+    // The queue never handles fewer together, because it has to measure whether the cost has changed.
     assert.equal(together(4), 4)
   })
 
@@ -284,7 +284,7 @@ describe('the queue of reads', () => {
             add(step.reader, step.large ? LARGE : SMALL, () => {
               process.now += step.cost
               if (step.meanwhile === 'settle') process.queue.settle()
-              // A socket that has something to read because of what another one has read.
+              // Handling one chunk gives another socket something to read.
               if (step.meanwhile === 'add') add(6)
             })
             process.drain()

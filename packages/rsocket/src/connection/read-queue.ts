@@ -1,8 +1,9 @@
 /**
- * Gathers chunks of many connections in a turn of the event loop: several are read, then all of them are handled, then
- * all are written (`flush-queue.ts`). Reading, handling and writing each fill the processor's instruction cache, so
- * doing all three for one connection after the other costs more than the work itself (docs/performance.md, "Many
- * connections"). If few chunks come in a turn, or handling takes long, gathering would only delay them and is off.
+ * Gathers the chunks that many connections receive in one turn of the event loop: several chunks are read, then all of
+ * them are handled, then all output is written (`flush-queue.ts`). Reading, handling and writing each fill the
+ * processor's instruction cache, so to do all three for one connection after the other costs more than the work itself
+ * (docs/performance.md, "Many connections"). If few chunks arrive in a turn, or handling takes long, gathering would
+ * only delay the chunks and is off.
  */
 import { afterMicrotasks, nextTurn } from '../host.ts'
 
@@ -12,11 +13,11 @@ export interface Reader {
   read(chunk: Uint8Array): void
 }
 
-/** The functions that the queue needs from its process. */
+/** The functions of the process that the queue needs. */
 export interface ReadQueueHost {
-  /** Calls the task when the runtime has read everything for this turn. */
+  /** Calls the task when the runtime has read all input of this turn. */
   later(task: () => void): void
-  /** Calls the task behind the waiting microtasks, when callers have reacted to what was handled. */
+  /** Calls the task after the waiting microtasks, when callers have reacted to the handled chunks. */
   afterwards(task: () => void): void
   /** Milliseconds, of a clock that never goes back. */
   now(): number
@@ -24,58 +25,60 @@ export interface ReadQueueHost {
   failed(error: unknown): void
 }
 
-/** Maximum chunks per batch. Larger batches gain little and delay the first answer. */
+/** Most chunks per batch. Larger batches gain little and delay the first answer. */
 const MAX_BATCH = 32
-/** Milliseconds that a batch may take, callers' reactions included, because its first answer waits for the last. */
+/**
+ * Most milliseconds for a batch, reactions of callers included, because the first answer of a batch waits for the last.
+ */
 const BUDGET = 1
-/** A chunk of this many bytes is handled at once: it is enough work by itself, and kept bytes must stay few. */
+/** A chunk of this many bytes is handled at once, because it is enough work by itself and few bytes should wait. */
 const LARGE_CHUNK = 16 * 1024
-/** Chunks in a turn, each from another connection than the one before, from which gathering pays. */
+/** Number of chunks in a turn, each from another connection than the chunk before, from which gathering pays off. */
 const MIN_BATCH = 4
 /** Gathering ends after this many turns in a row with fewer chunks. */
 const PATIENCE = 16
-/** Chunks between two attempts to gather. The number doubles each time gathering does not pay. */
+/** Number of chunks between two attempts to gather. The number doubles each time gathering does not pay off. */
 const FIRST_PAUSE = 16
 const LONGEST_PAUSE = 1024
 
 /**
- * The treatment of the next chunk. `direct`: it is handled at once. After a number of chunks the queue waits for the
- * end of the turn (`waiting`) and counts in the next turn how many connections have chunks (`looking`), still handling
- * them at once. `gathering`: the chunk is kept and handled together with others.
+ * The treatment of the next chunk. `direct`: the chunk is handled at once. After a number of chunks the queue waits for
+ * the end of the turn (`waiting`). In the next turn it counts how many connections have chunks (`looking`), which are
+ * still handled at once. `gathering`: the chunk waits and is handled together with others.
  */
 type State = 'direct' | 'waiting' | 'looking' | 'gathering'
 
-/** Gives chunks to their readers, at once or many together. */
+/** Passes chunks to their readers, at once or many together. */
 export class ReadQueue {
   readonly #host: ReadQueueHost
   #state: State = 'direct'
-  /** Kept chunks, and their readers at the same index. */
+  /** Waiting chunks, and their readers at the same index. */
   #readers: Reader[] = []
   #chunks: Uint8Array[] = []
-  /** Empty lists for the next batch. */
+  /** Empty lists that the next batch uses. */
   #spareReaders: Reader[] = []
   #spareChunks: Uint8Array[] = []
-  /** Whether a batch is being handled, whose answers should be written together. Only the queue sets it. */
+  /** Whether a batch is being handled: its answers should be written together. Only the queue sets this field. */
   isHandling = false
-  /** Size of a batch: small at first, until it is known how long a batch takes. */
+  /** Size of a batch: small at first, until the duration of a batch is known. */
   #limit = MIN_BATCH
   #batchAt = 0
   #batchSize = 0
-  /** The end of this turn was asked for. */
+  /** Whether the end of this turn was asked for. */
   #asked = false
-  /** Chunks of this turn that came from another connection than the one before. */
+  /** Number of chunks in this turn that came from another connection than the chunk before. */
   #changes = 0
   #last: Reader | undefined
   #smallTurns = 0
   #pause = FIRST_PAUSE
-  /** Chunks until the next look. */
+  /** Number of chunks until the next attempt to gather. */
   #left = FIRST_PAUSE
 
   constructor(host: ReadQueueHost) {
     this.#host = host
   }
 
-  /** A chunk was read. The queue keeps it until it is handled. */
+  /** Handles a chunk that was read, or lets it wait. */
   add(reader: Reader, chunk: Uint8Array): void {
     if (this.#state === 'gathering') return this.#gather(reader, chunk)
     if (this.#state === 'looking') this.#count(reader)
@@ -83,17 +86,17 @@ export class ReadQueue {
       this.#state = 'waiting'
       this.#askEnd()
     }
-    // Chunks kept before gathering ended come first.
+    // Chunks that still wait since gathering ended are handled first.
     if (this.#readers.length > 0) this.settle()
     reader.read(chunk)
   }
 
   /**
-   * Handles all kept chunks now. `Session` calls it before it judges or ends a connection by what has come; no code
-   * outside this folder needs to. Never throws.
+   * Handles all waiting chunks now. `Session` calls it before it checks or ends a connection; no code outside this
+   * folder needs it. Never throws.
    */
   settle(): void {
-    // A reader may call this again by closing its connection. Chunks added meanwhile wait for the end of the turn.
+    // A reader may call `settle` again by closing its connection. Chunks added meanwhile wait for the end of the turn.
     if (this.isHandling || this.#readers.length === 0) return
     const readers = this.#readers
     const chunks = this.#chunks
@@ -120,7 +123,7 @@ export class ReadQueue {
   #gather(reader: Reader, chunk: Uint8Array): void {
     this.#count(reader)
     if (chunk.length >= LARGE_CHUNK && !this.isHandling) {
-      // Earlier chunks, perhaps of the same connection, come first.
+      // Earlier chunks, perhaps of the same connection, are handled first.
       this.settle()
       return reader.read(chunk)
     }
@@ -157,7 +160,7 @@ export class ReadQueue {
     }
   }
 
-  /** Finds out how many chunks can be handled within the budget. */
+  /** Measures how many chunks can be handled within the budget. */
   readonly #measure = (): void => {
     const elapsed = this.#host.now() - this.#batchAt
     const affordable = elapsed > 0 ? Math.floor((BUDGET * this.#batchSize) / elapsed) : MAX_BATCH
@@ -179,13 +182,13 @@ export class ReadQueue {
   }
 }
 
-/** The queue of all connections of this process. Immediates run when the runtime has read everything for a turn. */
+/** The queue of all connections of this process. Immediates run when the runtime has read all input of a turn. */
 export const readQueue = /* @__PURE__ */ new ReadQueue({
   later: nextTurn,
   afterwards: afterMicrotasks,
   now: () => performance.now(),
   failed(error) {
-    // Perhaps a logger threw. The error must not be lost, so it becomes an uncaught exception.
+    // A logger may have thrown. The error becomes an uncaught exception, because it must not be lost.
     afterMicrotasks(() => {
       throw error
     })

@@ -1,4 +1,4 @@
-/** One connection from its first byte to its end, between a socket and a protocol that do what the test says. */
+/** Tests one connection from its first byte to its end, with a socket and a protocol that do what the test says. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { ByteWriter } from '@elysia-microservices/transport/kit'
@@ -9,14 +9,14 @@ import { Session } from './session.ts'
 import type { Socket, SocketListener } from './socket.ts'
 import { NOBODY } from './socket.ts'
 
-/** Remembers in order what it was told. */
+/** A socket that records its calls, in order. */
 class RecordedSocket implements Socket {
   readonly remoteAddress = '192.0.2.1'
   readonly remotePort = 5
   certificate: Socket['certificate']
   listener: SocketListener = NOBODY
   unsent = 0
-  /** The bytes that each write leaves in the kernel's hands. */
+  /** The number of bytes that each write leaves unsent. */
   left = 0
   readonly told: string[] = []
 
@@ -45,7 +45,7 @@ class RecordedSocket implements Socket {
     this.told.push('destroy')
   }
 
-  /** The calls to the socket since the last look. */
+  /** Returns the calls to the socket since the last call of `news`. */
   news(): string[] {
     return this.told.splice(0)
   }
@@ -57,7 +57,7 @@ class Protocol implements ProtocolConnection {
   buffered = 0
   isHeldBack = false
   readonly told: string[] = []
-  /** Its reaction to a chunk, besides remembering it. */
+  /** What the protocol does with a chunk after recording it. */
   onChunk: (text: string) => void = () => {}
 
   receive(chunk: Uint8Array): void {
@@ -83,7 +83,7 @@ class Protocol implements ProtocolConnection {
 }
 
 const bytes = (text: string) => Buffer.from(text)
-/** Resolves behind everything that this turn writes. */
+/** Resolves after everything that this turn writes. */
 const turn = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
 
 let socket: RecordedSocket
@@ -111,13 +111,13 @@ beforeEach(() => {
   })
 })
 
-/** A chunk, and everything that it leads to: others of the process may have chunks wait for each other. */
+/** Delivers a chunk and waits until it is handled, because the queue may let chunks wait for each other. */
 function came(text: string): Promise<void> {
   session.data(bytes(text))
   return turn()
 }
 
-/** Has chunks wait for each other, as they do where many connections are busy. */
+/** Makes the queue gather chunks, as it does when many connections are busy. */
 async function gather(): Promise<void> {
   let waiting = 0
   const readers = Array.from({ length: 8 }, () => ({ read: () => void waiting-- }))

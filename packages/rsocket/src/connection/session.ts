@@ -1,7 +1,7 @@
 /**
- * One connection: the only place where a socket and a protocol meet. The protocol handles what was read, its output is
- * written once a turn (`outbox.ts`), work is held back while the peer does not read, and messages that never end are
- * noticed (`progress-watch.ts`). Methods that judge or end a connection first handle everything that was read
+ * One connection: the only place where a socket and a protocol meet. The protocol handles received chunks, its output
+ * is written once a turn (`outbox.ts`), work is held back while the peer does not read, and messages that never end are
+ * noticed (`progress-watch.ts`). Methods that check or end a connection first handle all chunks that were read
  * (`read-queue.ts`).
  */
 import {
@@ -22,28 +22,31 @@ import { readQueue } from './read-queue.ts'
 import type { Socket, SocketListener } from './socket.ts'
 import { TurnWrites } from './turn-writes.ts'
 
-/** Bytes after which a connection leaves the rest of the turn to others. */
+/** Number of bytes after which a connection leaves the rest of the turn to other connections. */
 const TURN_SIZE = 256 * 1024
-/** Most lines about closed connections in 10 s: peers choose how many there are. */
+/** Most log lines in 10 seconds about closed connections, because peers choose how many connections they close. */
 const MOST_CLOSINGS = 20
 
 /** Options of a session. */
 export interface SessionOptions {
   readonly logger: Logger
-  /** Milliseconds without progress after which a message that has begun ends the connection; 0 for no limit. */
+  /** Milliseconds without progress after which an incomplete message ends the connection; 0 for no limit. */
   readonly incompleteMessageTimeout: number
-  /** Most bytes that may wait to be sent; a peer that leaves more unread is cut off. */
+  /** Most bytes that may wait to be sent; a connection whose peer leaves more bytes unread is cut. */
   readonly maxUnsent: number
-  /** Makes the protocol of a connection whose peer speaks first, from its first byte. */
+  /** Makes the protocol of a connection whose peer sends first, depending on the first byte. */
   protocol(session: Session, firstByte: number): ProtocolConnection
-  /** The socket is gone. @param protocol `undefined` if the peer never sent anything */
+  /**
+   * The socket is closed.
+   * @param protocol `undefined` if the peer never sent anything
+   */
   closed(session: Session, protocol: ProtocolConnection | undefined, error: Error | undefined): void
 }
 
-/** Joins a socket and a protocol. */
+/** Connects a socket with a protocol. */
 export class Session implements SocketListener, Output {
   readonly socket: Socket
-  /** As the outbox says: a field, because it is read for each frame. */
+  /** A copy of the outbox's `isBlocked`. A field and not a getter, because it is read for each frame. */
   isBlocked = false
   readonly #options: SessionOptions
   readonly #outbox: Outbox
@@ -53,18 +56,18 @@ export class Session implements SocketListener, Output {
   #isFlushAsked = false
   /** Output is collected until the end of this turn. */
   #isCollecting = false
-  /** Something has been read since the last write. */
+  /** A chunk was read since the last write. */
   #hasRead = false
-  /** Made for the first write that did not answer something just read. */
+  /** Made for the first write that does not answer a chunk just read. */
   #turns: TurnWrites | undefined
-  /** FIN was sent or the socket destroyed: nothing more is handled or sent. */
+  /** FIN was sent or the socket was destroyed: nothing more is handled or sent. */
   #isEnding = false
   #isClosed = false
-  /** Bytes read since the connection last left a turn to others. */
+  /** Bytes read since the connection last left a turn to other connections. */
   #read = 0
-  /** Bytes were read or written since the last `takeActivity`. */
+  /** Bytes were read or written since the last call of `takeActivity`. */
   #isActive = true
-  /** Unsent bytes at the last `takeActivity`. */
+  /** Unsent bytes at the last call of `takeActivity`. */
   #unsentAsked = 0
   #watch: ProgressWatch | undefined
   #closing: Closing | undefined
@@ -89,7 +92,7 @@ export class Session implements SocketListener, Output {
     return this.#outbox.unsent
   }
 
-  // ── calls from the protocol ──────────────────────────────────────────────────────────────────────────
+  // ── called by the protocol ───────────────────────────────────────────────────────────────────────────
 
   send(text: string): void {
     this.#outbox.add(text)
@@ -122,7 +125,7 @@ export class Session implements SocketListener, Output {
     if (this.#closing?.isDraining && this.#protocol?.inFlight === 0) this.#askFlush()
   }
 
-  // ── calls from the socket ───────────────────────────────────────────────────────────────────────────
+  // ── called by the socket ─────────────────────────────────────────────────────────────────────────────
 
   data(chunk: Uint8Array): void {
     if (this.#isEnding) return
@@ -131,7 +134,7 @@ export class Session implements SocketListener, Output {
     if (this.#read >= TURN_SIZE) this.#takeTurns()
   }
 
-  /** Reads nothing more in this turn: a peer that sends without a pause would keep all others waiting. */
+  /** Reads no more in this turn: a peer that sends without a pause would keep all other connections waiting. */
   #takeTurns(): void {
     this.#read = 0
     this.socket.pause()
@@ -165,7 +168,7 @@ export class Session implements SocketListener, Output {
   }
 
   goOn(): void {
-    // If blocked, `drain` calls this again.
+    // While the connection is blocked, chunks wait until `drain` calls this method again.
     if (this.#isEnding || this.isBlocked) return
     this.#isReading = true
     try {
@@ -177,7 +180,7 @@ export class Session implements SocketListener, Output {
   }
 
   close(error?: Error): void {
-    // Chunks that came before the end are still handled.
+    // Chunks that arrived before the end are still handled.
     if (!this.#isEnding) readQueue.settle()
     this.#isClosed = true
     this.#isEnding = true
@@ -188,11 +191,11 @@ export class Session implements SocketListener, Output {
     this.#options.closed(this, this.#protocol, error)
   }
 
-  // ── the end ──────────────────────────────────────────────────────────────────────────────────────────
+  // ── end of the connection ────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Drains the connection: ends it when everything in flight is answered. Resolves when it is closed.
-   * @param reason is told to the peer if the protocol can
+   * Drains the connection: ends it when everything in flight is answered. Resolves when the connection is closed.
+   * @param reason the reason for the peer, if the protocol can send it
    */
   async drained(reason?: string): Promise<void> {
     readQueue.settle()
@@ -221,7 +224,7 @@ export class Session implements SocketListener, Output {
     this.socket.destroy()
   }
 
-  /** Destroys the connection after handling everything that was read. */
+  /** Destroys the connection after all received chunks are handled. */
   cut(): void {
     readQueue.settle()
     this.destroy()
@@ -236,7 +239,7 @@ export class Session implements SocketListener, Output {
     if (this.#isEnding) return
     this.#isEnding = true
     this.#outbox.clear()
-    // The peer may be slow to close; the bytes it sent must not be kept until then.
+    // The peer may be slow to close, and its bytes must not occupy memory until then.
     this.#protocol?.discard?.()
     this.#close().finish()
   }
@@ -253,7 +256,8 @@ export class Session implements SocketListener, Output {
     const address = remoteAddress === undefined ? 'an unnamed peer' : `${remoteAddress}:${remotePort}`
     const name = this.socket.certificate?.subject['CN']
     const peer = name === undefined ? address : `${address}, the certificate's ${shown(String(name))}`
-    // Errors of this library, and plain ones, are sentences about the peer; others are defects, whose stack is needed.
+    // An error of this library, or a plain Error, has a message about the peer. Any other error is a bug whose stack is
+    // needed.
     const isSentence = reason instanceof MicroserviceError || reason.constructor === Error
     quietLog(this.#options.logger).error(
       'closing',
@@ -263,10 +267,11 @@ export class Session implements SocketListener, Output {
     )
   }
 
-  // ── turns ────────────────────────────────────────────────────────────────────────────────────────────
+  // ── turns of the event loop ──────────────────────────────────────────────────────────────────────────
 
   /**
-   * A chunk is handled: writes the output in one write, now or when the other connections of the batch are handled too.
+   * A chunk is handled: writes the output in one write, either now or when the other connections of the batch are
+   * handled too.
    */
   #endTurn(arrived: number): void {
     this.#isReading = false
@@ -285,20 +290,20 @@ export class Session implements SocketListener, Output {
     flushSoon(this)
   }
 
-  /** Called by the flush queue. */
+  /** Writes the output. Called by the flush queue. */
   flush(): void {
     this.#isFlushAsked = false
     this.#leave()
   }
 
-  /** Writes what was collected, and ends a draining connection that has nothing in flight. */
+  /** Writes the collected output, and ends a draining connection that has nothing in flight. */
   #leave(): void {
     if (this.#write() && !this.#isCollecting) this.#collect()
     const closing = this.#closing
     if (closing?.isDraining && !this.#isEnding && this.#isIdle) closing.leave(() => this.#finish())
   }
 
-  /** Writes what was collected. Returns whether there was anything. */
+  /** Writes the collected output. Returns false if there was none. */
   #write(): boolean {
     if (this.#isEnding || this.#outbox.isEmpty) return false
     this.#isActive = true
@@ -308,11 +313,11 @@ export class Session implements SocketListener, Output {
     return true
   }
 
-  /** After a write: if more output is likely in this turn, collects it until the turn ends. */
+  /** Called after a write. If more output is likely in this turn, collects it until the turn ends. */
   #collect(): void {
     const hasRead = this.#hasRead
     this.#hasRead = false
-    // Most connections write only once after each read, and need no `TurnWrites`.
+    // Most connections write only once after each read, and so need no `TurnWrites`.
     if (hasRead && this.#turns?.isDue !== true) return
     this.#turns ??= new TurnWrites(() => this.#flushTurn())
     if (!this.#turns.written(hasRead)) return
@@ -330,11 +335,12 @@ export class Session implements SocketListener, Output {
     return protocol === undefined || (protocol.inFlight === 0 && !protocol.incomplete)
   }
 
-  // ── idle connections, and messages that do not end ────────────────────────────────
+  // ── idle connections, and messages that do not end ───────────────────────────────────────────────────
 
   /**
-   * Whether the connection was active since the last call: bytes were read or written, or something is in flight or
-   * incomplete. Work in flight for a peer that has stopped reading does not count, because it may never end.
+   * Whether the connection was active since the last call: bytes were read or written, a request is in flight or a
+   * message is incomplete. Requests in flight for a peer that has stopped reading do not count, because they may never
+   * end.
    */
   takeActivity(): boolean {
     readQueue.settle()

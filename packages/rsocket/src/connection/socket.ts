@@ -1,45 +1,50 @@
 /**
- * The interface between a session and its socket, whatever that is. Sockets know no protocols: they carry bytes, tell
- * how many are unsent, and end.
+ * The interface between a session and its socket, for any kind of socket. Sockets know no protocols: they carry bytes,
+ * tell how many bytes are unsent, and end.
  */
 import type { PeerCertificate } from '@elysia-microservices/transport/kit'
 
 /** A connected byte stream. */
 export interface Socket {
-  /** Address of the peer; `undefined` for a socket that has none. */
+  /** Address of the peer; `undefined` if the socket has none. */
   readonly remoteAddress: string | undefined
-  /** Port of the peer; `undefined` for a socket that has none. */
+  /** Port of the peer; `undefined` if the socket has none. */
   readonly remotePort: number | undefined
   /** Whether the socket uses TLS. Default: false. */
   readonly encrypted?: boolean
-  /** The certificate that the peer sent; `undefined` if none. */
+  /** The certificate that the peer has sent; `undefined` if it has sent none. */
   readonly certificate?: PeerCertificate | undefined
-  /** Bytes taken by `write` that the kernel has not taken yet. */
+  /** Bytes that `write` has taken and the kernel has not. */
   readonly unsent: number
-  /** Sends text as UTF-8, after everything written before. Bytes that cannot be sent now are kept and sent later. */
+  /** Sends text as UTF-8, after all earlier writes. Bytes that cannot be sent now are stored and sent later. */
   write(text: string): void
-  /** Sends the first `length` bytes in the same way. The caller may change them when the method returns. */
+  /**
+   * Sends the first `length` bytes, after all earlier writes. The caller may change the bytes when the method has
+   * returned.
+   */
   writeBytes(bytes: Uint8Array, length: number): void
-  /** Reads nothing more until `resume`, so that the peer is slowed. Bytes that were read already may still come. */
+  /**
+   * Reads no more until `resume`, so that the peer is slowed down. Bytes that were already read may still be delivered.
+   */
   pause(): void
-  /** Reads again. Does nothing on a socket that is not paused, or closed. */
+  /** Reads again. Does nothing on a socket that is closed or not paused. */
   resume(): void
-  /** Sends FIN after everything written. Reading goes on until the peer ends too. */
+  /** Sends FIN after all earlier writes. Reading continues until the peer ends its side too. */
   end(): void
   /** Closes at once; unsent bytes are lost. Does nothing on a closed socket. */
   destroy(): void
 }
 
-/** Gets the events of one socket. */
+/** Receives the events of one socket. */
 export interface SocketListener {
   /** Bytes have arrived. The chunk belongs to the listener from now on. */
   data(chunk: Uint8Array): void
   /**
-   * The peer has ended its side. Sockets that end their own side right afterwards must call it; sockets that do so in a
-   * later turn need not.
+   * The peer has ended its side. A socket that ends its own side right afterwards must call `eof`; a socket that ends
+   * it in a later turn of the event loop need not.
    */
   eof(): void
-  /** `unsent` has become smaller, perhaps zero. */
+  /** `unsent` has decreased, perhaps to zero. */
   drain(): void
   /** The socket was closed by either side. Called once, as the last event. */
   close(error?: Error): void

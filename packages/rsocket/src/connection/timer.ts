@@ -4,7 +4,7 @@ import { readQueue } from './read-queue.ts'
 
 const settle = () => readQueue.settle()
 
-/** Makes a timer that handles everything that was read before it wakes its owner. */
+/** Makes a timer that handles all received chunks before it wakes its owner. */
 export function newTimer(owner: TimerOwner): Timer {
   return new DeadlineTimer(owner, settle)
 }

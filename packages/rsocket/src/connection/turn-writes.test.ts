@@ -1,9 +1,9 @@
-/** When the end of a turn is waited for. */
+/** Tests when a connection waits for the end of the turn. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { TurnWrites } from './turn-writes.ts'
 
-/** Writes until the end of a turn is waited for; gives how many it took. */
+/** Writes until the connection waits for the end of a turn; returns the number of writes. */
 function writesUntilWaiting(turns: TurnWrites): number {
   for (let writes = 1; writes <= 100; writes++) if (turns.written(false)) return writes
   return assert.fail('it never waits')

@@ -1,23 +1,26 @@
 /**
  * Decides whether a connection collects its output until the end of the turn. Answers of handlers that wait for a timer
- * or a database, and values of a stream, become ready at different moments of a turn, and each would be a write of its
- * own. The first is written at once. If more keep following in the same turn, they are collected until it ends and leave
- * in one write. Waiting for the end of a turn costs a pass of the event loop: so connections that write only once after
- * each read never wait, and others try it now and then to see whether anything follows.
+ * or a database, and values of a stream, become ready at different moments of a turn, and each would be a separate
+ * write. The first output is written at once. If more output often follows in the same turn, it is collected until the
+ * turn ends and sent in one write. To wait for the end of a turn costs a pass of the event loop. So connections that
+ * write only once after each read never wait, and others wait now and then to find out whether more output follows.
  */
 import type { Flushable } from './flush-queue.ts'
 
-/** Writes between two tries. */
+/** Number of writes between two attempts to wait. */
 const PAUSE = 16
-/** Waiting stops after this many turns in a row in which nothing followed. */
+/** The connection stops waiting after this many turns in a row without further output. */
 const PATIENCE = 4
 
 /** Decides for one connection whether it waits for the end of the turn. */
 export class TurnWrites implements Flushable {
   readonly #ended: () => void
-  /** Whether a write that answers something just read may have to wait too: `written` decides it. */
+  /**
+   * Whether `written` must also be called for a write that answers a chunk just read, because that write may have to
+   * wait.
+   */
   isDue = false
-  /** Something followed in the last turns, so waiting pays. */
+  /** More output followed in the last turns, so waiting pays off. */
   #isWorthIt = false
   #emptyTurns = 0
   #untilLook = PAUSE
@@ -28,8 +31,8 @@ export class TurnWrites implements Flushable {
   }
 
   /**
-   * Something was written. Returns true if further output is to be collected until the turn ends.
-   * @param hasRead whether something was read since the last write
+   * Output was written. Returns true if further output must be collected until the turn ends.
+   * @param hasRead whether a chunk was read since the last write
    */
   written(hasRead: boolean): boolean {
     if (this.#isWorthIt) return true
@@ -38,14 +41,14 @@ export class TurnWrites implements Flushable {
     return this.isDue
   }
 
-  /** Further output came and was collected. */
+  /** Further output was made and collected. */
   collected(): void {
     this.#isWorthIt = true
     this.isDue = true
     this.#emptyTurns = -1
   }
 
-  /** The turn has ended. */
+  /** The turn of the event loop has ended. */
   flush(): void {
     this.#emptyTurns++
     if (!this.#isWorthIt || this.#emptyTurns === PATIENCE) {

@@ -1,25 +1,25 @@
-/** The adaptive limit against simulated services: time is counted, not waited for. */
+/** Tests the adaptive limit with simulated services, whose time is calculated and not waited for. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { AdaptiveConcurrency } from './adaptive-concurrency.ts'
 
 interface Simulation {
-  /** Requests the service works on at the same time; the others wait their turn. */
+  /** Number of requests that the service handles at the same time; other requests wait. */
   readonly workers: number
-  /** Mean milliseconds a worker needs for a request. */
+  /** Mean milliseconds that a worker needs for a request. */
   readonly serviceTime: number
   /** The load, in multiples of the service's capacity. */
   readonly load: number
   readonly milliseconds: number
   readonly limit: AdaptiveConcurrency
-  /** A request's work in multiples of `serviceTime`, made of a number from 0 to 1. Default: 0.5 to 1.5. */
+  /** Returns the work of a request in multiples of `serviceTime`, for a number from 0 to 1. Default: 0.5 to 1.5. */
   readonly workOf?: (chance: number) => number
-  /** Milliseconds since the beginning of time, where simulations follow each other. */
+  /** Start time in milliseconds, if this simulation follows another. */
   readonly from?: number
 }
 
-/** Numbers from 0 to 1 that are always the same. */
+/** A generator of numbers from 0 to 1 that are the same in each run. */
 function chance(): () => number {
   let state = 1
   return () => {
@@ -29,10 +29,10 @@ function chance(): () => number {
 }
 
 const even = (chance: number) => 0.5 + chance
-/** One request in ten takes 41 times as long as the others. */
+/** One request in ten takes 41 times as long as the other requests. */
 const mixed = (chance: number) => (chance < 0.9 ? 0.2 : 8.2)
 
-/** Lets requests come at random, admits as many as the limit allows, and counts. */
+/** Makes requests arrive at random, admits as many as the limit allows, and counts them. */
 function simulate(simulation: Simulation) {
   const { workers, serviceTime, load, milliseconds, limit, from = 0, workOf = even } = simulation
   const next = chance()
@@ -65,7 +65,7 @@ function simulate(simulation: Simulation) {
     soonest = Math.min(soonest, ends)
     limit.began(now)
   }
-  // Requests that still run end before the next simulation begins.
+  // Requests that still run are ended, because another simulation may follow.
   for (const { ends } of running.sort((a, b) => a.ends - b.ends)) limit.ended(ends)
   return { done, refused, meanLatency: latency / done, possible: (workers * milliseconds) / serviceTime }
 }
@@ -141,7 +141,7 @@ describe('an adaptive limit', () => {
     for (let part = 0; part < 50; part++) {
       simulate({ ...base, load: 10, milliseconds: 137, from: part * 10_000 })
       assert.equal(limit.inFlight, 0)
-      // One request alone is always let in.
+      // A single request is always admitted.
       assert.ok(limit.limit >= 1)
     }
     const { done, possible } = simulate({ ...base, load: 10, milliseconds: 20_000, from: 1_000_000 })

@@ -1,11 +1,11 @@
 /**
  * Finds the limit of requests in flight from their latency. The limit grows while latency is close to its value under
- * little load (the baseline), and shrinks when it is more than twice as high: then requests wait for each other, and
- * more requests at once get no more done. Pure: it has no clock and no timer, and is told what begins and ends, and
+ * little load (the baseline). It shrinks when latency is more than twice the baseline: then requests wait for each
+ * other, and more requests at once do not increase throughput. Pure: the caller tells which requests begin and end, and
  * when.
  *
- * Latency is computed by Little's law: the mean number in flight divided by the rate of requests that ended. The mean
- * latency of ended requests would be too low, because in a short time mostly short requests end.
+ * Latency is computed by Little's law: the mean number of requests in flight divided by the rate of requests that
+ * ended. The mean latency of ended requests would be too low, because in a short time mostly short requests end.
  */
 
 /** Bounds for the adaptive `limits.inFlight`. */
@@ -41,15 +41,18 @@ const LEAST_SAMPLES = 10
 /** The limit grows while latency is below this multiple of the baseline. */
 const TOLERANCE = 2
 /**
- * The limit is divided by this while the baseline is measured. It must be larger than `TOLERANCE`: an overloaded service
- * whose limit is divided by `TOLERANCE` alone would only confirm a baseline that is too high.
+ * The limit is divided by this number while the baseline is measured. The number must be larger than `TOLERANCE`: if
+ * the limit of an overloaded service were only divided by `TOLERANCE`, the measurement would confirm a baseline that is
+ * too high.
  */
 const PROBE_DIVISOR = 4
-/** Windows between two measurements of the baseline: few at first, more when measurements find nothing new. */
+/**
+ * Number of windows between two measurements of the baseline: few at first, more when measurements find no lower value.
+ */
 const FIRST_PAUSE = 3
 const LONGEST_PAUSE = 80
 const FIRST_MEASUREMENTS = 4
-/** Shortest latency that counts, in milliseconds; below it, the jitter of the event loop is the larger part. */
+/** Shortest latency that counts, in milliseconds; a shorter one consists mostly of the event loop's jitter. */
 const SHORTEST_LATENCY = 1
 
 /** A limit that adapts to latency. */
@@ -60,21 +63,22 @@ export class AdaptiveConcurrency {
   /** Latency under little load, in milliseconds; `undefined` before the first window. */
   #baseline: number | undefined
   #inFlight = 0
-  /** When `#inFlight` last changed. */
+  /** Time at which `#inFlight` last changed. */
   #changedAt = 0
-  /** Start of this window; `undefined` before the first. */
+  /** Start of the current window; `undefined` before the first window. */
   #windowStart: number | undefined
-  /** Number in flight, summed over the milliseconds of this window. */
+  /** Requests in flight, summed over the milliseconds of the current window. */
   #area = 0
   #samples = 0
-  /** Most requests in flight at once in this window. */
+  /** Most requests in flight at the same time in the current window. */
   #peak = 0
   #measurements = 0
   #pause = FIRST_PAUSE
   #untilProbe = FIRST_PAUSE
   /**
-   * Load is lowered to measure the baseline. First it is `'falling'`. Then as many requests must end as are still in
-   * flight (`left`), because mostly long ones remain at that moment. Then the baseline is measured.
+   * The load is reduced to measure the baseline. `'falling'`: the limit is reduced, and the requests in flight become
+   * fewer. `left`: so many requests must end before the measurement, because mostly long requests are left in flight at
+   * that moment. `'measuring'`: the baseline is measured.
    */
   #probe: 'falling' | 'measuring' | { left: number } | undefined
 
@@ -90,24 +94,30 @@ export class AdaptiveConcurrency {
     return Math.max(this.#min, Math.floor(limit))
   }
 
-  /** Latency under little load as last measured, in milliseconds; `undefined` before the first window. */
+  /** Last measured latency under little load, in milliseconds; `undefined` before the first window. */
   get baseline(): number | undefined {
     return this.#baseline
   }
 
-  /** Requests in flight. */
+  /** Number of requests in flight. */
   get inFlight(): number {
     return this.#inFlight
   }
 
-  /** A request has begun. @param now milliseconds of a clock that never goes back */
+  /**
+   * Counts a request that has begun.
+   * @param now milliseconds of a clock that never goes back
+   */
   began(now: number): void {
     this.#pass(now)
     this.#inFlight++
     this.#peak = Math.max(this.#peak, this.#inFlight)
   }
 
-  /** A request has ended. @param now milliseconds of a clock that never goes back */
+  /**
+   * Counts a request that has ended.
+   * @param now milliseconds of a clock that never goes back
+   */
   ended(now: number): void {
     this.#pass(now)
     this.#inFlight--
@@ -149,7 +159,7 @@ export class AdaptiveConcurrency {
       return this.#measured(latency)
     }
     if (this.#baseline === undefined) this.#baseline = latency
-    // Under so little load, any window is a measurement of the baseline.
+    // Under so little load, every window measures the baseline.
     if (peak <= this.#limit / PROBE_DIVISOR) return this.#measured(latency)
     this.#adapt(this.#baseline, latency, peak)
     this.#untilProbe--
@@ -159,15 +169,15 @@ export class AdaptiveConcurrency {
   #adapt(baseline: number, latency: number, peak: number): void {
     const gradient = Math.max(0.5, (TOLERANCE * baseline) / latency)
     if (gradient < 1) this.#limit = Math.max(this.#min, this.#limit * gradient)
-    // The limit grows only if it was nearly reached; otherwise nothing shows that even the present one is right.
+    // The limit grows only if it was nearly reached. Otherwise it is not even known whether the present limit is right.
     else if (peak >= 0.9 * Math.floor(this.#limit))
       this.#limit = Math.min(this.#max, this.#limit + Math.sqrt(this.#limit))
   }
 
   #measured(latency: number): void {
     const baseline = this.#baseline ?? latency
-    // One measurement may be chance, so each moves the baseline only half the way. At the start a much lower value is
-    // believed at once, because the first baseline was taken under an unknown load.
+    // One measurement may be chance, so each measurement moves the baseline only half of the way. At the start a much
+    // lower value is accepted at once, because the first baseline was measured under an unknown load.
     const atOnce = this.#measurements++ < FIRST_MEASUREMENTS && latency < baseline / 2
     this.#baseline = atOnce ? latency : (baseline + latency) / 2
     this.#pause = latency < 0.7 * baseline ? FIRST_PAUSE : Math.min(this.#pause * 2, LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-/** The adaptive limit step by step, under a load that is always the same: what it makes of each window. */
+/** Tests the adaptive limit window by window, under constant load. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ADAPTIVE_DEFAULTS, AdaptiveConcurrency, type ConcurrencyBounds } from './adaptive-concurrency.ts'
@@ -12,7 +12,10 @@ class Steady {
     this.limit = new AdaptiveConcurrency({ initial: 64, min: 1, max: 1_000, ...bounds })
   }
 
-  /** So many requests are in flight, of so many milliseconds; `ends` of them end, and others begin. */
+  /**
+   * Keeps `count` requests in flight, each of `latency` milliseconds, until `ends` of them have ended; each is followed
+   * by a new request.
+   */
   hold(count: number, latency: number, ends = 100): void {
     while (this.limit.inFlight < count) this.limit.began(this.now)
     while (this.limit.inFlight > count) this.limit.ended(this.now)
@@ -23,13 +26,13 @@ class Steady {
     }
   }
 
-  /** Lets everything in flight end, and then measures a baseline. */
+  /** Ends all requests in flight, and then measures a baseline. */
   measure(latency: number): void {
     while (this.limit.inFlight > 0) this.limit.ended(this.now)
     this.hold(16, latency)
   }
 
-  /** Windows until the limit is lowered to measure. */
+  /** Counts the windows until the limit is reduced for a measurement. */
   untilProbe(): number {
     const { limit } = this.limit
     for (let windows = 1; ; windows++) {
@@ -98,7 +101,7 @@ describe('a window of an adaptive limit', () => {
       steady.hold(count, 2 * count)
       assert.equal(steady.limit.limit, expected)
     }
-    // Nine tenths of the whole number that is the limit: 51.3 of 57.07.
+    // Nine tenths of the limit rounded down: 51.3 of 57, while the limit is 57.07.
     const steady = new Steady({ initial: 50 })
     steady.hold(50, 100)
     steady.hold(51, 102)
@@ -153,7 +156,7 @@ describe('a measurement of an adaptive limit', () => {
   it('waits until as many have ended as were in flight when few enough were', () => {
     const steady = new Steady(bounds)
     steady.untilProbe()
-    // Requests that end before are not measured: these 100 took much longer.
+    // Requests that end before are not measured: these 15 requests took much longer.
     steady.hold(16, 16_000, 15)
     steady.hold(16, 16, 1)
     steady.hold(16, 16, 99)

@@ -1,4 +1,4 @@
-/** The count of work in flight, and the turn of those that wait when some of it ends. */
+/** Tests the count of work in flight, and the order in which waiting connections are called when work ends. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
@@ -18,7 +18,7 @@ import { counting } from './counting.ts'
 const messageOf = (kind: 'request' | 'event') =>
   new IncomingMessage({ transport: 'tcp', kind, pattern: 'p', route: 'p', data: 1 })
 
-/** An admission, and what it makes of the result of a handler. */
+/** Makes an admission, and an around that counts requests in it. */
 function admitting(maxInFlight = 10, adaptive?: AdaptiveConcurrency) {
   const admission = new Admission({ maxInFlight, adaptive, now: () => 0, afterTurn() {} })
   const around = (dispatcher: Pick<Dispatcher, 'request' | 'event'>) =>
@@ -34,7 +34,7 @@ const microtasks = async () => {
   for (let turn = 0; turn < 5; turn++) await undefined
 }
 
-/** Takes a stream to its end, or until it is left. */
+/** Reads a stream to its end, or until the test leaves it. */
 function take(stream: unknown) {
   const values: unknown[] = []
   assert.ok(isStreamOfValues(stream))

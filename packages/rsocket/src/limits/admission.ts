@@ -1,7 +1,7 @@
 /**
- * Decides whether more work may begin, from the work that all connections of a server have in flight. Only work that
- * takes more than a turn is counted. It counts until its handler has ended, even if its caller has given up: if a
- * timeout freed the place while the handler still runs, callers that retry would add work without limit.
+ * Decides whether more work may begin, depending on the work that all connections of a server have in flight. Only work
+ * that takes more than one turn is counted. It counts until its handler has ended, even if its caller has cancelled: if
+ * a timeout freed the place while the handler still runs, callers that retry would add work without limit.
  */
 import { outside } from '../host.ts'
 import type { AdaptiveConcurrency } from './adaptive-concurrency.ts'
@@ -15,14 +15,16 @@ export interface AdmissionOptions {
   readonly adaptive: AdaptiveConcurrency | undefined
   /** Milliseconds of a clock that never goes back. */
   now(): number
-  /** Calls the task when this turn of the event loop is over. */
+  /** Calls the task when this turn of the event loop has ended. */
   afterTurn(task: () => void): void
 }
 
 /** Admits or refuses work. */
 export class Admission {
   readonly #options: AdmissionOptions
-  /** With an adaptive limit only: also limits handlers that compute and so are never in flight. */
+  /**
+   * Used only with an adaptive limit: also limits handlers that compute without waiting, and so are never in flight.
+   */
   readonly #turn: TurnLimit | undefined
   #requests = 0
   #streams = 0
@@ -37,12 +39,12 @@ export class Admission {
       this.#turn = new TurnLimit(options.now, options.afterTurn, () => this.#askWake())
   }
 
-  /** Requests, events and streams in flight. */
+  /** Number of requests, events and streams in flight. */
   get inFlight(): number {
     return this.#requests + this.#streams
   }
 
-  /** Connections that wait for room. */
+  /** Number of connections that wait for room. */
   get waiting(): number {
     return this.#waiting.length
   }
@@ -55,12 +57,15 @@ export class Admission {
     return Math.max(0, adaptive === undefined ? total : Math.min(total, adaptive.limit - this.#requests))
   }
 
-  /** Requests that a connection with leases may be granted: its share of the room, at least one if there is any. */
+  /**
+   * Number of requests that a connection with leases may be granted: its share of the room, at least one if there is
+   * room.
+   */
   get share(): number {
     return Math.ceil(this.room / Math.max(1, this.leaseHolders))
   }
 
-  /** Why no request may begin now; `undefined` if one may. */
+  /** The reason for which no request may begin now; `undefined` if a request may begin. */
   refusal(): string | undefined {
     if (this.room > 0) return undefined
     const { maxInFlight, adaptive } = this.#options
@@ -71,13 +76,16 @@ export class Admission {
       : `The server is busy: ${this.#requests} requests are in flight, as many as it can serve in good time`
   }
 
-  /** Calls `resume` once, in a later microtask, when there is room. The longest-waiting one is called first. */
+  /**
+   * Calls `resume` once, in a later microtask, when there is room. The function that has waited longest is called
+   * first.
+   */
   whenFree(resume: () => void): void {
     this.#waiting.push(resume)
     if (this.room > 0) this.#askWake()
   }
 
-  /** A request or event did not end in the turn in which it came. */
+  /** A request or event has not ended in the turn in which it arrived. */
   began(): void {
     this.#requests++
     this.#options.adaptive?.began(this.#options.now())
@@ -101,7 +109,7 @@ export class Admission {
     this.#askWake()
   }
 
-  /** Wakes in a microtask, because work may end while the connection that would go on is handling something. */
+  /** Wakes connections in a microtask, because work may end while the connection to wake is handling something. */
   #askWake(): void {
     if (this.#wakeAsked || this.#waiting.length === 0) return
     this.#wakeAsked = true
@@ -110,7 +118,7 @@ export class Admission {
 
   #wake(): void {
     this.#wakeAsked = false
-    // A connection that finds no room queues again at the end, and is called at most once per pass.
+    // A connection that finds no room is added at the end again. This pass calls each connection at most once.
     let left = this.#waiting.length
     while (left-- > 0 && this.room > 0) this.#waiting.shift()?.()
   }

@@ -1,8 +1,8 @@
-/** Counts the work of a server from its beginning to its end. Only servers with a limit use it. */
+/** Counts the work of a server from its beginning to its end. Only a server with a limit uses this file. */
 import { type Around, type ReceivedMessage, tap } from '@elysia-microservices/transport/kit'
 import type { Admission } from './admission.ts'
 
-/** An around that tells about messages, for the limits. */
+/** Makes an around that tells the admission when messages begin and end. */
 export function counting(admission: Admission): Around<ReceivedMessage> {
   return (next) => (message) => {
     let isStreaming = false

@@ -1,4 +1,4 @@
-/** A server's limits by its options, its counts of refusals, and the errors of refused calls. */
+/** Tests a server's limits: their options, the counts of refusals, and the errors of refused calls. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { RecordingLogger } from '../testing/service.ts'

@@ -3,24 +3,27 @@ import { type Logger, QuietLog } from '@elysia-microservices/transport/kit'
 import { AdaptiveConcurrency, type ConcurrencyBounds } from './adaptive-concurrency.ts'
 import { Admission } from './admission.ts'
 
-/** The kinds of refusal because of a limit. */
+/** The kinds of refusals that limits cause. */
 export type Refused = 'connections' | 'requests' | 'streams' | 'headers' | 'idleConnections' | 'waiting'
 
-/** The server's limits, as a connection sees them; `Infinity` for no limit. */
+/** The server's limits, as a connection uses them; `Infinity` for no limit. */
 export interface SharedLimits {
   /** Limits the work in flight on all connections; `undefined` for no limit. */
   readonly admission: Admission | undefined
-  /** Requests one connection may have in flight. */
+  /** Most requests that one connection may have in flight. */
   readonly maxInFlight: number
-  /** Streams one connection may have open. */
+  /** Most streams that one connection may have open. */
   readonly maxStreams: number
   /** Most bytes of metadata in a request, SETUP or METADATA_PUSH. */
   readonly maxHeaderSize: number
-  /** Counts and logs a refusal. @param message why, for the log */
+  /**
+   * Counts and logs a refusal.
+   * @param message the reason, for the log
+   */
   refused(what: Refused, message: string): void
 }
 
-/** No limits, for a client that answers its server's calls. */
+/** The limits of a client that answers its server's calls: none. */
 export const NO_LIMITS: SharedLimits = {
   admission: undefined,
   maxInFlight: Number.POSITIVE_INFINITY,
@@ -31,7 +34,7 @@ export const NO_LIMITS: SharedLimits = {
 
 /** The limits of a server; `Infinity` for no limit. */
 export interface ServerLimitsInit {
-  /** For all connections together: a number, or the bounds of an adaptive limit. */
+  /** The limit for all connections together: a number, or the bounds of an adaptive limit. */
   readonly inFlight: number | ConcurrencyBounds
   readonly maxInFlight: number
   readonly maxStreams: number
@@ -67,7 +70,7 @@ export class ServerLimits implements SharedLimits {
 
   /**
    * @param now milliseconds of a clock that never goes back
-   * @param afterTurn calls the task when this turn of the event loop is over
+   * @param afterTurn calls the task when this turn of the event loop has ended
    */
   constructor(init: ServerLimitsInit, now: () => number, afterTurn: (task: () => void) => void) {
     const { inFlight } = init

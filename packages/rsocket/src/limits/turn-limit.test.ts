@@ -1,9 +1,9 @@
-/** Turns of an event loop that is simulated: time is counted, not waited for. */
+/** Tests turns of a simulated event loop, whose time is calculated and not waited for. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { TurnLimit } from './turn-limit.ts'
 
-/** A process whose requests take `work` milliseconds each, and all of whose turns are alike. */
+/** A process whose requests take `work` milliseconds each, and whose turns are all alike. */
 function simulate() {
   let now = 0
   let end = () => {}
@@ -15,7 +15,7 @@ function simulate() {
     },
     () => ended++
   )
-  /** A turn in which so many requests come, after so long a pause. Gives how many were taken. */
+  /** Runs a turn in which `requests` requests arrive, after `idle` milliseconds. Returns how many were taken. */
   const turn = (requests: number, work: number, idle = 0): number => {
     now += idle
     let taken = 0
@@ -49,7 +49,7 @@ describe('a turn', () => {
     const { turn } = simulate()
     assert.equal(turn(10, 1, 1_000), 10)
     assert.equal(turn(100, 1), 40)
-    // Nothing is left, and half a millisecond of idle time is less than what each turn may take anyway.
+    // No credit is left, and half a millisecond of idle time adds less than each turn may use anyway.
     assert.equal(turn(100, 0.5, 0.5), 10)
   })
 

@@ -1,19 +1,19 @@
 /**
- * Limits how long a process that is never idle takes requests in one turn of its event loop. Handlers that compute
- * answer in the turn in which they are called and are never in flight, so their overload is invisible: requests wait
- * longer and longer in the buffers of sockets. Therefore a process has a credit of work, which idle time fills and turns
- * use up. With credit a turn takes all requests, so that bursts pass. Without credit a turn takes requests for a few
- * milliseconds only, and refuses the rest at once.
+ * Limits how long a process that is never idle takes requests in one turn of its event loop. A handler that only
+ * computes answers in the turn in which it is called and is never in flight, so its overload is invisible: requests
+ * wait longer and longer in the buffers of sockets. Therefore a process has a credit of work. Idle time adds credit and
+ * turns use it. With credit a turn takes all requests, so that bursts are handled. Without credit a turn takes requests
+ * for a few milliseconds only, and refuses the rest at once.
  */
 
 /** Milliseconds for which a turn takes requests without credit: CoDel's target delay (RFC 8289). */
 const TURN = 5
-/** Most credit: milliseconds of work without idle time that count as a burst, not as overload. */
+/** Most credit: milliseconds of work without idle time that count as a burst and not as overload. */
 const MOST_CREDIT = 50
-/** Credit per millisecond of idle time, so that a process which is idle for a tenth of its time never runs out. */
+/** Credit per millisecond of idle time: a process that is idle for a tenth of its time never uses up its credit. */
 const CREDIT_PER_IDLE = 9
 
-/** Watches turns. Pure: clock and event loop come from outside. */
+/** Watches turns. Pure: the caller provides the clock and the event loop. */
 export class TurnLimit {
   readonly #now: () => number
   readonly #afterTurn: (task: () => void) => void
@@ -25,7 +25,7 @@ export class TurnLimit {
 
   /**
    * @param now milliseconds of a clock that never goes back
-   * @param afterTurn calls the task when this turn of the event loop is over
+   * @param afterTurn calls the task when this turn of the event loop has ended
    * @param ended is called at the end of each turn that took requests
    */
   constructor(now: () => number, afterTurn: (task: () => void) => void, ended: () => void) {

@@ -1,4 +1,4 @@
-/** The options for what a client does when servers fail, with their defaults in one table. */
+/** Options for how a client reacts when servers fail, with their defaults in one table. */
 
 import {
   atLeast,
@@ -11,15 +11,15 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { HealthOptions } from '../balance/endpoint-health.ts'
 
-/** Reconnecting of a client. Pauses are random, up to a bound that doubles with each attempt. */
+/** Options of reconnecting. Pauses are random, up to a bound that doubles with each attempt. */
 export interface ReconnectOptions {
   /** Longest first pause, in milliseconds. Default: 100. */
   readonly minDelay?: number | undefined
-  /** Longest pause of all, in milliseconds; a server that is back is used again within it. Default: 1,000. */
+  /** Longest pause of all, in milliseconds. It limits how long a server that is back stays unused. Default: 1,000. */
   readonly maxDelay?: number | undefined
 }
 
-/** Retries of calls. Pauses are random, up to a bound that doubles with each attempt. */
+/** Options of retries. Pauses are random, up to a bound that doubles with each attempt. */
 export interface RetryOptions {
   /** Most attempts of a call, the first included. Default: 3. */
   readonly attempts?: number | undefined
@@ -27,7 +27,7 @@ export interface RetryOptions {
   readonly minDelay?: number | undefined
   /** Longest pause of all, in milliseconds. Default: 1,000. */
   readonly maxDelay?: number | undefined
-  /** Most retries of all calls together. Beyond it calls fail at once. */
+  /** Most retries of all calls together. When the budget is used up, calls fail at once. */
   readonly budget?: RetryBudget | undefined
 }
 
@@ -39,50 +39,54 @@ export interface RetryBudget {
   readonly perSecond?: number | undefined
 }
 
-/** When one of several endpoints is ejected, so that it gets no calls for a while. */
+/** Options of ejection: when an endpoint among several is ejected, so that it gets no calls for a while. */
 export interface EjectOptions {
-  /** Failures (connections lost, timeouts, refusals) within the window. Default: 5. */
+  /** Number of failures (connections lost, timeouts, refusals) within the window. Default: 5. */
   readonly failures?: number | undefined
-  /** Share of the calls in the window that must have failed too, from 0 to 1. Default: 0.5. */
+  /** Share of the calls in the window that must also have failed, from 0 to 1. Default: 0.5. */
   readonly ratio?: number | undefined
   /** Length of the window in which calls and failures are counted, in milliseconds. Default: 10,000. */
   readonly window?: number | undefined
-  /** Longest first ejection, in milliseconds; doubles with each ejection in a row. Default: 1,000. */
+  /** Longest first ejection, in milliseconds; it doubles with each ejection in a row. Default: 1,000. */
   readonly minDelay?: number | undefined
   /** Longest ejection of all, in milliseconds. Default: 30,000. */
   readonly maxDelay?: number | undefined
 }
 
-/** Where the servers are, and what to do when they fail. */
+/** The addresses of the servers, and how the client reacts when they fail. */
 export interface ResilienceOptions {
   /**
-   * The servers of the service, in place of `host`: `'host:port'`, `'[::1]:port'`, or `'host'` with the option `port`.
-   * `'dns:host:port'` stands for all addresses of the name. `'srv:_math._tcp.example.com'` stands for the servers in
-   * its SRV records: calls go to usable servers with the lowest priority number, shared by weight (RFC 2782). A function
-   * returns the list. Names and functions are asked again every `resolveInterval`. Each endpoint gets a connection.
+   * The servers of the service, instead of `host`: `'host:port'`, `'[::1]:port'`, or `'host'` with the option `port`.
+   * `'dns:host:port'` means all addresses of the name. `'srv:_math._tcp.example.com'` means the servers in its SRV
+   * records: calls go to usable servers with the lowest priority number, shared by weight (RFC 2782). A function
+   * returns the list. Names are looked up and functions are called again every `resolveInterval`. Each endpoint gets a
+   * connection.
    */
   readonly endpoints?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>) | undefined
   /**
-   * Connections to each endpoint, from 1 to 1,024; a call goes to the less busy of two. One connection carries as much as
-   * one process can answer. Use more for a service of several processes on one port (`workers`), because each connection
-   * ends at one of them. Order is kept within a connection only, so give events that belong together the same `key`.
+   * Number of connections to each endpoint, from 1 to 1,024; a call goes to the less busy of two connections. One
+   * connection carries as much as one process can answer. Set more for a service of several processes on one port
+   * (`workers`), because each connection ends at one process. Order is kept within a connection only, so give the same
+   * `key` to events that must stay in order.
    * Default: 1.
    */
   readonly connections?: number | undefined
-  /** Milliseconds between two look-ups of names and functions; a lost connection causes one too. Default: 30,000. */
+  /**
+   * Milliseconds between two lookups of names and functions; a lost connection also causes a lookup. Default: 30,000.
+   */
   readonly resolveInterval?: number | undefined
-  /** Make a lost connection again by itself, not only at the next call. Default: true. */
+  /** Whether the client restores a lost connection by itself, not only at the next call. Default: true. */
   readonly reconnect?: boolean | ReconnectOptions | undefined
   /**
-   * Retry calls that have certainly not run (never sent, or refused with `REJECTED`), and after a lost connection
-   * also calls marked `idempotent`. Streams only before their first value. Default: true.
+   * Whether the client retries calls that have certainly not run (never sent, or refused with `REJECTED`), and after a
+   * lost connection also calls marked `idempotent`. Streams are retried only before their first value. Default: true.
    */
   readonly retry?: boolean | RetryOptions | undefined
-  /** With several endpoints, give no calls for a while to one that fails. Default: true. */
+  /** Whether an endpoint among several that fails gets no calls for a while. Default: true. */
   readonly eject?: boolean | EjectOptions | undefined
 }
 
-/** Checked options of resilience; `undefined` means off. */
+/** Checked options of resilience; `undefined` means that the feature is off. */
 export interface CheckedResilience {
   readonly connections: number
   readonly endpoints: NonNullable<ResilienceOptions['endpoints']> | undefined
@@ -166,7 +170,7 @@ function ejectOptions(given: boolean | EjectOptions): HealthOptions | undefined 
   return all
 }
 
-/** Checks options with two bounds of a delay; `true` stands for the defaults. */
+/** Checks options with a shortest and a longest delay; `true` means the defaults. */
 function delays<Defaults extends BackoffOptions>(
   name: string,
   given: true | object,

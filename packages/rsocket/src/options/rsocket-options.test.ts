@@ -1,4 +1,4 @@
-/** The options of RSocket, from JavaScript too. */
+/** Tests the options of RSocket, including wrong types that JavaScript allows. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { rsocketClientOptions } from './rsocket-options.ts'

@@ -1,4 +1,4 @@
-/** The options for RSocket only, in a group of their own because Nest's wire has none of them. */
+/** Options for RSocket only. They are in a separate group because Nest's wire has none of them. */
 import { atLeast, milliseconds, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { Authenticate } from '../protocol/authenticate.ts'
 import type { Credentials } from '../protocol/composite-metadata.ts'
@@ -12,31 +12,31 @@ import {
 /** Options for RSocket on a server. */
 export interface RSocketServerOptions {
   /**
-   * Is asked about each connection, and about each request with credentials. Only `true` accepts. Default: all are
-   * accepted.
+   * Called for each connection, and for each request with credentials. Only the result `true` accepts the connection or
+   * request. Default: everything is accepted.
    */
   readonly authenticate?: Authenticate | undefined
-  /** Let clients resume lost connections. `true`: with the defaults. Default: false. */
+  /** Lets clients resume lost connections. `true`: with the default options. Default: false. */
   readonly resume?: boolean | ServerResumeOptions | undefined
 }
 
-/** Gives credentials when they are needed, such as a token that is still valid. */
+/** Returns credentials when they are needed, such as a token that is still valid. */
 export type AskCredentials = () => Credentials | undefined | Promise<Credentials | undefined>
 
 /** Options for RSocket on a client. */
 export interface RSocketClientOptions {
   /** Codec of the data: `'json'`, `'msgpack'`, `'bytes'`, or a MIME type. Default: `'json'`. */
   readonly codec?: string | undefined
-  /** Credentials of the client, or a function that returns them: it is called before each connection. */
+  /** Credentials of the client, or a function that returns them and is called before each connection. */
   readonly credentials?: Credentials | AskCredentials | undefined
-  /** Wait for the server's leases before each request. Default: false. */
+  /** Whether the client waits for the server's leases before each request. Default: false. */
   readonly lease?: boolean | undefined
   /**
-   * Resume a lost connection without losing or repeating anything, if the server allows it. `true`: with the defaults.
-   * Default: false.
+   * Resumes a lost connection, so that nothing is lost or repeated, if the server allows it. `true`: with the default
+   * options. Default: false.
    */
   readonly resume?: boolean | ResumeOptions | undefined
-  /** Lets the client notice a dead server. */
+  /** Options by which the client notices a dead server. */
   readonly keepalive?: KeepaliveOptions | undefined
 }
 
@@ -58,7 +58,7 @@ const CLIENT_DEFAULTS = {
 }
 const KEEPALIVE_DEFAULTS = { interval: 20_000, lifetime: 90_000 }
 
-/** The names of the options of `rsocket`, of one of the two ends. */
+/** The names of the options of `rsocket` of a client or of a server. */
 export function rsocketNames(of: 'client' | 'server'): readonly string[] {
   return Object.keys(of === 'client' ? CLIENT_DEFAULTS : SERVER_DEFAULTS)
 }
@@ -103,7 +103,7 @@ const TEXTS_OF_CREDENTIALS: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['other', ['name']]
 ])
 
-/** @throws {OptionError} the credentials are of no known kind, or incomplete; what they are is not told */
+/** @throws {OptionError} the credentials are of an unknown kind, or incomplete; the error does not contain them */
 function checkCredentials(given: Credentials): void {
   const { type } = Object(given) as Credentials
   const texts = TEXTS_OF_CREDENTIALS.get(type)

@@ -1,4 +1,4 @@
-/** The current endpoints, and removed ones that still finish their calls. */
+/** The current endpoints, and removed endpoints whose calls are still in flight. */
 import { type Address, addressName } from '../balance/address.ts'
 import type { Endpoint } from './endpoint.ts'
 
@@ -21,7 +21,7 @@ export class EndpointSet {
     return this.#current
   }
 
-  /** Their names, each once. */
+  /** The names of the current endpoints, each once. */
   get names(): readonly string[] {
     return [...new Set(this.#current.map(({ name }) => name))]
   }
@@ -30,12 +30,15 @@ export class EndpointSet {
     return this.#current.some(({ usable }) => usable)
   }
 
-  /** Whether a connection is being made. */
+  /** Whether a connection to an endpoint is being made. */
   get connecting(): boolean {
     return this.#current.some(({ connecting }) => connecting)
   }
 
-  /** Whether an endpoint of better priority than all usable ones still waits for its first attempt to end. */
+  /**
+   * Whether an endpoint of better priority than all usable ones still waits for the end of its first attempt to
+   * connect.
+   */
   get awaitsBetter(): boolean {
     const best = Math.min(...this.#current.filter(({ usable }) => usable).map(({ priority }) => priority))
     return this.#current.some(({ untried, priority }) => untried && priority < best)
@@ -46,7 +49,10 @@ export class EndpointSet {
     return this.#current.reduce((sum, { started }) => sum + started, this.#startedBefore)
   }
 
-  /** Sets the addresses; unchanged ones keep their connections. Returns the new endpoints; `undefined` if nothing changed. */
+  /**
+   * Sets the addresses; unchanged addresses keep their connections. Returns the new endpoints; `undefined` if nothing
+   * has changed.
+   */
   use(addresses: readonly Address[]): readonly Endpoint[] | undefined {
     const known = new Set(this.names)
     const next = addresses.flatMap((address) => {
@@ -64,7 +70,7 @@ export class EndpointSet {
     return added.length + gone.length === 0 ? undefined : added
   }
 
-  /** Ends all connections. Resolves when they are closed. */
+  /** Ends all connections. Resolves when all of them are closed. */
   async end(): Promise<void> {
     await Promise.all([...this.#current, ...this.#former].map((endpoint) => endpoint.end()))
   }

@@ -1,4 +1,4 @@
-/** Finds a client's endpoints: from a fixed list, or from names and functions that are asked repeatedly. */
+/** Finds a client's endpoints: in a fixed list, or by repeated lookups of names and calls of functions. */
 
 import { ConnectionError, OptionError } from '@elysia-microservices/transport/kit'
 import { type Address, addressName, parseAddress } from '../balance/address.ts'
@@ -6,22 +6,22 @@ import { type SrvRecord, srvAddresses } from '../balance/srv.ts'
 import { unref } from '../host.ts'
 import type { CheckedResilience } from '../options/resilience-options.ts'
 
-/** The DNS functions that are needed. */
+/** The DNS functions that the lookup needs. */
 export interface Resolver {
-  /** All addresses of a host. */
+  /** Returns all addresses of a host. */
   lookup(host: string): Promise<readonly string[]>
-  /** The SRV records of a name. */
+  /** Returns the SRV records of a name. */
   srv(name: string): Promise<readonly SrvRecord[]>
 }
 
 const DNS = 'dns:'
 const SRV = 'srv:'
-/** Least milliseconds between two look-ups after failures. */
+/** Least milliseconds between two lookups after failures. */
 const MIN_INTERVAL = 1_000
 
-/** Looks endpoints up, again and again. */
+/** Looks up endpoints repeatedly. */
 export class EndpointSource {
-  /** Endpoints that never change; `undefined` if they have to be looked up. */
+  /** Endpoints that never change; `undefined` if endpoints have to be looked up. */
   readonly fixed: readonly Address[] | undefined
   readonly #options: Pick<CheckedResilience, 'endpoints' | 'resolveInterval'>
   readonly #port: number
@@ -36,8 +36,8 @@ export class EndpointSource {
 
   /**
    * @param own the endpoint to use if `options.endpoints` is not set
-   * @param found is called after each look-up
-   * @param failed is called when a later look-up fails; if the first fails, `start` rejects
+   * @param found is called after each lookup
+   * @param failed is called when a later lookup fails; if the first lookup fails, `start` rejects
    * @throws {OptionError} an endpoint is not `host:port`
    */
   constructor(
@@ -58,7 +58,7 @@ export class EndpointSource {
       this.fixed = [own]
       return
     }
-    // The form of all endpoints is checked now, even if they are looked up later.
+    // The form of all endpoints is checked now, even if the endpoints are looked up later.
     if (endpoints.includes(SRV))
       throw OptionError.expected(
         'options.endpoints',
@@ -71,7 +71,10 @@ export class EndpointSource {
     if (!endpoints.some((text) => isDns(text) || isSrv(text))) this.fixed = distinct(all)
   }
 
-  /** Looks endpoints up for the first time. Rejects with a `ConnectionError` if that fails; may then be called again. */
+  /**
+   * Looks up the endpoints for the first time. Rejects with a `ConnectionError` if that fails; `start` may then be
+   * called again.
+   */
   start(): Promise<void> {
     this.#first ??= this.#ask().catch((cause: Error) => {
       this.#first = undefined
@@ -84,13 +87,13 @@ export class EndpointSource {
     return this.#first
   }
 
-  /** Looks endpoints up again after a failure, because they may have changed. */
+  /** Looks up the endpoints again after a failure, because they may have changed. */
   refresh(): void {
     if (this.#first === undefined || performance.now() - this.#askedAt < MIN_INTERVAL) return
     this.#askAgain()
   }
 
-  /** Looks nothing up any more. */
+  /** Stops all lookups. */
   stop(): void {
     this.#stopped = true
     clearTimeout(this.#timer)

@@ -1,4 +1,4 @@
-/** One connection of a client to one of its servers, and the attempts to restore it. */
+/** One connection of a client to one of its servers, and the attempts to restore the connection. */
 
 import {
   type BackoffOptions,
@@ -11,55 +11,60 @@ import type { Candidate } from '../balance/balancer.ts'
 import { cannotConnect } from '../connection/connection-errors.ts'
 import type { ClientProtocol } from '../connection/protocol.ts'
 
-/** One connection of a client, from its first attempt to its end; a resumed connection goes on over another socket. */
+/**
+ * One connection of a client, from its first attempt to its end. A resumed connection continues over another socket.
+ */
 export interface Link {
   readonly protocol: ClientProtocol
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
-  /** Resolves when the connection is made; rejects when it could not be. */
+  /** Resolves when the connection is made; rejects if it cannot be made. */
   readonly connected: Promise<void>
-  /** Resolves when the connection is over, with the reason if there is one. */
+  /** Resolves when the connection has ended, with the reason if there is one. */
   readonly closed: Promise<Error | undefined>
-  /** Lets calls in flight end, then closes. A connection that is being made, or made again, ends at once. */
+  /** Waits for calls in flight, then closes. While a connection is being made or restored, it ends at once. */
   drain(): void
-  /** Ends the connection at once, also while it is being made; its calls fail. */
+  /** Ends the connection at once, even while it is being made; its calls fail. */
   end(): void
 }
 
 /** The functions of an endpoint that a link calls. */
 export interface LinkParts {
-  /** Makes the protocol. @param where the server's address for messages */
+  /**
+   * Makes the protocol.
+   * @param where the server's address for messages
+   */
   protocol(where: string): ClientProtocol
-  /** Is called when the connection is over, before its calls fail. */
+  /** Called when the connection has ended, before its calls fail. */
   over(reason: Error | undefined): void
 }
 
-/** Starts to connect to an address. */
+/** Starts a connection to an address. */
 export type NewLink = (address: Address, parts: LinkParts) => Link
 
 /** The options of an endpoint. */
 export interface EndpointOptions {
   readonly address: Address
   readonly newLink: NewLink
-  /** Milliseconds in which a connection must be made. */
+  /** Most milliseconds for making a connection. */
   readonly connectTimeout: number
-  /** Pauses before reconnecting; `undefined`: the next call reconnects. */
+  /** Pauses before reconnecting; `undefined`: only the next call reconnects. */
   readonly reconnect: BackoffOptions | undefined
 }
 
-/** The pool, as an endpoint sees it: it makes protocols and learns about connections. */
+/** The pool, as an endpoint uses it: it makes protocols and is told about connections. */
 export interface EndpointOwner {
   /** Makes the protocol of a connection. */
   protocol(endpoint: Endpoint, where: string, goingAway: () => void): ClientProtocol
   /** The connection was made. */
   opened(endpoint: Endpoint): void
-  /** The connection is over or its server goes away; if it was not `open`, it could not be made. */
+  /** The connection has ended or its server goes away. If `open` is false, the connection could not be made. */
   lost(endpoint: Endpoint, open: boolean, error: Error | undefined): void
-  /** The next attempt comes after `delay` milliseconds. */
+  /** The next attempt follows after `delay` milliseconds. */
   pausing(endpoint: Endpoint, attempt: number, delay: number): void
 }
 
-/** A server and a connection to it. */
+/** A server and one connection to it. */
 export class Endpoint implements Candidate {
   readonly name: string
   readonly slot: number
@@ -67,7 +72,7 @@ export class Endpoint implements Candidate {
   weight = 1
   readonly #options: EndpointOptions
   readonly #owner: EndpointOwner
-  /** Connections that take no new calls; their calls in flight end there. */
+  /** Connections that take no new calls; their calls in flight end on them. */
   readonly #leaving = new Set<Link>()
   #link: Link | undefined
   #ready: Promise<void> = Promise.resolve()
@@ -75,12 +80,12 @@ export class Endpoint implements Candidate {
   #untried = true
   #left = false
   #openedAt = 0
-  /** Attempts since the last connection that lasted. */
+  /** Number of attempts since the last connection that was kept for a while. */
   #attempts = 0
   #pause: ReturnType<typeof setTimeout> | undefined
   #startedBefore = 0
 
-  /** @param slot number of this connection among those to the same server, from 0 */
+  /** @param slot number of this connection among the connections to the same server, from 0 */
   constructor(name: string, slot: number, options: EndpointOptions, owner: EndpointOwner) {
     this.name = name
     this.slot = slot
@@ -88,7 +93,7 @@ export class Endpoint implements Candidate {
     this.#owner = owner
   }
 
-  /** The connection, made or being made. */
+  /** The connection, whether it is made or still being made. */
   get link(): Link | undefined {
     return this.#link
   }
@@ -116,21 +121,21 @@ export class Endpoint implements Candidate {
     return this.#startedBefore + (this.#link?.protocol.calls.started ?? 0)
   }
 
-  /** Takes its priority and weight from its address. */
+  /** Takes over priority and weight of its address. */
   rank({ priority = 0, weight = 1 }: Address): void {
     this.priority = priority
     this.weight = weight
   }
 
-  /** Resolves when the newest connection can be used; rejects when it could not be made. */
+  /** Resolves when the newest connection can be used; rejects if it could not be made. */
   get ready(): Promise<void> {
     return this.#ready
   }
 
   /**
-   * Connects now, unless connected or connecting. `ready` tells the outcome.
-   * @param sure wait for an answer from the server itself, because the system also accepts connections for a server
-   *   that is still starting or already stopping, which loses the calls sent to it. Costs one round trip
+   * Connects now, unless connected or connecting. The result is told by `ready`.
+   * @param sure waits for an answer of the server itself: the system also accepts connections for a server that is
+   * still starting or already stopping, and calls sent to such a server are lost. Costs one round trip
    */
   connect(sure: boolean): Link {
     clearTimeout(this.#pause)
@@ -149,7 +154,7 @@ export class Endpoint implements Candidate {
     this.#pause = setTimeout(() => this.connect(true), delay)
   }
 
-  /** The server was removed from the list: lets calls in flight end, then closes. */
+  /** The server was removed from the list: waits for calls in flight, then closes. */
   async leave(): Promise<void> {
     this.#forget()
     for (const link of this.#leaving) link.drain()
@@ -186,7 +191,7 @@ export class Endpoint implements Candidate {
     const link: Link = newLink(address, {
       protocol: (where) =>
         this.#owner.protocol(this, where, () => {
-          // Calls in flight end on this connection; the next call uses a new one.
+          // Calls in flight end on this connection; the next call uses a new connection.
           this.#leaving.add(link)
           this.#detach(link, undefined)
           link.drain()
@@ -231,7 +236,8 @@ export class Endpoint implements Candidate {
     const open = this.#usable
     this.#usable = false
     this.#untried = false
-    // Only a connection that lasted resets the pauses: one that is lost at once each time must not be retried at once.
+    // Only a connection that was kept for a while resets the pauses: a server that drops each connection at once must
+    // not be retried without a pause.
     const lasted = performance.now() - this.#openedAt
     if (open && lasted >= (this.#options.reconnect?.maxDelay ?? 0)) this.#attempts = 0
     this.#owner.lost(this, open, error)

@@ -1,4 +1,4 @@
-/** A client whose calls a pool of connections carries. */
+/** A client whose calls are sent over a pool of connections. */
 import {
   type ClientContext,
   type ClientListener,
@@ -9,12 +9,12 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { type NewProtocol, Pool, type PoolOptions } from './pool.ts'
 
-/** The parts from which a client over a pool is made. */
+/** The parameters of a client with a pool. */
 export interface PoolClientInit extends PoolOptions {
   /** The name of the transport. */
   readonly name: string
   readonly newProtocol: NewProtocol
-  /** Most bytes of a stream that may wait for its reader. Default: that of `PendingCaller`. */
+  /** Most bytes of a stream that may wait for its reader. Default: the default of `PendingCaller`. */
   readonly streamBuffer?: number | undefined
 }
 

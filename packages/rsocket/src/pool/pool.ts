@@ -28,13 +28,13 @@ import { Endpoint, type EndpointOwner, type Link, type NewLink } from './endpoin
 import { EndpointSet } from './endpoint-set.ts'
 import { EndpointSource, type Resolver } from './endpoint-source.ts'
 
-/** The parts that a pool gives to the protocol of a connection: names of the server, and callbacks. */
+/** The names and callbacks that a pool passes to the protocol of a connection. */
 export interface ProtocolParts {
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
-  /** Its name, for the errors of calls and for events. */
+  /** The server's name, for the errors of calls and for events. */
   readonly endpoint: string
-  /** Is asked before a call fails. */
+  /** Called before a call fails; returns true if the pool has taken the call over. */
   readonly recover: Recover
   /** The server goes away: no new calls may be made on this connection. */
   goingAway(): void
@@ -46,19 +46,21 @@ export type NewProtocol = (parts: ProtocolParts) => ClientProtocol
 /** The options of a pool. */
 export interface PoolOptions {
   readonly resilience: CheckedResilience
-  /** The endpoint, unless `resilience.endpoints` names others, which have its port if they name none. */
+  /**
+   * The default endpoint, used if `resilience.endpoints` names none. Its port is the default port of other endpoints.
+   */
   readonly own: Address
   /** Prefix of addresses in messages, such as `tcp://`. */
   readonly scheme: string
-  /** Milliseconds in which a connection must be made. */
+  /** Most milliseconds for making a connection. */
   readonly connectTimeout: number
   readonly resolver: Resolver
   readonly newLink: NewLink
 }
 
-/** Keeps connections and gives them calls. */
+/** Holds connections and distributes calls among them. */
 export class Pool implements EndpointOwner {
-  /** The connection of a client that has only one, whose calls need no choice. */
+  /** The only connection of a client with one connection, whose calls need no choice. */
   #direct: Link | undefined
   readonly #resilience: CheckedResilience
   readonly #scheme: string
@@ -66,15 +68,15 @@ export class Pool implements EndpointOwner {
   readonly #newProtocol: NewProtocol
   readonly #source: EndpointSource
   readonly #balancer: Balancer<Endpoint>
-  /** Calls without a connection: they wait for one, or for the end of the pause before a retry. */
+  /** Calls without a connection: they wait for a connection, or for the end of the pause before a retry. */
   readonly #calls: OpenCalls
   readonly #endpoints: EndpointSet
   #everConnected = false
-  /** Why there is no connection, and which endpoint could not be reached. */
+  /** The endpoint that could not be reached, and the reason. */
   #unreached: { readonly endpoint: string; readonly reason: Error | undefined } | undefined
-  /** The servers' refusal of the credentials; fails all calls until a connection is made. */
+  /** The error of servers that have refused the credentials. All calls fail with it until a connection is made. */
   #refusal: UnauthenticatedError | undefined
-  /** The endpoints of best priority are tried for the first time: calls wait. */
+  /** The endpoints of best priority are tried for the first time, so calls wait. */
   #starting = true
   #connecting: Promise<void> | undefined
   #closing: Promise<void> | undefined
@@ -99,7 +101,7 @@ export class Pool implements EndpointOwner {
       )
     const { retry } = resilience
     this.#calls = new OpenCalls({
-      // Nobody knows yet of a call that waits here.
+      // `cancel` does nothing, because no server knows a call that waits here.
       sender: { send: (call) => this.#send(call), cancel() {} },
       timer: newTimer,
       retries: retry && new RetryPolicy(retry, performance.now(), Math.random, exhausted),
@@ -128,7 +130,10 @@ export class Pool implements EndpointOwner {
     if (this.#source.fixed !== undefined) this.#use(this.#source.fixed, true)
   }
 
-  /** Connects to all endpoints; resolves with the first. Rejects with a `ConnectionError` if none can be reached. */
+  /**
+   * Connects to all endpoints; resolves when the first connection is made. Rejects with a `ConnectionError` if no
+   * endpoint can be reached.
+   */
   connect(): Promise<void> {
     if (this.#calls.isClosed) return Promise.reject(ConnectionError.closed())
     this.#connecting ??= this.#connectNow().finally(() => {
@@ -157,7 +162,10 @@ export class Pool implements EndpointOwner {
     return endpoint.ready
   }
 
-  /** Makes a call at once, or when there is a connection for it. A field, so that it can be given away without a closure. */
+  /**
+   * Makes a call at once, or as soon as there is a connection for it. A field, so that it can be passed on without a
+   * closure.
+   */
   readonly call = (call: PendingCall): void => {
     if (this.#direct !== undefined) return this.#direct.protocol.calls.start(call)
     const link = this.#calls.isClosed ? undefined : this.#linkFor(call)
@@ -167,7 +175,8 @@ export class Pool implements EndpointOwner {
   #send(call: PendingCall): void {
     const link = this.#direct ?? this.#linkFor(call)
     if (link !== undefined) return link.protocol.calls.start(call)
-    // Waiting would not change the credentials. Connections are still tried, because the server may accept them later.
+    // The call fails at once, because waiting would not change the credentials. Attempts to connect continue, because
+    // the server may accept the credentials later.
     if (this.#refusal !== undefined) throw forOneMore(this.#refusal)
     this.#calls.wait(call, undefined, !this.#everConnected)
     if (!this.#reconnects) this.#connectAll()
@@ -175,15 +184,15 @@ export class Pool implements EndpointOwner {
 
   /** Closes the client; waiting calls fail. Resolves when all connections are closed. */
   close(): Promise<void> {
-    // If the caller of `connect()` does not await it and closes, its rejection is not reported.
+    // If a user closes the client without awaiting `connect()`, its rejection must not be reported as unhandled.
     this.#connecting?.catch(() => {})
     this.#closing ??= this.#end()
     return this.#closing
   }
 
-  // ── calls from endpoints ──────────────────────────────────────────────────────────────────────────────
+  // ── called by endpoints ──────────────────────────────────────────────────────────────────────────────
 
-  /** Makes the protocol of an endpoint's connection, whose failed calls come back here. */
+  /** Makes the protocol of an endpoint's connection. A call that fails on it is passed to `#recover`. */
   protocol(endpoint: Endpoint, where: string, goingAway: () => void): ClientProtocol {
     const recover: Recover = (call, error) => this.#recover(endpoint, call, error)
     return this.#newProtocol({ where, endpoint: endpoint.name, recover, goingAway })
@@ -229,7 +238,7 @@ export class Pool implements EndpointOwner {
       if (this.#starting) return undefined
       return this.#balancer.pick(performance.now(), call.options?.key, call.failedAt)?.link
     }
-    // The first calls wait in the connection that is being made, and leave with its first write.
+    // The first calls wait in the connection that is being made, and are sent with its first write.
     if (this.#reconnects) return undefined
     const link = sole.connect(false)
     this.#update()
@@ -237,7 +246,7 @@ export class Pool implements EndpointOwner {
     return link
   }
 
-  /** The endpoint, if there can be only one connection. */
+  /** The only endpoint, if the client can have only one connection. */
   get #sole(): Endpoint | undefined {
     const only = this.#source.fixed?.length === 1 && this.#resilience.connections === 1
     return only ? this.#endpoints.current[0] : undefined
@@ -248,26 +257,26 @@ export class Pool implements EndpointOwner {
     return this.#everConnected && this.#resilience.reconnect !== undefined
   }
 
-  /** A call has failed at an endpoint. Returns true if the call goes on. */
+  /** A call has failed at an endpoint. Returns true if the call continues. */
   #recover(endpoint: Endpoint | undefined, call: PendingCall, error: Error): boolean {
     if (this.#calls.isClosed) return false
     const isElsewhere = this.#endpoints.current.some(({ name, usable }) => name !== endpoint?.name && usable)
     const isFailure = isEndpointFailure(error)
-    // A call refused by this side, because the connection has too much unsent, may still go to another endpoint.
+    // The connection has too many unsent bytes, so this side has refused the call. Another endpoint may still take it.
     if (!isFailure && !(isElsewhere && error instanceof OverloadedError)) return false
-    // An endpoint without a connection gets no calls anyway, and one that is going away has not failed.
+    // An endpoint without a connection gets no calls anyway, and an endpoint that goes away has not failed.
     if (isFailure && endpoint?.usable && this.#endpoints.names.length > 1)
       this.#balancer.failed(endpoint, performance.now())
     return this.#calls.retry(call, error, { endpoint, isElsewhere, started: this.#endpoints.started })
   }
 
-  /** Makes the waiting calls, if there is a connection for them. */
+  /** Sends the waiting calls, if there is a connection for them. */
   #release(): void {
     if (this.#starting || !this.#endpoints.usable) return
     this.#calls.release()
   }
 
-  /** The servers' addresses for messages. */
+  /** The addresses of all servers, for messages. */
   get #where(): string {
     return this.#endpoints.names.map((name) => `${this.#scheme}${name}`).join(', ') || 'any endpoint'
   }
@@ -295,7 +304,7 @@ export class Pool implements EndpointOwner {
     const { current } = this.#endpoints
     this.#balancer.use(current)
     if (added === undefined) return
-    // A fixed list is connected to at the first call.
+    // A fixed list of endpoints is connected at the first call, and does not change.
     if (fixed) return
     this.#notices.tell({ type: 'endpoints', endpoints: this.#endpoints.names })
     for (const endpoint of added) endpoint.connect(true)
@@ -326,7 +335,7 @@ export class Pool implements EndpointOwner {
   }
 }
 
-/** Whether an error says something about the endpoint, not about the call. */
+/** Whether the reason for an error is the endpoint and not the call. */
 export function isEndpointFailure(error: Error): boolean {
   return error instanceof ConnectionError || error instanceof TimeoutError || error instanceof RejectedError
 }

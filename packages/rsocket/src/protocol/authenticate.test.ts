@@ -1,4 +1,4 @@
-/** Authentication: the questions to the hook of a server, its verdicts, and the errors that a client gets. */
+/** Tests authentication: calls of the server's hook, its verdicts, and the errors that a client gets. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { UnauthenticatedError } from '@elysia-microservices/transport/kit'
@@ -8,13 +8,13 @@ import type { Authenticate, AuthenticationRequest } from './authenticate.ts'
 
 const REFUSED = '{"code":"UNAUTHENTICATED","message":"The credentials are not accepted"}'
 
-/** A bearer token, as composite metadata. */
+/** A bearer token, as an entry of composite metadata. */
 const bearer = (token: string) => entry(0x7c, Buffer.of(0x81), token)
-/** A request that says who sends it. */
+/** Makes a request that carries credentials. */
 const signed = (streamId: number, token: string) =>
   frame(streamId, 'REQUEST_RESPONSE', 'M', metadata(routeEntry('echo'), bearer(token)), '1')
 
-/** The same of an event, which has no answer. */
+/** Makes an event that carries credentials. It has no answer. */
 const signedEvent = (streamId: number, token: string) =>
   frame(streamId, 'REQUEST_FNF', 'M', metadata(routeEntry('noted'), bearer(token)), '1')
 
@@ -53,7 +53,7 @@ describe('the authenticate hook of a server', () => {
       open.on(setup(), signed(1, 'token'))
       const [answer = ''] = await open.later()
       if (isAccepted) assert.equal(answer, 'PAYLOAD 1 CN 1')
-      // A hook that fails does not say that the credentials are wrong.
+      // If the hook fails, the answer does not say that the credentials are wrong.
       else if (isLogged) assert.match(answer, /^ERROR 1 0x201 \{"code":"INTERNAL"/)
       else assert.equal(answer, `ERROR 1 0x201 ${REFUSED}`)
       assert.equal(open.dispatcher.requests.length, isAccepted ? 1 : 0)

@@ -1,10 +1,10 @@
-/** Name of a client: an entry of our own in the metadata of SETUP, which other servers ignore. */
+/** The name of a client in the metadata of SETUP: an entry of this library, which other servers ignore. */
 import { type ByteWriter, callerName, readCallerName, text } from '@elysia-microservices/transport/kit'
 import { beginEntry, endEntry, readEntries } from './composite-metadata.ts'
 import { MimeType } from './mime-type.ts'
 import type { Setup } from './setup.ts'
 
-/** Adds what a client is called, by its own name or its process's, to the metadata of SETUP. */
+/** Adds the name of the client, or else the name of its process, to the metadata of SETUP. */
 export function writeCaller(out: ByteWriter, own: string | undefined): void {
   const name = callerName(own)
   if (name === undefined) return
@@ -13,14 +13,14 @@ export function writeCaller(out: ByteWriter, own: string | undefined): void {
   endEntry(out, entry)
 }
 
-/** The name of a client; `undefined` if its SETUP has none that can be read. */
+/** Reads the name of a client; `undefined` if its SETUP has no readable name. */
 export function callerOf({ metadata, metadataMimeType }: Setup): string | undefined {
   if (metadata === undefined || metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined
   try {
     const entry = readEntries(metadata).find(({ mimeType }) => mimeType === MimeType.CALLER)
     return entry && readCallerName(text.read(entry.content, 0, entry.content.length))
   } catch {
-    // Invalid metadata is refused where it is needed: for credentials.
+    // Metadata that is invalid is refused later, when credentials are read.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** How a channel ends when one of its directions ends first: both ends of it must learn that it is over. */
+/** Tests how a channel ends when one of its directions ends first: both ends must learn that the channel has ended. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { RpcError } from '@elysia-microservices/transport/kit'
@@ -88,7 +88,7 @@ describe('a channel whose answer ends before its input', () => {
     })
     server.on(channel('fail', '1'))
     assert.match((await server.later()).join(), /^ERROR 1 0x201 [^C]*$/)
-    // Nor where the value cannot be encoded, which is an ERROR as well.
+    // A value that cannot be encoded also causes an ERROR, so no CANCEL follows either.
     assert.match(server.on(channel('odd', '1')).join(), /^REQUEST_N 1 4,ERROR 1 0x201 [^C]*$/)
     server.on(channel('sum', '1'))
     assert.deepEqual(server.on(frame(1, 'PAYLOAD', 'C')), [])

@@ -1,4 +1,4 @@
-/** The asking end of RSocket: what it sends, and that every call settles exactly once whatever comes back. */
+/** Tests the asking end of RSocket: what it sends, and that every call settles exactly once whatever it receives. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import {
@@ -29,11 +29,11 @@ function make(change: Partial<ClientConnectionOptions> = {}): ClientUnderTest {
   return client
 }
 
-/** Type, stream and flags of what was sent. */
+/** Type, stream and flags of the sent frames. */
 const sent = () => describeFrames(output.sent()).map((text) => text.split(' ').slice(0, 3).join(' '))
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 
-/** The outcome of a call: the list grows by one with each settling. */
+/** Records the outcome of a call in a list, which grows by one each time the call settles. */
 function outcome(call: Promise<unknown>): string[] {
   const outcomes: string[] = []
   call.then(
@@ -87,7 +87,7 @@ describe('an RSocket client', () => {
 
   it('times out when the other side says that the deadline has passed before its own timer fires', async () => {
     const calls = [caller.request('a', 1, { timeout: 50 }), caller.request('a', 1)]
-    // No timer fires: the event loop was busy.
+    // No timer fires, as when the event loop is busy.
     clock.time = 50
     for (const streamId of [1, 3]) connection.receive(frame(streamId, 'ERROR', 0, uint32(0x203), 'too late'))
     await assert.rejects(calls[0] as Promise<unknown>, { name: 'TimeoutError', timeout: 50 })
@@ -116,7 +116,7 @@ describe('an RSocket client', () => {
     const text = ' {"id": 12345678901234567890 '
     const received = Buffer.from(frame(1, 'PAYLOAD', N | C, text))
     connection.receive(received)
-    // The next data that is received is written over it.
+    // Simulates a chunk whose memory is reused for the next data.
     received.fill(0)
     connection.receive(frame(3, 'PAYLOAD', N | C))
     const octets = metadata(entry(0x7a, Buffer.of(23), 'application/octet-stream'))
@@ -155,7 +155,7 @@ describe('an RSocket client', () => {
 
   it('makes a TimeoutError of ERROR[CANCELED] when the time of the call is over', async () => {
     const calls = [caller.request('a', 1, { timeout: 100 }), caller.request('a', 1, { timeout: 200 })]
-    // The client is busy, and the server is the first to notice.
+    // The client is busy, so the server notices the deadline first.
     clock.time = 100
     for (const id of [1, 3]) connection.receive(frame(id, 'ERROR', 0, uint32(0x203), 'late'))
     const [first, second] = calls.map(outcome)
@@ -202,7 +202,8 @@ describe('an RSocket client', () => {
       for (let n = 0; n < count; n++) connection.receive(frame(1, 'PAYLOAD', N, '1'))
       return describeFrames(output.sent())
     }
-    // Of the 256 that it has asked for at first; then twice as many, as the receiver has kept up.
+    // The client asks for 256 values at first. When half of them have arrived it doubles the window, because the
+    // receiver has kept up.
     assert.deepEqual(take(127), [])
     assert.deepEqual(take(1), ['REQUEST_N 1 384'])
     assert.deepEqual(take(255), [])

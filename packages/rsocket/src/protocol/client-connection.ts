@@ -40,7 +40,7 @@ import { Wire } from './wire.ts'
 
 const NO_DATA = new Uint8Array()
 
-/** One connection of a client. Calls may be made before it is open. */
+/** One connection of a client. Calls may be made before the connection is open. */
 export class ClientConnection implements ClientProtocol, FrameHandler, ConnectionRole {
   readonly #options: ClientConnectionOptions
   readonly #timer: Timer
@@ -50,10 +50,10 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   readonly calls: OpenCalls
   readonly #requester: RSocketRequester
   readonly #streams: StreamFrames
-  /** Why the server ended the connection, if it said so. */
+  /** Why the server has ended the connection, if the server has said so. */
   #reason: Error | undefined
   #lastHeard = 0
-  /** Something was received since the timer last fired. */
+  /** A frame was received since the timer last fired. */
   #isHeard = false
   #nextKeepalive = Number.POSITIVE_INFINITY
   /** The server has announced that it goes away. */
@@ -120,11 +120,12 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     return this.#streams.responder?.streams ?? 0
   }
 
-  // ── the socket, and the time ─────────────────────────────────────────────────────────────────────────
+  // ── socket and time ──────────────────────────────────────────────────────────────────────────────────
 
   /**
    * The socket is connected, for the first time or again.
-   * @param credentials who this is; a server of this library asks for it again before a lost connection goes on
+   * @param credentials the credentials of the client; a server of this library requires them again before a lost
+   * connection is resumed
    */
   open(output: Output, credentials?: Credentials): void {
     const wire = this.#wire
@@ -190,7 +191,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     })
   }
 
-  /** Whether its socket is lost, and no other has taken its place yet: also while the server is asked to go on. */
+  /** Whether the socket is lost and no other socket has replaced it yet, also while the server is asked to resume. */
   get isResuming(): boolean {
     return this.#wire.isDetached
   }
@@ -296,7 +297,9 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     this.#options.resumed?.()
   }
 
-  /** The server goes away. If it has something in flight, it says so twice. */
+  /**
+   * The server goes away. A server with requests in flight announces it twice, so the second announcement is ignored.
+   */
   #serverLeaves(): void {
     if (this.#isServerLeaving) return
     this.#isServerLeaving = true
@@ -311,7 +314,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   #setUp(credentials: Credentials | undefined): void {
     const { dataMimeType, keepaliveInterval, keepaliveLifetime, lease } = this.#options
     const { bytes, resumption } = this.#wire
-    // Frames that were written while there was no socket follow SETUP.
+    // Frames that were written before there was a socket follow SETUP.
     const early = bytes.copyFrom(0)
     bytes.reset()
     writeSetup(bytes, {
@@ -330,7 +333,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   }
 }
 
-/** @param sayCaller is left out where nothing is said of it, and before RESUME */
+/** @param sayCaller writes the name of the client; `undefined` without a name, and before RESUME */
 function setupMetadata(
   credentials: Credentials | undefined,
   sayCaller?: (out: ByteWriter) => void

@@ -1,4 +1,7 @@
-/** Extensions/CompositeMetadata.md, Routing.md, PerStreamDataMimeTypesDefinition.md, Security/Authentication.md. */
+/**
+ * Tests of the specifications Extensions/CompositeMetadata.md, Routing.md, PerStreamDataMimeTypesDefinition.md and
+ * Security/Authentication.md.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ByteWriter, OptionError, ProtocolError } from '@elysia-microservices/transport/kit'
@@ -224,7 +227,7 @@ describe('metadata of requests', () => {
           assert.equal(read.route, route)
           assert.equal(read.timeout, timeout)
           assert.deepEqual({ ...read.headers }, { ...given })
-          // Remembered metadata is the same.
+          // The writer remembers the metadata and returns the same bytes again.
           assert.deepEqual(Buffer.from(writer.write(route, given, timeout)), bytes)
         }
       )
@@ -244,7 +247,7 @@ describe('metadata of requests', () => {
         for (const { route, headers, timeout } of requests) {
           const bytes = Buffer.from(writer.write(route, headers, timeout))
           assert.deepEqual(bytes, Buffer.from(new MetadataWriter().write(route, headers, timeout)))
-          // It stands somewhere in a chunk that is overwritten later.
+          // The metadata lies in the middle of a chunk that is overwritten later.
           const chunk = Buffer.concat([Buffer.from([1, 2, 3]), bytes, Buffer.from([4])])
           const read = reader.read(chunk, 3, 3 + bytes.length)
           chunk.fill(0)
@@ -283,7 +286,7 @@ describe('metadata of requests', () => {
     const read = (bytes: Buffer) => reader.read(bytes, 0, bytes.length)
     const known = routeEntry('a')
     for (let time = 0; time < 3; time++) assert.equal(read(known).route, 'a')
-    // The number of the MIME type; the length of the tag; the tag.
+    // The bytes that differ are: the number of the MIME type, the length of the tag, and the tag.
     const other = Buffer.from(known)
     other[0] = 0xf0
     assert.equal(read(other).route, undefined)
@@ -302,7 +305,7 @@ describe('metadata of requests', () => {
     const none = Buffer.alloc(0)
     const known = routeEntry('a')
     const more = headersEntry({ a: 'bc' })
-    // The data of a request may continue the metadata before.
+    // The data behind the metadata may look like more metadata.
     for (let before = 0; before < 60; before++) {
       for (let time = 0; time < 2; time++) readAt(none, join([known, more]), none)
       assert.equal(readAt(Buffer.alloc(before), known, more).headers, undefined)
@@ -310,7 +313,7 @@ describe('metadata of requests', () => {
     const mirrored = Buffer.from(known.subarray(1)).reverse()
     for (let time = 0; time < 3; time++) assert.equal(readAt(none, known, none).route, 'a')
     assert.equal(readAt(mirrored, routeEntry('b'), none).route, 'b')
-    // As long, but without a byte in common.
+    // Metadata of the same length that differs in every byte.
     const other = entry('xy')
     assert.deepEqual(
       [...other].filter((byte, index) => byte === known[index]),
@@ -372,7 +375,7 @@ describe('metadata of requests', () => {
     const read = (...parts: Buffer[]) => parseComposite(join(parts))
     assert.equal(read(entry(0x7a, type(5))).dataMimeType, 'application/json')
     assert.equal(read(entry(0x7a, type('text/x'))).dataMimeType, 'text/x')
-    // A number that nobody has given a meaning is not the connection's own type.
+    // A number without a defined MIME type is not read as the connection's own type.
     assert.equal(read(entry(0x7a, type(0x70))).dataMimeType, 'unknown')
     const accepted = [type('text/x'), type(0x70), type(5), type('a/b')]
     const { acceptMimeTypes } = read(entry(0x7b, ...accepted))

@@ -12,7 +12,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { mimeTypeId, mimeTypeOfId } from './mime-type.ts'
 
-/** The bit that marks a byte as the number of a MIME type; without it, the byte is the length of a name. */
+/** The bit that marks a byte as the number of a MIME type. Without this bit, the byte is the length of a name. */
 const WELL_KNOWN = 0x80
 
 /** One entry of composite metadata. `mimeType` is `undefined` for an unknown number. */
@@ -21,7 +21,7 @@ export interface MetadataEntry {
   readonly content: Uint8Array
 }
 
-/** Begins an entry. Returns the position of its length, for `endEntry`. */
+/** Begins an entry. Returns the position behind its header, for `endEntry`. */
 export function beginEntry(out: ByteWriter, mimeType: string): number {
   writeMimeType(out, mimeType)
   out.uint24(0)
@@ -33,11 +33,11 @@ export function endEntry(out: ByteWriter, start: number): void {
   out.setUint24(start - 3, out.length - start)
 }
 
-/** A MIME type as its number, or as its length and name. */
+/** Writes a MIME type as its number, or as its length and name. */
 export function writeMimeType(out: ByteWriter, mimeType: string): void {
   const id = mimeTypeId(mimeType)
   if (id !== undefined) return out.uint8(WELL_KNOWN | id)
-  // The stored length is one less (see `readMimeType`).
+  // The stored length is the length minus one (see `readMimeType`).
   out.uint8(mimeType.length - 1)
   out.utf8(mimeType)
 }
@@ -57,7 +57,7 @@ export function readEntries(metadata: Uint8Array): MetadataEntry[] {
   return entries
 }
 
-/** Reads a MIME type. Returns it, and the position behind it. */
+/** Reads a MIME type. Returns the MIME type and the position behind it. */
 export function readMimeType(buffer: Uint8Array, at: number): { mimeType: string | undefined; next: number } {
   const first = buffer[at]
   if (first === undefined) throw new ProtocolError('A MIME type is missing in metadata')
@@ -68,7 +68,7 @@ export function readMimeType(buffer: Uint8Array, at: number): { mimeType: string
   return { mimeType: text.latin1(buffer, at + 1, next), next }
 }
 
-/** The tags of routing metadata; the first one is the route. */
+/** Reads the tags of routing metadata; the first tag is the route. */
 export function readTags(content: Uint8Array): string[] {
   const tags: string[] = []
   let at = 0

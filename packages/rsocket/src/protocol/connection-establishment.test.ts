@@ -1,4 +1,4 @@
-/** Protocol.md, "Connection Establishment": who may say what before and after SETUP, on both ends. */
+/** Tests Protocol.md, "Connection Establishment": which frames each end may send before and after SETUP. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
@@ -16,7 +16,7 @@ import {
 } from '../testing/rsocket-frames.ts'
 import { newRsocketClient, newRsocketServer, rsocketClient, rsocketServer } from '../testing/rsocket-peer.ts'
 
-/** The client's announcement in SETUP that it understands this word of its server. */
+/** The entry in SETUP with which a client says that it understands the announcement of a server that goes away. */
 const GOING_AWAY = '{application/vnd.elysia-microservices.going-away: }'
 const noResume = Buffer.concat([uint32(0x00010000), Buffer.of(0, 1), Buffer.from('t'), Buffer.alloc(16)])
 

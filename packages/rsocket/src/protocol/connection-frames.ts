@@ -10,12 +10,15 @@ export interface ConnectionRole {
   leased(timeToLive: number, requests: number): void
   /** The other side has answered a KEEPALIVE. */
   alive(): void
-  /** The other side has ended the connection, or will. */
+  /** The other side has ended the connection, or will end it. */
   ended(code: number, data: string): void
   metadataPushed(buffer: Uint8Array, start: number, end: number): void
 }
 
-/** Handles a frame on stream 0. @throws {ProtocolError} the frame is not allowed */
+/**
+ * Handles a frame on stream 0.
+ * @throws {ProtocolError} the frame is not allowed
+ */
 export function handleConnectionFrame(
   wire: Wire,
   role: ConnectionRole,
@@ -41,7 +44,7 @@ export function handleConnectionFrame(
     case FrameType.METADATA_PUSH:
       return role.metadataPushed(buffer, at, end)
     // "All other received frames that are not accounted for MUST be ignored": a second SETUP, stream frames on stream
-    // 0, a RESUME_OK that was not asked for.
+    // 0, a RESUME_OK without a RESUME.
     case FrameType.RESUME:
       throw new ProtocolError('RESUME came on a connection that is already set up')
     default:
@@ -49,7 +52,10 @@ export function handleConnectionFrame(
   }
 }
 
-/** Ignores a frame if that is allowed. @throws {ProtocolError} it must not be ignored */
+/**
+ * Ignores a frame if the protocol allows it.
+ * @throws {ProtocolError} the frame must not be ignored
+ */
 export function unknownFrame(type: number, flags: number): void {
   if (flags & Flag.IGNORE || (type >= FrameType.SETUP && type <= FrameType.RESUME_OK)) return
   throw new ProtocolError(`Frames of type 0x${type.toString(16)} are not understood and may not be ignored`)

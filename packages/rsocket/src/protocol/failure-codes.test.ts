@@ -11,7 +11,7 @@ import { fromWireError, toWireError } from './failure-codes.ts'
 
 const silent = { error() {}, warn() {} }
 
-/** The error that the service sent, as the caller's error holds it. */
+/** The error that the service has sent, as the caller's error stores it. */
 function received(error: unknown): unknown {
   const { code, data } = toWireError(error, silent, 'It failed')
   const read = fromWireError(code, data, 'a pattern')
@@ -105,7 +105,7 @@ describe('an error on its way through an RSocket connection', () => {
   it('has as many bytes as fit into a frame; with one more it is an internal error, and logged', () => {
     const logged: string[] = []
     const logger = { error: (message: string) => void logged.push(message), warn() {} }
-    // Quotes take two of them.
+    // The quotes of the JSON text take two bytes.
     const most = 0xffffff - 6 - 4 - 2
     const answer = (length: number) => new ErrorAnswer('x'.repeat(length))
     assert.equal(toWireError(answer(most), logger, 'It failed').data.length, most + 2)

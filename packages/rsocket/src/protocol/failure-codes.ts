@@ -21,15 +21,18 @@ export interface WireError {
   readonly data: string
 }
 
-/** Makes the ERROR for an error. Clients of pages have a smaller one than servers: it knows no exceptions of HTTP. */
+/**
+ * Makes the ERROR for an error. Clients in web pages have a smaller function than servers: it does not know Nest's
+ * `HttpException`.
+ */
 export type ToWireError = typeof toWireError
 
 /** Most bytes of data in an ERROR frame, which cannot be fragmented. */
 const MAX_DATA_LENGTH = MAX_FRAME_LENGTH - HEADER_LENGTH - 4
 
 /**
- * The ERROR for the other side. An unexpected error is logged, and the other side gets an internal error.
- * @param of the message whose handler failed, or words for the log that say what has failed
+ * Makes the ERROR for the other side. An unexpected error is logged, and the other side gets an internal error.
+ * @param of the message whose handler failed, or a text for the log that says what has failed
  */
 export function toWireError(error: unknown, logger: Logger, of: IncomingMessage | string): WireError {
   const data = errorToText(error, logger, of)
@@ -52,7 +55,9 @@ export function sendFailure(
   wire.error(streamId, code, data)
 }
 
-/** Answers that the result of a handler cannot be encoded: an internal error for the caller, and logged here. */
+/**
+ * Answers that the result of a handler cannot be encoded: the caller gets an internal error, and the reason is logged.
+ */
 export function sendUnencodable(
   wire: Wire,
   streamId: number,
@@ -64,7 +69,7 @@ export function sendUnencodable(
   sendFailure(wire, streamId, error, logger, message)
 }
 
-/** The code for an error. If the answer is `INTERNAL`, the caller must not learn the class of the error. */
+/** The code for an error. If the answer is `INTERNAL`, the code must not tell the caller the class of the error. */
 function codeOf(error: unknown, data: string): number {
   if (data === INTERNAL_ERROR_TEXT) return ErrorCode.APPLICATION_ERROR
   if (error instanceof RejectedError) return ErrorCode.REJECTED

@@ -12,7 +12,10 @@ import { Wire } from './wire.ts'
 
 const LIMITS = { maxMessageSize: 100_000, maxBufferSize: 1_000_000, maxUnsent: 1_000_000 }
 
-/** The frames that `Wire` makes of one request. @param initialN of a stream */
+/**
+ * Returns the frames that `Wire` makes of one request.
+ * @param initialN initial demand of a stream
+ */
 function cut(maxFrameLength: number, metadata: Uint8Array, data: Uint8Array, initialN?: number): Buffer[] {
   const wire = new Wire(1e9, maxFrameLength)
   const type = initialN === undefined ? FrameType.REQUEST_RESPONSE : FrameType.REQUEST_STREAM
@@ -30,7 +33,7 @@ function cut(maxFrameLength: number, metadata: Uint8Array, data: Uint8Array, ini
 const flagsOf = (bytes: Buffer) => bytes.readUInt16BE(4) & 0x3ff
 
 describe('Fragmentation', () => {
-  // Without a size there would be at most 10 bytes, whatever the length.
+  // `size: 'max'` is needed, because fast-check would otherwise make at most 10 bytes, whatever `maxLength` says.
   const bytes = fc.oneof(
     { weight: 1, arbitrary: fc.constant(new Uint8Array()) },
     { weight: 4, arbitrary: fc.uint8Array({ maxLength: 700, size: 'max' }) }
@@ -55,7 +58,7 @@ describe('Fragmentation', () => {
         const firstData = parts.findIndex((part) => part.data.length > 0)
         const lastMetadata = parts.findLastIndex((part) => part.metadata.length > 0)
         assert.ok(firstData === -1 || lastMetadata <= firstData)
-        // Each frame is as full as it may be, and only the first may have metadata of no bytes.
+        // Each frame except the last has the full size, and only the first frame may have empty metadata.
         assert.ok((flagsOf(frames[0] as Buffer) & 0x100) !== 0)
         for (const bytes of frames.slice(0, -1)) assert.equal(bytes.length, fragmentSize)
         for (const [index, bytes] of frames.entries())
@@ -178,7 +181,7 @@ describe('Reassembly', () => {
               return
             }
             const whole = add()
-            // It is a copy: what is received next is written over it.
+            // The result must be a copy, because received chunks are overwritten.
             buffer.fill(0xff)
             const expected = {
               metadata:

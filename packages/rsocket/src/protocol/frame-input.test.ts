@@ -1,19 +1,22 @@
-/** The receiving half of a connection: what is handled, kept and dropped while its handler may handle frames or may not. */
+/**
+ * Tests the receiving half of a connection: which frames are handled, stored or dropped while its handler may handle
+ * frames or may not.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { frame } from '../testing/rsocket-frames.ts'
 import { type FrameHandler, FrameInput } from './frame-input.ts'
 
-/** A frame of so many bytes, with its length field. */
+/** Makes a frame of so many bytes, with its length field. */
 const sized = (size: number, fill = 0) => frame(1, 'PAYLOAD', 'N', Buffer.alloc(size - 9, fill))
 
-/** Collects frames as hexadecimal digits; may be blocked. */
+/** Collects frames as hexadecimal digits; the test can block it. */
 class Collector implements FrameHandler {
   readonly frames: string[] = []
   readonly failures: Error[] = []
   mayHandle = true
-  /** Is called in the middle of each frame. */
+  /** Called while a frame is being handled. */
   during: () => void = () => {}
 
   handleFrame(buffer: Uint8Array, start: number, end: number): void {
@@ -63,7 +66,7 @@ describe('FrameInput', () => {
               input.resume()
             } else if ('blocksAfter' in what) left = what.blocksAfter
             else {
-              // The memory of a chunk is used again for the next one.
+              // Copied, because the memory of a chunk is reused for the next chunk.
               const chunk = Buffer.from(bytes.subarray(received, received + what.size))
               input.receive(chunk)
               chunk.fill(0xff)

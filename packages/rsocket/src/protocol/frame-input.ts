@@ -1,6 +1,6 @@
 /**
- * The receiving half of an RSocket connection: cuts frames out of chunks by their 24-bit length, and gives them to the
- * handler while it may handle frames. Until then it keeps chunks, up to a limit. A frame is read where it lies in its
+ * The receiving half of an RSocket connection: cuts frames out of chunks by their 24-bit length, and passes them to the
+ * handler while the handler may handle frames. Until then chunks wait, up to a limit. A frame is read in place in its
  * chunk; only a frame that spans chunks is copied. Protocol.md, "Framing Format".
  */
 import {
@@ -14,14 +14,17 @@ import {
 import { HEADER_LENGTH } from './frame-type.ts'
 
 const LENGTH_FIELD = 3
-/** First size of the buffer for a frame that spans chunks: small, because a peer may only announce a large frame. */
+/**
+ * First size of the buffer for a frame that spans chunks: small, because a peer may announce a large frame and never
+ * send it.
+ */
 const FIRST_SIZE = 4 * 1024
 const EMPTY = new Uint8Array()
 
 /** Reads the frames of one connection. After `next` has returned true, `buffer`, `start` and `end` locate the frame. */
 export class FrameReader {
   readonly #maxBufferSize: number
-  /** The buffer with the frame; it belongs to the reader and may change with the next `push`. */
+  /** The buffer with the frame. It belongs to the reader and may change with the next `push`. */
   buffer: Uint8Array = EMPTY
   /** Position of the frame, behind its length field. */
   start = 0
@@ -29,7 +32,7 @@ export class FrameReader {
   end = 0
   #chunk: Uint8Array = EMPTY
   #at = 0
-  /** The part that has arrived of a frame that spans chunks, with its length field. */
+  /** The part of a frame spanning several chunks that has arrived, with its length field. */
   #partial: Uint8Array = EMPTY
   #filled = 0
 
@@ -38,17 +41,17 @@ export class FrameReader {
     this.#maxBufferSize = maxBufferSize
   }
 
-  /** Bytes received and not yet returned as frames. */
+  /** Bytes that were received and not yet returned as frames. */
   get buffered(): number {
     return this.#chunk.length - this.#at + this.#filled
   }
 
-  /** Whether `next` has read everything that was pushed. */
+  /** Whether `next` has read all pushed bytes. */
   get exhausted(): boolean {
     return this.#at === this.#chunk.length
   }
 
-  /** Drops everything received, for example before the connection goes on with another socket. */
+  /** Drops all received bytes, for example before the connection continues over another socket. */
   reset(): void {
     this.buffer = EMPTY
     this.#chunk = EMPTY
@@ -57,15 +60,18 @@ export class FrameReader {
     this.#filled = 0
   }
 
-  /** Takes a chunk. Call it only after `next` has returned false. */
+  /** Adds a chunk. Call `push` only after `next` has returned false. */
   push(chunk: Uint8Array): void {
     this.#chunk = chunk
     this.#at = 0
   }
 
-  /** Call it when the returned frames are handled: copies the rest, so that a few bytes do not keep a whole chunk. */
+  /**
+   * Copies the unread bytes, so that a few bytes do not keep a whole chunk in memory. Call it when all returned frames
+   * are handled.
+   */
   keepRest(): void {
-    // The last frame may be large, and the next one may come late.
+    // Released now, because the last frame may be large, and the next one may come late.
     this.buffer = EMPTY
     if (this.#at === this.#chunk.length) return
     this.#chunk = copyBytes(this.#chunk, this.#at, this.#chunk.length)
@@ -73,7 +79,7 @@ export class FrameReader {
   }
 
   /**
-   * Goes to the next complete frame. Returns false if there is none yet.
+   * Moves to the next complete frame. Returns false if no frame is complete yet.
    * @throws {PayloadTooLargeError} the frame is longer than allowed
    * @throws {ProtocolError} the frame is too short
    */
@@ -139,35 +145,35 @@ export class FrameReader {
   }
 }
 
-/** Handles the frames of a connection at the moment. */
+/** Handles the frames of a connection at the moment: the handshake or the connection. */
 export interface FrameHandler {
-  /** Whether frames may be handled now. If not, they are kept. */
+  /** Whether frames may be handled now. If not, they wait. */
   readonly mayHandle: boolean
   /** @throws {ProtocolError} the frame is not allowed */
   handleFrame(buffer: Uint8Array, start: number, end: number): void
-  /** The peer broke the protocol or a limit. */
+  /** The peer has violated the protocol or a limit. */
   failed(error: Error): void
 }
 
-/** The input of one connection. */
+/** Receives the chunks of one connection. */
 export class FrameInput {
   readonly #maxBufferSize: number
   readonly #reader: FrameReader
-  /** Chunks that wait until frames may be handled, and their bytes. Made for the first of them. */
+  /** Chunks that wait until frames may be handled, and the number of their bytes. Made for the first such chunk. */
   #kept: ByteList | undefined
   #keptSize = 0
   #isHandling = false
-  /** The present handler: on a server the handshake first, then the connection. */
+  /** The current handler: on a server first the handshake, then the connection. */
   handler: FrameHandler
 
-  /** @param maxBufferSize most bytes that may be kept, and that a frame may have */
+  /** @param maxBufferSize most bytes that may wait, and most bytes of a frame */
   constructor(maxBufferSize: number, handler: FrameHandler) {
     this.#maxBufferSize = maxBufferSize
     this.#reader = new FrameReader(maxBufferSize)
     this.handler = handler
   }
 
-  /** Bytes received and not yet handled. */
+  /** Bytes that were received and not yet handled. */
   get buffered(): number {
     return this.#reader.buffered + this.#keptSize
   }
@@ -200,7 +206,7 @@ export class FrameInput {
     }
   }
 
-  /** Drops everything received. */
+  /** Drops all received bytes. */
   discard(): void {
     this.#reader.reset()
     this.#kept = undefined

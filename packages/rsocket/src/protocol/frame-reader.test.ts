@@ -21,7 +21,7 @@ function read(chunks: readonly Uint8Array[]): string[] {
     const found: Uint8Array[] = []
     while (reader.next()) found.push(reader.buffer.subarray(reader.start, reader.end))
     assert.equal(reader.next(), false)
-    // A frame stays as it is until the next chunk.
+    // A frame stays unchanged until the next chunk is pushed.
     frames.push(...found.map((frame) => Buffer.from(frame).toString('hex')))
     reader.keepRest()
     assert.equal(reader.exhausted, true)

@@ -1,6 +1,6 @@
 /** The numbers of RSocket 1.0: frame types, flags, error codes. Protocol.md, "Frame Types" and "Error Codes". */
 
-/** Frame types, in the upper 6 bits of the 16 that type and flags share. */
+/** Frame types, in the upper 6 of the 16 bits that contain type and flags. */
 export const FrameType = {
   SETUP: 0x01,
   LEASE: 0x02,
@@ -22,21 +22,21 @@ export const FrameType = {
 /** Number of bits for flags, below the type. */
 export const TYPE_SHIFT = 10
 
-/** Flags. Some bits mean different things for different types. */
+/** Flags. Some bits have different meanings in different frame types. */
 export const Flag = {
   IGNORE: 0x200,
   METADATA: 0x100,
-  /** Requests and PAYLOAD: more fragments follow. */
+  /** In requests and PAYLOAD: more fragments follow. */
   FOLLOWS: 0x80,
-  /** KEEPALIVE: answer it. */
+  /** In KEEPALIVE: the other side must answer. */
   RESPOND: 0x80,
-  /** SETUP: a resume token is there. */
+  /** In SETUP: the frame has a resume token. */
   RESUME: 0x80,
-  /** PAYLOAD and REQUEST_CHANNEL: the stream is complete. */
+  /** In PAYLOAD and REQUEST_CHANNEL: the stream is complete. */
   COMPLETE: 0x40,
-  /** SETUP: the client honours leases. */
+  /** In SETUP: the client honours leases. */
   LEASE: 0x40,
-  /** PAYLOAD: a value is there. */
+  /** In PAYLOAD: the frame has a value. */
   NEXT: 0x20
 } as const
 
@@ -54,7 +54,7 @@ export const ErrorCode = {
   INVALID: 0x204
 } as const
 
-/** Largest frame, without its length field. */
+/** Most bytes of a frame, without its length field. */
 export const MAX_FRAME_LENGTH = 0xff_ff_ff
 /** Largest number in a field of 31 bits. */
 export const MAX_UINT31 = 0x7f_ff_ff_ff

@@ -1,4 +1,4 @@
-/** Protocol.md, "Frame Types": each frame that is written, byte by byte, and RESUME as it is read. */
+/** Tests Protocol.md, "Frame Types": each written frame byte by byte, and the reading of RESUME. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ByteWriter } from '@elysia-microservices/transport/kit'
@@ -29,7 +29,7 @@ import {
   writeResumeOk
 } from './frames.ts'
 
-/** The bytes of a write that comes after another one. */
+/** Returns the bytes of a write that follows another write. */
 function written(write: (out: ByteWriter) => void): Buffer {
   const out = new ByteWriter()
   out.utf8('before')

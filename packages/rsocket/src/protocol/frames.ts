@@ -1,6 +1,6 @@
 /**
  * Writes RSocket frames, each after its 24-bit length. A frame with a payload is written between `beginFrame` and
- * `endFrame`, so that data is encoded straight into the buffer from which it is sent.
+ * `endFrame`, so that data is encoded directly into the send buffer.
  */
 import {
   type ByteWriter,
@@ -21,7 +21,7 @@ import {
 
 const LENGTH_FIELD = 3
 
-/** Begins a frame of unknown length. Returns its position, for `endFrame`. */
+/** Begins a frame of unknown length. Returns the position of the frame, for `endFrame`. */
 export function beginFrame(out: ByteWriter, streamId: number, type: number, flags: number): number {
   const start = out.length
   out.frameHeader(0, streamId, (type << TYPE_SHIFT) | flags)
@@ -55,7 +55,10 @@ export function writeComplete(out: ByteWriter, streamId: number): void {
   out.frameHeader(6, streamId, (FrameType.PAYLOAD << TYPE_SHIFT) | Flag.COMPLETE)
 }
 
-/** Writes an ERROR frame. @param streamId 0: the error is the connection's */
+/**
+ * Writes an ERROR frame.
+ * @param streamId 0 for an error of the whole connection
+ */
 export function writeError(out: ByteWriter, streamId: number, code: number, data: string): void {
   const start = beginFrame(out, streamId, FrameType.ERROR, 0)
   out.uint32(code)
@@ -63,7 +66,7 @@ export function writeError(out: ByteWriter, streamId: number, code: number, data
   endFrame(out, start)
 }
 
-/** @param position the last position received; 0 without resumption */
+/** @param position the last received position; 0 without resumption */
 export function writeKeepalive(out: ByteWriter, respond: boolean, position: number, data: Uint8Array): void {
   const start = beginFrame(out, 0, FrameType.KEEPALIVE, respond ? Flag.RESPOND : 0)
   out.uint63(position)
@@ -71,7 +74,10 @@ export function writeKeepalive(out: ByteWriter, respond: boolean, position: numb
   endFrame(out, start)
 }
 
-/** Protocol.md, "METADATA_PUSH Frame". @param metadata must fit into one frame */
+/**
+ * Writes a METADATA_PUSH frame. Protocol.md, "METADATA_PUSH Frame".
+ * @param metadata must fit into one frame
+ */
 export function writeMetadataPush(out: ByteWriter, metadata: Uint8Array): void {
   out.frameHeader(HEADER_LENGTH + metadata.length, 0, (FrameType.METADATA_PUSH << TYPE_SHIFT) | Flag.METADATA)
   out.bytes(metadata)
@@ -104,7 +110,8 @@ export function writeResume(out: ByteWriter, resume: ResumeRequest): void {
 /** @throws {ProtocolError} a field reaches beyond the frame */
 export function readResume(buffer: Uint8Array, start: number, end: number): ResumeRequest {
   const tokenAt = start + HEADER_LENGTH + 6
-  // If the frame ends before it, the length is that of anything, but never less than 0: it ends too soon then, too.
+  // If the frame ends before the token's length, other bytes are read as the length. That length is never less than 0,
+  // so the frame is still found too short.
   const positionsAt = tokenAt + readUint16(buffer, tokenAt - 2)
   if (positionsAt + 16 > end) throw new ProtocolError('A RESUME frame ends within one of its fields')
   return {

@@ -1,4 +1,4 @@
-/** Protocol.md, "Framing": lengths, headers, metadata, the ignore flag. */
+/** Tests Protocol.md, "Framing": lengths, headers, metadata, the ignore flag. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'

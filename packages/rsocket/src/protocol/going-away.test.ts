@@ -1,4 +1,7 @@
-/** The early announcement of a server that goes away, byte by byte, and who says that they understand it. */
+/**
+ * Tests the early announcement of a server that goes away, byte by byte, and how a client says that it understands the
+ * announcement.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ByteWriter } from '@elysia-microservices/transport/kit'
@@ -13,7 +16,7 @@ import { readSetup } from './setup.ts'
 
 const NAME = 'application/vnd.elysia-microservices.going-away'
 
-/** Whether a client with that SETUP understands the announcement. */
+/** Whether a server finds that a client with this SETUP understands the announcement. */
 function understands(change: Parameters<typeof setup>[0]): boolean {
   const bytes = setup(change)
   return understandsGoingAway(readSetup(bytes, 3, bytes.length))
@@ -31,7 +34,7 @@ describe('the announcement that a server goes away', () => {
       const [start, end] = [6, 6 + announcement.length]
       assert.equal(isGoingAway(buffer, start, end), true)
       assert.equal(isGoingAway(buffer, start + 1, end), false)
-      // Its name goes on behind the frame.
+      // The frame ends within the name of the entry.
       assert.equal(isGoingAway(buffer, start, start + NAME.length), false)
     }
   })

@@ -1,14 +1,15 @@
 /**
- * The announcement of a server that goes away while requests of a client are in flight. Some libraries end their streams
- * at ERROR[CONNECTION_CLOSE], so it is sent last. Clients that say in SETUP that they understand it get this early
- * announcement in a METADATA_PUSH. Both use composite metadata with the same MIME type.
+ * The announcement of a server that goes away while requests of a client are in flight. The standard announcement is
+ * ERROR[CONNECTION_CLOSE], but some libraries end their streams when they receive it, so it is sent last. Clients that
+ * say in SETUP that they understand it get this early announcement in a METADATA_PUSH. Both use composite metadata with
+ * the same MIME type.
  */
 import { ByteWriter } from '@elysia-microservices/transport/kit'
 import { beginEntry, endEntry, readEntries } from './composite-metadata.ts'
 import { MimeType } from './mime-type.ts'
 import type { Setup } from './setup.ts'
 
-/** Adds to the metadata of SETUP that this client understands the announcement. */
+/** Adds an entry to the metadata of SETUP: this client understands the announcement. */
 export function writeUnderstandsGoingAway(out: ByteWriter): void {
   endEntry(out, beginEntry(out, MimeType.GOING_AWAY))
 }
@@ -19,12 +20,15 @@ export function understandsGoingAway({ metadata, metadataMimeType }: Setup): boo
   try {
     return readEntries(metadata).some(({ mimeType }) => mimeType === MimeType.GOING_AWAY)
   } catch {
-    // Invalid metadata is refused where it is needed: for credentials.
+    // Metadata that is invalid is refused later, when credentials are read.
     return false
   }
 }
 
-/** The metadata of the announcement. @param reason why the server goes away, in words */
+/**
+ * Makes the metadata of the announcement.
+ * @param reason why the server goes away, as text
+ */
 export function goingAwayMetadata(reason: string): Uint8Array {
   const out = new ByteWriter()
   const entry = beginEntry(out, MimeType.GOING_AWAY)
@@ -33,10 +37,10 @@ export function goingAwayMetadata(reason: string): Uint8Array {
   return out.copyFrom(0)
 }
 
-/** The first bytes of the metadata: the length of the MIME type, and its name. */
+/** The first bytes of the announcement: the length of the MIME type, and its name. */
 const BEGINNING = goingAwayMetadata('').subarray(0, -3)
 
-/** Whether a METADATA_PUSH is the announcement; an application may push metadata of any form. */
+/** Whether a METADATA_PUSH is the announcement. Applications may push metadata of any other form. */
 export function isGoingAway(buffer: Uint8Array, start: number, end: number): boolean {
   return BEGINNING.length <= end - start && BEGINNING.every((byte, index) => byte === buffer[start + index])
 }

@@ -1,4 +1,4 @@
-/** Protocol.md, "Error Frame" and "Handling the Unexpected", for both ends. */
+/** Tests Protocol.md, "Error Frame" and "Handling the Unexpected", for both ends. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {

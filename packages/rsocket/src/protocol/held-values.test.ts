@@ -1,16 +1,16 @@
-/** Values that wait for demand, with both ends of a connection. */
+/** Tests values that wait for demand, with both ends of a connection. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Subject } from 'rxjs'
 import { setup } from '../testing/rsocket-frames.ts'
 import { newRsocketServer, rsocketClient, turn } from '../testing/rsocket-peer.ts'
 
-/** Both ends of a connection. */
+/** Makes both ends of a connection. */
 function ends(handlers: Parameters<typeof newRsocketServer>[1]) {
   const client = rsocketClient()
   const server = newRsocketServer({}, handlers)
   server.connection.receive(setup())
-  /** Carries what has been sent, until nothing is. */
+  /** Delivers sent bytes to the other end, until no more are sent. */
   const carry = async () => {
     for (let round = 0; round < 10; round++) {
       server.connection.receive(client.output.sent())

@@ -1,4 +1,4 @@
-/** Protocol.md, "KEEPALIVE Frame": who sends it when, and what is answered. */
+/** Tests Protocol.md, "KEEPALIVE Frame": when each end sends it, and how it is answered. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { frame, keepalive, payload, request, setup } from '../testing/rsocket-frames.ts'

@@ -1,4 +1,4 @@
-/** Protocol.md, "LEASE Frame" and "Lease Semantics". */
+/** Tests Protocol.md, "LEASE Frame" and "Lease Semantics". */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'

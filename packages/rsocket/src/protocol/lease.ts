@@ -1,6 +1,6 @@
 /** Leases: permission for a number of requests within a time. Protocol.md, "Lease Semantics". */
 
-/** The lease of a requester. */
+/** The lease that a requester holds. */
 export class HeldLease {
   readonly #now: () => number
   #requests = 0
@@ -10,25 +10,25 @@ export class HeldLease {
     this.#now = now
   }
 
-  /** A LEASE frame has come; it replaces the lease before. */
+  /** A LEASE frame has arrived; it replaces the previous lease. */
   renew(timeToLive: number, requests: number): void {
     this.#requests = requests
     this.#expiresAt = this.#now() + timeToLive
   }
 
-  /** Whether it has a request left, and has not expired. */
+  /** Whether the lease has a request left and has not expired. */
   get isLeft(): boolean {
     return this.#requests > 0 && this.#now() < this.#expiresAt
   }
 
-  /** Uses one request of the lease. Returns false if it is used up or has expired. */
+  /** Uses one request of the lease. Returns false if the lease is used up or has expired. */
   use(): boolean {
     if (!this.isLeft) return false
     this.#requests--
     return true
   }
 
-  /** A request that has used it was not sent. */
+  /** Gives one request back to the lease, because the request was not sent. */
   giveBack(): void {
     this.#requests++
   }
@@ -36,7 +36,7 @@ export class HeldLease {
 
 /** Limits by which a responder grants leases. */
 export interface LeaseOptions {
-  /** Most requests of one connection in flight. */
+  /** Most requests of one connection that may be in flight. */
   readonly concurrency: number
   /** Milliseconds for which a lease is valid. */
   readonly timeToLive: number
@@ -60,12 +60,12 @@ export class LeaseGranter {
     this.#send = send
   }
 
-  /** Whether all requests of the lease have come. */
+  /** Whether all requests of the lease have arrived. */
   get isUsedUp(): boolean {
     return this.#left === 0
   }
 
-  /** Counts a request that has come. Returns false if no lease covers it. */
+  /** Counts a request that has arrived. Returns false if no lease covers it. */
   take(): boolean {
     if (this.#left === 0 || this.#now() >= this.#expiresAt) return false
     this.#left--
@@ -73,9 +73,10 @@ export class LeaseGranter {
   }
 
   /**
-   * Grants a lease for the present room, when all granted requests have come or half of the lease's time is over. Not
-   * earlier: a LEASE replaces the old one, and requests of the old lease that are on their way would come in addition.
-   * @param available requests for which the whole server has room
+   * Grants a lease for the present room, when all granted requests have arrived or half of the lease's time has passed.
+   * Not earlier, because a LEASE replaces the previous lease, and requests that were already sent under the previous
+   * lease would arrive in addition.
+   * @param available number of requests for which the whole server has room
    */
   grant(inFlight: number, available = Number.POSITIVE_INFINITY): void {
     const { concurrency, timeToLive } = this.#options
@@ -88,12 +89,12 @@ export class LeaseGranter {
     this.#send(timeToLive, room)
   }
 
-  /** Forgets the granted lease, because the connection goes on with another socket. */
+  /** Forgets the granted lease, because the connection continues over another socket. */
   restart(): void {
     this.#expiresAt = 0
   }
 
-  /** Time at which to call `grant` again, so that a waiting requester gets a new lease. */
+  /** Time at which `grant` must be called again, so that a waiting requester gets a new lease. */
   get renewAt(): number {
     return this.#expiresAt - this.#options.timeToLive / 2
   }

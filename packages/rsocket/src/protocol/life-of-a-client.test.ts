@@ -1,4 +1,4 @@
-/** A client's connection from before its first socket until after its last, and its reports meanwhile. */
+/** Tests a client's connection from before its first socket until after its last, and its events meanwhile. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { describeFrames } from '../testing/describe-frames.ts'
@@ -35,7 +35,10 @@ const failureOf = (call: Promise<unknown>): Promise<Error & { mayHaveRun?: boole
     (reason) => reason
   )
 
-/** A client that can be resumed, after the loss of its first socket; and its next socket, which is not open yet. */
+/**
+ * Makes a client that can resume its connection, a function that cuts its first socket, and its next socket, which is
+ * not open yet.
+ */
 function lostClient(options: Parameters<typeof newRsocketClient>[0] = {}) {
   const client = rsocketClient({ resume: RESUME, ...options })
   const next = new FakeOutput()
@@ -43,7 +46,7 @@ function lostClient(options: Parameters<typeof newRsocketClient>[0] = {}) {
   return { client, next, lose }
 }
 
-/** Knows only frames of which it was told that they may be sent. */
+/** Records only the frames that the client has released for sending. */
 class PatientOutput extends FakeOutput {
   readonly frames: string[] = []
 
@@ -413,7 +416,7 @@ describe('a client that can be resumed', () => {
       lose()
       client.connection.open(next)
       next.sent()
-      // The frames behind it in the same chunk are not a part of it.
+      // The following frames in the same chunk must not be read as part of RESUME_OK.
       const short = frame(0, 'RESUME_OK', '', Buffer.alloc(length))
       client.connection.receive(Buffer.concat([short, keepalive(''), keepalive('')]))
       assert.match(

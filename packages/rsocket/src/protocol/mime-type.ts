@@ -1,6 +1,6 @@
 /** MIME types that this library uses. */
 
-/** The types that this library reads or writes. */
+/** The MIME types that this library reads or writes. */
 export const MimeType = {
   JSON: 'application/json',
   BYTES: 'application/octet-stream',
@@ -10,13 +10,13 @@ export const MimeType = {
   DATA_MIME_TYPE: 'message/x.rsocket.mime-type.v0',
   ACCEPT_MIME_TYPES: 'message/x.rsocket.accept-mime-types.v0',
   AUTHENTICATION: 'message/x.rsocket.authentication.v0',
-  /** This library's own: see `going-away.ts`. */
+  /** A MIME type of this library: see `going-away.ts`. */
   GOING_AWAY: 'application/vnd.elysia-microservices.going-away',
-  /** This library's own: see `caller-entry.ts`. */
+  /** A MIME type of this library: see `caller-entry.ts`. */
   CALLER: 'application/vnd.elysia-microservices.caller'
 } as const
 
-/** Their numbers (Extensions/WellKnownMimeTypes.md). */
+/** The numbers of the MIME types (Extensions/WellKnownMimeTypes.md). */
 const NUMBERS: Readonly<Record<string, number>> = {
   [MimeType.JSON]: 0x05,
   [MimeType.BYTES]: 0x06,
@@ -28,7 +28,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
 }
 const NAMES = new Map(Object.entries(NUMBERS).map(([name, id]) => [id, name]))
 
-/** The number of a MIME type; `undefined` if it has none, or none that is known here. */
+/** The number of a MIME type; `undefined` if it has no number, or a number that is not known here. */
 export function mimeTypeId(name: string): number | undefined {
   return Object.hasOwn(NUMBERS, name) ? NUMBERS[name] : undefined
 }

@@ -20,11 +20,11 @@ export interface ConnectionOptions {
   readonly logger: Logger
   /** Most bytes, metadata and data together, of all incomplete fragmented messages. */
   readonly maxMessageSize: number
-  /** Most bytes received and waiting to be handled. */
+  /** Most bytes that may be received and wait to be handled. */
   readonly maxBufferSize: number
   /** Most bytes that may wait to be sent. */
   readonly maxUnsent: number
-  /** Most bytes of a sent frame. Default: the protocol's limit. */
+  /** Most bytes of a sent frame. Default: the limit of the protocol. */
   readonly maxFrameLength?: number
   /** Makes the timer of a connection. */
   newTimer(owner: TimerOwner): Timer
@@ -37,11 +37,14 @@ export type NewResponder = (
 
 /** Options of a client's connection. */
 export interface ClientConnectionOptions extends ConnectionOptions {
-  /** Adds to the metadata of SETUP what the client calls itself. Default: it says nothing. */
+  /** Adds the client's name to the metadata of SETUP. Default: the client sends no name. */
   sayCaller?(out: ByteWriter): void
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
-  /** Makes the side that answers the server's requests, by `clientResponder`; without it they are refused. */
+  /**
+   * Makes the side that answers the server's requests, with `clientResponder`. Without it, the server's requests are
+   * refused.
+   */
   readonly responder: NewResponder | undefined
   readonly dataMimeType: string
   readonly toWireError: ToWireError
@@ -52,17 +55,17 @@ export interface ClientConnectionOptions extends ConnectionOptions {
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
   readonly tellTimeout: boolean
-  /** Whether to wait for the server's leases. */
+  /** Whether the client waits for the server's leases. */
   readonly lease: boolean
-  /** Resuming of a lost connection; `undefined`: it is not resumed. */
+  /** Options for resuming a lost connection; `undefined`: the connection is not resumed. */
   readonly resume: Required<ResumeOptions> | undefined
-  /** Is asked before a call fails. */
+  /** Called before a call fails; returns true if the function has taken the call over. */
   readonly recover?: Recover | undefined
-  /** The name of the server, for the errors of calls. Default: it has none. */
+  /** The name of the server, for the errors of calls. Default: the server has no name. */
   readonly endpoint?: string | undefined
   /** The server goes away: no new calls may be made on this connection. */
   goingAway(): void
-  /** A lost connection goes on, over another socket. Default: nobody is told. */
+  /** A lost connection was resumed over another socket. Default: does nothing. */
   resumed?(): void
 }
 
@@ -72,13 +75,13 @@ export interface ServerConnectionOptions extends ConnectionOptions {
   readonly transport: string
   readonly dispatcher: Dispatcher
   readonly authenticate: Judge | undefined
-  /** Why a user that is let in may have no further connection; `undefined`: it may. Default: every user may. */
+  /** Why an accepted user may not open a further connection; `undefined` if the user may. Default: every user may. */
   refuses?(user: string): string | undefined
-  /** Milliseconds in which a connection must be set up and authenticated; 0 for no limit. */
+  /** Most milliseconds until a connection is set up and authenticated; 0 for no limit. */
   readonly handshakeTimeout: number
   readonly limits: SharedLimits
-  /** The reader for a metadata MIME type, shared by all connections of a server. */
+  /** Returns the reader for a metadata MIME type, which all connections of a server share. */
   metadataReader(mimeType: string): MetadataReader
-  /** The connections that can be resumed; `undefined` if none can. */
+  /** The connections that can be resumed; `undefined` if resuming is off. */
   readonly resumable: ResumableConnections | undefined
 }

@@ -1,4 +1,4 @@
-/** Protocol.md, "Metadata and Data": where they are in a frame. */
+/** Tests Protocol.md, "Metadata and Data": the positions of metadata and data in a frame. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { jsonCodec, ProtocolError } from '@elysia-microservices/transport/kit'

@@ -1,4 +1,4 @@
-/** Metadata and data of a frame, by position. Protocol.md, "Metadata and Data". */
+/** Metadata and data of a frame, by their positions. Protocol.md, "Metadata and Data". */
 import {
   type Codec,
   copyBytes,
@@ -20,7 +20,7 @@ export interface Payload {
 
 /**
  * Finds metadata and data of a frame.
- * @param at the position behind the frame's other fields
+ * @param at the position behind the other fields of the frame
  * @throws {ProtocolError} the metadata reaches beyond the frame
  */
 export function readPayload(buffer: Uint8Array, flags: number, at: number, end: number): Payload {
@@ -46,17 +46,20 @@ export function newPayload(
   return { buffer, metadataStart, metadataEnd, dataStart, dataEnd }
 }
 
-/** Decodes the value of a payload. @throws {ProtocolError} the data is not of the codec's type */
+/**
+ * Decodes the value of a payload.
+ * @throws {ProtocolError} the data is not of the codec's type
+ */
 export function dataOf({ buffer, dataStart, dataEnd }: Payload, codec: Codec): unknown {
   return codec.decode(buffer, dataStart, dataEnd)
 }
 
-/** Bytes of the data. */
+/** Number of bytes of the data. */
 export function sizeOf({ dataStart, dataEnd }: Payload): number {
   return dataEnd - dataStart
 }
 
-/** The value of a payload in JSON, unread; `undefined` for no bytes. */
+/** Returns the JSON value of a payload without parsing it; `undefined` for no bytes. */
 export function unreadOf({ buffer, dataStart, dataEnd }: Payload): UnreadJson | undefined {
   return dataStart === dataEnd ? undefined : new UnreadJson(copyBytes(buffer, dataStart, dataEnd))
 }

@@ -1,6 +1,6 @@
 /**
- * Puts fragments together. All metadata comes before any data, and one limit holds for both. Protocol.md,
- * "Fragmentation and Reassembly".
+ * Joins fragments. All metadata precedes all data, and one limit applies to both. Protocol.md, "Fragmentation and
+ * Reassembly".
  */
 import {
   ByteList,
@@ -10,7 +10,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { newPayload, type Payload } from './payload.ts'
 
-/** The first frame of a fragmented payload, and the fragments so far. */
+/** The first frame of a fragmented payload, and the fragments that have arrived. */
 interface Pending<First> {
   readonly first: First
   readonly metadata: ByteList
@@ -18,13 +18,13 @@ interface Pending<First> {
   hasMetadata: boolean
 }
 
-/** Most incomplete payloads; empty ones would have no other limit. */
+/** Most incomplete payloads. The limit is needed because empty payloads have no bytes that count. */
 const MAX_INCOMPLETE = 65_536
 
 /** The incomplete payloads of one connection. */
 export class Reassembler<First> {
   readonly #maxMessageSize: number
-  /** Made for the first fragment, because most connections get none. */
+  /** Incomplete payloads by stream. Made for the first fragment, because most connections get none. */
   #pending: Map<number, Pending<First>> | undefined
   /** Bytes of all incomplete payloads. */
   #size = 0
@@ -62,7 +62,7 @@ export class Reassembler<First> {
     if (pending !== undefined) this.#append(pending, payload)
   }
 
-  /** Adds the last fragment and returns the whole payload; `undefined` if none was begun. */
+  /** Adds the last fragment and returns the whole payload; `undefined` if no payload was begun. */
   end(streamId: number, payload: Payload): { first: First; payload: Payload } | undefined {
     const pending = this.#pending?.get(streamId)
     if (pending === undefined) return undefined

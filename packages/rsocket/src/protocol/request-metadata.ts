@@ -1,6 +1,6 @@
 /**
  * The metadata of a request as composite metadata: route, headers, MIME types and credentials. Every call with the same
- * pattern has the same bytes, so readers remember the meaning of bytes, and writers the bytes of a route.
+ * pattern has the same bytes. So readers remember the content of bytes, and writers the bytes of a route.
  */
 import {
   ByteWriter,
@@ -29,13 +29,13 @@ export interface RequestMetadata {
   /** The first routing tag; `undefined` if there is none. */
   readonly route: string | undefined
   readonly headers: Headers | undefined
-  /** Milliseconds that the caller waits. */
+  /** Milliseconds for which the caller waits. */
   readonly timeout: number | undefined
-  /** Bytes of a stream that may be sent between two demands. */
+  /** Bytes of a stream that may be sent between two grants of demand. */
   readonly window: number | undefined
-  /** MIME type of the data; `undefined`: the connection's. */
+  /** MIME type of the data; `undefined`: the MIME type of the connection. */
   readonly dataMimeType: string | undefined
-  /** MIME types that the caller accepts for the answer; empty: the request's. */
+  /** MIME types that the caller accepts for the answer; empty: the MIME type of the request. */
   readonly acceptMimeTypes: readonly string[]
   readonly credentials: Credentials | undefined
 }
@@ -53,7 +53,10 @@ export const NO_METADATA: RequestMetadata = {
 
 /** The header with the caller's timeout: remaining milliseconds, as text. */
 const TIMEOUT = `${RESERVED_PREFIX}timeout`
-/** The header of a stream whose reader asks again when it has read half of so many bytes. */
+/**
+ * The header with the bytes of a stream's window: the reader asks for more values when it has read half of so many
+ * bytes.
+ */
 const WINDOW = `${RESERVED_PREFIX}window`
 const MAX_REMEMBERED = 1024
 const MAX_REMEMBERED_LENGTH = 512
@@ -70,7 +73,7 @@ interface Remembered {
 export class MetadataReader {
   readonly #mimeType: string
   readonly #remembered = new Map<string, Remembered>()
-  /** The metadata read last, which most often comes again. */
+  /** The metadata that was read last, because the same metadata often follows. */
   #last: Remembered | undefined
 
   /** @param mimeType the metadata MIME type of the connections */
@@ -78,7 +81,7 @@ export class MetadataReader {
     this.#mimeType = mimeType
   }
 
-  /** @throws {ProtocolError} the metadata is not of its type */
+  /** @throws {ProtocolError} the metadata is not of its MIME type */
   read(buffer: Uint8Array, start: number, end: number): RequestMetadata {
     const last = this.#last
     if (last !== undefined && isSame(last.bytes, buffer, start, end)) return last.meaning
@@ -90,7 +93,7 @@ export class MetadataReader {
       return known.meaning
     }
     const meaning = this.#parse(buffer.subarray(start, end))
-    // Credentials must not be kept longer than their request.
+    // Metadata with credentials is not remembered, because credentials must not be stored longer than their request.
     if (meaning.credentials === undefined) {
       if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
       this.#remembered.set(key, { bytes: copyBytes(buffer, start, end), meaning })
@@ -123,7 +126,7 @@ export function parseComposite(metadata: Uint8Array): RequestMetadata {
       result.timeout = numberOf(headers[TIMEOUT])
       result.window = numberOf(headers[WINDOW]) || undefined
       for (const name in headers) if (name.startsWith(RESERVED_PREFIX)) delete headers[name]
-      // The window alone is no header of the caller.
+      // A caller that has set no headers gets none because of the window.
       if (result.window === undefined || Object.keys(headers).length > 0) result.headers = headers
     } else if (mimeType === MimeType.DATA_MIME_TYPE)
       result.dataMimeType = readMimeType(content, 0).mimeType ?? 'unknown'
@@ -169,7 +172,7 @@ export class MetadataWriter {
   /** Metadata by route, and by timeout, window and route. */
   readonly #routes = new Map<string, Uint8Array>()
   readonly #timed = new Map<string, Uint8Array>()
-  /** The last request without headers, and its metadata, which is most often needed again. */
+  /** Route and timeout of the last request without headers, and its metadata: the same metadata often follows. */
   #lastRoute: string | undefined
   #lastTimeout: number | undefined
   #lastWindow = 0
@@ -177,8 +180,8 @@ export class MetadataWriter {
 
   /**
    * Returns the metadata of a request.
-   * @param timeout milliseconds that the caller waits; `undefined`: not told
-   * @param window bytes that a stream may send between two demands; `Infinity`: not told
+   * @param timeout milliseconds for which the caller waits; `undefined`: not sent
+   * @param window bytes that a stream may send between two grants of demand; `Infinity`: not sent
    * @throws {OptionError} the route is too long for a routing tag
    */
   write(
@@ -253,7 +256,7 @@ export class MetadataWriter {
 /** The writer for all connections of this process, because the metadata of a route is the same on all of them. */
 export const metadataWriter = new MetadataWriter()
 
-/** Composite metadata that names the MIME type of the data beside it. */
+/** Makes composite metadata that names the MIME type of the data. */
 export function dataMimeTypeMetadata(mimeType: string): Uint8Array {
   const out = new ByteWriter()
   const entry = beginEntry(out, MimeType.DATA_MIME_TYPE)
@@ -269,7 +272,7 @@ export function dataMimeTypeOf({ buffer, metadataStart, metadataEnd }: Payload):
     const entry = entries.find(({ mimeType }) => mimeType === MimeType.DATA_MIME_TYPE)
     return entry && (readMimeType(entry.content, 0).mimeType ?? 'unknown')
   } catch {
-    // The metadata of an answer belongs to the application and may have any form.
+    // The metadata of an answer belongs to the application and may have any form, so an error is ignored.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** Protocol.md, REQUEST_STREAM, REQUEST_CHANNEL and REQUEST_N frames, "Flow Control", "Request Channel". */
+/** Tests Protocol.md, REQUEST_STREAM, REQUEST_CHANNEL and REQUEST_N frames, "Flow Control", "Request Channel". */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { CallReceiver } from '@elysia-microservices/transport/kit'
@@ -115,7 +115,7 @@ describe('REQUEST_N, requester', () => {
     )
   })
 
-  /** A stream that is fed as long as it lets its sender send; what it has asked for at any time. */
+  /** Makes a stream and a sender that respects its demand. Its functions return how many values may still be sent. */
   function fed(size: number, receiver: Partial<CallReceiver> = {}) {
     const client = rsocketClient({ maxBufferSize: 1e6 })
     const call = client.caller.stream('a', 1, { next() {}, complete() {}, error: assert.fail, ...receiver })
@@ -124,7 +124,7 @@ describe('REQUEST_N, requester', () => {
     const ask = (frames: string[]) => {
       for (const text of frames) credits += Number(/^REQUEST_N 1 (\d+)$/.exec(text)?.[1])
     }
-    /** Sends one value, if it may; how many it may send then. */
+    /** Sends one value, if there is demand; returns how many values may be sent then. */
     const feed = (): number => {
       if (credits === 0) return 0
       credits--
@@ -300,7 +300,7 @@ describe('REQUEST_CHANNEL, responder', () => {
   it('ends with ERROR[INVALID] when far more values come than were asked for', async () => {
     const seen: unknown[] = []
     const server = rsocketServer({
-      // It does not read before the values are there.
+      // The handler reads only after all values have arrived.
       sum: async ({ data }) => {
         await turn()
         try {
@@ -327,7 +327,7 @@ describe('REQUEST_CHANNEL, responder', () => {
     const server = rsocketServer({ never: () => new Promise(() => {}) })
     server.on(channel(1, 'never', 1, '0'))
     const asked = Array.from({ length: 60 }, () => server.on(payload(1, 'N', '1'))).flat()
-    // The first four, which have come with the request, told how small they are.
+    // The sizes of the first values tell that further values are small, so the window grows.
     assert.deepEqual(asked, ['REQUEST_N 1 4', 'REQUEST_N 1 8', 'REQUEST_N 1 16', 'REQUEST_N 1 32'])
     assert.deepEqual(await server.later(), [])
   })

@@ -1,4 +1,4 @@
-/** The calls of one side: how they wait, are sent, are retried elsewhere, and end. */
+/** Tests the calls of one side: how they wait, are sent, are retried elsewhere, and end. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { PendingCall } from '@elysia-microservices/transport/kit'
@@ -19,7 +19,7 @@ const failureOf = (call: Promise<unknown>): Promise<Error & { mayHaveRun?: boole
     (reason) => reason
   )
 
-/** A client whose failed calls are taken over, as for a retry. */
+/** Makes a client whose failed calls are taken over, as for a retry. */
 function failingClient(options: Parameters<typeof rsocketClient>[0] = {}) {
   const failed: { call: PendingCall; error: Error }[] = []
   const client = rsocketClient({
@@ -32,7 +32,7 @@ function failingClient(options: Parameters<typeof rsocketClient>[0] = {}) {
   return { client, failed }
 }
 
-/** Makes a call that was taken over once more. */
+/** Starts a failed call again. */
 function again(client: ClientUnderTest, { call }: { call: PendingCall } = assert.fail('no call has failed')) {
   client.connection.calls.start(call)
 }

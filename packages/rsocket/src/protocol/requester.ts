@@ -1,6 +1,6 @@
 /**
  * The asking side of an RSocket connection: turns calls into request frames, and PAYLOAD and ERROR frames into answers.
- * Calls without a lease wait. Hot path of every client; how a call begins and ends is in `OpenCalls`.
+ * Calls without a lease wait. This is the hot path of every client. How a call begins and ends is in `OpenCalls`.
  */
 import {
   type CallSender,
@@ -27,7 +27,7 @@ import { dataOf, type Payload, unreadOf } from './payload.ts'
 import { dataMimeTypeOf, metadataWriter } from './request-metadata.ts'
 import { sequenceOf, type Wire } from './wire.ts'
 
-/** The parts from which a requester is made. */
+/** The parameters of a requester. */
 export interface RequesterInit {
   readonly role: 'client' | 'server'
   readonly wire: Wire
@@ -36,35 +36,36 @@ export interface RequesterInit {
   readonly logger: Logger
   /** Makes the ERROR frame for a channel whose input failed. */
   readonly toWireError: ToWireError
-  /** The lease that requests use; `undefined` if none is needed. */
+  /** The lease that requests use; `undefined` if no lease is needed. */
   readonly lease: HeldLease | undefined
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
-  /** Whether the other side is told `timeout`. The timeout of a single call is always told. */
+  /** Whether `timeout` is sent to the other side. The timeout of a single call is always sent. */
   readonly tellTimeout: boolean
   readonly timer: Timer
-  /** Is called when no call is in flight any more. */
+  /** Called when no call is in flight any more. */
   idle(): void
-  /** Is asked before a call fails. Default: the call fails. */
+  /** Called before a call fails; returns true if the function has taken the call over. Default: the call fails. */
   readonly recover?: Recover | undefined
-  /** The name of the server, for errors. Default: it has none. */
+  /** The name of the server, for errors. Default: the server has no name. */
   readonly endpoint?: string | undefined
-  /** Numbers the calls. Default: an empty `streamTable`. */
+  /** Gives numbers to the calls. Default: an empty `streamTable`. */
   readonly table?: StreamTable<PendingCall>
 }
 
 const LENGTH_FIELD = 3
 
-/** The first value of a channel, which waits for a lease. */
+/** The first value of a channel that waits for a lease. */
 interface FirstValue {
   readonly data: unknown
-  /** Whether no other value follows. May change while it waits. */
+  /** Whether no other value follows. May change while the value waits. */
   isOnly: boolean
 }
 
 /**
- * Makes the table of one side's calls. A client's stream ids are 1, 3, 5 to 2^31-1, a server's 2, 4, 6 to 2^31-2; then
- * they start again. @param last the last sequence number in use
+ * Makes the table of one side's calls. The stream ids of a client are 1, 3, 5 to 2^31-1, those of a server 2, 4, 6 to
+ * 2^31-2; then they start again.
+ * @param last the last sequence number in use
  */
 export function streamTable(role: 'client' | 'server', last = 0): StreamTable<PendingCall> {
   return new StreamTable(role === 'client' ? 2 ** 30 : 2 ** 30 - 1, last)
@@ -78,11 +79,11 @@ export class RSocketRequester implements CallSender {
   readonly #timer: Timer
   readonly #lease: HeldLease | undefined
   readonly #tellTimeout: boolean
-  /** streamId = 2 × sequence − offset. 1 for clients, whose ids are odd; 0 for servers. */
+  /** streamId = 2 × sequence − offset. The offset is 1 for clients, whose ids are odd, and 0 for servers. */
   readonly #offset: 0 | 1
   readonly #logger: Logger
   readonly #toWireError: ToWireError
-  /** Channels that wait for a lease. Made for the first of them. */
+  /** Channels that wait for a lease. Made for the first such channel. */
   #channels: Map<PendingCall, FirstValue> | undefined
 
   constructor(init: RequesterInit) {
@@ -110,7 +111,7 @@ export class RSocketRequester implements CallSender {
     if (kind !== 'event' && typeof data === 'object' && data !== null && isStream(data))
       return this.#sendChannel(call, data)
     const lease = this.#lease
-    // A lease is used up, or over, while calls wait for the next one: this call comes behind them.
+    // Without a lease the call waits for the next lease, after the calls that already wait.
     if (lease !== undefined && !lease.use()) return this.calls.wait(call)
     const type =
       kind === 'request'
@@ -137,7 +138,9 @@ export class RSocketRequester implements CallSender {
     return sequence * 2 - this.#offset
   }
 
-  /** Starts a channel, which is sent with its first value; or sends it, if that is there. */
+  /**
+   * Starts a channel, whose request is sent with the first value; or sends the request, if the first value is there.
+   */
   #sendChannel(call: PendingCall, source: object): void {
     const first = this.#channels?.get(call)
     if (first !== undefined) return this.#openChannel(call, first)
@@ -159,7 +162,7 @@ export class RSocketRequester implements CallSender {
   #startChannel(call: PendingCall, source: object): void {
     const wire = this.#wire
     const codec = this.#codec
-    /** Values wait that were written before the call had its stream id. */
+    /** Whether values wait that were written before the call had its stream id. */
     let isUnaddressed = false
     call.input = new ChannelFeed({
       maxHeldSize: wire.maxUnsent,
@@ -173,7 +176,7 @@ export class RSocketRequester implements CallSender {
       },
       next: (value) => {
         const data = codec.encode(value)
-        // A `toJSON` may have ended the call whose value it is.
+        // A `toJSON` of the value may have ended the call.
         if (call.isSettled) return
         wire.payload(this.#streamIdOf(call), Flag.NEXT, undefined, data)
       },
@@ -188,7 +191,7 @@ export class RSocketRequester implements CallSender {
       },
       complete: () => {
         if (call.sequence !== 0) return wire.complete(this.#streamIdOf(call))
-        // The request waits for a lease, and is all there is.
+        // The request waits for a lease, and no second value follows.
         const first = this.#channels?.get(call)
         if (first !== undefined) first.isOnly = true
       },
@@ -217,7 +220,7 @@ export class RSocketRequester implements CallSender {
   /** Milliseconds that the other side has for the call; `undefined` for no limit. */
   #left(call: PendingCall): number | undefined {
     if (call.timeout === 0) return undefined
-    // A call that did not have to wait has all its time left: saves asking the clock.
+    // A call that has not waited has its whole timeout left, so the clock need not be read.
     if (!call.isDelayed) return call.timeout
     return Math.max(1, Math.ceil(call.deadline - this.#timer.now()))
   }
@@ -232,18 +235,19 @@ export class RSocketRequester implements CallSender {
     try {
       isSent = this.#write(call, type, flags, initialN, data)
     } finally {
-      // Otherwise the other side would wait for the rest of its lease to come.
+      // The unused request is given back. Otherwise the other side would wait for this request of its lease.
       if (!isSent) lease.giveBack()
     }
   }
 
-  /** Returns whether it was sent: its data may have ended it. */
+  /** Writes a request. Returns false if it was not sent, because encoding its data has ended the call. */
   #write(call: PendingCall, type: number, flags: number, initialN: number, data: unknown): boolean {
     const { calls } = this
     const wire = this.#wire
     const codec = this.#codec
     const metadata = this.#metadataOf(call)
-    // Before the call has a stream: a `toJSON` may make calls of its own, and may end this one or the connection.
+    // Encoded before the call gets its stream id, because a `toJSON` may make calls, end this call or close the
+    // connection.
     const encoded = codec.encode(data)
     if (call.isSettled) return false
     calls.add(call)
@@ -251,19 +255,19 @@ export class RSocketRequester implements CallSender {
       const demand = initialN < 0 ? -1 : initialN + call.extraDemand
       wire.request(this.#streamIdOf(call), type, flags, demand, metadata, encoded)
     } catch (error) {
-      // Stream ids must not have gaps.
+      // The stream id is given back, because stream ids must not have gaps.
       calls.takeBack(call)
       throw error
     }
     if (wire.output !== undefined || wire.isDetached) call.mayHaveRun = true
     if (type !== FrameType.REQUEST_FNF) return true
-    // An event has no answer: it is done when a socket has it that is not blocked.
+    // An event has no answer: it is complete as soon as a socket that is not blocked has taken it.
     if (wire.takesMore) calls.complete(call)
     else calls.keep(call)
     return true
   }
 
-  // ── frames from the other side ────────────────────────────────────────────────────────────────────────
+  // ── frames of the other side ─────────────────────────────────────────────────────────────────────────
 
   /** Handles a PAYLOAD for one of our streams. */
   payload(streamId: number, flags: number, payload: Payload): void {
@@ -282,7 +286,7 @@ export class RSocketRequester implements CallSender {
         call.isOver = hasEnded
         return calls.giveUp(call, unsendable(error))
       }
-      // Set before `next`, because the receiver may give up the stream during its last value (`firstValueFrom` does).
+      // Set before `next`, because the receiver may cancel the stream during its last value (`firstValueFrom` does).
       if (hasEnded && call.input === undefined) call.isOver = true
       try {
         isSatisfied = call.next(value, payload.dataEnd - payload.dataStart)
@@ -291,7 +295,7 @@ export class RSocketRequester implements CallSender {
       }
     }
     if (isSatisfied || hasEnded) {
-      // A channel stays open at the other side until both directions have ended, or until it is cancelled.
+      // The other side keeps a channel open until both directions have ended, or until the channel is cancelled.
       if (call.input !== undefined && !(hasEnded && call.input.stopped)) this.#wire.cancel(streamId)
       if (calls.end(call) && !isSatisfied) call.complete()
       return
@@ -305,7 +309,7 @@ export class RSocketRequester implements CallSender {
     const { calls } = this
     const call = calls.get(sequenceOf(streamId))
     if (call === undefined) return
-    // A server that knows the deadline may answer before a busy client has noticed it: that is a timeout too.
+    // A server that knows the deadline may answer before a busy client has noticed it: this is a timeout as well.
     const isLate = code === ErrorCode.CANCELED && this.#timer.now() >= call.deadline
     calls.fail(call, isLate ? call.timedOut() : fromWireError(code, data, call.name))
   }
@@ -329,26 +333,26 @@ export class RSocketRequester implements CallSender {
     return codec
   }
 
-  // ── calls from the connection ─────────────────────────────────────────────────────────────────────────
+  // ── called by the connection ─────────────────────────────────────────────────────────────────────────
 
-  /** The connection is open for the first time: what was written before leaves now. */
+  /** The connection is open for the first time, so requests that were written before are sent now. */
   opened(): void {
     this.calls.haveLeft()
     this.taken()
   }
 
-  /** The socket is not blocked any more, or there is another: events that waited for it are done. */
+  /** The socket is no longer blocked, or there is a new socket: completes the events that have waited for it. */
   taken(): void {
     if (this.#wire.takesMore) this.calls.taken()
   }
 
-  /** A lease has come: sends calls that wait for one. */
+  /** A lease has arrived: sends calls that wait for a lease. */
   leased(): void {
     this.calls.release(() => this.#lease?.isLeft !== false)
   }
 }
 
-/** Gives frames their stream id, which was not known when they were written. */
+/** Writes the stream id into frames that were written before the stream id was known. */
 function address(frames: Uint8Array, streamId: number): void {
   const view = new DataView(frames.buffer, frames.byteOffset, frames.length)
   for (let at = 0; at < frames.length; at += LENGTH_FIELD + readUint24(frames, at))

@@ -1,4 +1,4 @@
-/** A server's way with requests: which it takes, what it answers, when one is over. */
+/** Tests how a server handles requests: which it accepts, what it answers, and when a request has ended. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ByteWriter, type Codec, openCodec, RpcError } from '@elysia-microservices/transport/kit'
@@ -27,7 +27,7 @@ const MSGPACK = 'application/x-msgpack'
 const JSON_TYPE = 0x85
 const BYTES_TYPE = 0x86
 
-/** Limits that write down what they refuse. */
+/** Makes limits that record the refusals. */
 function limitsOf(change: Partial<SharedLimits>): { limits: SharedLimits; refused: string[] } {
   const refused: string[] = []
   const limits = {
@@ -38,7 +38,7 @@ function limitsOf(change: Partial<SharedLimits>): { limits: SharedLimits; refuse
   return { limits, refused }
 }
 
-/** A promise that is kept when it is told to. */
+/** Makes a promise that the test resolves. */
 function held<Value>() {
   let keep: (value: Value) => void = () => {}
   const promise = new Promise<Value>((resolve) => {
@@ -49,14 +49,14 @@ function held<Value>() {
 
 const never: Handlers[string] = () => new Promise(() => {})
 
-/** All values of a channel. */
+/** Collects all values of a channel. */
 async function listOf(data: unknown): Promise<unknown[]> {
   const values: unknown[] = []
   for await (const value of data as AsyncIterable<unknown>) values.push(value ?? 'no value')
   return values
 }
 
-/** A request that says how long its caller waits. */
+/** Makes a request that tells how long its caller waits. */
 const timed = (type: string, streamId: number, name: string, timeout: number) =>
   frame(
     streamId,
@@ -226,7 +226,7 @@ describe('an answer', () => {
         try {
           while (true) yield 1
         } finally {
-          // biome-ignore lint/correctness/noUnsafeFinally: what a user may do
+          // biome-ignore lint/correctness/noUnsafeFinally: a user's code may do this
           throw new Error('of the clean-up')
         }
       }

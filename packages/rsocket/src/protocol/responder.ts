@@ -1,7 +1,7 @@
 /**
- * The answering side of an RSocket connection: reads request frames, calls handlers, sends PAYLOAD and ERROR frames. Hot
- * path of every server: a request whose handler returns a plain value is answered in the turn in which it came, without
- * a promise, a closure or a stream object.
+ * The answering side of an RSocket connection: reads request frames, calls handlers, sends PAYLOAD and ERROR frames.
+ * This is the hot path of every server: a request whose handler returns a plain value is answered in the turn in which
+ * it arrived, without a promise, a closure or a stream object.
  */
 import {
   answerWith,
@@ -43,25 +43,25 @@ import {
 import type { ServerGate } from './server-gate.ts'
 import { sequenceOf, type Wire } from './wire.ts'
 
-/** The parts from which a responder is made. */
+/** The parameters of a responder. */
 export interface ResponderInit {
   /** The name of the transport, as messages have it. */
   readonly transport: string
   readonly wire: Wire
   readonly dispatcher: Dispatcher
   readonly logger: Logger
-  /** The other end, as handlers see it; `undefined` on a client. */
+  /** The other end, as handlers get it; `undefined` on a client. */
   readonly peer: Peer | undefined
-  /** The codec of data without a MIME type of its own. */
+  /** The codec of data that does not name its own MIME type. */
   readonly codec: Codec
   readonly metadata: MetadataReader
-  /** Is asked about requests with credentials. */
+  /** Called for requests with credentials. */
   readonly authenticate: Judge | undefined
   readonly timer: Timer
   readonly limits: SharedLimits
-  /** `undefined`: every request may start. */
+  /** Decides whether a request may start; `undefined`: every request may. */
   readonly gate: ServerGate | undefined
-  /** Is called when a request or an event has ended. */
+  /** Called when a request or an event has ended. */
   settled(): void
 }
 
@@ -73,9 +73,9 @@ export class RSocketResponder implements RunningRequestOwner {
   readonly #dispatcher: Dispatcher
   readonly #codec: Codec
   readonly #maxHeaderSize: number
-  /** Requests that take more than a turn, by stream id. */
+  /** Requests that take more than one turn, by stream id. */
   readonly #running = new SlotTable<RunningRequest>()
-  /** Number of streams among them. */
+  /** Number of streams among these requests. */
   #streams = 0
   #events = 0
 
@@ -88,17 +88,17 @@ export class RSocketResponder implements RunningRequestOwner {
     this.logger = init.logger
   }
 
-  /** Requests and events in flight. */
+  /** Number of requests and events in flight. */
   get inFlight(): number {
     return this.#running.size + this.#events
   }
 
-  /** Open streams. */
+  /** Number of open streams. */
   get streams(): number {
     return this.#streams
   }
 
-  // ── frames from the caller ────────────────────────────────────────────────────────────────────────────
+  // ── frames of the caller ─────────────────────────────────────────────────────────────────────────────
 
   /** Handles a whole request. */
   request(frame: RequestFrame, payload: Payload): void {
@@ -164,7 +164,10 @@ export class RSocketResponder implements RunningRequestOwner {
     this.#running.get(sequenceOf(streamId))?.requestN(n)
   }
 
-  /** The caller has given up. @param failure the error of the caller's side of a channel */
+  /**
+   * The caller has cancelled.
+   * @param failure the error of the caller's side of a channel
+   */
   cancel(streamId: number, failure?: Error): void {
     const request = this.#running.get(sequenceOf(streamId))
     if (request === undefined) return
@@ -172,7 +175,7 @@ export class RSocketResponder implements RunningRequestOwner {
     request.abort()
   }
 
-  // ── calls from the connection ─────────────────────────────────────────────────────────────────────────
+  // ── called by the connection ─────────────────────────────────────────────────────────────────────────
 
   /** Stops requests whose deadline has passed. A stream that has begun has no deadline. */
   expire(now: number): void {
@@ -189,14 +192,14 @@ export class RSocketResponder implements RunningRequestOwner {
     this.#init.timer.wakeAt(next)
   }
 
-  /** The connection is gone: stops everything. */
+  /** The connection has ended: stops all running requests. */
   close(): void {
     for (const { streamId } of this.#running.all()) this.cancel(streamId)
   }
 
   // ── a request, from its refusal to its answer ────────────────────────────────────────────────────────
 
-  /** Why a stream may not begin; `undefined` if it may. */
+  /** The reason for which a stream may not begin; `undefined` if it may. */
   #refuseStream(): string | undefined {
     const { limits } = this.#init
     if (this.#streams < limits.maxStreams) return undefined
@@ -215,7 +218,7 @@ export class RSocketResponder implements RunningRequestOwner {
   /** Refuses an invalid request, for which a retry would not help. */
   #refuseInvalid({ streamId, type }: RequestFrame, reason: string): void {
     if (type !== FrameType.REQUEST_FNF) this.wire.error(streamId, ErrorCode.INVALID, reason)
-    // The request has used one of the caller's lease all the same.
+    // The request has used one request of the caller's lease, although it is refused.
     this.#init.gate?.refuse(this.inFlight)
     this.#init.settled()
   }
@@ -298,11 +301,11 @@ export class RSocketResponder implements RunningRequestOwner {
       input?.close()
       return this.#init.settled()
     }
-    // As in Nest, a handler that gives `undefined` where a stream is wanted gives no value.
+    // As in Nest, a handler that returns `undefined` for a stream gives no value.
     const isEmpty = result === undefined && frame.type !== FrameType.REQUEST_RESPONSE
     if (isEmpty) this.wire.complete(streamId)
     const isAnswered = isEmpty || this.#sendValue(message, streamId, codec, announced, result)
-    // The answer does not close the caller's side of a channel, so that is cancelled.
+    // The answer does not close the caller's side of a channel, so CANCEL is sent.
     if (input?.close() === true && isAnswered) this.wire.cancel(streamId)
     this.#init.settled()
   }
@@ -326,7 +329,7 @@ export class RSocketResponder implements RunningRequestOwner {
     this.#init.settled()
   }
 
-  /** Asks the hook about the credentials of a message, then calls its handler. */
+  /** Calls the hook with the credentials of a message, then calls the handler. */
   async #authenticated(message: IncomingMessage, { credentials, route }: RequestMetadata): Promise<unknown> {
     const { authenticate, peer } = this.#init
     const verdict = await authenticate?.({ credentials, route, peer })
@@ -335,7 +338,7 @@ export class RSocketResponder implements RunningRequestOwner {
     return message.kind === 'event' ? this.#dispatcher.event(message) : this.#dispatcher.request(message)
   }
 
-  /** Answers with one value. Returns false if it answered with an error instead. */
+  /** Answers with one value. Returns false if the answer became an error. */
   #sendValue(
     message: IncomingMessage,
     streamId: number,
@@ -352,7 +355,7 @@ export class RSocketResponder implements RunningRequestOwner {
     }
   }
 
-  /** The codec of the answer: the request's, unless the caller accepts only others. */
+  /** The codec of the answer: the codec of the request, unless the caller accepts only other types. */
   #answerCodec(requestCodec: Codec, acceptMimeTypes: readonly string[]): Codec {
     if (acceptMimeTypes.includes(requestCodec.mimeType)) return requestCodec
     for (const accepted of acceptMimeTypes) {

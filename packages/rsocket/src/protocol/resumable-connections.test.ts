@@ -1,4 +1,4 @@
-/** Which connections wait to be resumed, for how long, and which are given up where too many do. */
+/** Tests which connections wait to be resumed, for how long, and which are dropped when too many wait. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { uint24 } from '../testing/rsocket-frames.ts'
@@ -8,10 +8,10 @@ import { ResumeState } from './resume.ts'
 
 const OPTIONS = { window: 1_000, bufferSize: 100_000, waiting: 8, waitingSize: 4_000 }
 
-/** A frame with its length field. */
+/** Makes a frame with its length field. */
 const frameOf = (size: number) => Buffer.concat([uint24(size), Buffer.alloc(size)])
 
-/** Connections, the windows that are open, and why some were given up. */
+/** Makes the store of connections, and records the open windows and the reasons for dropped connections. */
 function make(options = OPTIONS) {
   const windows: { task: () => void; delay: number }[] = []
   const givenUp: string[] = []
@@ -27,7 +27,7 @@ function make(options = OPTIONS) {
   return { connections, windows, givenUp }
 }
 
-/** A connection that is told of its end, and of nothing else. */
+/** A connection that only records its end. */
 class FakeConnection implements Resumable {
   readonly state: ResumeState
   readonly reasons: string[] = []
@@ -141,7 +141,7 @@ describe('connections that wait, of one address', () => {
       FakeConnection
     ]
     const other = new FakeConnection(connections, 'other').wait('b')
-    // Not in the order in which they were made.
+    // They start to wait in another order than they were made.
     second.wait('a')
     first.wait('a')
     assert.deepEqual(givenUp, [])

@@ -1,6 +1,7 @@
 /**
- * The connections of a server that can be resumed, by token. A connection without a socket waits for a limited time, and
- * all that wait take a limited number of places and bytes: a peer chooses its tokens, and could make as many as it likes.
+ * The connections of a server that can be resumed, by token. A connection without a socket waits for a limited time.
+ * The number of waiting connections and their bytes are limited, because a peer chooses its tokens and could make as
+ * many as it likes.
  */
 import { text } from '@elysia-microservices/transport/kit'
 import type { Output } from '../connection/protocol.ts'
@@ -9,21 +10,21 @@ import type { ResumeState, ServerResumeOptions } from './resume.ts'
 
 /** A connection that outlives its socket. */
 export interface Resumable {
-  /** The user of the connection, who alone may resume it; `undefined`: anybody who has the token. */
+  /** The user of the connection, who alone may resume it; `undefined`: everybody who has the token. */
   readonly user?: string | undefined
-  /** Goes on with another socket. */
+  /** Continues over another socket. */
   goOn(output: Output, request: ResumeRequest): void
-  /** The connection is over. */
+  /** The connection has ended for good. */
   end(reason?: Error): void
 }
 
-/** Calls `task` after `delay` milliseconds. Returns a function that prevents it. */
+/** Calls `task` after `delay` milliseconds. Returns a function that cancels the call. */
 export type Later = (task: () => void, delay: number) => () => void
 
-/** The part of the places and bytes that one address may take. */
+/** Share of the places and bytes that the connections of one address may take. */
 const SHARE_OF_AN_ADDRESS = 1 / 4
 
-/** The number of connections that wait, and the bytes that are kept for them. */
+/** The number of waiting connections, and the bytes that are stored for them. */
 interface Load {
   connections: number
   bytes: number
@@ -38,23 +39,23 @@ interface Entry {
 interface Waiting {
   readonly address: string
   readonly resumption: ResumeState
-  /** Prevents the end of the window. */
+  /** Cancels the timer that ends the waiting time. */
   readonly spare: () => void
 }
 
-/** Finds connections by their resume token. */
+/** Finds connections by their resume tokens. */
 export class ResumableConnections {
-  /** Bytes of sent frames that each connection keeps. */
+  /** Most bytes of sent frames that each connection stores. */
   readonly bufferSize: number
   readonly #options: Required<ServerResumeOptions>
   readonly #later: Later
   readonly #givenUp: (why: string) => void
-  /** In the order in which they were made, or began to wait. */
+  /** Connections in the order in which they were made, or began to wait. */
   readonly #entries = new Map<string, Entry>()
   readonly #total: Load = { connections: 0, bytes: 0 }
   readonly #byAddress = new Map<string, Load>()
 
-  /** @param givenUp is told of each connection that was given up because of a limit */
+  /** @param givenUp is called with the reason when a connection is dropped because of a limit */
   constructor(options: Required<ServerResumeOptions>, later: Later, givenUp: (why: string) => void) {
     this.#options = options
     this.bufferSize = options.bufferSize
@@ -62,7 +63,7 @@ export class ResumableConnections {
     this.#givenUp = givenUp
   }
 
-  /** The connections that wait at the moment, and the bytes that are kept for them. */
+  /** Number of connections that wait at the moment, and the bytes that are stored for them. */
   get waiting(): Readonly<Load> {
     return this.#total
   }
@@ -72,41 +73,46 @@ export class ResumableConnections {
     return this.#entries.has(keyOf(token))
   }
 
-  /** Remembers a connection by its token. */
+  /** Stores a connection under its token. */
   add(token: Uint8Array, connection: Resumable): void {
     this.#entries.set(keyOf(token), { connection, waiting: undefined })
   }
 
-  /** The socket of a connection is lost: the connection waits until the window closes. @param address its client's */
+  /**
+   * The socket of a connection is lost: the connection waits until it is resumed or the window ends.
+   * @param address the address of the client
+   */
   wait(resumption: ResumeState, connection: Resumable, address: string): void {
     const { window } = this.#options
     const key = keyOf(resumption.token)
-    // An earlier entry under this token would otherwise be counted for ever.
+    // Otherwise an earlier entry under this token would stay counted for ever.
     this.forget(resumption.token)
     const spare = this.#later(() => connection.end(new Error(`not resumed within ${window} ms`)), window)
     this.#entries.set(key, { connection, waiting: { address, resumption, spare } })
     this.#load(address, 1, resumption.kept)
     resumption.grown = (bytes) => {
       this.#load(address, 0, bytes)
-      // Not here: what grows is in the middle of an answer.
+      // Checked in a microtask, because the connection that grows is in the middle of sending an answer.
       if (bytes > 0) queueMicrotask(() => this.#limit(address))
     }
     this.#limit(address)
   }
 
-  /** The connection with this token, which is not resumed yet; `undefined` if there is none. */
+  /** Returns the connection with this token, without resuming it; `undefined` if there is none. */
   find(token: Uint8Array): Resumable | undefined {
     return this.#entries.get(keyOf(token))?.connection
   }
 
-  /** The connection to resume now; `undefined` if the token has none. It may still have its old socket. */
+  /**
+   * Returns the connection to resume now; `undefined` if there is none. The connection may still have its old socket.
+   */
   take(token: Uint8Array): Resumable | undefined {
     const entry = this.#entries.get(keyOf(token))
     if (entry !== undefined) this.#waitsNoMore(entry)
     return entry?.connection
   }
 
-  /** A connection is over. */
+  /** Removes a connection that has ended. */
   forget(token: Uint8Array): void {
     const key = keyOf(token)
     const entry = this.#entries.get(key)
@@ -140,7 +146,7 @@ export class ResumableConnections {
     else this.#byAddress.set(address, own)
   }
 
-  /** Gives up the oldest, of the address or of all, until neither takes too much. */
+  /** Drops the oldest connections, first of the address and then of all addresses, until no limit is exceeded. */
   #limit(address: string): void {
     const own = this.#byAddress.get(address)
     while (own !== undefined && this.#isTooMuch(own, SHARE_OF_AN_ADDRESS)) this.#giveUpOldest(address)
@@ -152,7 +158,7 @@ export class ResumableConnections {
     return connections > waiting * share || bytes > waitingSize * share
   }
 
-  /** @param address whose; of any address if `undefined` */
+  /** @param address drops only a connection of this address; `undefined`: of any address */
   #giveUpOldest(address?: string): void {
     for (const entry of this.#entries.values()) {
       const { connection, waiting } = entry
@@ -160,7 +166,7 @@ export class ResumableConnections {
       const { connections, bytes } = this.#total
       const where = address === undefined ? '' : `, a quarter of it from ${address}`
       const why = `${connections} connections with ${bytes} bytes wait to be resumed, more than rsocket.resume allows${where}`
-      // Also if its end should fail, it waits no more: otherwise this would never end.
+      // Removed before its end, because if `end` failed, the caller's loop would never stop.
       this.#waitsNoMore(entry)
       connection.end(new Error(why))
       return this.#givenUp(why)

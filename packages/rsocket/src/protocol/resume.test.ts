@@ -1,11 +1,11 @@
-/** The frames that one end keeps after sending, beside the plainest model of it. */
+/** Tests the stored frames of one end, and compares them with the simplest possible implementation. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { TYPES, uint24 } from '../testing/rsocket-frames.ts'
 import { hasPosition, ResumeState } from './resume.ts'
 
-/** A frame with its length field, whose bytes all say which it is. */
+/** Makes a frame with its length field. All its bytes are the number of the frame. */
 const frameOf = (number: number, size: number) =>
   Buffer.concat([uint24(size), Buffer.alloc(size, number & 0xff)])
 
@@ -26,7 +26,7 @@ describe('what is kept of what was sent', () => {
           const state = new ResumeState(Buffer.from('token'), bufferSize)
           const sent: { bytes: Buffer; end: number }[] = []
           let position = 0
-          // How many of those sent are kept no more.
+          // Number of sent frames that are no longer stored.
           let gone = 0
           let first = 0
           const drop = (isDropped: (end: number) => boolean) => {

@@ -5,30 +5,33 @@
 import { readUint24 } from '@elysia-microservices/transport/kit'
 import { FrameType } from './frame-type.ts'
 
-/** How long a lost connection can be resumed, and how much is kept for it. */
+/** Options of resuming: how long a lost connection can be resumed, and how many bytes are stored for it. */
 export interface ResumeOptions {
-  /** Milliseconds in which a lost connection can be resumed. Default: 60,000. */
+  /** Milliseconds within which a lost connection can be resumed. Default: 60,000. */
   readonly window?: number
-  /** Most bytes of sent frames that are kept. Default: 8,388,608. */
+  /** Most bytes of sent frames that are stored. Default: 8,388,608. */
   readonly bufferSize?: number
 }
 
-/** The same on a server, which must bound what lost connections cost it. */
+/** Options of resuming on a server, which must also limit what lost connections cost. */
 export interface ServerResumeOptions extends ResumeOptions {
   /**
-   * Most lost connections that wait for their clients; those of one address may be a quarter. Beyond, the connection
-   * that has waited longest is given up. Default: 1,000.
+   * Most lost connections that wait for their clients. The connections of one address may take a quarter of them. When
+   * the limit is exceeded, the connection that has waited longest is dropped. Default: 1,000.
    */
   readonly waiting?: number
-  /** Most bytes of sent frames that are kept for them together, likewise. Default: 67,108,864. */
+  /**
+   * Most bytes of sent frames that are stored for all waiting connections together. Limited per address in the same
+   * way. Default: 67,108,864.
+   */
   readonly waitingSize?: number
 }
 
 const MEBIBYTE = 1024 * 1024
 
-/** The defaults of resumption. */
+/** The defaults of resuming. */
 export const RESUME_DEFAULTS: Required<ResumeOptions> = { window: 60_000, bufferSize: 8 * MEBIBYTE }
-/** The same on a server. */
+/** The defaults of resuming on a server. */
 export const SERVER_RESUME_DEFAULTS: Required<ServerResumeOptions> = {
   ...RESUME_DEFAULTS,
   waiting: 1_000,
@@ -42,7 +45,7 @@ export function hasPosition(type: number): boolean {
   return type >= FrameType.REQUEST_RESPONSE && type <= FrameType.ERROR
 }
 
-/** One end's side of a resumable connection. */
+/** The state of one end of a resumable connection. */
 export class ResumeState {
   readonly token: Uint8Array
   readonly #bufferSize: number
@@ -53,7 +56,7 @@ export class ResumeState {
   #first = 0
   /** Position behind the last stream frame received. */
   received = 0
-  /** Is told how many more bytes are kept. Set while the connection waits. */
+  /** Called with the number of bytes that are stored in addition. Set while the connection waits. */
   grown: ((bytes: number) => void) | undefined
 
   constructor(token: Uint8Array, bufferSize: number) {
@@ -66,7 +69,7 @@ export class ResumeState {
     return this.#first
   }
 
-  /** Bytes of sent frames that are kept. */
+  /** Bytes of sent frames that are stored. */
   get kept(): number {
     return this.#kept
   }
@@ -76,7 +79,7 @@ export class ResumeState {
     return this.#first + this.#kept
   }
 
-  /** Keeps sent frames: one or several, each with its length field. */
+  /** Stores sent frames: one or several, each with its length field. */
   sent(bytes: Uint8Array): void {
     const before = this.#kept
     for (let at = 0; at < bytes.length; ) {
@@ -89,18 +92,18 @@ export class ResumeState {
     this.grown?.(this.#kept - before)
   }
 
-  /** The other side has received everything up to this position. */
+  /** Drops the frames before this position, because the other side has received them. */
   acknowledged(position: number): void {
     while (this.#head < this.#frames.length && this.#first + this.#sizeOf(this.#head) <= position)
       this.#dropOldest()
   }
 
-  /** Whether all frames from this position on are still kept. */
+  /** Whether all frames from this position on are still stored. */
   canResumeFrom(position: number): boolean {
     return position >= this.#first && position <= this.sentPosition
   }
 
-  /** The frames from a position on, to be sent again. Drops the earlier ones. */
+  /** Returns the frames from a position on, to send them again. Drops the earlier frames. */
   framesFrom(position: number): Uint8Array[] {
     this.acknowledged(position)
     return this.#frames.slice(this.#head)

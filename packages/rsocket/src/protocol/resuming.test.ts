@@ -1,4 +1,4 @@
-/** Protocol.md, "Resuming Operation": two ends over sockets that are lost. */
+/** Tests Protocol.md, "Resuming Operation": two ends over sockets that are lost. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -46,7 +46,7 @@ const resumeFrame = (token: string, received: number, available: number) =>
     uint63(available)
   )
 
-/** A server's connections that can be resumed, and the clock of their window. */
+/** Makes the resumable connections of a server, and controls the timers of their windows. */
 function resumableConnections(options = RESUME) {
   const expiries: (() => void)[] = []
   const givenUp: string[] = []
@@ -58,7 +58,7 @@ function resumableConnections(options = RESUME) {
   return { connections, givenUp, expire: () => expiries.splice(0).map((task) => task()) }
 }
 
-/** A client and a server, and what lies between them. */
+/** A client, a server, and the bytes in transit between them. */
 class Line {
   readonly connections = resumableConnections().connections
   readonly client = newRsocketClient({
@@ -75,7 +75,7 @@ class Line {
     this.handlers = handlers
   }
 
-  /** Makes a connection; the server's answers to it belong to the session that adopts it. */
+  /** Makes a connection. The server's answers go to the session that adopts the connection. */
   connect(): void {
     this.#clientOutput = new FakeOutput()
     this.#server = newRsocketServer(
@@ -85,7 +85,10 @@ class Line {
     this.client.connection.open(this.#clientOutput)
   }
 
-  /** Carries what waits, once, both ways; `keep` of the bytes each way, the rest is lost with the connection. */
+  /**
+   * Delivers the bytes in transit once, in both directions. Only the first `keep` bytes of each direction arrive; the
+   * rest is lost with the connection.
+   */
   carry(keep = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]): void {
     const server = this.#server
     if (server === undefined) return
@@ -95,7 +98,7 @@ class Line {
     if (down.length > 0) this.client.connection.receive(down)
   }
 
-  /** The socket is lost at both ends. */
+  /** Cuts the socket at both ends. */
   cut(): void {
     const server = this.#server
     if (server === undefined) return
@@ -144,7 +147,7 @@ describe('Resuming Operation', () => {
             for (let n = 0; n < (data as number); n++) yield n
           }
         })
-        // A connection whose SETUP was lost is none yet.
+        // If its SETUP was lost, the connection does not exist at the server yet.
         line.connect()
         line.carry()
         const { caller } = line.client
@@ -307,7 +310,7 @@ describe('Resuming Operation', () => {
 
   describe('of more connections than may wait', () => {
     const options = { ...RESUME, waiting: 8, waitingSize: 4_000 }
-    /** A connection that waits; its client asked `handlers` once. */
+    /** Makes a connection that waits to be resumed; its client has sent one request to `handlers`. */
     function lose(
       connections: ResumableConnections,
       token: string,
@@ -408,7 +411,7 @@ describe('Resuming Operation', () => {
     const client = rsocketClient({ resume: RESUME, keepaliveInterval: 100, keepaliveLifetime: 200 })
     const call = outcomeOf(client.caller.request('a', 1))
     client.output.sent()
-    // An ERROR would end the connection for good.
+    // No ERROR may be sent, because it would end the connection for good.
     assert.ok(client.after(200).every((text) => text.startsWith('KEEPALIVE')))
     assert.equal(client.output.destroyed, true)
     assert.equal(client.connection.lost(), true)

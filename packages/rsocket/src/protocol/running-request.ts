@@ -1,4 +1,4 @@
-/** One request of an RSocket connection that takes more than the turn in which it came. */
+/** One request of an RSocket connection that takes more than the turn in which it arrived. */
 import {
   type ByteWriter,
   type Codec,
@@ -24,15 +24,15 @@ export interface RequestFrame {
   readonly complete: boolean
 }
 
-/** The connection, as its requests see it. */
+/** The connection, as its requests use it. */
 export interface RunningRequestOwner {
   readonly wire: Wire
   readonly logger: Logger
-  /** Is called once for each request, when it is over. */
+  /** Called once for each request, when the request has ended. */
   ended(request: RunningRequest): void
 }
 
-/** The parts from which a running request is made. */
+/** The parameters of a running request. */
 export interface RunningRequestInit {
   readonly frame: RequestFrame
   /** The codec of the answer. */
@@ -40,9 +40,9 @@ export interface RunningRequestInit {
   /** The codec of the caller's values in a channel, which all have the same MIME type. */
   readonly inputCodec: Codec
   readonly message: IncomingMessage
-  /** Metadata of each value: its MIME type, if it is not the request's. */
+  /** Metadata of each value: its MIME type, if that differs from the MIME type of the request. */
   readonly metadata: Uint8Array | undefined
-  /** Bytes that may be sent between two demands; `undefined`: any number. */
+  /** Bytes that may be sent between two grants of demand; `undefined`: any number. */
   readonly window: number | undefined
   /** The values that the caller sends in a channel. */
   readonly input: InputStream | undefined
@@ -100,11 +100,11 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
     const flags = isLast ? Flag.NEXT | Flag.COMPLETE : Flag.NEXT
     const { metadata, codec } = this.#init
     const data = codec.encode(value)
-    // A `toJSON` may have ended the stream whose value it is.
+    // A `toJSON` of the value may have ended the stream.
     if (this.isDone && !isLast) return
     this.#owner.wire.payload(this.streamId, flags, metadata, data)
     this.hasSent(data.length)
-    // The timeout is for the first value only: a stream may pause between values as long as it likes.
+    // The timeout limits the wait for the first value only: a stream may pause between values as long as it likes.
     this.deadline = undefined
   }
 
@@ -134,13 +134,13 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
     sendUnencodable(this.#owner.wire, this.streamId, error, this.#owner.logger, this.message)
   }
 
-  /** An ERROR ends both directions of a channel: the caller's side needs no CANCEL then. */
+  /** An ERROR ends both directions of a channel, so the caller's side needs no CANCEL. */
   #endInput(): void {
     this.input?.close()
   }
 
   protected over(isAborted: boolean): void {
-    // The answer does not close the caller's side of a channel, so that is cancelled.
+    // The answer does not close the caller's side of a channel, so CANCEL is sent.
     if (this.input?.close() === true) this.#owner.wire.cancel(this.streamId)
     if (isAborted) this.message.abort(this.#owner.logger)
     this.#owner.ended(this)

@@ -1,4 +1,4 @@
-/** The calls that a server makes to its client, and how it notices that its client is dead or gone. */
+/** Tests the calls that a server makes to its client, and how it notices that its client is dead or gone. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConnectionError } from '@elysia-microservices/transport/kit'

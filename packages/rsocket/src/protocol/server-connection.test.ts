@@ -1,4 +1,4 @@
-/** The answering end of RSocket, frame by frame: each rule of the specification that applies, by its section. */
+/** Tests the answering end of RSocket, frame by frame: each rule of the specification that applies, by its section. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -407,7 +407,7 @@ describe('Lease Semantics', () => {
   it('refuses a request behind an expired lease', () => {
     const server = open({ limits: { ...NO_LIMITS, maxInFlight: 2 } })
     server.on(setup({ flags: 0x40, lifetime: 1_000_000 }))
-    // The process is busy, and its timers are late.
+    // The process is busy, so its timers are late.
     clock.time = 30_000
     assert.deepEqual(server.on(request(1, 'echo', '1')), ['ERROR 1 0x202 No lease covers the request'])
   })

@@ -1,4 +1,4 @@
-/** A set-up RSocket connection of a server: answers requests, notices a dead client, drains, can be resumed. */
+/** A set-up RSocket connection of a server: answers requests, notices a dead client, drains, and can be resumed. */
 import { type Caller, type Codec, PendingCaller, type Timer } from '@elysia-microservices/transport/kit'
 import { connectionClosed } from '../connection/connection-errors.ts'
 import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
@@ -23,7 +23,7 @@ import type { Wire } from './wire.ts'
 /** Milliseconds for a server's call without its own timeout. */
 const SERVER_CALL_TIMEOUT = 30_000
 
-/** An open connection. */
+/** One connection that is set up. */
 export class ServerConnection implements ProtocolConnection, FrameHandler, ConnectionRole, PeerSide {
   readonly #options: ServerConnectionOptions
   /** See `PeerSide.user`. */
@@ -37,14 +37,14 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   readonly #gate: ServerGate
   readonly #responder: RSocketResponder
   readonly #streams: StreamFrames
-  /** The lease that the client grants to the server's calls; `undefined` if none is needed. */
+  /** The lease that the client grants to the server's calls; `undefined` if no lease is needed. */
   readonly #heldLease: HeldLease | undefined
   /** Milliseconds of silence after which the client counts as dead. */
   readonly #maxLifetime: number
   #lastHeard: number
-  /** Something was received since the timer last fired. */
+  /** A frame was received since the timer last fired. */
   #isHeard = false
-  /** The client's address, as long as the connection can be resumed: a lost socket no longer has one. */
+  /** The client's address, as long as the connection can be resumed: a lost socket no longer has an address. */
   #address = ''
 
   constructor(
@@ -199,7 +199,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.end()
   }
 
-  /** A server ignores METADATA_PUSH, which has no answer. If it is too long, that is counted and logged. */
+  /** A server ignores METADATA_PUSH, which has no answer. A METADATA_PUSH that is too long is counted and logged. */
   metadataPushed(_buffer: Uint8Array, start: number, end: number): void {
     const { limits } = this.#options
     const size = end - start
@@ -210,16 +210,16 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       )
   }
 
-  // ── resumption ───────────────────────────────────────────────────────────────────────────────────────
+  // ── resuming ─────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Goes on with another socket, if both ends still keep the frames that the other has not received. */
+  /** Continues over another socket, if both ends still store the frames that the other end has not received. */
   goOn(output: Output, request: ResumeRequest): void {
     const wire = this.#wire
     const resumption = wire.resumption as ResumeState
     const timer = this.#timer
     const old = wire.output
     if (old !== undefined) {
-      // The client noticed the loss first: the rest of the old socket's input is ignored.
+      // The client has noticed the loss first: the remaining input of the old socket is ignored.
       old.adopt(NOTHING)
       old.end()
     }
@@ -244,7 +244,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.#gate.restartLeases()
   }
 
-  /** The connection is over and cannot be resumed. */
+  /** The connection has ended and cannot be resumed. */
   end(reason?: Error): void {
     this.#forgetResumption()
     this.#wire.isEnded = true
@@ -275,7 +275,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     return this.#wire.output
   }
 
-  /** Makes calls to the client. The requester is made at the first use, because most servers only answer. */
+  /** Makes calls to the client. The requester is made when it is first used, because most servers only answer. */
   get caller(): Caller {
     this.#streams.requester ??= new RSocketRequester({
       role: 'server',

@@ -1,4 +1,4 @@
-/** When a server takes requests: as far as its limits have room, under leases, and until it drains. */
+/** Tests when a server accepts requests: as far as its limits have room, with leases, and until it drains. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Admission } from '../limits/admission.ts'
@@ -13,7 +13,7 @@ const WITH_LEASES = setup({ ...LONG, flags: 'L' })
 const roomFor = (maxInFlight: number) =>
   new Admission({ maxInFlight, adaptive: undefined, now: () => 0, afterTurn() {} })
 
-/** A server that shares the room of all connections. */
+/** Makes a server that shares its room with other connections. */
 function sharing(admission: Admission, refused: string[] = []): ServerUnderTest {
   return newRsocketServer(
     {
@@ -73,7 +73,7 @@ describe('the room of a server', () => {
       assert.deepEqual(leases(await server.later()), ['LEASE 0 30000 ms 1'])
       admission.began()
       assert.match(server.on(request(id, 'echo', '1'))[0] ?? '', /^ERROR/)
-      // Work that ends meanwhile makes it ask again, but wait only once.
+      // The end of a request makes the gate ask for room again, but the gate is added to the waiting list only once.
       server.on(request(id + 100, 'echo', '{'))
       assert.equal(admission.waiting, 1)
     }
@@ -143,7 +143,7 @@ describe('a server that drains', () => {
     assert.equal(server.connection.handsOver, true)
     server.connection.drain?.('enough')
     assert.deepEqual(server.on(), ['ERROR 0 0x102 enough'])
-    // A request that has ended, even one that cannot be read, makes it look again whether it is idle.
+    // The end of any request, even an invalid one, makes the gate check again whether the connection is idle.
     assert.deepEqual(
       server.on(request(1, 'echo', '{')).map((text) => text.slice(0, 13)),
       ['ERROR 1 0x204']

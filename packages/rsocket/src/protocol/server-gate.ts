@@ -1,6 +1,6 @@
 /**
- * Decides which requests of one connection a server takes. It takes requests as far as its limits have room, grants
- * leases to a client that waits for them, and takes no new request when it drains.
+ * Decides which requests of one connection a server accepts. It accepts requests as far as its limits have room, grants
+ * leases to a client that waits for leases, and accepts no new request when it drains.
  */
 import type { Timer } from '@elysia-microservices/transport/kit'
 import type { SharedLimits } from '../limits/server-limits.ts'
@@ -13,7 +13,7 @@ import type { Wire } from './wire.ts'
 /** Milliseconds for which a lease is valid. */
 const LEASE_TIME = 30_000
 
-/** The parts from which a gate is made. */
+/** The parameters of a gate. */
 export interface ServerGateInit {
   readonly wire: Wire
   readonly timer: Timer
@@ -22,18 +22,18 @@ export interface ServerGateInit {
   readonly wantsLeases: boolean
   /** Whether the client understands the early announcement of `going-away.ts`. */
   readonly understandsGoingAway: boolean
-  readonly connection: { /** Requests and events in flight. */ readonly inFlight: number }
+  readonly connection: { /** Number of requests and events in flight. */ readonly inFlight: number }
 }
 
 /** Admits or refuses the requests of one connection. */
 export class ServerGate {
   readonly #init: ServerGateInit
-  /** Every request may start, and none that ends matters here: then the gate need not be asked. */
+  /** Every request may start, and the end of a request changes nothing, so the gate need not be called. */
   isOpen: boolean
   #leases: LeaseGranter | undefined
-  /** No lease could be granted, and the gate waits for the server to have room. */
+  /** No lease could be granted, and the gate waits until the server has room. */
   #waitsForRoom = false
-  /** Why the server drains; `undefined` while it does not. */
+  /** Why the server drains; `undefined` while it does not drain. */
   #drainReason: string | undefined
   #hasSaidGoodbye = false
   #hasEnded = false
@@ -49,7 +49,7 @@ export class ServerGate {
     if (this.#init.wantsLeases) this.#openLeases()
   }
 
-  /** Counts a request that may start. Returns why it may not, or `undefined` if it may. */
+  /** Counts a request that may start. Returns the reason if the request is refused, else `undefined`. */
   refuse(inFlight: number): string | undefined {
     if (this.#drainReason !== undefined) return this.#drainReason
     const { limits } = this.#init
@@ -65,13 +65,13 @@ export class ServerGate {
     this.#sayGoodbyeWhenIdle()
   }
 
-  /** The connection goes on with another socket: grants a new lease in place of the old one. */
+  /** The connection continues over another socket: grants a new lease instead of the old lease. */
   restartLeases(): void {
     this.#leases?.restart()
     this.#grant()
   }
 
-  /** Takes no new requests. Returns true, because the client is told and closes the connection itself. */
+  /** Accepts no new requests. Returns true, because the client is told and closes the connection itself. */
   drain(reason: string): boolean {
     if (this.#drainReason !== undefined) return true
     this.#drainReason = reason
@@ -94,7 +94,7 @@ export class ServerGate {
     return this.#drainReason !== undefined
   }
 
-  /** The connection is over. */
+  /** The connection has ended. */
   end(): void {
     this.#hasEnded = true
     const { admission } = this.#init.limits
@@ -102,7 +102,7 @@ export class ServerGate {
     this.#leases = undefined
   }
 
-  /** Sends CONNECTION_CLOSE when nothing is in flight; some libraries would end open streams at it. */
+  /** Sends CONNECTION_CLOSE when nothing is in flight, because some libraries end open streams when they receive it. */
   #sayGoodbyeWhenIdle(): void {
     const { wire, connection } = this.#init
     if (this.#drainReason === undefined || this.#hasSaidGoodbye || this.#hasEnded) return
@@ -116,12 +116,13 @@ export class ServerGate {
     const { maxInFlight, admission } = this.#init.limits
     if (this.#leases !== undefined) {
       if (!this.#leases.take()) return 'No lease covers the request'
-      // Behind this request, which may stay: nothing else need end here for a long time.
+      // Granted after this request, which may run long. Without this grant, the client might wait for a lease until
+      // another request ends.
       if (this.#leases.isUsedUp) this.#init.wire.output?.defer(() => this.#grant())
     } else if (inFlight >= maxInFlight)
       return `The connection has as many requests in flight as limits.inFlightPerConnection allows (${maxInFlight})`
     if (admission === undefined || admission.room > 0) return undefined
-    // The request has used up what it was granted.
+    // The request has used up the granted lease.
     this.#grant()
     return admission.refusal()
   }
@@ -149,7 +150,8 @@ export class ServerGate {
     const room = limits.admission?.share ?? Number.POSITIVE_INFINITY
     this.#leases.grant(connection.inFlight, room)
     if (room === 0) this.#grantWhenFree()
-    // A time in the past means that no lease was granted; then the next request that ends, or free room, grants one.
+    // A time in the past means that no lease was granted. Then a lease is granted when a request ends or the server has
+    // room.
     const { renewAt } = this.#leases
     if (renewAt > timer.now()) timer.wakeAt(renewAt)
   }

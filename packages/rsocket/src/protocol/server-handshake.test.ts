@@ -1,11 +1,11 @@
-/** A connection of a server before it is set up: what it holds, how long, and what is over with it. */
+/** Tests a connection of a server before it is set up: what it stores, for how long, and how it ends. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { request, setup } from '../testing/rsocket-frames.ts'
 import { newRsocketServer, turn } from '../testing/rsocket-peer.ts'
 import type { ServerConnectionOptions } from './options.ts'
 
-/** A server whose hook decides when it is told to. */
+/** Makes a server whose hook `authenticate` decides when the test says so. */
 function undecided(options: Partial<ServerConnectionOptions> = {}) {
   let decide: (verdict: boolean) => void = () => {}
   const authenticate = () =>

@@ -1,6 +1,6 @@
 /**
- * A connection of a server until it is set up: its first frame must be SETUP or RESUME, and its sender must be accepted.
- * Then a `ServerConnection` takes its place.
+ * A connection of a server until it is set up: its first frame must be SETUP or RESUME, and its sender must be
+ * accepted. Then a `ServerConnection` replaces the handshake.
  */
 import {
   type Codec,
@@ -32,10 +32,10 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
   readonly #timer: Timer
   readonly #wire: Wire
   readonly #input: FrameInput
-  /** Time at which it must be set up, in the clock of the timer; `Infinity` for no limit. */
+  /** Time until which the connection must be set up, in the clock of the timer; `Infinity` for no limit. */
   readonly #deadline: number
   #state: 'awaiting setup' | 'authenticating' | 'over' = 'awaiting setup'
-  /** Credentials that came before RESUME. */
+  /** Credentials that were sent before RESUME. */
   #pushed: Credentials | undefined
   #isPushed = false
 
@@ -63,14 +63,17 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     this.#input.receive(chunk)
   }
 
-  /** Nothing was held back: what comes before SETUP is handled at once, and what comes behind it waits for the verdict. */
+  /**
+   * Does nothing, because a handshake holds nothing back: frames before SETUP are handled at once, and frames after it
+   * wait for the verdict.
+   */
   resume(): void {}
 
   discard(): void {
     this.#input.discard()
   }
 
-  /** Rejects the connection at its deadline: the peer sent no whole SETUP, or `authenticate` did not decide. */
+  /** Rejects the connection at its deadline: the peer has not sent a whole SETUP, or `authenticate` has not decided. */
   wake(now: number): void {
     const { handshakeTimeout } = this.#options
     if (now < this.#deadline) return this.#timer.wakeAt(this.#deadline)
@@ -110,7 +113,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     else this.#reject(ErrorCode.INVALID_SETUP, 'The first frame must be SETUP or RESUME, on stream 0')
   }
 
-  /** The bytes are not RSocket's. */
+  /** The received bytes are not valid RSocket. */
   failed(error: Error): void {
     this.#over()
     this.#wire.fail(error)
@@ -119,14 +122,14 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
   #setUp(setup: Setup): void {
     const refusal = setupRefusal(setup, this.#options)
     if (refusal !== undefined) return this.#reject(refusal.code, refusal.message)
-    // The peer has a certificate to judge by, but no caller yet.
+    // `authenticate` gets the certificate of the peer, but cannot call the peer yet.
     this.#judge(
       () => setupCredentials(setup),
       (verdict) => this.#decide(setup, verdict)
     )
   }
 
-  /** Asks `authenticate`, and goes on when it has answered. */
+  /** Calls `authenticate`, and continues when it has answered. */
   #judge(credentials: () => Credentials | undefined, decide: (verdict: Verdict) => void): void {
     const said = judged(this.#options, credentials, this)
     if (typeof said === 'boolean' || said instanceof Accepted) return decide(said)
@@ -140,7 +143,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
 
   #decide(setup: Setup, verdict: Verdict): void {
     if (verdict === false) return this.#rejectCredentials()
-    // Another connection may have got the resume token meanwhile.
+    // Another connection may have taken the resume token meanwhile.
     const late = this.#state === 'authenticating' ? setupRefusal(setup, this.#options) : undefined
     if (late !== undefined) return this.#reject(late.code, late.message)
     const user = verdict === true ? undefined : verdict.user
@@ -161,8 +164,8 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
   }
 
   /**
-   * Gives the socket to the connection that the client resumes. One that belongs to a user is given to the same user
-   * only, who is asked for again: a token may have been stolen, and credentials may not be good any more.
+   * Gives the socket to the connection that the client resumes. A connection of a user can only be resumed by the same
+   * user. `authenticate` is called again, because a token may have been stolen and credentials may have expired.
    */
   #resume(buffer: Uint8Array, start: number, end: number): void {
     const request = readResume(buffer, start, end)
@@ -188,7 +191,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     )
   }
 
-  /** Remembers the credentials for the RESUME behind them, which has no room for any. */
+  /** Stores the credentials for the RESUME that follows, because RESUME has no field for credentials. */
   #push(metadata: Uint8Array): void {
     const { maxHeaderSize } = this.#options.limits
     if (this.#isPushed || metadata.length > maxHeaderSize)

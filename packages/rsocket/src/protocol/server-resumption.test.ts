@@ -1,4 +1,4 @@
-/** The server's side of a connection that outlives its socket: when it can be resumed, and what goes on with it. */
+/** Tests the server's side of a resumed connection: when a connection can be resumed, and what continues on it. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { error, frame, request, setup, uint16, uint32 } from '../testing/rsocket-frames.ts'
@@ -40,14 +40,14 @@ const resume = (token: string, received: number, available: number) =>
     uint32(available)
   )
 
-/** A connection that can be resumed. */
+/** Makes a connection that can be resumed. */
 function begin(connections: ResumableConnections, change: Parameters<typeof setup>[0] = {}): ServerUnderTest {
   const server = newRsocketServer({ resumable: connections }, { never })
   server.on(setup({ token: 'token', ...change }))
   return server
 }
 
-/** The next socket of its client. */
+/** Makes the next socket of its client, which sends RESUME. */
 function goOn(connections: ResumableConnections, received = 0, available = 0, address?: string) {
   const next = newRsocketServer({ resumable: connections, handshakeTimeout: 10 })
   next.output.remote = { remoteAddress: address, remotePort: 1 }

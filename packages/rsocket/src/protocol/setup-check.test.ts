@@ -1,4 +1,4 @@
-/** Which SETUP a server accepts, and what it tells of the others. */
+/** Tests which SETUP a server accepts, and how it answers others. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NO_LIMITS } from '../limits/server-limits.ts'

@@ -15,16 +15,16 @@ import type { ServerConnectionOptions } from './options.ts'
 import { parseComposite } from './request-metadata.ts'
 import type { Setup } from './setup.ts'
 
-/** Most lines about refused clients in 10 s: peers choose how many there are. */
+/** Most log lines in 10 seconds about refused clients, because peers choose how often they connect. */
 const MOST_REFUSED = 20
 
-/** Why a SETUP is refused. */
+/** The code and message with which a SETUP is refused. */
 export interface SetupRefusal {
   readonly code: number
   readonly message: string
 }
 
-/** Why a server cannot do what a SETUP demands; `undefined` if it can. */
+/** The reason for which a server cannot accept a SETUP; `undefined` if the server can. */
 export function setupRefusal(
   setup: Setup,
   { limits, resumable }: Pick<ServerConnectionOptions, 'limits' | 'resumable'>
@@ -61,9 +61,9 @@ export function setupRefusal(
 }
 
 /**
- * The verdict of `authenticate` on the sender of SETUP or RESUME; a promise if it answers later. An error that it
- * throws refuses the sender and is logged.
- * @param credentials reads what was sent
+ * Returns the verdict of `authenticate` on the sender of SETUP or RESUME; a promise if `authenticate` answers later. An
+ * error that `authenticate` throws refuses the sender and is logged.
+ * @param credentials reads the credentials that were sent
  */
 export function judged(
   { authenticate, logger }: Pick<ServerConnectionOptions, 'authenticate' | 'logger'>,
@@ -86,7 +86,7 @@ export function judged(
 }
 
 /**
- * The credentials in a SETUP; `undefined` if there are none.
+ * Returns the credentials in a SETUP; `undefined` if there are none.
  * @throws {ProtocolError} the metadata is not valid composite metadata
  */
 export function setupCredentials(setup: Setup): Credentials | undefined {

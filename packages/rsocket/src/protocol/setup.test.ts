@@ -1,4 +1,4 @@
-/** Protocol.md, "SETUP Frame": its fields, written and read. */
+/** Tests Protocol.md, "SETUP Frame": how its fields are written and read. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ByteWriter } from '@elysia-microservices/transport/kit'

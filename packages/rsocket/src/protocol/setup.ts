@@ -17,7 +17,7 @@ export interface Setup {
   readonly minorVersion: number
   /** Milliseconds between the client's KEEPALIVE frames. */
   readonly keepaliveInterval: number
-  /** Milliseconds without a KEEPALIVE after which the server counts as dead for the client. */
+  /** Milliseconds without a KEEPALIVE after which the client regards the server as dead. */
   readonly maxLifetime: number
   readonly metadataMimeType: string
   readonly dataMimeType: string
@@ -29,7 +29,7 @@ export interface Setup {
   readonly data: Uint8Array | undefined
 }
 
-/** The content of a SETUP that this library sends, in its own version. */
+/** The content of a SETUP that this library sends. The version is always that of this library. */
 export type OwnSetup = Omit<Setup, 'majorVersion' | 'minorVersion'>
 
 export function writeSetup(out: ByteWriter, setup: OwnSetup): void {
@@ -57,7 +57,7 @@ export function writeSetup(out: ByteWriter, setup: OwnSetup): void {
 }
 
 /**
- * Reads a SETUP frame. Copies its content, which outlives the chunk.
+ * Reads a SETUP frame. Copies its content, which must stay valid when the chunk is reused.
  * @throws {ProtocolError} a field reaches beyond the frame
  */
 export function readSetup(buffer: Uint8Array, start: number, end: number): Setup {

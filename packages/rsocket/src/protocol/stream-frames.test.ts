@@ -1,4 +1,7 @@
-/** Frames of streams: the side they belong to, the requests among them, and errors in the other side's input. */
+/**
+ * Tests frames of streams: the side to which they belong, the requests among them, and errors in the other side's
+ * input.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
@@ -15,7 +18,7 @@ import {
 import { type Handlers, outcomeOf, rsocketClient, rsocketServer, turn } from '../testing/rsocket-peer.ts'
 
 const never = () => new Promise(() => {})
-/** All values of a channel, then why it failed if it did. */
+/** A handler that returns all values of a channel, then the error if the channel fails. */
 const list: Handlers[string] = async ({ data }) => {
   const values: unknown[] = []
   try {

@@ -1,6 +1,6 @@
 /**
- * Handles the frames of a set-up connection. Of streams, frames of our own streams go to the requester, frames of the peer's streams to the
- * responder. Fragments are put together first. Protocol.md, "Frame Types" and "Handling the Unexpected".
+ * Handles the frames of a set-up connection. Frames of our own streams go to the requester, frames of the peer's
+ * streams to the responder. Fragments are joined first. Protocol.md, "Frame Types" and "Handling the Unexpected".
  */
 import { ProtocolError, readUint16, readUint31, readUint32, text } from '@elysia-microservices/transport/kit'
 import { type ConnectionRole, handleConnectionFrame, need, unknownFrame } from './connection-frames.ts'
@@ -20,18 +20,18 @@ type FirstFragment = RequestFrame | { readonly type: typeof FrameType.PAYLOAD }
 /** The bits of a frame's type field that are flags. */
 const FLAGS = 0x3ff
 
-/** Gives the frames of streams to requester and responder, and others to the connection. */
+/** Passes the frames of streams to requester and responder, and other frames to the connection. */
 export class StreamFrames {
   readonly #wire: Wire
-  /** 1 if our own streams have odd ids, 0 if even. */
+  /** 1 if our own streams have odd ids, 0 if they have even ids. */
   readonly #ownParity: 0 | 1
   readonly #maxMessageSize: number
   readonly #connection: ConnectionRole
-  /** Made for the first fragment, because most connections get none. */
+  /** Joins fragments. Made for the first fragment, because most connections get none. */
   #fragments: Reassembler<FirstFragment> | undefined
-  /** `undefined` while this side has made no call. */
+  /** Makes calls; `undefined` while this side has made no call. */
   requester: RSocketRequester | undefined
-  /** `undefined` if this side answers no requests. */
+  /** Answers requests; `undefined` if this side answers no requests. */
   readonly responder: RSocketResponder | undefined
 
   constructor(init: {
@@ -52,7 +52,7 @@ export class StreamFrames {
     this.responder = init.responder
   }
 
-  /** Requests and events in flight, of both sides. */
+  /** Number of requests and events in flight, of both sides. */
   get inFlight(): number {
     return (this.requester?.calls.inFlight ?? 0) + (this.responder?.inFlight ?? 0)
   }
@@ -110,7 +110,7 @@ export class StreamFrames {
         return isOwn ? this.requester?.requestN(streamId, n) : this.responder?.requestN(streamId, n)
       }
       case FrameType.CANCEL:
-        // Of our own stream it ends the input alone: the answer, of which fragments may be here, goes on.
+        // A CANCEL of our own stream ends only its input. The answer continues, and its fragments may be stored here.
         if (isOwn) return this.requester?.inputCanceled(streamId)
         this.#fragments?.drop(streamId)
         return this.responder?.cancel(streamId)

@@ -1,4 +1,6 @@
-/** Protocol.md, "Stream Identifiers": how requesters number their streams, and when a number may come again. */
+/**
+ * Tests Protocol.md, "Stream Identifiers": how requesters number their streams, and when a number may be used again.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { jsonCodec, PendingCaller } from '@elysia-microservices/transport/kit'
@@ -15,7 +17,7 @@ import { newPayload } from './payload.ts'
 import { RSocketRequester, streamTable } from './requester.ts'
 import { Wire } from './wire.ts'
 
-/** A requester that has given the sequence number `last` already. */
+/** Makes a requester that has already used the sequence number `last`. */
 function requesterFrom(role: 'client' | 'server', last: number) {
   const wire = new Wire(1_000)
   const requester = new RSocketRequester({
@@ -40,7 +42,7 @@ function requesterFrom(role: 'client' | 'server', last: number) {
   return { requester, caller, ids }
 }
 
-/** An answer of one value for a stream of a requester. */
+/** Passes an answer of one value for a stream to a requester. */
 function answer(requester: RSocketRequester, streamId: number, json: string): void {
   const buffer = Buffer.from(json)
   requester.payload(streamId, Flag.NEXT | Flag.COMPLETE, newPayload(buffer, -1, -1, 0, buffer.length))

@@ -1,4 +1,7 @@
-/** The sending half of a connection: what has no room, what is not sent after all, what a lost socket leaves behind. */
+/**
+ * Tests the sending half of a connection: frames without room, frames that are not sent after all, frames that a lost
+ * socket leaves.
+ */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { describeFrames } from '../testing/describe-frames.ts'
@@ -9,16 +12,16 @@ import { FrameType } from './frame-type.ts'
 import { ResumeState } from './resume.ts'
 import { Wire } from './wire.ts'
 
-/** The bytes of a request without metadata, beside its data. */
+/** Bytes of a request without metadata, in addition to its data. */
 const OVERHEAD = 3 + 6 + 3
 
-/** A request whose frame has so many bytes, its length among them. */
+/** Sends a request whose frame has so many bytes, its length field included. */
 function send(wire: Wire, size: number): void {
   const data = Buffer.alloc(size - OVERHEAD)
   wire.request(1, FrameType.REQUEST_RESPONSE, 0, -1, new Uint8Array(), data)
 }
 
-/** A socket that is busy: it takes what it may send when it is asked for it. */
+/** A busy socket: it takes the sent bytes only when the test asks for them. */
 class BusyOutput extends FakeOutput {
   override committed(): void {}
 
@@ -93,7 +96,7 @@ describe('a connection that has ended', () => {
     assert.match(frames[0] ?? '', /^ERROR 0 0x101 /)
     const reason = server.output.ended
     assert.ok(reason instanceof Error)
-    // Bytes beyond its limit would be another reason.
+    // Small enough to stay below the limit of bytes, which would be another reason to end the connection.
     assert.deepEqual(server.on(Buffer.alloc(9_000), Buffer.alloc(9_000)), [])
     answer(7)
     assert.deepEqual(await server.later(), [])
@@ -134,7 +137,7 @@ describe('a wire', () => {
     wire.detach()
     assert.deepEqual(seen(), [false, true, false, false])
     assert.equal(wire.hasRoomFor({ resume() {} }), true)
-    // Before both ends have agreed to resume.
+    // Both ends have not agreed to resume yet.
     wire.open(new FakeOutput())
     assert.deepEqual(seen(), [false, true, false, false])
     wire.reattach(new ResumeState(Buffer.from('token'), 100), 0)

@@ -1,6 +1,6 @@
 /**
- * The sending half of an RSocket connection: writes frames straight into the buffer from which they are sent, cuts long
- * ones into fragments, and keeps them if the connection can be resumed.
+ * The sending half of an RSocket connection: writes frames directly into the send buffer, cuts long frames into
+ * fragments, and stores frames if the connection can be resumed.
  */
 import { ByteWriter, type Encoded, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
 import { sendBufferFull } from '../connection/connection-errors.ts'
@@ -17,7 +17,7 @@ export function sequenceOf(streamId: number): number {
   return (streamId + 1) >>> 1
 }
 
-/** Sends the frames of one connection, over one socket or several sockets one after the other. */
+/** Sends the frames of one connection. If the connection is resumed, its sockets follow one another. */
 export class Wire {
   /** Frames that wait for the next write, or for the first socket. */
   readonly bytes = new ByteWriter()
@@ -27,11 +27,11 @@ export class Wire {
   // Fields, not accessors: they are read many times for each message. Only the wire sets them.
   /** The session of the present socket; `undefined` while there is none. */
   output: Output | undefined
-  /** The state for resumption; `undefined` if the connection cannot be resumed. */
+  /** The state for resuming; `undefined` if the connection cannot be resumed. */
   resumption: ResumeState | undefined
-  /** The socket is lost, or resumption is not agreed yet: frames are kept, not sent. */
+  /** The socket is lost, or the other end has not agreed to resume yet: frames are stored and not sent. */
   isDetached = false
-  /** The connection is over: nothing more is sent. */
+  /** The connection has ended: nothing more is sent. */
   isEnded = false
 
   /** @param maxFrameLength most bytes of a frame, without its length field */
@@ -50,12 +50,12 @@ export class Wire {
     return this.output?.unsent ?? this.bytes.length
   }
 
-  /** Whether frames go to a socket that is not blocked. */
+  /** Whether frames are sent to a socket that is not blocked. */
   get takesMore(): boolean {
     return this.isConnected && this.output?.isBlocked === false
   }
 
-  /** Whether a stream may send now. If not, its `resume` is called later. */
+  /** Returns whether a stream may send now. If not, `resume` of the stream is called later. */
   hasRoomFor(stream: WaitingStream): boolean {
     return this.output === undefined || this.output.hasRoomFor(stream)
   }
@@ -67,7 +67,7 @@ export class Wire {
     if (this.bytes.length > 0) output.committed()
   }
 
-  /** The socket is lost, but the connection is not: keeps frames for the next socket. */
+  /** The socket is lost, but the connection may be resumed: stores frames for the next socket. */
   detach(): void {
     this.isDetached = true
     this.output = undefined
@@ -83,7 +83,7 @@ export class Wire {
     }
   }
 
-  /** Tells the peer what it did wrong, and ends the connection. */
+  /** Tells the peer its error, and ends the connection. */
   fail(error: Error, code: number = ErrorCode.CONNECTION_ERROR, text = error.message): void {
     if (this.isEnded) return
     writeError(this.bytes, 0, code, text)
@@ -92,8 +92,8 @@ export class Wire {
   }
 
   /**
-   * Gives up the socket because nothing has come for too long. Does not wait for the peer to close, because the network
-   * may be gone. The connection may be resumed over another socket.
+   * Drops the socket because nothing was received for too long. Does not wait for the peer to close, because the
+   * network may be down. The connection may be resumed over another socket.
    */
   lose(error: Error): void {
     if (this.resumption === undefined) {
@@ -103,7 +103,7 @@ export class Wire {
     this.output?.destroy(error)
   }
 
-  /** Sends frames on stream 0 that were written to `bytes`. They are not kept for resumption. */
+  /** Sends frames on stream 0 that were written to `bytes`. They are not stored for resuming. */
   flush(): void {
     this.output?.committed()
   }
@@ -120,7 +120,7 @@ export class Wire {
 
   /**
    * Sends a request, if the send buffer has room for it.
-   * @param initialN the demand a stream or channel begins with; -1 for frames without one
+   * @param initialN initial demand of a stream or channel; -1 for frames without demand
    * @throws {PayloadTooLargeError} the message is longer than `maxUnsent`; then nothing was sent
    * @throws {OverloadedError} the send buffer has no room; then nothing was sent
    */
@@ -142,12 +142,12 @@ export class Wire {
     this.#commit(start)
   }
 
-  /** Writes a PAYLOAD that `held` sends later. */
+  /** Writes a PAYLOAD that `held` will send later. */
   hold(streamId: number, metadata: Uint8Array | undefined, data: Encoded, out: ByteWriter): void {
     this.#write(streamId, FrameType.PAYLOAD, Flag.NEXT, -1, metadata, data, out)
   }
 
-  /** Sends frames that `hold` wrote. */
+  /** Sends frames that `hold` has written. */
   held(frames: Uint8Array): void {
     const start = this.bytes.length
     this.bytes.bytes(frames)
@@ -180,7 +180,7 @@ export class Wire {
 
   /**
    * Writes a frame, in fragments if it is too long. Returns its position in `out`.
-   * @throws {PayloadTooLargeError} then nothing was written
+   * @throws {PayloadTooLargeError} the message is too long; then nothing was written
    */
   #write(
     streamId: number,
@@ -193,7 +193,7 @@ export class Wire {
   ): number {
     const start = out.length
     const all = metadata === undefined ? flags : flags | Flag.METADATA
-    // The length follows when it is known.
+    // The length is written when it is known.
     out.frameHeader(0, streamId, (type << TYPE_SHIFT) | all)
     if (initialN >= 0) out.uint32(initialN)
     if (metadata !== undefined) {
@@ -222,7 +222,7 @@ export class Wire {
     this.output?.committed()
   }
 
-  /** Replaces the frame from `start` on by fragments. All metadata comes before any data. */
+  /** Replaces the frame from `start` on by fragments. All metadata precedes all data. */
   #cut(
     out: ByteWriter,
     start: number,

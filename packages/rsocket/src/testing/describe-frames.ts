@@ -1,6 +1,6 @@
 /**
- * Reads RSocket frames into words, for tests: `PAYLOAD 1 CN "x"`, `REQUEST_STREAM 1 M n=3 {echo} "x"`. Not the
- * code under test: nothing of it is used here.
+ * Describes RSocket frames as text, for tests: `PAYLOAD 1 CN "x"`, `REQUEST_STREAM 1 M n=3 {echo} "x"`. It uses none of
+ * the code under test.
  */
 import { TYPES } from './rsocket-frames.ts'
 
@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<number, string>> = {
 const ROUTING = 0x7e
 
 /**
- * Whole frames, one text each: type, stream id, flags by letter (Ignore, Metadata, Follows or Respond,
+ * Describes whole frames, one text each: type, stream id, flags by letter (Ignore, Metadata, Follows or Respond,
  * Complete or Lease, Next), fields, metadata in braces, data.
  */
 export function describeFrames(bytes: Uint8Array): string[] {
@@ -86,7 +86,7 @@ function setupFields(flags: string, body: Buffer): string[] {
   return [...fields, ...payloadFields(flags, body.subarray(at))]
 }
 
-/** The route by itself, other entries as `type: content`; what is no composite metadata in hexadecimal digits. */
+/** Describes metadata: the route alone, other entries as `type: content`, and other metadata as hexadecimal digits. */
 function describeMetadata(metadata: Buffer): string {
   const entries: string[] = []
   for (let at = 0; at < metadata.length; ) {

@@ -1,23 +1,23 @@
-/** A connection of a protocol without sockets: what it sends is collected, its time is set by hand. */
+/** A connection of a protocol without sockets: what it sends is collected, and the test sets its time. */
 import type { ByteWriter, Timer, TimerOwner } from '@elysia-microservices/transport/kit'
 import type { Output, ProtocolConnection, WaitingStream } from '../connection/protocol.ts'
 
-/** Takes the place of a session. */
+/** Replaces the session of a connection. */
 export class FakeOutput implements Output {
   remote: Output['remote'] = { remoteAddress: undefined, remotePort: undefined }
   isBlocked = false
   hasRoom = true
   /** Streams that were told that there is no room. */
   readonly waiting: WaitingStream[] = []
-  /** Bytes that the kernel has not taken. */
+  /** Number of bytes that the kernel has not taken. */
   left = 0
   text = ''
-  /** Why the connection was ended; `undefined` while it is not. */
+  /** Why the connection was ended; `undefined` while it is open. */
   ended: Error | 'without reason' | undefined
-  /** It was ended without waiting for the peer. */
+  /** The connection was ended without waiting for the peer. */
   destroyed = false
   adopted: ProtocolConnection | undefined
-  /** Requests and events that it was told have ended. */
+  /** Number of requests and events that have ended, as the protocol has reported. */
   settlements = 0
   #bytes: ByteWriter | undefined
   #chunks: Uint8Array[] = []
@@ -69,7 +69,7 @@ export class FakeOutput implements Output {
     this.adopted?.resume()
   }
 
-  /** The bytes that were sent since the last call, as far as the session has released them. */
+  /** Returns the bytes that were sent since the last call, as far as the session has released them. */
   sent(): Uint8Array {
     const sent = Buffer.concat(this.#chunks)
     this.#chunks = []
@@ -83,12 +83,12 @@ export class FakeOutput implements Output {
   }
 }
 
-/** A clock that goes when it is told to, and the timers that are set by it. */
+/** A clock that the test moves, and the timers that use it. */
 export class FakeClock {
   time = 0
   readonly #timers = new Set<FakeTimer>()
 
-  /** Makes a timer: what a connection is given for `newTimer`. */
+  /** Makes a timer; passed to a connection as `newTimer`. */
   readonly newTimer = (owner: TimerOwner): Timer => {
     const timer = new FakeTimer(() => this.time, owner)
     this.#timers.add(timer)
@@ -100,7 +100,7 @@ export class FakeClock {
     return Math.min(Number.POSITIVE_INFINITY, ...[...this.#timers].map(({ at }) => at))
   }
 
-  /** Lets so many milliseconds pass. */
+  /** Moves the clock by so many milliseconds. */
   pass(milliseconds: number): void {
     const until = this.time + milliseconds
     while (this.next <= until) {

@@ -1,4 +1,4 @@
-/** Builds RSocket frames byte by byte, for tests. Not the code under test: nothing of it is used here. */
+/** Builds RSocket frames byte by byte, for tests. It uses none of the code under test. */
 
 /** Names of the frame types, by number. */
 export const TYPES = [
@@ -34,7 +34,7 @@ export type Bytes = string | Uint8Array
 
 export const COMPOSITE = 'message/x.rsocket.composite-metadata.v0'
 
-/** A frame: length field, stream id, type, flags (bits, or letters such as `'MF'`), then the body. */
+/** Makes a frame: length field, stream id, type, flags (bits, or letters such as `'MF'`), then the body. */
 export function frame(
   streamId: number,
   type: string | number,
@@ -52,7 +52,7 @@ export function frame(
   return Buffer.concat([header, content])
 }
 
-/** Text and bytes one behind the other. */
+/** Joins texts and bytes. */
 export function join(parts: readonly Bytes[]): Buffer {
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
 }
@@ -75,55 +75,55 @@ export function uint32(value: number): Buffer {
   return bytes
 }
 
-/** Metadata with its length, as before data. */
+/** Makes metadata with its length, as it precedes data. */
 export function metadata(...parts: Bytes[]): Buffer {
   const content = join(parts)
   return Buffer.concat([uint24(content.length), content])
 }
 
-/** An entry of composite metadata; its MIME type by number or by name (stored with its length less one). */
+/** Makes an entry of composite metadata. Its MIME type is a number or a name (stored with its length minus one). */
 export function entry(mimeType: number | string, ...content: Bytes[]): Buffer {
   const type =
     typeof mimeType === 'number' ? [Buffer.of(0x80 | mimeType)] : [Buffer.of(mimeType.length - 1), mimeType]
   return join([...type, metadata(...content)])
 }
 
-/** The routing entry of composite metadata. */
+/** Makes the routing entry of composite metadata. */
 export function routeEntry(name: string): Buffer {
   return entry(0x7e, Buffer.of(Buffer.byteLength(name)), name)
 }
 
-/** The entry that carries headers. */
+/** Makes the entry that carries headers. */
 export function headersEntry(headers: object): Buffer {
   return entry(0x05, JSON.stringify(headers))
 }
 
-/** The metadata of a request that has nothing but a route. */
+/** Makes the metadata of a request that has only a route. */
 export function route(name: string): Buffer {
   return metadata(routeEntry(name))
 }
 
-/** REQUEST_RESPONSE of a route. */
+/** Makes a REQUEST_RESPONSE for a route. */
 export function request(streamId: number, name: string, data: Bytes): Buffer {
   return frame(streamId, 'REQUEST_RESPONSE', 'M', route(name), data)
 }
 
-/** REQUEST_FNF of a route. */
+/** Makes a REQUEST_FNF for a route. */
 export function event(streamId: number, name: string, data: Bytes): Buffer {
   return frame(streamId, 'REQUEST_FNF', 'M', route(name), data)
 }
 
-/** REQUEST_STREAM of a route. */
+/** Makes a REQUEST_STREAM for a route. */
 export function stream(streamId: number, name: string, n: number, data: Bytes): Buffer {
   return frame(streamId, 'REQUEST_STREAM', 'M', uint32(n), route(name), data)
 }
 
-/** REQUEST_CHANNEL of a route. */
+/** Makes a REQUEST_CHANNEL for a route. */
 export function channel(streamId: number, name: string, n: number, data: Bytes, flags = ''): Buffer {
   return frame(streamId, 'REQUEST_CHANNEL', `M${flags}`, uint32(n), route(name), data)
 }
 
-/** PAYLOAD without metadata. */
+/** Makes a PAYLOAD without metadata. */
 export function payload(streamId: number, flags: string, data: Bytes = ''): Buffer {
   return frame(streamId, 'PAYLOAD', flags, data)
 }
@@ -140,7 +140,7 @@ export function error(streamId: number, code: number, data: string): Buffer {
   return frame(streamId, 'ERROR', '', uint32(code), data)
 }
 
-/** KEEPALIVE at position 0; `R` asks for an answer. */
+/** Makes a KEEPALIVE at position 0; `R` asks for an answer. */
 export function keepalive(flags: 'R' | '', data: Bytes = ''): Buffer {
   return frame(0, 'KEEPALIVE', flags, Buffer.alloc(8), data)
 }
@@ -149,7 +149,7 @@ export function lease(timeToLive: number, requests: number): Buffer {
   return frame(0, 'LEASE', '', uint32(timeToLive), uint32(requests))
 }
 
-/** Fields of a test's SETUP; the rest is that of an ordinary client. */
+/** Fields of a test's SETUP that differ from those of an ordinary client. */
 export interface SetupChange {
   readonly major?: number
   readonly minor?: number
@@ -164,7 +164,7 @@ export interface SetupChange {
   readonly streamId?: number
 }
 
-/** A SETUP frame; every part can be changed. */
+/** Makes a SETUP frame; the test can change every field. */
 export function setup(change: SetupChange = {}): Buffer {
   const { major = 1, minor = 0, keepalive: interval = 1000, lifetime = 3000, flags = '', token } = change
   const { metadataType = COMPOSITE, data = 'application/json' } = change

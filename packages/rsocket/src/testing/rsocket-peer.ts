@@ -1,4 +1,7 @@
-/** One end of an RSocket connection under test: frames go in, what it sends comes out in words. */
+/**
+ * One end of an RSocket connection under test: the test passes frames in, and gets the frames that the end sends as
+ * text.
+ */
 import '@elysia-microservices/transport/msgpack'
 import {
   type Caller,
@@ -22,10 +25,10 @@ import { FakeClock, FakeOutput } from './peer.ts'
 import { setup } from './rsocket-frames.ts'
 import { RecordingLogger } from './service.ts'
 
-/** Answers by route. */
+/** Handlers by route. */
 export type Handlers = Readonly<Record<string, (message: IncomingMessage) => unknown>>
 
-/** Calls handlers by route, and remembers every message it got. */
+/** Calls handlers by route, and records every message. */
 export class RouteDispatcher implements Dispatcher {
   readonly requests: IncomingMessage[] = []
   readonly events: IncomingMessage[] = []
@@ -52,13 +55,13 @@ export class RouteDispatcher implements Dispatcher {
   }
 }
 
-/** A connection of either role, with all there is around it. */
+/** A connection of a client or a server, with its dispatcher, output and clock. */
 export class ConnectionUnderTest<Connection extends ProtocolConnection> {
   readonly dispatcher: RouteDispatcher
   readonly output: FakeOutput
   readonly clock: FakeClock
   readonly logger: RecordingLogger
-  /** Calls the other side. */
+  /** Makes calls to the other side. */
   readonly caller: Caller
   readonly #first: Connection
 
@@ -71,30 +74,30 @@ export class ConnectionUnderTest<Connection extends ProtocolConnection> {
     this.logger = parts.logger
   }
 
-  /** The protocol on the socket at the moment: a server's handshake is followed by its connection. */
+  /** The current protocol of the socket: on a server first the handshake, then the connection. */
   get connection(): Connection {
     return (this.output.adopted as Connection | undefined) ?? this.#first
   }
 
-  /** Gives it frames, one chunk each; what it has sent by then. */
+  /** Passes frames to the connection, one chunk each; returns the frames that it has sent. */
   on(...frames: Uint8Array[]): string[] {
     for (const bytes of frames) this.connection.receive(bytes)
     return describeFrames(this.output.sent())
   }
 
-  /** Lets promises settle; what it has sent by then. */
+  /** Lets promises settle; returns the frames that the connection has sent. */
   async later(): Promise<string[]> {
     await turn()
     return describeFrames(this.output.sent())
   }
 
-  /** Lets time pass; what it has sent by then. */
+  /** Moves the clock; returns the frames that the connection has sent. */
   after(milliseconds: number): string[] {
     this.clock.pass(milliseconds)
     return describeFrames(this.output.sent())
   }
 
-  /** It has ended the connection. */
+  /** Whether the connection was ended by this side. */
   get ended(): boolean {
     return this.output.ended !== undefined
   }
@@ -121,7 +124,7 @@ const LIMITS = { maxMessageSize: 1_000, maxBufferSize: 10_000, maxUnsent: 10_000
 export type ServerUnderTest = ConnectionUnderTest<ProtocolConnection>
 export type ClientUnderTest = ConnectionUnderTest<ClientConnection>
 
-/** A server connection that has not received anything yet. */
+/** Makes a server connection that has not received anything yet. */
 export function newRsocketServer(
   options: Partial<ServerConnectionOptions> = {},
   handlers: Handlers = {}
@@ -152,7 +155,7 @@ export function newRsocketServer(
   })
 }
 
-/** A server connection that has accepted an ordinary SETUP. */
+/** Makes a server connection that has accepted an ordinary SETUP. */
 export function rsocketServer(
   handlers: Handlers = {},
   options: Partial<ServerConnectionOptions> = {}
@@ -162,7 +165,7 @@ export function rsocketServer(
   return server
 }
 
-/** A client connection without socket: `connection.open(output)` gives it one. Keepalive and timeouts are off. */
+/** Makes a client connection without a socket: `connection.open(output)` sets one. Keepalive and timeouts are off. */
 export function newRsocketClient(
   options: Partial<ClientConnectionOptions> = {},
   handlers?: Handlers
@@ -190,7 +193,7 @@ export function newRsocketClient(
   return new ConnectionUnderTest(connection, parts, caller)
 }
 
-/** A client connection whose SETUP has been sent (and is not among what it is seen to send). */
+/** Makes a client connection that has sent its SETUP; the SETUP is not among the frames that the methods return. */
 export function rsocketClient(
   options: Partial<ClientConnectionOptions> = {},
   handlers?: Handlers
@@ -201,7 +204,10 @@ export function rsocketClient(
   return client
 }
 
-/** The outcome of a call; grows by one text with each settling, so that a second one would be seen. */
+/**
+ * Records the outcome of a call: the list grows by one text each time the call settles, so that a second time is
+ * noticed.
+ */
 export function outcomeOf(call: Promise<unknown>): string[] {
   const outcome: string[] = []
   call.then(
@@ -211,7 +217,7 @@ export function outcomeOf(call: Promise<unknown>): string[] {
   return outcome
 }
 
-/** Collects what a stream brings: values as JSON, then `complete` or the name of the error. */
+/** Records a stream: values as JSON, then `complete` or the name of the error. */
 export class RecordingReceiver {
   readonly seen: string[] = []
 

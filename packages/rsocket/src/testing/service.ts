@@ -1,4 +1,4 @@
-/** A small service for tests: a dispatcher with a few patterns, and servers and clients that know it. */
+/** A small service for tests: a dispatcher with a few patterns, and servers and clients that use it. */
 import {
   type Dispatcher,
   type IncomingMessage,
@@ -8,7 +8,7 @@ import {
   RpcError
 } from '@elysia-microservices/transport/kit'
 
-/** Logs into lists. */
+/** A logger that records its lines. */
 export class RecordingLogger implements Logger {
   readonly lines: string[] = []
 
@@ -21,14 +21,14 @@ export class RecordingLogger implements Logger {
   }
 }
 
-/** The handlers of tests, and the messages that have reached them, in order. */
+/** The handlers of tests, which record the messages that reach them, in order. */
 export class TestDispatcher implements Dispatcher {
   readonly events: unknown[] = []
   /** Messages that are waiting for `answer`, oldest first. */
   readonly waiting: { message: IncomingMessage; answer: (value: unknown) => void }[] = []
   /** Called whenever a handler has begun. */
   began: (message: IncomingMessage) => void = () => {}
-  /** Values the endless generator has made, and whether it was ended. */
+  /** Number of values that the endless generator has made, and whether it was ended. */
   made = 0
   ended: Promise<void>
   #end: () => void = () => {}
@@ -89,7 +89,7 @@ export class TestDispatcher implements Dispatcher {
   }
 }
 
-/** As an Observable: so many values at once, and never an end. */
+/** Makes an Observable that emits so many values at once, and never ends. */
 function burst(to: number) {
   return {
     '@@observable'() {

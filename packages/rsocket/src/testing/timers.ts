@@ -1,6 +1,6 @@
-/** The timers of the runtime, replaced for one test. */
+/** Replaces the timers of the runtime for one test. */
 
-/** Functions that replace the runtime's. */
+/** Functions that replace those of the runtime. */
 export interface Timers {
   readonly setTimeout?: (task: () => void, delay: number) => unknown
   readonly setInterval?: (task: () => void, pause: number) => unknown
@@ -8,8 +8,8 @@ export interface Timers {
 }
 
 /**
- * Replaces them as long as what it returns is in use: `using _ = replaceTimers(…)`. `t.mock.method` refuses Deno's, which
- * are accessors.
+ * Replaces timers until the returned object is disposed: `using _ = replaceTimers(…)`. `t.mock.method` cannot replace
+ * the timers of Deno, because they are accessors.
  */
 export function replaceTimers(timers: Timers): Disposable {
   const originals = Object.keys(timers).map(

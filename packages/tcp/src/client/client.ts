@@ -1,4 +1,4 @@
-/** The TCP client: connections to one or more endpoints, made at the first call and again when lost. */
+/** The TCP client: it connects to one or more endpoints at the first call, and connects again after a loss. */
 
 import { ClientConnection, clientResponder, toWireError, writeCaller } from '@elysia-microservices/rsocket'
 import { type NewProtocol, PoolClient } from '@elysia-microservices/rsocket/pool'

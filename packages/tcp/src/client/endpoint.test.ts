@@ -1,4 +1,4 @@
-/** One endpoint: what it counts, and when it connects again. Its pauses pass when the test says so. */
+/** Tests one endpoint: what it counts, and when it connects again. Its pauses pass when the test says so. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -18,10 +18,12 @@ import { clientOptions } from '../options/client-options.ts'
 import { nodeSockets } from '../socket/node.ts'
 import { TcpLink } from './link.ts'
 
-/** The longest pause, and how long a connection must last to be a success. */
+/** The longest pause, and the least duration of a connection that counts as a success. */
 const MAX_DELAY = 1_000
 
-/** Pauses that have not passed, by their handles. Timers of attempts are longer, and go as usual. */
+/**
+ * Holds the timers of pauses until the test lets them pass. Timers of attempts to connect are longer, and run as usual.
+ */
 class Pauses {
   readonly #waiting = new Map<unknown, { readonly task: () => void; readonly delay: number }>()
 
@@ -52,7 +54,7 @@ class Pauses {
     return [...this.#waiting.values()].map(({ delay }) => delay)
   }
 
-  /** Lets all pass. */
+  /** Lets all pauses pass. */
   pass(): void {
     const tasks = [...this.#waiting.values()]
     this.#waiting.clear()
@@ -81,7 +83,7 @@ class Owner implements EndpointOwner {
     this.told.push(`pause ${attempt} of ${delay}`)
   }
 
-  /** The messages since the last call. */
+  /** Returns the reports of the endpoint since the last call. */
   news(): string[] {
     return this.told.splice(0)
   }

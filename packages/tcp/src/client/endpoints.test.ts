@@ -1,4 +1,4 @@
-/** A client with several endpoints, over real sockets. */
+/** Tests a client with several endpoints, over real sockets. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -15,7 +15,7 @@ import { systemResolver } from './system-resolver.ts'
 
 const logger = new RecordingLogger()
 
-/** Counts what it is asked. */
+/** Records the data of all requests. */
 class CountingDispatcher extends TestDispatcher {
   readonly asked: unknown[] = []
 
@@ -25,7 +25,7 @@ class CountingDispatcher extends TestDispatcher {
   }
 }
 
-/** A server that can be stopped and started again. */
+/** A server that the test can stop and start again. */
 class Replica {
   readonly dispatcher = new CountingDispatcher()
   port = 0
@@ -169,7 +169,7 @@ describe('a client with several endpoints', () => {
     await client.connect()
     await connectedTo(client, 3)
     const value = 'x'.repeat(400)
-    // All of them belong to one endpoint, whose connection takes two in a turn.
+    // All calls have the key of one endpoint, whose connection has room for two calls in a turn.
     const calls = Array.from({ length: 4 }, () => client.request('echo', value, { key: 'user' }))
     assert.deepEqual(await Promise.all(calls), Array(4).fill(value))
     assert.equal(replicas.filter(({ dispatcher }) => dispatcher.asked.length === 2).length, 2)
@@ -554,7 +554,7 @@ describe('the source of endpoints', () => {
   it('says so when it asks again and fails, and asks once more later', async () => {
     const answers = ['a:1', new Error('no directory'), 'b:1']
     const told: unknown[] = []
-    // Its timers keep no process alive.
+    // The timers of the source do not keep the process alive, so this timer does.
     const awake = setTimeout(() => {}, 60_000)
     await new Promise<void>((resolve) => {
       const source = new EndpointSource(

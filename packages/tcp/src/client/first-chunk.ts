@@ -5,14 +5,14 @@
 import type { Output, ProtocolConnection } from '@elysia-microservices/rsocket'
 import { TlsFailure } from '../socket/tls-failure.ts'
 
-/** Stands in for the protocol until the first chunk has come. */
+/** Replaces the protocol until the first chunk has arrived. */
 export class FirstChunk implements ProtocolConnection {
   readonly #protocol: ProtocolConnection
   readonly #refused: (reason: Error) => void
   /** The session; set as soon as it exists. */
   output: Output | undefined
 
-  /** @param refused is called when the server is not one of ours */
+  /** @param refused is called when the server speaks TLS or HTTP */
   constructor(protocol: ProtocolConnection, refused: (reason: Error) => void) {
     this.#protocol = protocol
     this.#refused = refused
@@ -63,7 +63,7 @@ function isTlsAlert(chunk: Uint8Array): boolean {
   return type === 0x15 && major === 3 && minor <= 4 && high === 0 && low === 2 && (level === 1 || level === 2)
 }
 
-/** Whether a chunk begins with `HTTP/`, which no first frame of a Nest or RSocket server does. */
+/** Whether a chunk begins with `HTTP/`, as no first frame of a Nest or RSocket server does. */
 function isHttp(chunk: Uint8Array): boolean {
   const [h, t, secondT, p, slash] = chunk
   return h === 0x48 && t === 0x54 && secondT === 0x54 && p === 0x50 && slash === 0x2f

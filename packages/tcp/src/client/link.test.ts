@@ -1,4 +1,4 @@
-/** Which connections of a client are resumed when their socket is lost, and which are over. */
+/** Tests which connections of a client are resumed when their socket is lost, and which end. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -11,7 +11,7 @@ import { FirstChunk } from './first-chunk.ts'
 
 const RESUME = { resume: { window: 2_000 } }
 
-/** Sockets whose `end` tells at once that they are closed, as those of others may. */
+/** Wraps sockets so that `end` reports the close at once, as some runtimes do. */
 const closingAtOnce =
   (accept: AcceptSocket): AcceptSocket =>
   (socket) => {
@@ -43,7 +43,7 @@ for (const [name, sockets] of SOCKETS) {
       for (const cleanup of cleanups.splice(0)) await cleanup()
     })
 
-    /** Makes a call and cuts its connection when the handler has begun. Gives what came of it. */
+    /** Makes a call, cuts its connection when the handler has begun, and returns the outcome of the call. */
     async function cut(isLeaving: boolean): Promise<string> {
       ends = new Ends(sockets)
       const server = await ends.server({ rsocket: { resume: true } })
@@ -104,9 +104,9 @@ for (const [name, sockets] of SOCKETS) {
 
 for (const [name, sockets] of SOCKETS) {
   describe(`attempts of a client to connect, with sockets of ${name}`, () => {
-    /** The attempts, with what ends each early. */
+    /** The signals of all attempts to connect. */
     let attempts: AbortSignal[]
-    /** Which of them fail at once, or never end by themselves. */
+    /** Decides the outcome of each attempt. */
     let fate: (attempt: number) => 'connects' | 'connects late' | 'fails' | 'waits'
     let ends: Ends
     let tried: () => void
@@ -131,7 +131,7 @@ for (const [name, sockets] of SOCKETS) {
     })
     afterEach(() => ends.close())
 
-    /** A call whose socket is lost when its handler has begun. */
+    /** Makes a call whose socket is lost when its handler has begun. */
     async function lost(window: number) {
       const server = await ends.server({ rsocket: { resume: true } })
       const client = ends.client(server.address!.port, { retry: false, rsocket: { resume: { window } } })
@@ -174,7 +174,7 @@ for (const [name, sockets] of SOCKETS) {
       await client.close()
       assert.equal(await outcome, 'ConnectionError')
       assert.equal(attempts[1]!.aborted, true)
-      // Longer than the first pauses.
+      // Waits longer than the first pauses.
       await new Promise((resolve) => setTimeout(resolve, 120))
       assert.equal(attempts.length, 2)
     })
@@ -205,7 +205,7 @@ for (const [name, sockets] of SOCKETS) {
       const client = abrupt.client(server.address!.port, { retry: false, rsocket: { resume: true } })
       await client.request('echo', 1)
       await client.close()
-      // Longer than the first pause.
+      // Waits longer than the first pause.
       await new Promise((resolve) => setTimeout(resolve, 60))
       assert.equal(attempts.length, 1)
       await abrupt.close()
@@ -265,7 +265,7 @@ for (const [name, sockets] of SOCKETS) {
         retry: false,
         reconnect: false
       })
-      // Its timers keep no process alive.
+      // The timers of the client do not keep the process alive, so this timer does.
       const awake = setTimeout(() => {}, 60_000)
       await assert.rejects(client.request('echo', 1), { name: 'ConnectionError', message: /connectTimeout/ })
       clearTimeout(awake)
@@ -283,7 +283,7 @@ for (const [name, sockets] of SOCKETS) {
       const { port } = server.address() as net.AddressInfo
       const client = inTheClear.client(port, { tls: true, retry: false, reconnect: false })
       await assert.rejects(client.request('echo', 1), { message: /do not speak TLS/ })
-      // Waits for all its connections to be closed.
+      // `close` calls back when all connections of the server are closed.
       await new Promise((resolve) => server.close(resolve))
       await inTheClear.close()
     })
@@ -371,7 +371,7 @@ for (const [name, sockets] of SOCKETS) {
       const { port } = server.address() as net.AddressInfo
       const client = ends.client(port, { retry: false, reconnect: false })
       await assert.rejects(client.request('echo', 1), { name: 'ConnectionError', message: /HTTP/ })
-      // Waits for all its connections to be closed.
+      // `close` calls back when all connections of the server are closed.
       await new Promise((resolve) => server.close(resolve))
     })
 
@@ -430,7 +430,7 @@ for (const [name, sockets] of SOCKETS) {
       const before = attempts.length
       await client.close()
       assert.equal(await outcome, 'ConnectionError')
-      // Longer than the first pauses.
+      // Waits longer than the first pauses.
       await new Promise((resolve) => setTimeout(resolve, 120))
       assert.equal(attempts.length, before)
     })

@@ -1,6 +1,6 @@
 /**
- * One connection of a client from its first attempt to its end. A resumable connection survives its socket: new sockets
- * are tried with growing pauses until the window for resumption closes.
+ * One connection of a client from its first attempt to its end. A resumable connection survives the loss of its socket:
+ * it tries to make a new socket, with growing pauses, until the window for resuming ends.
  */
 
 import type { ClientProtocol, Credentials } from '@elysia-microservices/rsocket'
@@ -18,14 +18,14 @@ import { FirstChunk } from './first-chunk.ts'
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000
 
-/** Joins a client's protocol with its socket, or with several sockets one after the other. */
+/** Connects a client's protocol with its socket. If the connection is resumed, its sockets follow one another. */
 export class TcpLink implements Link {
   readonly protocol: ClientProtocol
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
-  /** Resolves when the connection is made; rejects when it could not be. */
+  /** Resolves when the connection is made; rejects if it cannot be made. */
   readonly connected: Promise<void>
-  /** Resolves when the connection is over, with the reason if there is one. */
+  /** Resolves when the connection has ended, with the reason if there is one. */
   readonly closed: Promise<Error | undefined>
   readonly #options: CheckedClientOptions
   readonly #logger: Logger
@@ -34,12 +34,15 @@ export class TcpLink implements Link {
   #attempt: AbortController | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
   #isEnding = false
-  /** A socket was there: the next one resumes. */
+  /** The connection has had a socket, so the next socket resumes it. */
   #isSetUp = false
-  /** Why this client cannot talk to the server, for example because it speaks HTTP. */
+  /** Why this client cannot talk to the server, for example because the server speaks HTTP. */
   #refusal: Error | undefined
 
-  /** Starts to connect. @param options the client's options, with `host` and `port` of the endpoint */
+  /**
+   * Starts to connect.
+   * @param options the client's options, with `host` and `port` of the endpoint
+   */
   constructor(options: CheckedClientOptions, logger: Logger, { protocol, over }: LinkParts) {
     this.#options = options
     this.#logger = logger
@@ -59,14 +62,14 @@ export class TcpLink implements Link {
     })
   }
 
-  /** Lets calls in flight end, then closes. A connection that is being made, or made again, ends at once. */
+  /** Waits for calls in flight, then closes. While the connection is being made or restored, it ends at once. */
   drain(): void {
     if (this.#session === undefined) return this.#giveUp('its endpoint was removed')
     this.#isEnding = true
     void this.#session.drained()
   }
 
-  /** Ends the connection at once, also while it is being made; its calls fail. */
+  /** Ends the connection at once, even while it is being made; its calls fail. */
   end(): void {
     if (this.#session === undefined) return this.#giveUp('the client was closed')
     this.#isEnding = true
@@ -75,7 +78,7 @@ export class TcpLink implements Link {
     this.protocol.close()
   }
 
-  /** Ends without a socket. */
+  /** Ends a connection that has no socket. */
   #giveUp(why: string): void {
     this.#isEnding = true
     clearTimeout(this.#retry)
@@ -96,7 +99,7 @@ export class TcpLink implements Link {
         this.#options.tls === undefined
           ? undefined
           : await unlessAborted(clientTls(this.#options.tls), attempt.signal)
-      // A lost connection goes on as who made it: then nobody is asked.
+      // A resumed connection keeps its user, so no credentials are read for it.
       const credentials = this.#isSetUp ? undefined : this.#options.rsocket.credentials
       const asked =
         typeof credentials === 'function' ? await unlessAborted(credentials(), attempt.signal) : credentials
@@ -124,8 +127,8 @@ export class TcpLink implements Link {
     const options: SessionOptions = {
       logger: this.#logger,
       incompleteMessageTimeout: incompleteMessage,
-      // Calls are refused beyond `sendBuffer`. What belongs to those already sent (the next values of a channel, demand,
-      // cancellation) must still fit: otherwise a busy connection would be cut off by its own end.
+      // `sendBuffer` limits only calls. Frames of calls that were already sent (further values of a channel, demand,
+      // cancellation) need additional room, because otherwise this end would cut its own busy connection.
       maxUnsent: 2 * sendBuffer,
       protocol: () => first,
       closed: (_session, _protocol, error) => this.#lost(error)
@@ -138,7 +141,7 @@ export class TcpLink implements Link {
     return session
   }
 
-  /** The socket is gone: resumes the connection, or ends it. */
+  /** The socket is lost: resumes the connection, or ends it. */
   #lost(error: Error | undefined): void {
     this.#session = undefined
     const { resume } = this.#options.rsocket
@@ -161,7 +164,7 @@ export class TcpLink implements Link {
     } catch (cause) {
       if (this.#isEnding) return
       if (performance.now() + pause > until) return this.#finish(cause as Error)
-      // Full jitter, so that clients which lost the same server do not all come back at the same moment.
+      // A random pause, so that clients which lost the same server do not all reconnect at the same moment.
       this.#retry = setTimeout(() => {
         void this.#resume(until, Math.min(pause * 2, LONGEST_PAUSE))
       }, Math.random() * pause)
@@ -169,13 +172,13 @@ export class TcpLink implements Link {
   }
 
   #finish(reason?: Error): void {
-    // `over` comes first, so that retries do not choose this connection.
+    // `over` is called first, so that retries do not choose this connection.
     this.#over(reason)
     this.protocol.close(reason)
   }
 }
 
-/** The result of a user's function; rejects at once if the attempt is given up. */
+/** Resolves with the result of a user's function; rejects at once if the attempt is cancelled. */
 function unlessAborted<Value>(given: Value | Promise<Value>, signal: AbortSignal): Promise<Value> {
   const aborted = new Promise<never>((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })

@@ -1,4 +1,7 @@
-/** Which connection takes a call, which calls wait, and what is told of it. Over real sockets, let in one by one. */
+/**
+ * Tests which connection takes a call, which calls wait, and which events are reported. Over real sockets, accepted one
+ * by one.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -18,7 +21,7 @@ import { DnsServer } from '../testing/dns-server.ts'
 import { type ClientParts, Ends } from '../testing/ends.ts'
 import type { TcpClient } from './client.ts'
 
-/** The outcome of an attempt to connect. `waits`: until it is given up. */
+/** The outcome of an attempt to connect. `waits`: until the attempt is cancelled. */
 type Fate = 'connects' | 'connects late' | 'fails' | 'waits'
 
 describe('the connections of a client', () => {
@@ -72,7 +75,7 @@ describe('the connections of a client', () => {
     new Promise<void>((resolve) => {
       if (isWanted()) return resolve()
       const stop = client.onEvent(() => {
-        // The other listener may be told later.
+        // The other listener may get the event later.
         queueMicrotask(() => {
           if (!isWanted()) return
           stop()
@@ -86,7 +89,7 @@ describe('the connections of a client', () => {
       ends.dispatcher.began = resolve
     })
 
-  /** A port at which the system accepts connections, and nobody answers. */
+  /** Opens a port at which the system accepts connections but no server answers. */
   async function silentPort(): Promise<number> {
     const sockets = new Set<net.Socket>()
     const door = net.createServer({ pauseOnConnect: true }, (socket) => {
@@ -501,7 +504,7 @@ describe('the connections of a client', () => {
       const answer = ends.dispatcher.request.bind(ends.dispatcher)
       const seen: (number | undefined)[] = []
       ends.dispatcher.request = (message) => {
-        // The two servers share a dispatcher: each connection has its own port at this end.
+        // The two servers share a dispatcher, so this test distinguishes connections by the client's port.
         const port = message.peer?.port
         seen.push(port)
         refuses ??= port
@@ -568,7 +571,7 @@ describe('the connections of a client', () => {
         })
         await client.connect()
         await until(client, () => named('connected').length === 2)
-        // Neither the room of a connection nor what a handler says counts.
+        // Errors of a handler, and unknown patterns, are not failures of an endpoint.
         await assert.rejects(client.request('fail', 1), { code: 'E' })
         await assert.rejects(client.request('nothing', 1), { code: 'PATTERN_NOT_FOUND' })
         assert.equal(named('ejected').length, 0)
@@ -605,7 +608,7 @@ describe('the connections of a client', () => {
         await assert.rejects(client.request('echo', n), { name: 'ConnectionError' })
         retries.push(named('retry').length)
       }
-      // A retry counts as a call, so every second attempt earns one more.
+      // A retry counts as a call, so every second attempt allows one more retry.
       assert.deepEqual(retries, [0, 1, 2, 3])
     })
 

@@ -1,4 +1,4 @@
-/** A client whose server fails: connecting again, calls that wait, calls that are retried. Over real sockets. */
+/** Tests a client whose server fails: reconnecting, calls that wait, calls that are retried. Over real sockets. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -16,7 +16,7 @@ import type { TcpServer } from '../server/server.ts'
 import { newClient, newServer } from '../testing/ends.ts'
 import type { TcpClient } from './client.ts'
 
-/** Fast enough for tests. */
+/** Short pauses, so that the tests are fast. */
 const RECONNECT = { minDelay: 5, maxDelay: 50 }
 
 for (const protocol of ['nest', 'rsocket'] as const) {
@@ -53,7 +53,7 @@ for (const protocol of ['nest', 'rsocket'] as const) {
       return made
     }
 
-    /** Resolves when an event comes. */
+    /** Resolves when an event of this type occurs. */
     const until = (type: ClientEvent['type'], of = client) =>
       new Promise<ClientEvent>((resolve) => {
         const stop = of.onEvent((event) => {
@@ -200,7 +200,7 @@ for (const protocol of ['nest', 'rsocket'] as const) {
     it('says of a call that it may have run if an attempt may have, whatever the last one is answered', async () => {
       const { port } = server.address!
       const twice = connectTo(port, { retry: { attempts: 2, minDelay: 1 } })
-      // Nest's wire has no refusal of its own.
+      // Nest's wire cannot express a refusal.
       const refusals = protocol === 'nest' ? [] : [new RejectedError('busy')]
       for (const answer of [...refusals, PatternNotFoundError.of('wait')]) {
         const { name } = answer
@@ -291,7 +291,7 @@ describe('a client of an RSocket server that refuses', () => {
     await new Promise<void>((resolve, reject) => {
       const receiver = { next: (value: unknown) => values.push(value), complete: resolve, error: reject }
       const call = client.stream('count', 200, receiver, { demand: 10 })
-      // One more than there are values: the end of a generator has to be asked for.
+      // One more than there are values, because a generator ends only when one more value is requested.
       call.request(191)
     })
     assert.equal(values.length, 200)

@@ -1,4 +1,4 @@
-/** Looks names up by `node:dns`, which is loaded at the first look-up. */
+/** Looks up names with `node:dns`, which is loaded at the first lookup. */
 import type { Resolver } from '@elysia-microservices/rsocket/pool'
 
 /** The resolver of the runtime. */

@@ -40,7 +40,7 @@ describe('a decoder that is to forget what has come', () => {
   })
 })
 
-/** Everything a decoder gives for these chunks: texts, and at the end the name of the error, if there is one. */
+/** Returns all texts that a decoder makes of these chunks, and at the end the name of the error if there is one. */
 function decodeAll(chunks: readonly Uint8Array[], maxBufferSize = NO_LIMIT): string[] {
   const decoder = new NestFrameDecoder(maxBufferSize)
   const texts: string[] = []
@@ -55,7 +55,7 @@ function decodeAll(chunks: readonly Uint8Array[], maxBufferSize = NO_LIMIT): str
   return texts
 }
 
-/** The obvious decoder, as Nest's reads: all text in one string, cut with `parseInt` and `substring`. */
+/** The simplest decoder, which reads as Nest does: all text in one string, cut with `parseInt` and `substring`. */
 function decodeObviously(chunks: readonly Uint8Array[], maxBufferSize: number): string[] {
   const utf8 = new StringDecoder('utf8')
   const texts: string[] = []
@@ -81,7 +81,7 @@ function decodeObviously(chunks: readonly Uint8Array[], maxBufferSize: number): 
   return texts
 }
 
-/** Cuts bytes at these places. */
+/** Cuts bytes at these positions. */
 function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
   const ends = [...new Set(places.map((place) => place % (bytes.length + 1))), bytes.length].sort(
     (a, b) => a - b
@@ -135,7 +135,7 @@ describe('NestFrameDecoder', () => {
   })
 
   it('gives the same texts if all chunks, or some, wait before the first is asked for', () => {
-    // Texts longer than a piece, and shorter.
+    // Some texts are longer than a piece, others shorter.
     const some = fc.array(fc.oneof(text, fc.constantFrom('y'.repeat(20_000), 'é'.repeat(40_000))), {
       maxLength: 6
     })

@@ -1,6 +1,6 @@
 /**
- * Frames of Nest's TCP wire: `<length>#<json>`. The length counts UTF-16 code units, as JavaScript strings do, so frames
- * are cut from decoded text, not from bytes. Hot path: one decode per chunk, one slice per frame.
+ * Frames of Nest's TCP wire: `<length>#<json>`. The length counts UTF-16 code units, as JavaScript strings do, so
+ * frames are cut from decoded text, not from bytes. This is a hot path: one decode per chunk, one slice per frame.
  */
 import { StringDecoder } from 'node:string_decoder'
 import { PayloadTooLargeError, ProtocolError } from '@elysia-microservices/transport/kit'
@@ -11,13 +11,15 @@ const DIGIT_NINE = 0x39
 /** Most digits that the fast path reads; longer numbers may lose precision. */
 const FAST_DIGITS = 15
 /**
- * Most characters of a length. Nest waits for its end as long as its buffer allows; each chunk of a length without end
- * would have all before it copied again.
+ * Most characters of a length. Nest waits for the end of a length as long as its buffer allows. But each chunk of a
+ * length without end would cause all earlier chunks to be copied again.
  */
 const MAX_HEADER = 1_024
-/** Characters of a piece of waiting text, to which a chunk is added rather than beginning a piece of its own. */
+/**
+ * A piece of waiting text with fewer characters is extended by the next chunk; otherwise the chunk begins a new piece.
+ */
 const PIECE = 16 * 1024
-/** Chunks after which the piece they were added to is made one flat string again (see `#keep`). */
+/** Number of chunks after which the extended piece is made one flat string again (see `#keep`). */
 const CHUNKS_BEFORE_FLATTEN = 1024
 
 /** Puts a frame around a JSON text. */
@@ -26,8 +28,9 @@ export function encodeFrame(json: string): string {
 }
 
 /**
- * Cuts JSON texts out of the chunks of a connection. Chunks that come while others wait stay as they are, and are joined
- * only to the frame they belong to: joining all of them for each frame would copy each many times, and hold the copies.
+ * Cuts JSON texts out of the chunks of a connection. A chunk that arrives while others wait is stored, and joined only
+ * to the frame to which it belongs: to join all chunks for each frame would copy each chunk many times, and keep the
+ * copies in memory.
  */
 export class NestFrameDecoder {
   readonly #maxBufferSize: number
@@ -36,22 +39,22 @@ export class NestFrameDecoder {
   #text = ''
   /** Index of the next unread character of `#text`. */
   #at = 0
-  /** Pieces of text that follow `#text`, in order; none is empty. A piece may be several chunks. */
+  /** Pieces of text that follow `#text`, in order; none is empty. A piece may consist of several chunks. */
   #later: string[] = []
   #laterLength = 0
-  /** Index from which to search for the end of an incomplete header; there is no `#` before it. */
+  /** Index from which to search for the end of an incomplete header; no `#` is before this index. */
   #searched = 0
-  /** Length of the frame whose header was read; -1 if none was. */
+  /** Length of the frame whose header was read; -1 if no header was read. */
   #length = -1
-  /** Chunks added to pieces. */
+  /** Number of chunks by which pieces were extended. */
   #added = 0
 
-  /** @param maxBufferSize most UTF-16 units that may wait, all frames together */
+  /** @param maxBufferSize most UTF-16 units that may wait, in all frames together */
   constructor(maxBufferSize: number) {
     this.#maxBufferSize = maxBufferSize
   }
 
-  /** Characters received and not yet returned by `next`. */
+  /** Number of characters that were received and not yet returned by `next`. */
   get buffered(): number {
     return this.#text.length - this.#at + this.#laterLength
   }
@@ -61,7 +64,7 @@ export class NestFrameDecoder {
     return this.#length !== -1 || this.buffered > 0
   }
 
-  /** Takes a chunk. */
+  /** Adds a chunk. */
   push(chunk: Uint8Array): void {
     const text = this.#utf8.write(chunk as Buffer)
     if (this.buffered > 0) return this.#keep(text)
@@ -79,13 +82,13 @@ export class NestFrameDecoder {
       return
     }
     const longer = piece + text
-    // Engines keep joined strings as a rope until they are read. A peer that sends single bytes would make a node for
-    // each, some 40 times the memory of the text; reading a character makes the string flat.
+    // JavaScript engines store joined strings as a rope until the string is read. If a peer sends single bytes, each
+    // would be a node, which takes some 40 times the memory of the text. Reading a character makes the string flat.
     if (++this.#added % CHUNKS_BEFORE_FLATTEN === 0) longer.charCodeAt(0)
     this.#later[last] = longer
   }
 
-  /** Drops everything received. */
+  /** Drops all received text. */
   discard(): void {
     this.#text = ''
     this.#at = 0
@@ -95,8 +98,8 @@ export class NestFrameDecoder {
   }
 
   /**
-   * The next complete JSON text; `undefined` if there is none yet.
-   * @throws {PayloadTooLargeError} more waits than `maxBufferSize` allows
+   * Returns the next complete JSON text; `undefined` if no text is complete yet.
+   * @throws {PayloadTooLargeError} more characters wait than `maxBufferSize` allows
    * @throws {ProtocolError} the length is not a number
    */
   next(): string | undefined {
@@ -114,7 +117,10 @@ export class NestFrameDecoder {
     return start === 0 && end === text.length ? text : text.slice(start, end)
   }
 
-  /** The text is handled. It is not kept, because it may be long and the next chunk may come late. */
+  /**
+   * Replaces `#text`, which was handled. The old text is not kept, because it may be long and the next chunk may arrive
+   * late.
+   */
   #nextText(): void {
     this.#text = this.#laterLength === 0 ? '' : this.#takeLater()
     this.#at = 0
@@ -127,7 +133,7 @@ export class NestFrameDecoder {
     return piece
   }
 
-  /** Adds the next piece to the text, because a header is divided between the two. False if there is none. */
+  /** Adds the next piece to `#text`, because a header spans both. Returns false if there is no piece. */
   #lengthen(): boolean {
     if (this.#laterLength === 0) return false
     this.#searched = Math.max(0, this.#searched - this.#at)
@@ -136,7 +142,7 @@ export class NestFrameDecoder {
     return true
   }
 
-  /** The text of a frame that is divided between `#text` and what comes later, and has arrived as a whole. */
+  /** Joins the text of a complete frame that begins in `#text` and ends in a later piece. */
   #join(length: number): string {
     const parts = [this.#text.slice(this.#at)]
     let missing = length - (this.#text.length - this.#at)
@@ -157,14 +163,14 @@ export class NestFrameDecoder {
     return parts.length === 2 ? `${parts[0]}${parts[1]}` : parts.join('')
   }
 
-  /** @throws {PayloadTooLargeError} more waits than `maxBufferSize` allows */
+  /** @throws {PayloadTooLargeError} more characters wait than `maxBufferSize` allows */
   checkSize(): void {
     if (this.buffered > this.#maxBufferSize) {
       throw new PayloadTooLargeError('limits.receiveBuffer', this.#maxBufferSize, this.buffered, 'characters')
     }
   }
 
-  /** Reads `<length>#`, the length as `parseInt` does. Returns false if its end has not arrived. */
+  /** Reads `<length>#`, the length as `parseInt` does. Returns false if the `#` has not arrived. */
   #readHeader(text: string): boolean {
     let length = 0
     const start = this.#at
@@ -193,7 +199,7 @@ export class NestFrameDecoder {
     const length = Number.parseInt(header, 10)
     if (Number.isNaN(length)) throw corrupted(header, "decimal digits before '#'")
     this.#at = hash + 1
-    // Like Nest, reads a negative length as an empty text, which then is no JSON.
+    // As in Nest, a negative length means an empty text, which is then refused because it is not JSON.
     this.#length = Math.max(0, length)
     return true
   }

@@ -1,4 +1,4 @@
-/** The calling end of Nest's wire, without a socket. */
+/** Tests the calling end of Nest's wire, without a socket. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { FakeClock, FakeOutput, RecordingReceiver, turn } from '@elysia-microservices/rsocket/testing'
@@ -25,14 +25,14 @@ function connected(given: Partial<NestRequesterOptions> = {}) {
   return parts
 }
 
-/** A call that wants all values, and what came of it. */
+/** Makes a call for a stream, and records its values. */
 function streamOf(caller: PendingCaller) {
   const receiver = new RecordingReceiver()
   caller.stream('values', 1, receiver)
   return receiver.seen
 }
 
-/** So many levels of arrays. */
+/** Makes an array of so many levels. */
 function nested(levels: number): unknown {
   let value: unknown = []
   for (let level = 1; level < levels; level++) value = [value]

@@ -1,6 +1,6 @@
 /**
  * The asking side of Nest's TCP wire: turns calls into frames, and reply packets into answers. Each connection has its
- * own, which also keeps the calls made before the connection is open.
+ * own requester, which also stores the calls made before the connection is open.
  */
 
 import type { ClientProtocol, Output } from '@elysia-microservices/rsocket'
@@ -46,13 +46,13 @@ export interface NestRequesterOptions {
   readonly timeout: number
   /** Makes the timer of the connection. */
   newTimer(owner: TimerOwner): Timer
-  /** Is asked before a call fails. Default: the call fails. */
+  /** Called before a call fails; returns true if the function has taken the call over. Default: the call fails. */
   readonly recover?: Recover | undefined
-  /** The name of the server, for the errors of calls. Default: it has none. */
+  /** The name of the server, for the errors of calls. Default: the server has no name. */
   readonly endpoint?: string | undefined
 }
 
-/** Most patterns whose head is kept as text; limited, because patterns may be made at run time. */
+/** Most patterns whose packet head is stored as text; limited, because patterns may be made at run time. */
 const MAX_HEADS = 1024
 
 /** Makes calls over one connection. */
@@ -98,10 +98,13 @@ export class NestRequester implements ClientProtocol, CallSender {
     this.#queued.set(call, frame)
   }
 
-  /** Nest's wire cannot say it: its server answers all the same, and the answer is dropped. */
+  /**
+   * Does nothing, because Nest's wire has no message for it: the server answers nevertheless, and the answer is
+   * dropped.
+   */
   cancel(): void {}
 
-  /** The call is not sent, if it still waits for the connection. */
+  /** If the call still waits for the connection, its frame is dropped. */
   over(call: PendingCall): void {
     const frame = this.#queued.size === 0 ? undefined : this.#queued.get(call)
     if (frame === undefined) return
@@ -130,12 +133,12 @@ export class NestRequester implements ClientProtocol, CallSender {
     if (head !== undefined) return head
     routeOf(pattern)
     head = requestHead(pattern)
-    // The text of an object is not kept, because its owner may change it after the call.
+    // The text of an object is not stored, because its owner may change the object after the call.
     if (typeof pattern !== 'object' && this.#heads.size < MAX_HEADS) this.#heads.set(pattern, head)
     return head
   }
 
-  // ── answers from the server ────────────────────────────────────────────────────────────────────────────
+  // ── answers of the server ────────────────────────────────────────────────────────────────────────────
 
   receive(chunk: Uint8Array): void {
     this.#frames.push(chunk)
@@ -172,7 +175,7 @@ export class NestRequester implements ClientProtocol, CallSender {
     if (hasEnded) calls.complete(call)
   }
 
-  // ── the connection ───────────────────────────────────────────────────────────────────────────────────
+  // ── connection ───────────────────────────────────────────────────────────────────────────────────────
 
   /** The connection is open: sends the waiting calls, in order. */
   open(output: Output): void {
@@ -185,7 +188,7 @@ export class NestRequester implements ClientProtocol, CallSender {
     output.send(frame)
     call.mayHaveRun = true
     if (call.kind !== 'event') return
-    // An event has no answer: it is done when a socket has it that is not blocked.
+    // An event has no answer: it is complete as soon as a socket that is not blocked has taken it.
     if (output.isBlocked) this.calls.keep(call)
     else this.calls.complete(call)
   }

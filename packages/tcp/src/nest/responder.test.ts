@@ -1,4 +1,4 @@
-/** The answering end of Nest's wire, without a socket. */
+/** Tests the answering end of Nest's wire, without a socket. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Admission, NO_LIMITS, type SharedLimits } from '@elysia-microservices/rsocket'
@@ -26,12 +26,12 @@ function responding(handlers: Handlers = {}, limits: Partial<SharedLimits> = {},
     limits: { ...NO_LIMITS, ...limits }
   })
   output.adopt(responder)
-  /** Gives it packets in one chunk; what it has sent by then. */
+  /** Passes packets to the responder in one chunk; returns the packets that it has sent. */
   const on = (...packets: unknown[]): string[] => {
     responder.receive(Buffer.from(packets.map((packet) => encodeFrame(JSON.stringify(packet))).join('')))
     return sent()
   }
-  /** The packets sent since the last call. */
+  /** Returns the packets that were sent since the last call. */
   const sent = (): string[] => {
     const decoder = new NestFrameDecoder(1_000_000)
     decoder.push(Buffer.from(output.text))
@@ -40,7 +40,7 @@ function responding(handlers: Handlers = {}, limits: Partial<SharedLimits> = {},
     for (let json = decoder.next(); json !== undefined; json = decoder.next()) packets.push(json)
     return packets
   }
-  /** Lets promises settle; what it has sent by then. */
+  /** Lets promises settle; returns the packets that the responder has sent. */
   const later = async (): Promise<string[]> => {
     await turn()
     return sent()

@@ -1,7 +1,7 @@
 /**
- * The answering side of Nest's TCP wire: reads frames, calls handlers, sends reply packets. Each connection has its own.
- * Hot path of every server: a request whose handler returns a plain value takes one parse, one look-up, one call and
- * one stringify, and makes no promise and no closure.
+ * The answering side of Nest's TCP wire: reads frames, calls handlers, sends reply packets. Each connection has its own
+ * responder. This is the hot path of every server: a request whose handler returns a plain value takes one parse, one
+ * lookup, one call and one stringify, and makes no promise and no closure.
  */
 
 import type { Admission, Output, ProtocolConnection, SharedLimits } from '@elysia-microservices/rsocket'
@@ -41,7 +41,7 @@ export interface NestResponderOptions {
   readonly output: Output
   /** Most UTF-16 units that may wait to be handled. */
   readonly maxBufferSize: number
-  /** Shared by all connections of a server. */
+  /** Reads the patterns of packets. All connections of a server share it. */
   readonly patterns: PatternReader
   readonly limits: SharedLimits
 }
@@ -55,16 +55,16 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   readonly #patterns: PatternReader
   readonly #frames: NestFrameDecoder
   readonly #limits: SharedLimits
-  /** `undefined` if the server's work is not limited. */
+  /** Limits the work of the server; `undefined` if the work is not limited. */
   readonly #admission: Admission | undefined
-  /** Requests that take more than a turn. */
+  /** Requests that take more than one turn. */
   readonly #running = new StreamTable<RunningReply>()
-  /** Streams that hold a value back until the end of the turn; made for the first of them. */
+  /** Streams that hold a value back until the end of the turn. Made for the first such stream. */
   #unfinished: RunningReply[] | undefined
   #streams = 0
   #events = 0
   #isClosed = false
-  /** Whether frames wait for the server to have room. */
+  /** Whether frames wait because the server has no room. */
   #isWaiting = false
 
   constructor(options: NestResponderOptions) {
@@ -104,9 +104,10 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   }
 
   resume(): void {
-    // While the peer does not read its answers, requests wait here, limited by limits.receiveBuffer, and reading goes on:
-    // Nest's client reads nothing while its own writes are blocked, so pausing would freeze both ends. Requests also wait
-    // while the server has no room, because Nest's wire cannot refuse them, and order must be kept.
+    // While the peer does not read its answers, requests wait here, limited by limits.receiveBuffer, and reading
+    // continues: Nest's client reads nothing while its own writes are blocked, so pausing would freeze both ends.
+    // Requests also wait while the server has no room, because Nest's wire cannot refuse them, and their order must be
+    // kept.
     while (!this.output.isBlocked && !this.#isClosed) {
       if (this.#admission !== undefined && this.#admission.room === 0) {
         this.#wait(this.#admission)
@@ -141,7 +142,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   #handle(packet: NestPacket, size: number): void {
     const { pattern, data, metadata } = packet
-    // Without pattern and data it is no packet of Nest's: it counts as an event without pattern, and gets no answer.
+    // Without pattern and data it is not a packet of Nest: it counts as an event without a pattern, and gets no answer.
     const id = pattern === undefined && data === undefined ? undefined : packet.id
     let text: string
     let route: string | undefined
@@ -169,9 +170,10 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   }
 
   /**
-   * Refuses the data of a request that is nested too deeply: the other calls of the connection may be of others.
-   * @returns false: nothing is
-   * @throws {ProtocolError} it is no request, or its pattern or id is nested too deeply
+   * Refuses a request whose data is nested too deeply. Only this request fails, because other calls on the connection
+   * may belong to other users.
+   * @returns false if the data is not nested too deeply
+   * @throws {ProtocolError} the message is an event, or its pattern or id is nested too deeply
    */
   #refusesDepth({ id, pattern, data, metadata }: NestPacket, message: IncomingMessage): boolean {
     const expected = `at most ${MAX_DEPTH} levels of arrays and objects`
@@ -220,7 +222,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     this.sendPacket(lastValuePacket(json, idJson))
   }
 
-  // ── calls from running replies ────────────────────────────────────────────────────────────────────────
+  // ── called by running replies ────────────────────────────────────────────────────────────────────────
 
   /** Answers with the error of a handler. An unexpected error is logged, and the caller gets an internal error. */
   fail(idJson: string, error: unknown, message: IncomingMessage): void {
@@ -231,7 +233,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     if (!this.#isClosed) this.output.send(encodeFrame(json))
   }
 
-  /** Counts one more stream. Returns why it is refused if the connection may not have it. */
+  /** Counts one more stream. Returns the reason if the connection may not have another stream. */
   openStream(): RejectedError | undefined {
     const { maxStreams } = this.#limits
     if (this.#streams < maxStreams) {
@@ -247,7 +249,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     return this.output.hasRoomFor(reply)
   }
 
-  /** Calls `turnEnded` of the reply when the current turn is over. */
+  /** Calls `turnEnded` of the reply when the current turn of the event loop has ended. */
   atTurnEnd(reply: RunningReply): void {
     if (this.#unfinished === undefined) {
       this.#unfinished = []

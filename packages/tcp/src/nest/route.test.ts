@@ -1,4 +1,4 @@
-/** The route that Nest makes of a packet's pattern. */
+/** Tests the route that is made of a packet's pattern, which must be the same as in Nest. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'

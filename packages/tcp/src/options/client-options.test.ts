@@ -1,4 +1,4 @@
-/** The options of a client, from JavaScript too. */
+/** Tests the options of a client, including wrong types that JavaScript allows. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { clientOptions, type TcpClientOptions } from './client-options.ts'

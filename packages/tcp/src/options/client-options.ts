@@ -22,15 +22,16 @@ import { checkOptionNames, type OptionNames } from './option-names.ts'
 import { CLIENT_TLS_NAMES, checkClientTls, type Source } from './security-options.ts'
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
 
-/** Options of a TCP client. A key that is `undefined` has its default. */
+/** Options of a TCP client. A key whose value is `undefined` has its default. */
 export interface TcpClientOptions extends PlaceOptions, ResilienceOptions {
   /** The protocol: `'rsocket'`, or `'nest'` for the wire of NestJS 12. Default: `'rsocket'`. */
   readonly protocol?: 'rsocket' | 'nest' | undefined
   /**
-   * Use TLS. `true` trusts the runtime's authorities; a function is called for each connection. Default: no TLS.
+   * Whether the client uses TLS. `true` trusts the certificate authorities of the runtime; a function is called for
+   * each connection. Default: no TLS.
    */
   readonly tls?: boolean | Source<TlsClientOptions> | undefined
-  /** Milliseconds in which a connection must be made, TLS handshake included. Default: 10,000. */
+  /** Most milliseconds for making a connection, TLS handshake included. Default: 10,000. */
   readonly connectTimeout?: number | undefined
   /** Limits of each connection. */
   readonly limits?: ClientLimits | undefined
@@ -59,7 +60,7 @@ export const CLIENT_OPTION_NAMES: OptionNames = {
 
 type Given = TcpClientOptions & TestOptions
 
-/** Options as a client uses them. */
+/** Checked options of a client, with their defaults. */
 export type CheckedClientOptions = Omit<
   Filled<Given, typeof ALL_DEFAULTS>,
   'limits' | 'rsocket' | keyof ResilienceOptions

@@ -1,4 +1,4 @@
-/** The limits of a server, from JavaScript too. */
+/** Tests the limits of a server, including wrong types that JavaScript allows. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { clientLimits, serverLimits } from './limits.ts'

@@ -1,4 +1,6 @@
-/** The limits of both ends, with their defaults in one table each. A test checks docs/limits.md against them. */
+/**
+ * The limits of client and server, each with one table of defaults. A test compares docs/limits.md with these tables.
+ */
 
 import {
   ADAPTIVE_DEFAULTS,
@@ -10,20 +12,20 @@ import { atLeast, milliseconds, OptionError, withDefaults } from '@elysia-micros
 /** Limits of one connection, on either end. 0 means no limit. */
 export interface ConnectionLimits {
   /**
-   * Most data received and waiting to be handled: UTF-16 code units on Nest's wire, bytes on RSocket's. Also the longest
-   * RSocket frame. Default: 134,217,728, as in Nest.
+   * Most data that may be received and wait to be handled: UTF-16 code units on Nest's wire, bytes on RSocket. It also
+   * limits the length of an RSocket frame. Default: 134,217,728, as in Nest.
    */
   readonly receiveBuffer?: number | undefined
   /**
-   * Most bytes written and waiting to be sent. A server cuts off a peer that leaves more unread; a client refuses
-   * further calls. Default: 134,217,728, as in Nest.
+   * Most bytes that may be written and wait to be sent. A server cuts a connection whose peer leaves more bytes unread;
+   * a client refuses further calls. Default: 134,217,728, as in Nest.
    */
   readonly sendBuffer?: number | undefined
   /** RSocket: most bytes of all incomplete fragmented messages of a connection. Default: 67,108,864. */
   readonly messageSize?: number | undefined
   /**
-   * Milliseconds without progress of an incomplete message after which the connection is ended. Less than 1 KB is no
-   * progress (in Nest every byte is). Default: 30,000, as in Nest.
+   * Milliseconds without progress of an incomplete message after which the connection is ended. Less than 1 KB does not
+   * count as progress (in Nest every byte counts). Default: 30,000, as in Nest.
    */
   readonly incompleteMessage?: number | undefined
 }
@@ -31,64 +33,63 @@ export interface ConnectionLimits {
 /** Limits of a client. 0 means no limit. */
 export interface ClientLimits extends ConnectionLimits {
   /**
-   * RSocket: most bytes of one stream that a server of this library sends ahead of its reader, who holds up to 256 KiB
-   * besides. At least 1 value is always on its way. Default: 1,048,576.
+   * RSocket: most bytes of one stream that a server of this library sends before the reader has taken them. The
+   * reader's own queue holds up to 256 KiB more. At least one value is always sent. Default: 1,048,576.
    */
   readonly streamBuffer?: number | undefined
 }
 
 /** Limits of a server. 0 means no limit. */
 export interface ServerLimitOptions extends ConnectionLimits {
-  /**
-   * Most open connections. Further ones are closed, RSocket's with `REJECTED_SETUP`. Default: 65,536.
-   */
+  /** Most open connections. Further connections are closed, those of RSocket with `REJECTED_SETUP`. Default: 65,536. */
   readonly connections?: number | undefined
   /**
    * Most requests, events and streams in flight on all connections together. Further RSocket requests are answered with
-   * `REJECTED` (clients that honour leases do not send them); Nest's wait in the `receiveBuffer` of their connection.
-   * Handlers that answer in the turn in which a message comes are never in flight. With `'adaptive'`, or bounds, the
-   * server finds the limit from the latency of its handlers; then streams are not counted. Default: 0.
+   * `REJECTED` (clients that honour leases do not send them). Further requests on Nest's wire wait in the
+   * `receiveBuffer` of their connection. A handler that answers in the turn in which its message arrives is never in
+   * flight. With `'adaptive'`, or bounds, the server finds the limit from the latency of its handlers; then streams are
+   * not counted. Default: 0.
    */
   readonly inFlight?: number | 'adaptive' | AdaptiveConcurrencyOptions | undefined
   /**
-   * RSocket: most requests of one connection in flight. Clients that honour leases are granted as many; further requests
-   * are answered with `REJECTED`. Default: 0.
+   * RSocket: most requests of one connection in flight. Clients that honour leases are granted so many requests;
+   * further requests are answered with `REJECTED`. Default: 0.
    */
   readonly inFlightPerConnection?: number | undefined
-  /** Most open streams of one connection. Further ones are answered with `REJECTED`. Default: 65,536. */
+  /** Most open streams of one connection. Further streams are answered with `REJECTED`. Default: 65,536. */
   readonly streams?: number | undefined
   /**
-   * RSocket: most bytes of metadata (route, headers, credentials) in a request, SETUP or METADATA_PUSH. Beyond it a
-   * request is answered with `INVALID`, SETUP with `INVALID_SETUP`, and METADATA_PUSH is logged. Default: 65,536.
+   * RSocket: most bytes of metadata (route, headers, credentials) in a request, SETUP or METADATA_PUSH. With more
+   * bytes, a request is answered with `INVALID`, SETUP with `INVALID_SETUP`, and METADATA_PUSH is logged. Default:
+   * 65,536.
    */
   readonly headerSize?: number | undefined
   /**
-   * Milliseconds without traffic after which a connection is closed (up to a quarter later). A connection with something
-   * in flight is closed only if its peer does not read what is sent to it. Keepalive counts as traffic. Default: 0, as
-   * in Nest.
+   * Milliseconds without traffic after which a connection is closed (up to a quarter later). A connection with requests
+   * in flight is closed only if its peer does not read. Keepalive counts as traffic. Default: 0, as in Nest.
    */
   readonly idle?: number | undefined
   /**
-   * Milliseconds until a connection must have sent its first byte, up to a quarter later. Default: 300,000; a client on
-   * Nest's wire, which may have nothing to say, connects again when it has.
+   * Milliseconds until the first byte of a connection must arrive (up to a quarter later). Default: 300,000. A client
+   * on Nest's wire may have nothing to send for longer; it connects again at its next call.
    */
   readonly silence?: number | undefined
   /**
-   * Milliseconds after which one of our clients on RSocket is told to connect again, give or take a tenth: so that clients
-   * find servers that were added, and workers that were restarted. Its open requests and streams end on the old
-   * connection. Default: 0.
+   * Milliseconds after which an RSocket client of this library is told to connect again, plus or minus a tenth. So
+   * clients find new servers, and workers that were restarted. Open requests and streams end on the old connection.
+   * Default: 0.
    */
   readonly age?: number | undefined
   /**
-   * RSocket: milliseconds from the first byte of a connection in which it must be set up and authenticated. TLS:
-   * milliseconds in which the handshake must begin, and again in which it must end. Default: 10,000.
+   * RSocket: milliseconds from the first byte of a connection until it must be set up and authenticated. TLS:
+   * milliseconds until the handshake must begin, and the same time again until it must end. Default: 10,000.
    */
   readonly handshake?: number | undefined
 }
 
 const MEBIBYTE = 1024 * 1024
 
-/** The default limits of a client. */
+/** The default limits of a connection, the same for client and server. */
 export const CONNECTION_LIMITS = {
   receiveBuffer: 128 * MEBIBYTE,
   sendBuffer: 128 * MEBIBYTE,
@@ -113,7 +114,7 @@ export const SERVER_LIMITS = {
   handshake: 10_000
 }
 
-/** Checked limits: `Infinity` means no limit, but for times 0 does. */
+/** Checked limits. `Infinity` means no limit; for a time, 0 means no limit. */
 export interface CheckedConnectionLimits {
   readonly receiveBuffer: number
   readonly sendBuffer: number

@@ -1,4 +1,4 @@
-/** Errors for names that are no options: of one end, of both, and beside the options of others. */
+/** Tests errors for unknown options: of a client, of a server, of both, and together with options of other parts. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { OptionError } from '@elysia-microservices/transport/kit'
@@ -8,7 +8,7 @@ import { SERVER_OPTION_NAMES } from './server-options.ts'
 
 const BOTH = [SERVER_OPTION_NAMES, CLIENT_OPTION_NAMES]
 
-/** The error for an option; nothing if it is one. */
+/** Returns the error for an option; an empty text if the option is known. */
 function said(given: object, ends: readonly OptionNames[], beside?: readonly string[]): string {
   try {
     checkOptionNames(given, ends, beside)

@@ -1,12 +1,12 @@
-/** Refuses names that are no options of TCP, with a hint at the name that may have been meant. */
+/** Refuses unknown options of TCP, and suggests the option that may have been meant. */
 import { nearest, OptionError } from '@elysia-microservices/transport/kit'
 import { TEST_DEFAULTS } from './shared-options.ts'
 
 const OF_TESTS = Object.keys(TEST_DEFAULTS)
 
-/** The names of the options of one end, a server or a client. */
+/** The names of the options of one end: a server or a client. */
 export interface OptionNames {
-  /** The end, as messages call it. */
+  /** The name of the end in error messages. */
   readonly end: string
   readonly own: readonly string[]
   /** Names of the fields inside an option: `idle` in `limits`. */
@@ -14,9 +14,9 @@ export interface OptionNames {
 }
 
 /**
- * @param ends the ends whose options these may be
- * @param beside names of further options, which others have taken out of what is given: only hints know them
- * @throws {OptionError} no end has an option of a name
+ * @param ends the ends to which the options may belong
+ * @param beside names of options of other parts, which were already removed from `given`; they are only used in hints
+ * @throws {OptionError} an option belongs to none of the ends
  */
 export function checkOptionNames(
   given: object,
@@ -34,7 +34,7 @@ export function checkOptionNames(
   }
 }
 
-/** Where a name stands that was given outside of its group: `limits.idle`. */
+/** Finds the group of an option that was given outside of its group: `limits.idle`. */
 function placeInside(name: string, ends: readonly OptionNames[]): string | undefined {
   const groups = ends.flatMap(({ inside }) => Object.entries(inside))
   const found = groups.find(([, names]) => names.includes(name))

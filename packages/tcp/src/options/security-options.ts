@@ -1,8 +1,8 @@
-/** Checks the options for security: who may connect, and TLS. */
+/** Checks the options of security: who may connect, and TLS. */
 import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { Pem, TlsClientOptions, TlsOptions, TlsServerOptions } from '../socket/tls.ts'
 
-/** A value, or a function that returns it each time it is needed. */
+/** A value, or a function that returns the value each time it is needed. */
 export type Source<Value> = Value | (() => Value | Promise<Value>)
 
 const TLS_NAMES = ['cert', 'key', 'passphrase', 'ca', 'crl', 'ciphers', 'minVersion', 'maxVersion']
@@ -25,7 +25,7 @@ export function checkAllow(allow: readonly string[] | undefined, path: string | 
 }
 
 /**
- * The current TLS options of a server.
+ * Returns the current TLS options of a server.
  * @throws {OptionError} an option has a wrong value or an unknown name
  */
 export async function serverTls(source: Source<TlsServerOptions>): Promise<TlsServerOptions> {
@@ -50,7 +50,7 @@ export function checkServerTls(tls: Source<TlsServerOptions> | undefined): void 
 }
 
 /**
- * The current TLS options of a client; `undefined` for no TLS.
+ * Returns the current TLS options of a client; `undefined` for no TLS.
  * @throws {OptionError} an option has a wrong value or an unknown name
  */
 export async function clientTls(
@@ -84,7 +84,7 @@ function checkTls(tls: TlsOptions, keys: readonly string[]): void {
       throw OptionError.expected(`options.tls.${key}`, 'PEM text or bytes', tls[key])
   for (const key of ['ca', 'crl'] as const) {
     const all: readonly unknown[] = Array.isArray(tls[key]) ? tls[key] : [tls[key] ?? '-----BEGIN']
-    // Runtimes treat an empty list as no list and would use their default authorities.
+    // Runtimes treat an empty list like no list, and would use their default authorities.
     if (all.length === 0 || !all.every(isPem))
       throw OptionError.expected(`options.tls.${key}`, 'PEM text or bytes, or a list of them', tls[key])
   }

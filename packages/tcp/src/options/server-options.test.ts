@@ -1,4 +1,4 @@
-/** The options of a server, from JavaScript too. */
+/** Tests the options of a server, including wrong types that JavaScript allows. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { serverOptions, type TcpServerOptions } from './server-options.ts'

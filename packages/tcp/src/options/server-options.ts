@@ -8,21 +8,21 @@ import { checkOptionNames, type OptionNames } from './option-names.ts'
 import { checkAllow, checkServerTls, SERVER_TLS_NAMES, type Source } from './security-options.ts'
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
 
-/** Options of a TCP server. A key that is `undefined` has its default. */
+/** Options of a TCP server. A key whose value is `undefined` has its default. */
 export interface TcpServerOptions extends PlaceOptions {
   /**
-   * Let other processes listen on the same port, if all of them set this option: the system spreads connections over
-   * them (`SO_REUSEPORT`, on Linux only; under Bun, and on Node from 22.12). Default: false.
+   * Lets other processes listen on the same port, if all of them set this option: the system distributes connections
+   * among them (`SO_REUSEPORT`, on Linux only; under Bun, and on Node from 22.12). Default: false.
    */
   readonly reusePort?: boolean | undefined
   /**
-   * Accept TLS only. A function is called when the server starts and by `reloadTls()`, so that it can read files again.
-   * Default: no TLS.
+   * Makes the server accept only TLS. A function is called when the server starts and by `reloadTls()`, so that it can
+   * read files again. Default: no TLS.
    */
   readonly tls?: Source<TlsServerOptions> | undefined
   /**
    * Addresses and networks that may connect, such as `['10.0.0.0/8', '::1']`; other connections are closed at once.
-   * Default: all may.
+   * Default: every address may connect.
    */
   readonly allow?: readonly string[] | undefined
   /** Limits of the server and of its connections. */
@@ -51,7 +51,7 @@ export const SERVER_OPTION_NAMES: OptionNames = {
 
 type Given = TcpServerOptions & TestOptions
 
-/** Options as a server uses them. */
+/** Checked options of a server, with their defaults. */
 export type CheckedServerOptions = Omit<Filled<Given, typeof ALL_DEFAULTS>, 'limits' | 'rsocket'> & {
   readonly limits: CheckedServerLimits
   readonly rsocket: ReturnType<typeof rsocketServerOptions>

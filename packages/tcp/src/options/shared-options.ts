@@ -1,38 +1,44 @@
-/** The options that both ends have, and their checks. */
-// TCP's users name codecs by text: MessagePack is always there.
+/** The options that client and server share, and their checks. */
+// Imported here, because users of TCP choose codecs by name, and `'msgpack'` must always be available.
 import '@elysia-microservices/transport/msgpack'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { nativeSockets } from '../socket/index.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
 
-/** Where a server listens and a client connects. A key that is `undefined` has its default. */
+/**
+ * The address at which a server listens, or to which a client connects. A key whose value is `undefined` has its
+ * default.
+ */
 export interface PlaceOptions {
   /** Host name or address. Default: `'localhost'`. */
   readonly host?: string | undefined
-  /** Port; a server with 0 takes any free one. Default: 4000 (not Nest's 3000, where HTTP servers listen). */
+  /** Port; a server with port 0 takes any free port. Default: 4000 (not Nest's 3000, where HTTP servers listen). */
   readonly port?: number | undefined
   /**
-   * Path of a Unix socket, in place of host and port. A server removes the file when it stops, and replaces the file of
+   * Path of a Unix socket, instead of host and port. A server removes the file when it stops, and replaces the file of
    * a dead server. Default: none.
    */
   readonly path?: string | undefined
 }
 
-/** Options for the tests of this package, beside the users' options. */
+/** Options for the tests of this package, in addition to the users' options. */
 export interface TestOptions {
-  /** The sockets to use. Default: the runtime's own (`Bun.listen` under Bun, else `node:net`). */
+  /** The sockets to use. Default: those of the runtime (`Bun.listen` under Bun, else `node:net`). */
   readonly sockets?: SocketRuntime | undefined
-  /** RSocket: most bytes of a sent frame; longer messages are fragmented. Default: 16,777,215, the protocol's limit. */
+  /**
+   * RSocket: most bytes of a sent frame; longer messages are fragmented. Default: 16,777,215, the limit of the
+   * protocol.
+   */
   readonly fragmentSize?: number | undefined
 }
 
-/** The defaults of a place. */
+/** The defaults of the address. */
 export const PLACE = { host: 'localhost', port: 4000, path: undefined }
 
 /** The defaults of the options for tests. */
 export const TEST_DEFAULTS = { sockets: nativeSockets, fragmentSize: undefined }
 
-/** Longest path of a Unix socket: `sun_path` without its zero byte. */
+/** Longest path of a Unix socket: the size of `sun_path` without its zero byte. */
 const MAX_PATH = process.platform === 'linux' ? 107 : 103
 
 /** @throws {OptionError} host, port or path has a wrong value */
@@ -47,7 +53,7 @@ export function checkPlace({ host, port, path }: PlaceOptions): void {
     throw OptionError.expected('options.path', `the path of a Unix socket, of up to ${MAX_PATH} bytes`, path)
 }
 
-/** A place as text for messages: `tcp://localhost:4000`, `unix:/run/math.sock`. */
+/** The address as text for messages: `tcp://localhost:4000`, `unix:/run/math.sock`. */
 export function nameOfPlace({ host = '', port, path }: PlaceOptions): string {
   if (path !== undefined) return `unix:${path}`
   return host.includes(':') ? `tcp://[${host}]:${port}` : `tcp://${host}:${port}`

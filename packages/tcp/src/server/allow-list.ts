@@ -1,4 +1,4 @@
-/** The addresses that may connect, single or as networks in CIDR notation. */
+/** The addresses that may connect: single addresses, or networks in CIDR notation. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { IPV4_PREFIX, parseAddress } from './ip-address.ts'
 
@@ -9,8 +9,8 @@ interface Network {
 }
 
 /**
- * The addresses that may connect. `node:net` has a `BlockList` for this, but under Bun that would load the whole module
- * (5 MB) for a few comparisons.
+ * The addresses that may connect. `node:net` has a `BlockList` for this, but under Bun its use would load the whole
+ * module (5 MB) for a few comparisons.
  */
 export class AllowList {
   readonly #networks: readonly Network[]

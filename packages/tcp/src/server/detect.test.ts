@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { detectProtocol, type Protocol } from './detect.ts'
 
-/** The obvious rule: what a decoded Nest length may begin with, as `parseInt` reads it. */
+/** The simplest rule for a first byte: the bytes with which a decoded Nest length may begin, as `parseInt` reads it. */
 function obvious(byte: number): Protocol | undefined {
   if (byte <= 0x08) return 'rsocket'
   if (byte >= 0x80) return 'nest'

@@ -6,15 +6,18 @@
 /** The protocols of a server. */
 export type Protocol = 'nest' | 'rsocket'
 
-/** Largest first byte of an RSocket connection: a first frame of up to 589,823 bytes. The next value is white space. */
+/**
+ * Largest first byte of an RSocket connection: a first frame of up to 589,823 bytes. The next larger value is white
+ * space.
+ */
 const LAST_RSOCKET = 0x08
 const NEST_ASCII = new Set(Buffer.from('0123456789 \t\n\v\f\r+-#'))
 const FIRST_NON_ASCII = 0x80
 
 /**
- * The protocol that begins with this byte; `undefined` if neither does. Nest reads its length with `parseInt`, which
- * skips white space (also a byte order mark) and takes a sign. A `#` is a Nest frame without length, which Nest's
- * decoder refuses.
+ * Returns the protocol that begins with this byte; `undefined` if no protocol does. Nest reads its length with
+ * `parseInt`, which skips white space (also a byte order mark) and accepts a sign. A `#` is a Nest frame without a
+ * length, which Nest's decoder refuses.
  */
 export function detectProtocol(firstByte: number): Protocol | undefined {
   if (firstByte <= LAST_RSOCKET) return 'rsocket'

@@ -1,18 +1,21 @@
-/** IP addresses as 16 bytes. IPv4 addresses have their IPv6 form (`::ffff:10.0.0.1`), so that all compare alike. */
+/**
+ * IP addresses as 16 bytes. IPv4 addresses have their IPv6 form (`::ffff:10.0.0.1`), so that all addresses are compared
+ * in the same way.
+ */
 
 /** Number of bits before the IPv4 address in its IPv6 form. */
 export const IPV4_PREFIX = 96
 
 const BYTES = 16
 
-/** The bytes of an address; `undefined` if the text is no address. */
+/** Returns the bytes of an address; `undefined` if the text is not an address. */
 export function parseAddress(text: string): Uint8Array | undefined {
   return text.includes(':') ? parseIpv6(text) : mapped(parseIpv4(text))
 }
 
 function parseIpv4(text: string): number[] | undefined {
   const parts = text.split('.')
-  // No leading zeros, because some programs read them as octal.
+  // Leading zeros are refused, because some programs read such numbers as octal.
   if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part))) return undefined
   const bytes = parts.map(Number)
   return bytes.every((byte) => byte <= 255) ? bytes : undefined
@@ -31,7 +34,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   const [head, tail] = halves.map((half) => parseGroups(half))
   if (head === undefined) return undefined
   if (halves.length === 1) return head.length === BYTES ? Uint8Array.from(head) : undefined
-  // `::` stands for one group of zeros or more.
+  // `::` means one or more groups of zeros.
   if (tail === undefined || head.length + tail.length > BYTES - 2) return undefined
   // Only the end of an address may have the IPv4 form.
   if ((halves[0] as string).includes('.')) return undefined
@@ -41,7 +44,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   return address
 }
 
-/** The bytes of groups between colons; the last one may have the IPv4 form. */
+/** Reads groups between colons; the last group may have the IPv4 form. */
 function parseGroups(text: string): number[] | undefined {
   if (text === '') return []
   const bytes: number[] = []

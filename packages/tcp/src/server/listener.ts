@@ -1,4 +1,6 @@
-/** Where a server listens and which connections it accepts: the socket file, TLS and its reloading, the allow-list. */
+/**
+ * Listens for connections and decides which ones are accepted: the socket file, TLS and its reloading, the allow-list.
+ */
 
 import { NOBODY, type Socket } from '@elysia-microservices/rsocket/session'
 import { ListenError, type Logger, OptionError } from '@elysia-microservices/transport/kit'
@@ -11,7 +13,7 @@ import { AllowList } from './allow-list.ts'
 import { Refusals } from './refusals.ts'
 import { SocketFile } from './socket-file.ts'
 
-/** Where a server listens. */
+/** The address at which a server listens. */
 export interface ListeningPlace extends SocketAddress {
   readonly reusePort: boolean
 }
@@ -20,7 +22,7 @@ export interface ListeningPlace extends SocketAddress {
 export class Listener {
   readonly #options: CheckedServerOptions
   readonly #logger: Logger
-  /** Where it listens when it is opened. */
+  /** The address at which the listener will listen. */
   place: ListeningPlace
   readonly #allow: AllowList | undefined
   readonly #refusals: Refusals
@@ -46,7 +48,8 @@ export class Listener {
   }
 
   /**
-   * @throws {ListenError} it cannot listen
+   * Starts to listen.
+   * @throws {ListenError} the system does not allow to listen
    * @throws {OptionError} an option of TLS is wrong
    */
   async open(accept: AcceptSocket): Promise<void> {
@@ -66,7 +69,7 @@ export class Listener {
 
   /**
    * Listens for a moment, without sharing the port, and returns the address. Accepts no connection.
-   * @throws {ListenError} it cannot listen
+   * @throws {ListenError} the system does not allow to listen
    */
   async tryOut(): Promise<SocketAddress> {
     const { host, port } = this.place
@@ -88,7 +91,7 @@ export class Listener {
 
   /** See `TcpTransport.reloadTls`. */
   reloadTls(tls: Source<TlsServerOptions> | undefined): Promise<void> {
-    // One after the other, so that the last certificate asked for is the one that stays.
+    // Reloads run one after the other, so that the certificate of the last reload is used.
     const reloaded = this.#reloading.then(() => this.#reload(tls ?? this.#tls, tls === undefined))
     this.#reloading = reloaded.catch(() => {})
     return reloaded
@@ -111,7 +114,7 @@ export class Listener {
     }
   }
 
-  /** Puts the checks of address and encryption before `accept`; returns `accept` itself if there are none. */
+  /** Checks address and encryption before `accept` is called; returns `accept` itself if there are no checks. */
   #guarded(accept: AcceptSocket, encrypted: boolean): AcceptSocket {
     if (this.#allow === undefined && !encrypted) return accept
     return (socket) => {
@@ -153,7 +156,7 @@ function reload(listening: ListeningSocket, tls: TlsServerOptions): void {
 }
 
 function refuse(socket: Socket) {
-  // In a microtask, because the runtime must first get the listener of the socket.
+  // Destroyed in a microtask, because the runtime must first get the listener of the socket.
   queueMicrotask(() => socket.destroy())
   return NOBODY
 }

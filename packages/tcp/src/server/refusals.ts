@@ -2,10 +2,10 @@
 import type { Logger } from '@elysia-microservices/transport/kit'
 
 const WINDOW = 60_000
-/** Most addresses named, and remembered, in a window. */
+/** Most addresses that are logged and remembered in a minute. */
 const MOST = 100
 
-/** Logs the connections that were refused. */
+/** Logs refused connections. */
 export class Refusals {
   readonly #logger: Logger
   readonly #now: () => number
@@ -17,7 +17,7 @@ export class Refusals {
     this.#now = now
   }
 
-  /** @param what what happened to the connection, such as `'was refused: …'` */
+  /** @param what says what happened to the connection, such as `'was refused: …'` */
   report(remoteAddress: string | undefined, what: string, cause?: Error): void {
     const now = this.#now()
     if (now >= this.#windowEnds) {

@@ -1,11 +1,11 @@
-/** Connections for which a server has no room. */
+/** Tests connections for which a server has no room. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Socket } from '@elysia-microservices/rsocket/session'
 import { describeFrames, setup } from '@elysia-microservices/rsocket/testing'
 import { RefusedConnections } from './refused-connections.ts'
 
-/** A refused socket, what it was sent, and how it ended. */
+/** Makes a socket that is refused, and records the data that it gets and how it ends. */
 function refusedBy(refused: RefusedConnections) {
   const state = { sent: [] as string[], ends: 0, isDestroyed: false }
   const socket: Socket = {

@@ -1,25 +1,28 @@
-/** Closes connections beyond `limits.connections`, and tells the peer why if its protocol can. */
+/** Closes connections beyond `limits.connections`, and tells the peer the reason if its protocol allows. */
 
 import { ErrorCode, writeError } from '@elysia-microservices/rsocket'
 import type { Socket, SocketListener } from '@elysia-microservices/rsocket/session'
 import { ByteWriter } from '@elysia-microservices/transport/kit'
 import { detectProtocol } from './detect.ts'
 
-/** Milliseconds in which a refused peer must send its first bytes and close. */
+/** Milliseconds within which a refused peer must send its first bytes and close. */
 const CLOSE_TIMEOUT = 2_000
-/** Most refused peers that are told at the same time. The others are cut off. */
+/** Most refused peers that are told the reason at the same time. Other connections are cut. */
 const MAX_AT_ONCE = 100
 
 const NOBODY: SocketListener = { data() {}, eof() {}, drain() {}, close() {} }
 
-/** Takes the sockets for which a server has no room. */
+/** Refuses the sockets for which a server has no room. */
 export class RefusedConnections {
   readonly #open = new Set<Socket>()
 
-  /** Returns a listener that refuses the socket. @param reason is told to the peer */
+  /**
+   * Returns a listener that refuses the socket.
+   * @param reason the reason for the peer
+   */
   refuse(socket: Socket, reason: string): SocketListener {
     if (this.#open.size >= MAX_AT_ONCE) {
-      // In a microtask, because the runtime must first get the listener of the socket.
+      // Destroyed in a microtask, because the runtime must first get the listener of the socket.
       queueMicrotask(() => socket.destroy())
       return NOBODY
     }

@@ -1,4 +1,7 @@
-/** Limits of a server over real sockets: what is refused, what waits, what is closed, and what the figures say. */
+/**
+ * Tests limits of a server over real sockets: what is refused, what waits, what is closed, and the figures of
+ * `stats()`.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -39,7 +42,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         host: '127.0.0.1',
         port,
         sockets,
-        // A refusal by the server must be seen, and not be retried.
+        // A refusal of the server must reach the test, and must not be retried.
         reconnect: false,
         retry: false,
         ...options
@@ -59,7 +62,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         check()
       })
 
-    /** Lets the oldest handler that waits answer with its data. */
+    /** Lets the oldest waiting handler answer with its data. */
     const answerOne = () => {
       const { message, answer } = dispatcher.waiting.shift()!
       answer(message.data)
@@ -131,11 +134,11 @@ for (const [socketsName, sockets] of SOCKETS) {
           await turn()
         }
         assert.equal(protocol === 'rsocket' || ports.size === 1, true)
-        // The first connection stays until what is in flight there is answered.
+        // The first connection stays open until its requests in flight are answered.
         assert.ok(server.stats().inFlight.current >= 1)
         answerOne()
         assert.equal(await lasting, 'first')
-        // On a busy machine a request may meet the end of a connection, and is retried.
+        // On a busy machine a request may be sent while the connection ends; the client then retries it.
         assert.deepEqual(
           logger.lines.filter((line) => !line.includes('Retrying ')),
           []
@@ -167,7 +170,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         peer.write(protocol === 'nest' ? `${json.length}#${json}` : rsocket)
         while (server.stats().unsent === 0) await turn()
         while (server.stats().closedIdle === 0) await turn()
-        // It would be waited for, and closed without its FIN: see the test of `Closing`.
+        // Without this, the server would wait for the peer, and then close without its FIN: see the test of `Closing`.
         peer.destroy()
         while (server.stats().connections.current > 0) await turn()
         assert.equal(server.stats().closedIdle, 1)
@@ -336,7 +339,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       while (server.stats().waiting < 2) await turn()
       await assert.rejects(greedy.request('wait', 'x'.repeat(3_000)), { name: 'ConnectionError' })
       assert.match(logger.lines.join(), /more than limits\.receiveBuffer allows \(2000\)/)
-      // Longer than limits.incompleteMessage: what waits for room is not incomplete.
+      // Waits longer than limits.incompleteMessage: a message that waits for room is not incomplete.
       await new Promise((resolve) => setTimeout(resolve, 60))
       const order: unknown[] = []
       for (let count = 0; count < 4; count++) {
@@ -372,7 +375,8 @@ for (const [socketsName, sockets] of SOCKETS) {
         cleanups.push(async () => void peer.destroy())
         peer.resume().write(beginning)
         const drip = setInterval(() => peer.write('x'), 5)
-        // A byte that crosses the end comes back as a reset, which `once` of node:events would fail for.
+        // If a byte arrives after the close, the peer gets a reset. `once` of node:events would fail because of that
+        // error.
         await new Promise((resolve) => peer.once('close', resolve))
         clearInterval(drip)
         assert.match(logger.lines.join(), /within limits\.incompleteMessage \(60 ms\)/)
@@ -478,7 +482,7 @@ for (const [socketsName, sockets] of SOCKETS) {
   })
 }
 
-/** Lets sockets have their turn. */
+/** Lets sockets handle their events. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1))
 }
@@ -487,7 +491,7 @@ async function* endlessText(): AsyncGenerator<string> {
   while (true) yield 'x'.repeat(64 * 1024)
 }
 
-/** A stream that says it is there, and then nothing. */
+/** A stream that sends one value, and then nothing. */
 async function* openStream(): AsyncGenerator<string> {
   yield 'first'
   await new Promise(() => {})

@@ -1,4 +1,4 @@
-/** Current figures of a server, next to its limits. Counted only on request. */
+/** Current figures of a server, with their limits. They are counted only on request. */
 
 import type { ResumableConnections, ServerLimits } from '@elysia-microservices/rsocket'
 import type { Session } from '@elysia-microservices/rsocket/session'
@@ -7,24 +7,26 @@ import type { CheckedServerOptions } from '../options/server-options.ts'
 
 /** Current figures of a TCP server. */
 export interface TcpServerStats extends TransportStats {
-  /** Open connections, and `limits.connections`. */
+  /** Number of open connections, and `limits.connections`. */
   readonly connections: Gauge
   /**
-   * Requests, events and streams in flight on all connections, and `limits.inFlight`. With that limit set, they count
-   * until their handlers end, even if their callers have given up or gone.
+   * Number of requests, events and streams in flight on all connections, and `limits.inFlight`. If that limit is set,
+   * they count until their handlers end, even if their callers have cancelled or gone.
    */
   readonly inFlight: Gauge
-  /** Open streams of all connections. */
+  /** Number of open streams of all connections. */
   readonly streams: number
-  /** Connections (Nest's, and RSocket's with leases) that wait for room in `limits.inFlight`. */
+  /** Number of connections (on Nest's wire, and on RSocket with leases) that wait for room in `limits.inFlight`. */
   readonly waiting: number
-  /** Lost connections that wait to be resumed, the bytes that are kept for them, and the limits of `rsocket.resume`. */
+  /**
+   * Lost connections that wait to be resumed, the bytes that are stored for them, and the limits of `rsocket.resume`.
+   */
   readonly resumable: { readonly connections: Gauge; readonly bytes: Gauge }
-  /** Bytes (RSocket) or UTF-16 units (Nest) received by all connections and not yet handled. */
+  /** Bytes (RSocket) or UTF-16 units (Nest) that all connections have received and not yet handled. */
   readonly received: number
-  /** Bytes written by all connections and not yet sent. */
+  /** Bytes that all connections have written and not yet sent. */
   readonly unsent: number
-  /** For each limit of a single connection, the highest value of any connection. */
+  /** For each limit of a single connection, the highest value of all connections. */
   readonly perConnection: {
     /** `limits.inFlightPerConnection` */
     readonly inFlight: Gauge
@@ -45,7 +47,7 @@ export interface TcpServerStats extends TransportStats {
     readonly streams: number
     /** `limits.headerSize` */
     readonly headers: number
-    /** Lost connections given up: `rsocket.resume.waiting`, `rsocket.resume.waitingSize` */
+    /** Lost connections that were dropped: `rsocket.resume.waiting`, `rsocket.resume.waitingSize` */
     readonly waiting: number
   }
   /** Connections closed because of `limits.idle` or `limits.silence`, since the server was made. */
@@ -98,7 +100,7 @@ export function serverStats(
   }
 }
 
-/** A figure and its limit. `Infinity` (no limit) becomes 0, as in the options; JSON has no infinity. */
+/** A figure and its limit. `Infinity` (no limit) becomes 0, as in the options, because JSON has no infinity. */
 function gauge(current: number, limit: number): Gauge {
   return { current, limit: Number.isFinite(limit) ? limit : 0 }
 }

@@ -1,4 +1,4 @@
-/** The TCP server: listens, keeps its connections, and drains them when it stops. */
+/** The TCP server: listens, holds its connections, and drains them when it stops. */
 
 import type { ProtocolConnection, ServerConnectionOptions } from '@elysia-microservices/rsocket'
 import {
@@ -82,12 +82,12 @@ export class TcpServer implements ServerTransport {
     }
   }
 
-  /** Where it listens, with the real port; `undefined` while it does not listen. */
+  /** The address at which the server listens, with the real port; `undefined` while it does not listen. */
   get address(): Address | undefined {
     return this.sharing.address ?? this.#listener.address
   }
 
-  /** Its current figures, next to its limits. Visits every connection. */
+  /** Returns current figures with their limits. Visits every connection. */
   stats(): TcpServerStats {
     return serverStats(this.address, this.#sessions, this.#options, this.#limits, this.#resumable)
   }
@@ -119,7 +119,7 @@ export class TcpServer implements ServerTransport {
 
   /** See `TcpTransport.reloadTls`. */
   async reloadTls(tls: Source<TlsServerOptions> | undefined): Promise<void> {
-    // In a supervisor, which does not listen itself, this only checks the options.
+    // In a supervisor, which does not listen itself, this call only checks the options.
     await this.#listener.reloadTls(tls)
     await this.sharing.reloadTls(tls)
   }
@@ -152,7 +152,7 @@ export class TcpServer implements ServerTransport {
         : `The connection was idle for limits.idle (${idle} ms)`
     this.#limits.refused('idleConnections', reason)
     if (session.unsent === 0) return void session.drained(reason)
-    // The peer does not read, so it cannot be told, and work for it may never end.
+    // The peer does not read, so it cannot be told, and requests in flight for it may never end.
     session.end(new ProtocolError(`${reason}: its peer does not read the ${session.unsent} bytes sent to it`))
   }
 
@@ -202,7 +202,8 @@ export class TcpServer implements ServerTransport {
     const known = this.#metadataReaders.get(mimeType)
     if (known !== undefined) return known
     const reader = new MetadataReader(mimeType)
-    // Clients choose the type: few are remembered, so that a flood of different types cannot fill the memory.
+    // Clients choose the MIME type. The number of remembered types is limited, so that many different types cannot fill
+    // the memory.
     if (this.#metadataReaders.size < MAX_METADATA_READERS) this.#metadataReaders.set(mimeType, reader)
     return reader
   }
@@ -211,12 +212,15 @@ export class TcpServer implements ServerTransport {
 /** First byte of a TLS connection. */
 const TLS_HANDSHAKE = 0x16
 
-/** The error message for a peer that speaks neither protocol: says which one it probably speaks. */
+/**
+ * The error message for a peer that speaks neither protocol. The message names the protocol that the peer probably
+ * speaks.
+ */
 function notOurs(firstByte: number): string {
   if (firstByte === TLS_HANDSHAKE)
     return 'The client speaks TLS, but this server has no options.tls; set it, or connect without TLS'
   const byte = `0x${firstByte.toString(16).padStart(2, '0')}`
-  // HTTP begins with GET, POST and so on. None of our frames begins with an upper-case letter.
+  // HTTP begins with GET, POST and so on. No frame of Nest or RSocket begins with an upper-case letter.
   if (firstByte >= 0x41 && firstByte <= 0x5a)
     return `The first byte is ${byte} ('${String.fromCharCode(firstByte)}'): this looks like HTTP, which this port does not speak; let health checks connect by TCP`
   return `The first byte is ${byte}: neither a Nest frame nor an RSocket SETUP begins with it`

@@ -1,4 +1,4 @@
-/** Answers that share a write, and messages that are handled together. */
+/** Tests answers that share a write, and messages that are handled together. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Socket, SocketListener } from '@elysia-microservices/rsocket/session'
@@ -8,14 +8,14 @@ import type { Logger } from '@elysia-microservices/transport/kit'
 import type { SocketRuntime } from '../socket/socket.ts'
 import { newClient, newServer } from '../testing/ends.ts'
 
-/** A socket that is connected at once and remembers what is written. */
+/** A socket that is connected at once and records the writes. */
 class RecordedSocket implements Socket {
   readonly remoteAddress = undefined
   readonly remotePort = undefined
   readonly unsent = 0
   listener: SocketListener = NOBODY
   writes: Buffer[] = []
-  /** When reading stopped and went on. */
+  /** Records when reading was paused and resumed. */
   reads: string[] = []
 
   write(text: string): void {
@@ -42,7 +42,7 @@ class RecordedSocket implements Socket {
     queueMicrotask(() => this.listener.close())
   }
 
-  /** How many frames each write since the last look had. */
+  /** Returns the number of frames in each write since the last call. */
   frames(): number[] {
     const counts = this.writes.map((bytes) => {
       let count = 0
@@ -104,7 +104,7 @@ describe('the writes of a session', () => {
     const { socket, client, ask } = await connected()
     const writes: number[] = []
     for (let round = 0; round < 20; round++) {
-      // Requests of one turn, each made when the one before has left.
+      // Makes requests in one turn, each after the previous request was sent.
       for (let request = 0; request < 8; request++) {
         ask(1)
         await null
@@ -139,7 +139,7 @@ describe('the writes of a session', () => {
   })
 })
 
-/** The answer `data` to the first request of a client: PAYLOAD with NEXT and COMPLETE on stream 1. */
+/** Makes an answer `data` to the first request of a client: PAYLOAD with NEXT and COMPLETE on stream 1. */
 function answer(data: string): Buffer {
   const frame = Buffer.from(
     `00000000000001${((0x0a << 10) | 0x60).toString(16)}${Buffer.from(data).toString('hex')}`,
@@ -188,7 +188,7 @@ describe('sessions that are read in the same turn', () => {
     await new Promise((resolve) => setImmediate(resolve))
     await null
     assert.equal(log.filter((entry) => entry === 'written').length, all.length)
-    // In one go, or in two: what filled a batch, and the rest.
+    // All answers are handled together, or in two batches if the first batch was full.
     assert.match(log.map((entry) => entry[0]).join(''), /^a+w+(a+w+)?$/)
     await Promise.all(all.map(({ client }) => client.close()))
   })
@@ -211,7 +211,7 @@ describe('a session whose peer sends without a pause', () => {
   })
 })
 
-/** A server, its connections, and a frame of Nest's wire for it. */
+/** Starts a server with connections, and a function that makes a frame of Nest's wire. */
 async function serving(request: (data: unknown) => unknown, logger: Logger = new RecordingLogger()) {
   const dispatcher = new TestDispatcher()
   dispatcher.request = (message) => request(message.data)
@@ -227,7 +227,7 @@ async function serving(request: (data: unknown) => unknown, logger: Logger = new
   await server.start(dispatcher)
   const connections = Array.from({ length: 100 }, () => {
     const socket = new RecordedSocket()
-    // As Bun's sockets do.
+    // Closes at once, as Bun's sockets do.
     socket.destroy = () => socket.listener.close()
     socket.listener = accepted?.(socket) as SocketListener
     return socket
@@ -236,7 +236,7 @@ async function serving(request: (data: unknown) => unknown, logger: Logger = new
     const json = JSON.stringify({ pattern: 'a', data, id: '1' })
     return Buffer.from(`${json.length}#${json}`)
   }
-  /** One turn in which all have something to read. */
+  /** Runs one turn in which all connections receive a chunk. */
   const turn = async () => {
     for (const { listener } of connections) listener.data(asked('before'))
     await new Promise((resolve) => setImmediate(resolve))
@@ -281,7 +281,7 @@ describe('why a session closes its connection', () => {
     const log = (...line: unknown[]) => void logged.push(line)
     const { server, connections } = await serving((data) => data, { error: log, warn: log })
     connections[0]?.listener.data(Buffer.from('no length#{}'))
-    // After a chunk that was handled in its turn.
+    // Waits until the chunk was handled in its turn.
     await new Promise((resolve) => setImmediate(resolve))
     await server.stop({ drain: 0 })
     assert.equal(logged.length, 1)

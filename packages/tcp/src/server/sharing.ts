@@ -5,22 +5,24 @@ import { nameOfPlace } from '../options/shared-options.ts'
 import type { TlsServerOptions } from '../socket/tls.ts'
 import type { Listener } from './listener.ts'
 
-/** Under Bun each worker listens itself and the kernel spreads connections; on Node `node:cluster` spreads them. */
+/**
+ * Under Bun each worker listens itself and the kernel distributes connections; on Node `node:cluster` distributes them.
+ */
 const LISTENS_BY_ITSELF = typeof Bun !== 'undefined'
 
-/** The question that a supervisor may ask a worker. */
+/** The question that a supervisor may send to a worker. */
 interface Question {
-  /** Use this certificate; `null`: call the program's own function for it. */
+  /** The certificate to use; `null`: call the worker's own function for it. */
   readonly reloadTls: TlsServerOptions | null
 }
 
-/** The sharing in one process: a supervisor, or a worker. */
+/** Shares the port in one process: a supervisor or a worker. */
 export class TcpSharing implements Sharing {
   readonly #listener: Listener
-  /** In the supervisor: where the workers listen. */
+  /** In the supervisor: the address at which the workers listen. */
   address: Address | undefined
   #ask: ((question: unknown) => Promise<void>) | undefined
-  /** The certificate last given to `reloadTls`, for workers that start later. */
+  /** The certificate last passed to `reloadTls`, for workers that start later. */
   #certificate: TlsServerOptions | undefined
 
   constructor(listener: Listener) {
@@ -28,8 +30,8 @@ export class TcpSharing implements Sharing {
   }
 
   /**
-   * Listens for a moment without sharing the port: so a port taken by another program, which `SO_REUSEPORT` would let us
-   * share, is noticed before any worker starts, and port 0 becomes a real port for all workers.
+   * Listens for a moment without sharing the port. So a port that another program uses, and that `SO_REUSEPORT` would
+   * let this service share, is noticed before any worker starts. Port 0 becomes a real port for all workers.
    */
   async reserve(ask: (question: unknown) => Promise<void>): Promise<unknown> {
     const { place } = this.#listener

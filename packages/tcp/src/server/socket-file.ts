@@ -1,8 +1,11 @@
-/** The file of a Unix socket. Replaces the file of a dead server, never of a living one, and is removed at the end. */
+/**
+ * The file of a Unix socket. It replaces the file of a dead server, but not of a running one, and is removed at the
+ * end.
+ */
 import { NOBODY } from '@elysia-microservices/rsocket/session'
 import type { SocketRuntime } from '../socket/socket.ts'
 
-/** Milliseconds to wait for a connection; a server that does not accept in this time is busy, not dead. */
+/** Milliseconds to wait for a connection. A server that does not accept within this time is busy, not dead. */
 const ANSWER_TIMEOUT = 2_000
 
 type FileSystem = Pick<typeof import('node:fs'), 'lstatSync' | 'unlinkSync'>
@@ -29,7 +32,7 @@ export class SocketFile {
     return file
   }
 
-  /** The server listens: from now on the file is its own. */
+  /** The server listens, so from now on the file belongs to this process. */
   listening(): void {
     this.#inode = this.#stat()?.ino
   }
@@ -47,7 +50,7 @@ export class SocketFile {
     try {
       this.#fs.unlinkSync(this.#path)
     } catch (error) {
-      // It is fine if the file is already gone.
+      // Ignored, because the file may already be gone.
       if ((error as { code?: string }).code !== 'ENOENT') throw error
     }
   }

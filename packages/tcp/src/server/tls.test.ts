@@ -1,4 +1,4 @@
-/** TLS over real sockets: every protocol on every kind of socket there is under this runtime. */
+/** Tests TLS over real sockets: every protocol on every kind of socket that this runtime has. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
@@ -25,13 +25,13 @@ for (const [socketsName, sockets] of SOCKETS) {
       })
       afterEach(() => ends.close())
 
-      /** The answer to a request of a client of a server. */
+      /** Starts a server and a client, and returns the answer to a request. */
       async function ask(server: TcpServerOptions, client: TcpClientOptions): Promise<unknown> {
         const { address } = await ends.server(server)
         return ends.client(address!.port, { protocol, ...client }).request('echo', 'hello')
       }
 
-      /** Why that does not go. */
+      /** Returns the error of a request that must fail. */
       async function failure(server: TcpServerOptions, client: TcpClientOptions): Promise<ConnectionError> {
         const error = await ask(server, client).then(
           () => assert.fail('there was an answer'),
@@ -66,7 +66,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const)
           assert.equal(await ask({ tls: service }, { tls: { ca: authority, maxVersion } }), 'hello')
         const { address } = await ends.server({ tls: service })
-        // OpenSSL would not even ask, without it; BoringSSL does not know it.
+        // Without this option OpenSSL does not even try TLS 1.1. BoringSSL does not know the option.
         const ciphers = typeof Bun === 'undefined' ? { ciphers: 'DEFAULT@SECLEVEL=0' } : {}
         const old = tls.connect({
           ...{ port: address!.port, host: '127.0.0.1', ca: authority, ...ciphers },
@@ -164,7 +164,7 @@ for (const [socketsName, sockets] of SOCKETS) {
           )
           for (const own of [stranger, expired]) {
             const refused = await failure({ tls: MUTUAL }, { tls: { ...client, ...own } })
-            // Neither Node nor Bun tells a client more than that.
+            // Neither Node nor Bun tells a client a more exact reason.
             assert.equal(refused.reason, 'TLS_CLOSED', String(refused.cause))
             assert.match(
               refused.message,

@@ -1,4 +1,4 @@
-/** Unix sockets and the allow-list: every protocol on every kind of socket there is under this runtime. */
+/** Tests Unix sockets and the allow-list: every protocol on every kind of socket that this runtime has. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import { authority, service } from '../testing/certificates.ts'
 import { closed, Ends, SOCKETS } from '../testing/ends.ts'
 
-/** Leaves the file of a server that was killed. */
+/** A program that is killed and leaves the file of its server. */
 const KILLED = `require('net').createServer().listen(process.argv[1], () => process.kill(process.pid, 'SIGKILL'))`
 
 for (const [socketsName, sockets] of SOCKETS) {
@@ -46,7 +46,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         await ends.server({ path, tls: service, limits: { handshake: 1_000 } })
         const secured = ends.client(0, { protocol, path, tls: { ca: authority } })
         assert.equal(await secured.request('echo', 1), 1)
-        // All handshakes at once: peers of a Unix socket have no address that tells them apart.
+        // Makes all handshakes at once, because peers of a Unix socket have no address by which to distinguish them.
         const others = Array.from({ length: 8 }, () =>
           ends.client(0, { protocol, path, tls: { ca: authority } })
         )
@@ -61,7 +61,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         try {
           execFileSync('node', ['-e', KILLED, path], { stdio: 'ignore' })
         } catch {
-          // Killed, as it should be.
+          // `execFileSync` throws, because the program kills itself.
         }
         assert.ok(existsSync(path))
         await ends.server({ path })

@@ -1,6 +1,6 @@
 /**
  * Sockets of `Bun.listen` and `Bun.connect`, which cost less per message than Bun's `node:net`. TLS uses `node:tls`,
- * which is loaded when needed.
+ * which is loaded only if TLS is used.
  */
 
 import { NOBODY, type Socket, type SocketListener } from '@elysia-microservices/rsocket/session'
@@ -33,7 +33,7 @@ export const bunSockets: SocketRuntime = {
       const acceptUnlessAborted: AcceptSocket = (socket) => {
         signal.removeEventListener('abort', abort)
         if (!signal.aborted) return accept(socket)
-        // The attempt succeeded after it was given up: the socket is not needed.
+        // The attempt has succeeded after it was cancelled, so the socket is not needed.
         queueMicrotask(() => socket.destroy())
         return NOBODY
       }
@@ -76,7 +76,7 @@ class BunSocket implements Socket {
     if (this.#unsent > 0) return this.#keep(Buffer.from(text))
     const written = this.#native.write(text)
     if (written >= text.length && written >= Buffer.byteLength(text)) return
-    // -1 means closed; the listener learns it by the close event.
+    // -1 means that the socket is closed; the listener is told by the close event.
     if (written >= 0) this.#keep(Buffer.from(text).subarray(written))
   }
 
@@ -146,7 +146,7 @@ function handlersFor(accept: AcceptSocket): SocketHandler<BunSocket> {
       native.data.listener.close(error)
     },
     error(native) {
-      // A listener threw, which it must not do. The close event follows.
+      // A listener has thrown, which is a bug. The close event follows.
       native.terminate()
     }
   }

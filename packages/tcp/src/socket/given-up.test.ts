@@ -29,7 +29,7 @@ describe('an attempt to connect that is given up before it begins', () => {
         AbortSignal.abort(reason)
       )
       await assert.rejects(attempt, reason)
-      // The next connection is the first again.
+      // The aborted attempt made no connection, so the next connection is the first one.
       const next = net.connect(port, '127.0.0.1')
       await once(server, 'connection')
       assert.equal(connections, 1)

@@ -1,8 +1,10 @@
-/** Chooses the sockets of the present runtime. */
+/** Chooses the sockets of the current runtime. */
 import { bunSockets } from './bun.ts'
 import type { SocketRuntime } from './socket.ts'
 
-/** Sockets of `node:net`, loaded at the first use, because the module takes 5 MB that Bun's sockets do not need. */
+/**
+ * Sockets of `node:net`. The module is loaded when first used, because it takes 5 MB that Bun's sockets do not need.
+ */
 const nodeSockets: SocketRuntime = {
   listen: async (address, accept) => (await import('./node.ts')).nodeSockets.listen(address, accept),
   connect: async (address, accept, signal) =>

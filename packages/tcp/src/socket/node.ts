@@ -1,4 +1,4 @@
-/** Sockets of `node:net`, for Node and every runtime with this module. TLS is loaded when needed. */
+/** Sockets of `node:net`, for Node and every runtime with this module. `node:tls` is loaded only if TLS is used. */
 import net from 'node:net'
 import { attach, listenOn, NodeSocket } from './node-socket.ts'
 import type { ListeningSocket, SocketAddress, SocketRuntime } from './socket.ts'
@@ -17,7 +17,7 @@ export const nodeSockets: SocketRuntime = {
   async connect(address, accept, signal) {
     if (address.tls !== undefined)
       return (await import('./tls-connect.ts')).connectTls(address, accept, signal)
-    // It may have been given up while this module was loaded.
+    // The attempt may have been cancelled while this module was loaded.
     signal.throwIfAborted()
     return new Promise((resolve, reject) => {
       const { host, port, path } = address

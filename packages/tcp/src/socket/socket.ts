@@ -2,7 +2,7 @@
 import type { Socket, SocketListener } from '@elysia-microservices/rsocket/session'
 import type { TlsClientOptions, TlsServerOptions } from './tls.ts'
 
-/** Takes a connected socket, after its TLS handshake, and returns its listener. */
+/** Called with a connected socket, after its TLS handshake; returns the listener of the socket. */
 export type AcceptSocket = (socket: Socket) => SocketListener
 
 /** A port of a host, or a Unix socket. */
@@ -15,40 +15,42 @@ export interface SocketAddress {
   readonly path?: string | undefined
 }
 
-/** Where to listen, and how. */
+/** The address at which to listen, and its options. */
 export interface ListenAddress extends SocketAddress {
-  /** Whether other processes may listen on the port too; the system spreads connections over them. */
+  /** Whether other processes may also listen on the port; the system distributes connections among them. */
   readonly reusePort?: boolean
-  /** Speak TLS. */
+  /** TLS options; `undefined`: no TLS. */
   readonly tls?: TlsServerOptions | undefined
   /** Milliseconds that a TLS handshake may take; 0 for no limit. */
   readonly handshakeTimeout?: number
-  /** Whether a peer with this address may begin a TLS handshake. Default: all may. */
+  /** Whether a peer with this address may begin a TLS handshake. Default: every peer may. */
   admits?(remoteAddress: string | undefined): boolean
-  /** A TLS handshake has failed; the connection is closed. */
+  /** A TLS handshake has failed, and the connection is closed. */
   handshakeFailed?(remoteAddress: string | undefined, error: Error): void
 }
 
-/** Where to connect, and how. */
+/** The address to which to connect, and its options. */
 export interface ConnectAddress extends SocketAddress {
-  /** Speak TLS. */
+  /** TLS options; `undefined`: no TLS. */
   readonly tls?: TlsClientOptions | undefined
 }
 
 /** A listening port. */
 export interface ListeningSocket {
-  /** Where it listens, with the real port. */
+  /** The address at which the port listens, with the real port. */
   readonly address: SocketAddress
-  /** Stops accepting. Accepted sockets stay as they are. */
+  /** Stops accepting connections. Accepted sockets stay open. */
   stop(): void
-  /** Changes the TLS options for new connections; open ones stay as they are. Throws if they cannot be used. */
+  /**
+   * Changes the TLS options for new connections; open connections do not change. Throws if the options cannot be used.
+   */
   reloadTls?(tls: TlsServerOptions): void
 }
 
 /** The sockets of one runtime. */
 export interface SocketRuntime {
-  /** Starts to accept. Rejects with the system's error, such as `EADDRINUSE`. */
+  /** Starts to accept connections. Rejects with the system's error, such as `EADDRINUSE`. */
   listen(address: ListenAddress, accept: AcceptSocket): Promise<ListeningSocket>
-  /** Connects. Rejects with the system's error, such as `ECONNREFUSED`. Aborting ends the attempt. */
+  /** Connects. Rejects with the system's error, such as `ECONNREFUSED`. Aborting the signal ends the attempt. */
   connect(address: ConnectAddress, accept: AcceptSocket, signal: AbortSignal): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Connects with TLS through `node:tls` on both runtimes, because Bun's own sockets do not check names. */
+/** Connects with TLS, on both runtimes through `node:tls`, because Bun's own sockets do not check host names. */
 import net from 'node:net'
 import tls from 'node:tls'
 import { attach } from './node-socket.ts'
@@ -20,7 +20,7 @@ export function connectTls(
     const connection: tls.ConnectionOptions = {
       ...(path === undefined ? { host, port } : { path }),
       ...contextOptions(options),
-      // RFC 6066 allows no addresses here.
+      // RFC 6066 does not allow IP addresses as a server name.
       servername: net.isIP(name) === 0 ? name : '',
       rejectUnauthorized: options.rejectUnauthorized !== false,
       checkServerIdentity: (_host, certificate) => checkName(options, name, certificate)
@@ -32,13 +32,14 @@ export function connectTls(
     const abort = () => socket.destroy(signal.reason as Error)
     const fail = (error: Error) => {
       failure = error
-      // Only after a TLS alert: Node 20 crashes when asked for the cipher of a socket without a handshake.
+      // Checked only after a TLS alert, because Node 20 crashes when asked for the cipher of a socket without a
+      // handshake.
       if (isHandshakeFailure(error)) cipherChosen = hasCipher(socket)
     }
     const closed = () => {
       signal.removeEventListener('abort', abort)
       if (signal.aborted) return reject(signal.reason)
-      // With TLS 1.2, a Node server refuses a client's certificate by a reset.
+      // With TLS 1.2, a Node server refuses a client's certificate with a reset.
       if (certificate && isReset(failure)) reject(closedByServer(certificate, failure))
       else reject(clientTlsFailureOf(failure ?? new Error('ECONNRESET'), { certificate, cipherChosen }))
     }
@@ -55,7 +56,10 @@ export function connectTls(
       socket.once('data', () => {
         heard = true
       })
-      /** With TLS 1.3, a client is connected before the server has checked its certificate. */
+      /**
+       * Explains a close after connecting: with TLS 1.3, a client is connected before the server has checked its
+       * certificate.
+       */
       const reasonOfClose = (error: Error | undefined) => {
         if (!isReset(error)) return clientTlsFailureOf(error as Error, { certificate, cipherChosen: true })
         return secured.left || heard ? error : closedByServer(certificate, error)
@@ -66,7 +70,7 @@ export function connectTls(
   })
 }
 
-/** Whether a cipher was chosen. Without one, Node returns `undefined`, and Bun an object without a name. */
+/** Whether a cipher was chosen. Without a cipher, Node returns `undefined`, and Bun an object without a name. */
 function hasCipher(socket: tls.TLSSocket): boolean {
   const cipher: { name?: string | null } | undefined = socket.getCipher()
   return Boolean(cipher?.name)

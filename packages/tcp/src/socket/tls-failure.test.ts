@@ -1,9 +1,9 @@
-/** A client's error for a handshake that its server has ended, made of Node's and Bun's errors. */
+/** Tests the error of a client whose server has ended the handshake, made of the errors of Node and Bun. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { clientTlsFailureOf, closedByServer, TlsFailure } from './tls-failure.ts'
 
-/** Codes that were seen of Node 20 and Bun 1.4.5 with the servers of Node, Bun and OpenSSL. */
+/** Error codes that Node 20 and Bun 1.4.5 report with servers of Node, Bun and OpenSSL. */
 const REQUIRED = ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'ERR_SSL_TLSV1_ALERT_CERTIFICATE_REQUIRED']
 const REFUSED = ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', 'ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED']
 const HANDSHAKE = 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE'

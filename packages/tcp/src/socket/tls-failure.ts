@@ -1,6 +1,6 @@
-/** Why TLS failed, as a code and in words, the same for OpenSSL (Node) and BoringSSL (Bun). */
+/** The reason for a TLS failure, as a code and as text, the same for OpenSSL (Node) and BoringSSL (Bun). */
 
-/** The reasons why TLS can fail. */
+/** The reasons for TLS failures. */
 export type TlsFailureCode =
   /** The certificate of the other end has expired. */
   | 'TLS_CERTIFICATE_EXPIRED'
@@ -23,16 +23,16 @@ export type TlsFailureCode =
   /** The server speaks TLS, but this client does not. */
   | 'TLS_NEEDED'
   /**
-   * The server closed the connection during the handshake or right after it without saying why. It may refuse the
+   * The server closed the connection during the handshake or right after it, and gave no reason. It may refuse the
    * client's certificate.
    */
   | 'TLS_CLOSED'
   /** The handshake took too long. */
   | 'TLS_TIMEOUT'
-  /** Any other failure; see the cause. */
+  /** Any other failure; the cause of the error tells more. */
   | 'TLS_HANDSHAKE'
 
-/** TLS failed. */
+/** The error of a failed TLS handshake. */
 export class TlsFailure extends Error {
   override name = 'TlsFailure'
   readonly code: TlsFailureCode
@@ -43,9 +43,11 @@ export class TlsFailure extends Error {
   }
 }
 
-/** The runtimes' error codes, in both spellings, with our code and words. The first match counts. */
+/**
+ * Error codes of the runtimes, in both spellings, each with the code and text of this library. The first match counts.
+ */
 const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
-  // Alerts from the other end.
+  // Alerts of the other end.
   [
     /CERTIFICATE_REQUIRED|DID_NOT_RETURN_A_CERTIFICATE/,
     'TLS_CLIENT_CERTIFICATE_MISSING',
@@ -56,7 +58,7 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
     'TLS_CLIENT_CERTIFICATE_REFUSED',
     'the other end does not accept the certificate it was shown'
   ],
-  // Failures found by this end.
+  // Failures that this end has found.
   [/CERT_HAS_EXPIRED|CERTIFICATE_HAS_EXPIRED/, 'TLS_CERTIFICATE_EXPIRED', 'the certificate has expired'],
   [
     /CERT_NOT_YET_VALID|CERTIFICATE_IS_NOT_YET_VALID/,
@@ -80,7 +82,7 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
     'TLS_VERSION',
     'there is no version of TLS that both ends allow'
   ],
-  // With TLS 1.2, a missing certificate gives no better alert.
+  // With TLS 1.2, there is no more exact alert for a missing certificate.
   [
     /ALERT_HANDSHAKE_FAILURE/,
     'TLS_HANDSHAKE',
@@ -98,7 +100,7 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
 export function tlsFailureOf(error: Error & { code?: unknown }): Error {
   if (error instanceof TlsFailure) return error
   const code = typeof error.code === 'string' ? error.code : ''
-  // The system's own errors need no translation: nothing listens, no such host.
+  // Errors of the system stay unchanged: for example, that no server listens, or that a host is unknown.
   if (/^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ENOENT|EACCES|EAI_)/.test(code)) return error
   const known = find(code) ?? find(error.message)
   if (known === undefined) {
@@ -122,7 +124,7 @@ const GET_CERTIFICATE = 'set options.tls.cert and options.tls.key'
 const BETTER_CERTIFICATE =
   'options.tls.cert must be valid now, and signed by an authority that the server trusts'
 
-/** Like `tlsFailureOf`, for a client: an alert about a certificate means the client's own certificate. */
+/** Like `tlsFailureOf`, but for a client: an alert about a certificate means the client's own certificate. */
 export function clientTlsFailureOf(error: Error & { code?: unknown }, handshake: ClientHandshake): Error {
   const failure = tlsFailureOf(error)
   if (!(failure instanceof TlsFailure)) return failure
@@ -130,9 +132,9 @@ export function clientTlsFailureOf(error: Error & { code?: unknown }, handshake:
   const detail = typeof error.code === 'string' ? ` (${error.code})` : ''
   const refused =
     failure.code === 'TLS_CLIENT_CERTIFICATE_REFUSED' ||
-    // With TLS 1.2 and a chosen cipher, only the certificate can have failed.
+    // With TLS 1.2 and a chosen cipher, only the certificate can be the reason.
     (isHandshakeFailure(error) && handshake.cipherChosen)
-  // Servers have several alerts for a missing certificate.
+  // Servers use several different alerts for a missing certificate.
   if (failure.code === 'TLS_CLIENT_CERTIFICATE_MISSING' || (refused && !certificate)) {
     const what = `the server wants a client certificate, and was shown none${detail}`
     return new TlsFailure('TLS_CLIENT_CERTIFICATE_MISSING', `${what}; ${GET_CERTIFICATE}`, error)
@@ -142,12 +144,14 @@ export function clientTlsFailureOf(error: Error & { code?: unknown }, handshake:
   return new TlsFailure('TLS_CLIENT_CERTIFICATE_REFUSED', `${what}; ${BETTER_CERTIFICATE}`, error)
 }
 
-/** Whether an error is the alert that may mean ciphers or certificates. */
+/** Whether an error is the alert that may refer to ciphers or to certificates. */
 export function isHandshakeFailure(error: Error & { code?: unknown }): boolean {
   return /ALERT_HANDSHAKE_FAILURE/.test(String(error.code))
 }
 
-/** The failure of a client whose server closed the connection during the handshake or right after it, without a reason. */
+/**
+ * The failure of a client whose server closed the connection during the handshake or right after it, without a reason.
+ */
 export function closedByServer(certificate: boolean, cause: Error | undefined): TlsFailure {
   const what = 'the server closed the connection in the TLS handshake or right after it, without saying why'
   const why = certificate

@@ -1,6 +1,6 @@
 /**
- * Listens for TLS through `node:tls` on both runtimes. Bun's own sockets cannot change the certificate of a port nor the
- * lowest version; see docs/decisions.md.
+ * Listens for TLS, on both runtimes through `node:tls`. Bun's own sockets can change neither the certificate of a port
+ * nor the lowest TLS version; see docs/decisions.md.
  */
 import net from 'node:net'
 import tls from 'node:tls'
@@ -10,16 +10,16 @@ import type { TlsServerOptions } from './tls.ts'
 import { TlsFailure, tlsFailureOf } from './tls-failure.ts'
 import { contextOptions, TlsSocket } from './tls-socket.ts'
 
-/** Stands for "no limit", which Node does not have: 24 days. */
+/** Stands for "no limit", which Node does not support: 24 days. */
 const NO_LIMIT = 2 ** 31 - 1
 /** First byte of a TLS handshake. */
 const HANDSHAKE = 0x16
-/** Milliseconds that a peer has to close after it was told why. */
+/** Milliseconds that a peer has for closing after it got the alert. */
 const CLOSE_TIMEOUT = 2_000
-/** The alert "fatal: protocol version", for peers that do not speak TLS. OpenSSL would close without it. */
+/** The alert "fatal: protocol version", for peers that do not speak TLS. OpenSSL would close without an alert. */
 const ALERT = Uint8Array.of(0x15, 3, 3, 0, 2, 2, 70)
 
-/** Listens for TLS. */
+/** Starts to listen for TLS. */
 export async function listenTls(address: ListenAddress, accept: AcceptSocket): Promise<ListeningSocket> {
   const listener = new TlsListener(address, accept)
   await listener.open()
@@ -31,9 +31,12 @@ class TlsListener implements ListeningSocket {
   readonly #address: ListenAddress
   readonly #accept: AcceptSocket
   readonly #server: net.Server
-  /** Does not listen itself: it gets the sockets of `#server`, so that it can be replaced with other TLS options. */
+  /**
+   * Makes the handshakes. It does not listen itself but gets the sockets of `#server`, so that it can be replaced when
+   * TLS options change.
+   */
   #handshakes: tls.Server
-  /** Sockets before or in their handshake. */
+  /** Sockets that have not finished their handshake. */
   readonly #handshaking = new Set<net.Socket>()
   #where: SocketAddress
   #stopped = false
@@ -88,10 +91,10 @@ class TlsListener implements ListeningSocket {
     })
   }
 
-  /** The first bytes have come. */
+  /** Starts the handshake, because the first bytes have arrived. */
   #begin(socket: net.Socket): void {
     const chunk = socket.read() as Buffer | null
-    // The peer closed without sending anything.
+    // The peer has closed without sending anything.
     if (chunk === null) return
     if (chunk[0] === HANDSHAKE) {
       socket.unshift(chunk)
@@ -105,10 +108,10 @@ class TlsListener implements ListeningSocket {
     setTimeout(() => socket.destroy(), CLOSE_TIMEOUT).unref()
   }
 
-  /** The handshake of a socket is over. */
+  /** The handshake of a socket has ended. */
   #secured(socket: tls.TLSSocket): void {
     const raw = rawOf(socket)
-    // If the socket is unknown, handshakes of a stopping server end by their timeout.
+    // If the socket below is unknown, handshakes of a stopping server end by their timeout.
     if (raw === undefined) this.#handshaking.clear()
     else this.#handshaking.delete(raw)
   }
@@ -120,7 +123,7 @@ class TlsListener implements ListeningSocket {
   #withContext(options: TlsServerOptions): tls.Server {
     const { handshakeTimeout = 0 } = this.#address
     const context = contextOptions(options)
-    // Throws now if certificate or key are wrong; a server would only fail with the first connection.
+    // Throws now if certificate or key is wrong; otherwise only the first connection would fail.
     tls.createSecureContext(context)
     const server = tls.createServer({
       ...context,
@@ -138,7 +141,7 @@ class TlsListener implements ListeningSocket {
       const cause = authorizationError
         ? Object.assign(new Error(String(authorizationError)), { code: String(authorizationError) })
         : error
-      // Only the socket below still knows the address.
+      // Only the socket below TLS still knows the address.
       this.#failed(rawOf(socket) ?? socket, tlsFailureOf(cause))
       socket.destroy()
     })

@@ -1,4 +1,4 @@
-/** Turns a stream of `node:tls` into a socket of this library, for both ends. Loads no module. */
+/** Turns a stream of `node:tls` into a socket of this library, for client and server. Loads no module. */
 
 import type { PeerCertificate as NodeCertificate, SecureContextOptions, TLSSocket } from 'node:tls'
 import type { PeerCertificate } from '@elysia-microservices/transport/kit'
@@ -37,7 +37,7 @@ export class TlsSocket extends NodeSocket {
   }
 }
 
-/** Turns Node's certificate into the one that users see. */
+/** Turns a certificate of Node into the certificate that users get. */
 export function certificateOf(certificate: NodeCertificate, authorized: boolean): PeerCertificate {
   const { subject, issuer, subjectaltname, fingerprint256, serialNumber, raw } = certificate
   return {
@@ -53,7 +53,7 @@ export function certificateOf(certificate: NodeCertificate, authorized: boolean)
   }
 }
 
-/** The options for `node:tls`, without keys that are `undefined`. */
+/** Makes the options for `node:tls`, without keys that are `undefined`. */
 export function contextOptions(options: TlsOptions): SecureContextOptions {
   const { cert, key, passphrase, ca, crl, ciphers, minVersion = 'TLSv1.2', maxVersion } = options
   const given = { cert, key, passphrase, ca, crl, ciphers, maxVersion }

@@ -1,4 +1,4 @@
-/** A name server for tests: this process asks it, and it answers every question with the same SRV records. */
+/** A DNS server for tests: this process asks it, and it answers every question with the same SRV records. */
 import { createSocket, type Socket } from 'node:dgram'
 import dns from 'node:dns'
 import { once } from 'node:events'
@@ -8,13 +8,13 @@ import type { SrvRecord } from '@elysia-microservices/rsocket/pool'
 const HEADER = 12
 const SRV = 33
 const INTERNET = 1
-/** "Response, recursion desired and available". */
+/** DNS flags: "response, recursion desired and available". */
 const ANSWERED = 0x8180
-/** The name of the question, by its position. */
+/** A reference to the name in the question, by its position. */
 const QUESTION_NAME = 0xc000 | HEADER
 
 export class DnsServer {
-  /** The records of its answers. */
+  /** The records with which the server answers. */
   records: readonly SrvRecord[] = []
   readonly #socket: Socket
   readonly #before = dns.getServers()

@@ -1,4 +1,4 @@
-/** Servers and clients of a test, over each kind of sockets of this runtime; all are closed after it. */
+/** Servers and clients of a test, over each kind of sockets of this runtime. `close` closes all of them. */
 import type { Socket } from 'node:net'
 import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
 import type { Dispatcher, Logger } from '@elysia-microservices/transport/kit'
@@ -11,7 +11,7 @@ import { bunSockets } from '../socket/bun.ts'
 import { nodeSockets } from '../socket/node.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
 
-/** Resolves when a socket is closed, by whatever. */
+/** Resolves when a socket is closed, whatever the reason. */
 export function closed(socket: Socket): Promise<void> {
   socket.on('error', () => {})
   socket.resume()
@@ -20,17 +20,17 @@ export function closed(socket: Socket): Promise<void> {
   })
 }
 
-/** All there are here. */
+/** All kinds of sockets that this runtime has. */
 export const SOCKETS: [string, SocketRuntime][] = [['node:net', nodeSockets]]
 if (typeof Bun !== 'undefined') SOCKETS.push(['Bun', bunSockets])
 
-/** Options of a test's client beside those of `tcp()`. */
+/** Options of a test's client in addition to those of `tcp()`. */
 export interface ClientParts {
   readonly timeout?: number
   readonly dispatcher?: Dispatcher
 }
 
-/** Makes both ends. */
+/** Makes servers and clients of one test. */
 export class Ends {
   readonly dispatcher = new TestDispatcher()
   readonly logger = new RecordingLogger()
@@ -41,7 +41,7 @@ export class Ends {
     this.#common = { sockets, host: '127.0.0.1' }
   }
 
-  /** A server that has started. */
+  /** Makes a server and starts it. */
   async server(options: TcpServerOptions & TestOptions): Promise<TcpServer> {
     const server = newServer({ ...this.#common, port: 0, ...options }, this.logger)
     await server.start(this.dispatcher)
@@ -49,7 +49,7 @@ export class Ends {
     return server
   }
 
-  /** A client of that port, or of the Unix socket in its options. */
+  /** Makes a client for the port, or for the Unix socket in its options. */
   client(
     port: number,
     { timeout, dispatcher, ...options }: TcpClientOptions & TestOptions & ClientParts
@@ -64,12 +64,12 @@ export class Ends {
   }
 }
 
-/** A server by its options. */
+/** Makes a server with these options. */
 export function newServer(options: TcpServerOptions & TestOptions, logger: Logger): TcpServer {
   return new TcpServer(serverOptions(options), logger)
 }
 
-/** A client by its options. */
+/** Makes a client with these options. */
 export function newClient(
   options: TcpClientOptions & TestOptions,
   logger: Logger,

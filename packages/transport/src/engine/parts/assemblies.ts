@@ -31,7 +31,7 @@ const LEAST_PACE = 64 * 1024
 /** Least milliseconds between two searches for slow requests after a search that has not freed enough room. */
 const CLEARING = 100
 
-/** A connection, as far as messages in parts need it. */
+/** The methods of a connection that assembling messages needs. */
 type PartsCarrier = Pick<Carrier, 'isConnected' | 'publish' | 'newInbox' | 'listen' | 'flush'>
 
 /** A message of which some parts are missing. */
@@ -59,9 +59,12 @@ interface Assembly {
 /** The incomplete messages of one connection. */
 export class Assemblies {
   readonly #carrier: PartsCarrier
-  /** Where further parts of requests come; empty until there is one. */
+  /** The inbox for further parts of requests; empty until the first request in parts arrives. */
   #inbox = ''
-  /** Resolves when the engine delivers there: it may take a while, and parts that come before would be lost. */
+  /**
+   * Resolves when the engine delivers messages to that inbox. This may take a while, and parts that arrive earlier
+   * would be lost.
+   */
   #isOpen: Promise<void> | undefined
   /**
    * Keyed by the address of the parts. For messages to our own inbox, the id of the message is added, because two
@@ -97,7 +100,7 @@ export class Assemblies {
     this.#whole?.()
   }
 
-  /** The first part of a request has come to a service. */
+  /** Takes the first part of a request, which has arrived at a service. */
   begin(message: Carried, deliver: (message: Carried) => void): void {
     const part = readPart(message.words)
     if (part === undefined) return message.ended?.()
@@ -109,11 +112,11 @@ export class Assemblies {
   #open(): void {
     this.#inbox = this.#carrier.newInbox()
     this.#carrier.listen(this.#inbox, (message) => this.#more(message))
-    // If the server is lost meanwhile, we listen again before anything is published.
+    // If the server is lost meanwhile, the connection listens again before it publishes anything.
     this.#isOpen = this.#carrier.flush().catch(() => {})
   }
 
-  /** A further part of a request has come, or the word that none will. */
+  /** Takes a further part of a request, or the notice that no more parts will follow. */
   #more(message: Carried): void {
     const assembly = this.#assemblies.get(message.address)
     if (assembly === undefined) return
@@ -122,7 +125,7 @@ export class Assemblies {
     if (part !== undefined) this.#add(assembly, message, part)
   }
 
-  /** A part of a message has come to one of our own inboxes: the first or any other. */
+  /** Takes a part of a message to one of our own inboxes: the first part or any other. */
   add(message: Carried, deliver: (message: Carried) => void): void {
     const part = readPart(message.words)
     if (part === undefined) return
@@ -239,7 +242,10 @@ export class Assemblies {
     if (this.#assemblies.size === 0) this.#whole?.()
   }
 
-  /** Its caller sends the rest elsewhere, or not at all, and waits for nothing from here. */
+  /**
+   * Drops a request: its caller sends the further parts to another process or not at all, and expects no answer from
+   * this process.
+   */
   #drop(assembly: Assembly): void {
     this.#remove(assembly)
     assembly.first.ended?.()

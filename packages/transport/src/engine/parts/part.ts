@@ -1,6 +1,6 @@
 /**
- * A part of a message that is too large for an engine: `~<id> <index> <bytes of all>` and a line feed, and bytes; the word
- * that so many bytes have come: `~+20480`; and that no more are sent: `~-`.
+ * The format of a part of a message that is too large for an engine: `~<id> <index> <bytes of all>`, a line feed, and
+ * bytes. `~+20480` acknowledges so many bytes. `~-` says that no more parts follow.
  */
 import { text as utf8 } from '../../bytes/text.ts'
 import type { Words } from '../carrier.ts'
@@ -11,7 +11,10 @@ import { bytesOf, letterAt, numberIn, textOf } from '../words.ts'
 const PART = '~'
 /** Follows `PART` in the word that acknowledges bytes. */
 const RECEIVED = '+'
-/** Tells a process which has the first part of a request that the others do not come: another has them, or the call is over. */
+/**
+ * Tells a process with the first part of a request that no more parts follow, because another process gets them or the
+ * call has ended.
+ */
 export const NO_MORE = '~-'
 /** Most bytes of the head of a part. */
 export const HEAD = 64

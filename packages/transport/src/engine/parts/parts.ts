@@ -1,7 +1,8 @@
 /**
- * `inParts`: a carrier around a carrier, for engines with a small largest message. What is larger travels in parts. To an
- * inbox all parts follow one another. To a service, which shares its address with other processes, the first part goes
- * alone; the process that gets it says where the others go, and how much it has taken.
+ * `inParts` wraps the carrier of an engine that limits messages to a small size, and sends larger messages in parts.
+ * All parts of a message to an inbox follow one another. A service shares its address with other processes, so only the
+ * first part of a request is sent there: the process that receives it names the address for the other parts, and
+ * acknowledges them.
  */
 import { PayloadTooLargeError } from '../../errors/index.ts'
 import type { Gauge } from '../../transport.ts'
@@ -39,7 +40,10 @@ export interface PartedCarrier extends Carrier {
     refused?: (error: Error) => void,
     wants?: (address: string) => boolean
   ): void
-  /** As of a carrier. @param answers whether this service answers a request of which the first part has come */
+  /**
+   * Takes messages like `take` of a carrier.
+   * @param answers returns whether this service answers a request of which the first part has arrived
+   */
   take(
     subjects: readonly Subject[],
     receive: (subject: Subject, message: Carried) => void,
@@ -52,16 +56,16 @@ export function inParts(carrier: Carrier): PartedCarrier {
   return new Parts(carrier)
 }
 
-/** A request in parts, until its call is over. */
+/** A request that is sent in parts, until its call has ended. */
 interface Outgoing {
   readonly id: string
-  /** Empty once all are sent. */
+  /** The message; empty once all parts were sent. */
   bytes: Uint8Array
   readonly partSize: number
   index: number
   sent: number
   heardAt: number
-  /** Where all parts but the first go: the address of whichever process was first to give one. */
+  /** The address for all parts except the first. The first process that names an address gets them. */
   to: string | undefined
 }
 
@@ -175,7 +179,8 @@ class Parts implements PartedCarrier {
     answers: (subject: Subject, message: Carried) => boolean = () => true
   ): Promise<void> {
     return this.#carrier.take(subjects, (subject, message) => {
-      // The first part of a request for another service is taken as it is: the others must not come here.
+      // The first part of a request for another service is passed on without assembling, because the other parts must
+      // not be sent to this process.
       if (!isOfParts(message.words) || !answers(subject, message)) return receive(subject, message)
       if (message.reply === '' || !this.isInbox(message.reply)) return message.ended?.()
       this.#incoming.begin(message, (whole) => receive(subject, whole))
@@ -222,7 +227,7 @@ class Parts implements PartedCarrier {
     if (!this.isInbox(address)) return
     if (outgoing === undefined) return this.#carrier.publish(address, NO_MORE)
     outgoing.to ??= address
-    // A second service of this pattern.
+    // A second service also has the first part; it gets no more parts.
     if (outgoing.to !== address) return this.#carrier.publish(address, NO_MORE)
     if (received > outgoing.sent || received < 0) return
     outgoing.heardAt = performance.now()

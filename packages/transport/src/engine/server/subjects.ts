@@ -50,9 +50,9 @@ export class Subject {
   }
 }
 
-/** Where a message that has come for a subject was published to. */
+/** The address to which a message of a subject was published. */
 export function addressOfMessage({ isExact, address }: Subject, message: Carried): string {
-  // Reading the address of a message may mean decoding it.
+  // Only read if needed, because the engine may have to decode the address.
   return isExact ? address : message.address
 }
 
