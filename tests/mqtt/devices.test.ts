@@ -91,7 +91,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await ask('plants/fails', '1', 'devices/7/answers')
       assert.match((await heard.take())[1] as string, /Internal server error/)
       await ask('plants/limit', '1', 'victim')
-      await log.has("wants its answer at 'topic victim'")
+      await log.has("its reply address 'topic victim'")
       await ask('plants/limit', 'no json', 'devices/7/answers')
       assert.match((await heard.take())[1] as string, /not JSON/)
       await device.endAsync()

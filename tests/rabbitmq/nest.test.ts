@@ -278,7 +278,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
         channel.sendToQueue(queue, request, { replyTo: name, correlationId: '7' })
       await until('the answer', async () => (await channel.checkQueue('given')).messageCount === 1)
       assert.equal((await channel.checkQueue('other')).messageCount, 0)
-      await log.has("it wants its answer at 'other', which is no inbox")
+      await log.has("its reply address 'other' is not an inbox")
       for (const name of ['given', 'other', queue]) await channel.deleteQueue(name)
       await stop()
     })

@@ -112,6 +112,6 @@ async function runEventHandler(
   const { delivery, pattern } = context.message
   if (last !== undefined || delivery === undefined || !isObservable(result)) return
   logger.warn(
-    `A handler of the durable event '${shown(pattern)}' gave an empty Observable, which counts as handled: it is acknowledged, and not delivered again. If an exception filter gave EMPTY for a failure, let it give throwError(…)`
+    `A handler of the durable event '${shown(pattern)}' returned an empty Observable, which counts as success: the event is acknowledged and not delivered again. If an exception filter returned EMPTY for a failure, let it return throwError(…)`
   )
 }

@@ -110,7 +110,7 @@ describe('a MicroserviceServer', () => {
     [{ incompleteMessageTimeout: 1 }, /is called options\.limits\.incompleteMessage here/],
     [{ transport: Transport.TCP }, /options\.transport .*beside each other/],
     [{ transport: [] }, /options\.transport must be .*a transport/],
-    [{ transport: memory(), port: 1 }, /options\.port has no effect beside options\.transport/],
+    [{ transport: memory(), port: 1 }, /options\.port has no effect together with options\.transport/],
     [{ options: { port: 1 } }, /options\.options/],
     [{ rsocket: { codec: 'json' } }, /options\.rsocket\.codec/],
     [{ protocol: 'nest' }, /options\.protocol .*the client chooses/],

@@ -179,7 +179,7 @@ export class MicroserviceServer
     if (pattern instanceof RegExp) {
       throw new OptionError(
         'pattern',
-        `The pattern ${pattern} is a RegExp, which only Kafka knows: bind its handler to Transport.KAFKA in its decorator`
+        `The pattern ${pattern} is a RegExp, which only Nest's Kafka transport supports: bind its handler to Transport.KAFKA in its decorator`
       )
     }
     const route = this.normalizePattern(pattern as MsPattern)

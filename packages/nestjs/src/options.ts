@@ -89,8 +89,8 @@ export type MicroserviceClientEvents = {
 const NO_PACKETS =
   'packets are written by the transport; change data in pipes and interceptors, its encoding by rsocket.codec of the client'
 const NO_SOCKET_CLASS = "the sockets are the runtime's own"
-const NO_RETRY = 'a server that cannot listen says so at once; call listen again later'
-const NOT_NESTED = 'options stand beside each other, as in { host, port }'
+const NO_RETRY = 'listen() reports an error at once; call listen() again later'
+const NOT_NESTED = 'options are given directly, as in { host, port }'
 const NOT_OF_SERVERS = 'a server understands both protocols and all codecs; the client chooses'
 
 const REFUSED_BY_BOTH = {
@@ -173,7 +173,7 @@ function given(transport: unknown, others: object): readonly Transport[] {
   if (unknown !== undefined)
     throw new OptionError(
       `options.${unknown[0]}`,
-      `options.${unknown[0]} has no effect beside options.transport; options of a transport are given to it, as in tcp({ port: 4000 })`
+      `options.${unknown[0]} has no effect together with options.transport; pass options of a transport to the transport, as in tcp({ port: 4000 })`
     )
   return all
 }
@@ -185,7 +185,7 @@ function withTls(options: { readonly tls?: unknown; readonly tlsOptions?: unknow
   if (options.tls !== undefined)
     throw new OptionError(
       'options.tlsOptions',
-      'options.tlsOptions is the same as options.tls: give one of them'
+      'options.tlsOptions is the same as options.tls: give only one of them'
     )
   return { ...others, tls: tlsOptions }
 }

@@ -90,7 +90,7 @@ class Tcp implements TcpTransport {
     if (this.#server !== undefined)
       throw new OptionError(
         'options.transport',
-        'This tcp() was given to another service already: each service needs its own'
+        'This tcp() is already used by another service: each service needs its own tcp()'
       )
     this.#server = new TcpServer(serverOptions(this.#options as TcpServerOptions), logger)
     return this.#server

@@ -1,21 +1,21 @@
-/** Ports for servers that cannot say which port the system gave them. */
+/** Ports for servers that do not report the port that the system has given them. */
 import { once } from 'node:events'
 import net from 'node:net'
 
 /**
- * A port on which nobody listens. The system gives it to no server that asks for any port, while a free port may belong
- * to another server a moment later.
+ * A port at which nothing listens, and which the system never gives to a server that asks for any port. A port from
+ * `freePort` may belong to another server a moment later.
  */
 export const DEAF_PORT = 1
 
-/** Below the ports that systems give to sockets which ask for any, so that no such socket takes the port meanwhile. */
+/** The range is below the ports that systems give to sockets which ask for any port, so no such socket takes one. */
 const FIRST = 10_000
 const LAST = 32_767
 const given = new Set<number>()
 
 /**
- * A port for a server to listen on. A process never gets the same port twice; ports are drawn at random, because tests in
- * other processes ask at the same time.
+ * Finds a port at which a server can listen. A process never gets the same port twice. Ports are drawn at random, because
+ * tests in other processes look for ports at the same time.
  */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   for (;;) {

@@ -295,7 +295,7 @@ class TakenStream implements Answer, StreamCall {
   }
 
   value(value: unknown): void {
-    this.error(OptionError.expected('What an around gives for a stream', 'a stream', value))
+    this.error(OptionError.expected('The result of an around for a stream', 'a stream', value))
   }
 
   stream(stream: object): void {

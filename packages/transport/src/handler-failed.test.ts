@@ -41,8 +41,8 @@ describe('a handler that failed', () => {
   it('that did not catch the answer of a further service is told how to pass it on', () => {
     const received = new RpcError({ code: 'SOLD_OUT', message: 'secret' }, { code: 'SOLD_OUT' })
     const said =
-      "The handler of 'orders.place' failed: it did not catch SOLD_OUT, which a further service has answered"
-    const todo = 'so the caller gets INTERNAL. To pass it on: throw error.pass()'
+      "The handler of 'orders.place' failed: it did not catch the error SOLD_OUT that another service has answered"
+    const todo = 'so the caller gets INTERNAL. To pass the error on: throw error.pass()'
     assert.equal(handlerFailed(message('orders.place'), received), `${said}, ${todo}`)
     noteCall(received, () => ({ pattern: 'stock.take' }))
     assert.equal(handlerFailed(message('orders.place'), received), `${said} to 'stock.take', ${todo}`)

@@ -41,7 +41,7 @@ function notPassedOn(error: unknown): string {
   try {
     if (!(error instanceof RpcError) || error.received === undefined) return ''
     const asked = error.pattern === undefined ? '' : ` to '${shown(error.pattern)}'`
-    return `: it did not catch ${shown(error.code)}, which a further service has answered${asked}, so the caller gets INTERNAL. To pass it on: throw error.pass()`
+    return `: it did not catch the error ${shown(error.code)} that another service has answered${asked}, so the caller gets INTERNAL. To pass the error on: throw error.pass()`
   } catch {
     return ''
   }

@@ -281,7 +281,7 @@ class AsyncPull implements StreamSource {
  */
 function checkedStep(step: IteratorResult<unknown>): IteratorResult<unknown> {
   if (typeof step !== 'object' || step === null)
-    throw new TypeError(`next() of an iterator must give an object, but gave ${typeof step}`)
+    throw new TypeError(`next() of an iterator must return an object, but returned ${typeof step}`)
   return step
 }
 

@@ -431,7 +431,7 @@ for (const way of WAYS) {
       await assert.rejects(valuesOf(client.stream('stream', 'throw')), { message: 'from around' })
       await assert.rejects(valuesOf(client.stream('stream', 'a value')), {
         name: 'OptionError',
-        message: /^What an around gives for a stream must be a stream, but is 'no stream'$/
+        message: /^The result of an around for a stream must be a stream, but is 'no stream'$/
       })
       const subscription = client.send('stream', 'left').subscribe({
         next: () => assert.fail('no value'),

@@ -5,13 +5,13 @@ const IN_WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset by the other side',
   EPIPE: 'the other side has closed the connection',
-  ENOTFOUND: 'there is no host of that name',
-  EAI_AGAIN: 'the name server does not answer',
+  ENOTFOUND: 'there is no host with that name',
+  EAI_AGAIN: 'the DNS server does not answer',
   EHOSTUNREACH: 'there is no route to that host',
   ENETUNREACH: 'there is no route to that network',
-  ETIMEDOUT: 'the system gave up waiting for it',
+  ETIMEDOUT: 'the system waited too long for an answer',
   ENOENT: 'there is no such socket file',
-  EACCES: 'this user may not use it'
+  EACCES: 'this user has no permission to use it'
 }
 
 /** The reason for a failure as text. The code of the system is preferred, because the messages of runtimes say less. */

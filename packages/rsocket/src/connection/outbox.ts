@@ -27,7 +27,7 @@ export class Outbox {
   #streamed = 0
   /** Whether the peer has left more than 256 KB unread. Stays true until `unblock`. Only the outbox sets it. */
   isBlocked = false
-  /** Streams that wait for the peer to read or for the next turn. A set, because an Observable asks with every value. */
+  /** Streams that wait for the peer to read or for the next turn. A set, because an Observable asks again with every value. */
   #waiting: Set<WaitingStream> | undefined
 
   constructor(socket: Pick<Socket, 'unsent' | 'write' | 'writeBytes'>) {

@@ -149,7 +149,7 @@ describe('work in flight', () => {
     assert.equal(admission.room, 2)
     void request(() => new Promise(() => {}))
     void request(() => new Promise(() => {}))
-    assert.match(String(admission.refusal()), /2 requests are in flight, as many as it can serve/)
+    assert.match(String(admission.refusal()), /2 requests are in flight, as many as it can answer in time/)
     assert.equal(adaptive.inFlight, 2)
   })
 

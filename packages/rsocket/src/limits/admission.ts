@@ -72,8 +72,8 @@ export class Admission {
     if (this.inFlight >= maxInFlight)
       return `The server is busy: as many requests as limits.inFlight allows (${maxInFlight}) are in flight`
     return adaptive !== undefined && this.#requests < adaptive.limit
-      ? 'The server is busy: its handlers compute without a pause, and more have come than it can serve in good time'
-      : `The server is busy: ${this.#requests} requests are in flight, as many as it can serve in good time`
+      ? 'The server is busy: its handlers compute without a pause, and more requests have arrived than they can answer in time'
+      : `The server is busy: ${this.#requests} requests are in flight, as many as it can answer in time`
   }
 
   /**

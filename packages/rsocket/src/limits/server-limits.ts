@@ -48,7 +48,7 @@ const SUBJECTS: Readonly<Record<Refused, string>> = {
   streams: 'A stream was refused',
   headers: 'Metadata was refused',
   idleConnections: 'A connection was closed',
-  waiting: 'A lost connection was given up'
+  waiting: 'A lost connection was dropped'
 }
 
 /** The limits of one server. */

@@ -224,7 +224,10 @@ export class Endpoint implements Candidate {
     const timer = setTimeout(() => link.end(), connectTimeout)
     const ended = link.closed.then((cause) => {
       if (cause instanceof UnauthenticatedError) throw cause
-      throw cannotConnect(link.where, cause ?? new Error('it closed the connection before it answered'))
+      throw cannotConnect(
+        link.where,
+        cause ?? new Error('the server closed the connection before it answered')
+      )
     })
     await Promise.race([sign, ended]).finally(() => clearTimeout(timer))
   }

@@ -290,7 +290,9 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     const resumption = wire.resumption as ResumeState
     if (!resumption.canResumeFrom(position))
       return wire.fail(
-        new Error(`The server has received up to position ${position}; later frames are no longer kept here`)
+        new Error(
+          `The server has received frames up to position ${position}; this client no longer stores the frames after it`
+        )
       )
     wire.reattach(resumption, position)
     this.#requester.taken()

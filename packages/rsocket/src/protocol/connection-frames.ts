@@ -46,7 +46,7 @@ export function handleConnectionFrame(
     // "All other received frames that are not accounted for MUST be ignored": a second SETUP, stream frames on stream
     // 0, a RESUME_OK without a RESUME.
     case FrameType.RESUME:
-      throw new ProtocolError('RESUME came on a connection that is already set up')
+      throw new ProtocolError('RESUME arrived on a connection that is already set up')
     default:
       unknownFrame(type, flags)
   }

@@ -164,7 +164,7 @@ export class ResumableConnections {
       const { connection, waiting } = entry
       if (waiting === undefined || (address !== undefined && waiting.address !== address)) continue
       const { connections, bytes } = this.#total
-      const where = address === undefined ? '' : `, a quarter of it from ${address}`
+      const where = address === undefined ? '' : ` (the address ${address} may have a quarter of that)`
       const why = `${connections} connections with ${bytes} bytes wait to be resumed, more than rsocket.resume allows${where}`
       // Removed before its end, because if `end` failed, the caller's loop would never stop.
       this.#waitsNoMore(entry)

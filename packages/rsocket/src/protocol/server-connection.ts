@@ -232,7 +232,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     const { lastReceivedServerPosition: position, firstAvailableClientPosition } = request
     if (!resumption.canResumeFrom(position) || firstAvailableClientPosition > resumption.received) {
       const message =
-        'The connection cannot be resumed: frames that one end has not received are no longer kept by the other'
+        'The connection cannot be resumed: frames that one end has not received are no longer stored by the other end'
       wire.fail(new Error(message), ErrorCode.REJECTED_RESUME)
       return this.end()
     }

@@ -195,7 +195,10 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
   #push(metadata: Uint8Array): void {
     const { maxHeaderSize } = this.#options.limits
     if (this.#isPushed || metadata.length > maxHeaderSize)
-      return this.#reject(ErrorCode.INVALID_SETUP, 'Before RESUME comes one METADATA_PUSH, and a short one')
+      return this.#reject(
+        ErrorCode.INVALID_SETUP,
+        `Before RESUME, a client may send only one METADATA_PUSH, of at most ${maxHeaderSize} bytes`
+      )
     this.#isPushed = true
     this.#pushed = parseComposite(copyBytes(metadata, 0, metadata.length)).credentials
   }

@@ -110,7 +110,7 @@ export class Listener {
       handshakeTimeout,
       admits: (remoteAddress) => this.#admits(remoteAddress),
       handshakeFailed: (remoteAddress, error) =>
-        this.#refusals.report(remoteAddress, `failed to shake hands: ${error.message}`)
+        this.#refusals.report(remoteAddress, `failed in the TLS handshake: ${error.message}`)
     }
   }
 

@@ -28,7 +28,7 @@ describe('reports of refusals', () => {
     const refusals = new Refusals(logger, () => now)
     for (let index = 0; index < 10_000; index++) refusals.report(`2001:db8::${index}`, 'was refused')
     assert.equal(logger.lines.length, 101)
-    assert.match(logger.lines[100] as string, /the others are not named/)
+    assert.match(logger.lines[100] as string, /further addresses are not logged/)
     now = 60_000
     refusals.report('2001:db8::1', 'was refused')
     assert.equal(logger.lines.length, 102)

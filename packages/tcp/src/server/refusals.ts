@@ -28,7 +28,9 @@ export class Refusals {
     if (this.#named.size > MOST || this.#named.has(address)) return
     this.#named.add(address)
     if (this.#named.size > MOST)
-      this.#logger.warn(`More than ${MOST} addresses were refused within a minute; the others are not named`)
+      this.#logger.warn(
+        `More than ${MOST} addresses were refused within a minute; further addresses are not logged`
+      )
     else this.#logger.warn(`A connection of ${address} ${what}`, cause)
   }
 }

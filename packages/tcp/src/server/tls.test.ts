@@ -160,7 +160,7 @@ for (const [socketsName, sockets] of SOCKETS) {
           assert.equal(missing.reason, 'TLS_CLIENT_CERTIFICATE_MISSING', String(missing.cause))
           assert.match(
             missing.message,
-            /wants a client certificate.*set options\.tls\.cert and options\.tls\.key/
+            /requires a client certificate.*set options\.tls\.cert and options\.tls\.key/
           )
           for (const own of [stranger, expired]) {
             const refused = await failure({ tls: MUTUAL }, { tls: { ...client, ...own } })
@@ -172,7 +172,10 @@ for (const [socketsName, sockets] of SOCKETS) {
             )
           }
           assert.equal(ends.dispatcher.events.length, 0)
-          assert.match(ends.logger.lines[0] ?? '', /^A connection of 127\.0\.0\.1 failed to shake hands: /)
+          assert.match(
+            ends.logger.lines[0] ?? '',
+            /^A connection of 127\.0\.0\.1 failed in the TLS handshake: /
+          )
         })
       }
 
@@ -217,7 +220,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         assert.equal(error.reason, 'TLS_NEEDED', String(error))
         assert.match(
           ends.logger.lines[0] ?? '',
-          /^A connection of 127\.0\.0\.1 failed to shake hands: .*not speak TLS/
+          /^A connection of 127\.0\.0\.1 failed in the TLS handshake: .*not speak TLS/
         )
       })
 
@@ -234,7 +237,7 @@ for (const [socketsName, sockets] of SOCKETS) {
           silent.write(begun)
           await closed(silent)
         }
-        assert.match(ends.logger.lines[0] ?? '', /limits\.handshake \(50 ms\)|not over in time/)
+        assert.match(ends.logger.lines[0] ?? '', /limits\.handshake \(50 ms\)|handshake took too long/)
         const deaf = net.createServer(() => {}).listen(0, '127.0.0.1')
         await once(deaf, 'listening')
         const { port } = deaf.address() as net.AddressInfo

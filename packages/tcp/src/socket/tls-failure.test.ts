@@ -21,7 +21,7 @@ describe('a TLS client whose server has ended the handshake', () => {
     it(`without a certificate says that the server wants one: ${code}`, () => {
       const failure = failureOf(code, false)
       assert.equal(failure.code, 'TLS_CLIENT_CERTIFICATE_MISSING')
-      assert.match(failure.message, /^the server wants a client certificate, .*set options\.tls\.cert/)
+      assert.match(failure.message, /^the server requires a client certificate, .*set options\.tls\.cert/)
       assert.ok(failure.message.includes(code))
     })
   }
@@ -30,7 +30,7 @@ describe('a TLS client whose server has ended the handshake', () => {
     it(`with a certificate says that it is not accepted: ${code}`, () => {
       const failure = failureOf(code, true)
       assert.equal(failure.code, 'TLS_CLIENT_CERTIFICATE_REFUSED')
-      assert.match(failure.message, /^the server does not accept the client certificate .*an authority/)
+      assert.match(failure.message, /^the server does not accept the client certificate.*an authority/)
       assert.ok(failure.message.includes(code))
     })
   }
@@ -55,7 +55,7 @@ describe('a TLS client whose server has ended the handshake', () => {
     )
     assert.match(
       closedByServer(false, undefined).message,
-      /if it wants a client certificate, set options\.tls\.cert/
+      /if it requires a client certificate, set options\.tls\.cert/
     )
     for (const certificate of [true, false])
       assert.equal(closedByServer(certificate, undefined).code, 'TLS_CLOSED')

@@ -56,7 +56,7 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
   [
     /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_(UNKNOWN|EXPIRED|REVOKED)|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)/,
     'TLS_CLIENT_CERTIFICATE_REFUSED',
-    'the other end does not accept the certificate it was shown'
+    'the other end does not accept the certificate of this end'
   ],
   // Failures that this end has found.
   [/CERT_HAS_EXPIRED|CERTIFICATE_HAS_EXPIRED/, 'TLS_CERTIFICATE_EXPIRED', 'the certificate has expired'],
@@ -88,7 +88,7 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
     'TLS_HANDSHAKE',
     'the other end refused the TLS handshake; it may want a client certificate, or other ciphers'
   ],
-  [/HANDSHAKE_TIMEOUT|ETIMEDOUT/, 'TLS_TIMEOUT', 'the TLS handshake was not over in time'],
+  [/HANDSHAKE_TIMEOUT|ETIMEDOUT/, 'TLS_TIMEOUT', 'the TLS handshake took too long'],
   [
     /ECONNRESET|EPIPE|SOCKET_HANG_UP|DISCONNECTED|CONNECTION_CLOSED/,
     'TLS_NOT_SPOKEN',
@@ -136,11 +136,11 @@ export function clientTlsFailureOf(error: Error & { code?: unknown }, handshake:
     (isHandshakeFailure(error) && handshake.cipherChosen)
   // Servers use several different alerts for a missing certificate.
   if (failure.code === 'TLS_CLIENT_CERTIFICATE_MISSING' || (refused && !certificate)) {
-    const what = `the server wants a client certificate, and was shown none${detail}`
+    const what = `the server requires a client certificate, but the client has sent none${detail}`
     return new TlsFailure('TLS_CLIENT_CERTIFICATE_MISSING', `${what}; ${GET_CERTIFICATE}`, error)
   }
   if (!refused) return failure
-  const what = `the server does not accept the client certificate it was shown${detail}`
+  const what = `the server does not accept the client certificate${detail}`
   return new TlsFailure('TLS_CLIENT_CERTIFICATE_REFUSED', `${what}; ${BETTER_CERTIFICATE}`, error)
 }
 
@@ -153,10 +153,10 @@ export function isHandshakeFailure(error: Error & { code?: unknown }): boolean {
  * The failure of a client whose server closed the connection during the handshake or right after it, without a reason.
  */
 export function closedByServer(certificate: boolean, cause: Error | undefined): TlsFailure {
-  const what = 'the server closed the connection in the TLS handshake or right after it, without saying why'
+  const what = 'the server closed the connection in the TLS handshake or right after it, and gave no reason'
   const why = certificate
     ? `most likely it does not accept the client certificate: ${BETTER_CERTIFICATE}`
-    : `if it wants a client certificate, ${GET_CERTIFICATE}`
+    : `if it requires a client certificate, ${GET_CERTIFICATE}`
   return new TlsFailure('TLS_CLOSED', `${what}; ${why}. The server's log may say more`, cause)
 }
 

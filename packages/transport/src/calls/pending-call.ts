@@ -127,7 +127,9 @@ export abstract class PendingCall implements TableEntry {
   /** Makes the error of a call whose deadline has passed. */
   timedOut(): TimeoutError {
     const late =
-      this.kind === 'event' ? `The event '${this.name}' has not left within ${this.timeout} ms` : undefined
+      this.kind === 'event'
+        ? `The event '${this.name}' could not be sent within ${this.timeout} ms`
+        : undefined
     return new TimeoutError(this.name, this.timeout, this.mayHaveRun, late)
   }
 

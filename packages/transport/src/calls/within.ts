@@ -18,7 +18,12 @@ export function inheritedOptions<Options extends CallOptions>(
   const { remaining } = within
   if (remaining !== undefined && remaining <= 0) {
     const name = routeOf(pattern)
-    throw new TimeoutError(name, 0, false, `'${name}' was not called: the message's own time is over`)
+    throw new TimeoutError(
+      name,
+      0,
+      false,
+      `'${name}' was not called: the message that is being handled has no time left`
+    )
   }
   // The signal of an event never aborts.
   const outer = within.kind === 'event' ? undefined : within.signal

@@ -108,5 +108,5 @@ export function reasonOf(cause: unknown): string {
   } catch {
     // The cause was thrown by a getter or a Proxy, and reading it throws as well.
   }
-  return 'has no form there'
+  return 'cannot be encoded'
 }

@@ -107,7 +107,7 @@ export function checkGroup(path: string, group: unknown): asserts group is strin
   if (typeof group !== 'string' || !/^[^\s.*>/\\]{1,128}$/u.test(group))
     throw OptionError.expected(
       path,
-      "a text of 1 to 128 characters without blanks and '.', '*', '>', '/', '\\'",
+      "a text of 1 to 128 characters without blanks or the characters '.', '*', '>', '/', '\\'",
       group
     )
 }
@@ -130,7 +130,7 @@ export function groupOf(settings: DurableSettings, service: string | undefined, 
   if (group === undefined)
     throw new OptionError(
       'options.durable.group',
-      `The durable event '${pattern}' has no group: give the service a name, or the handler durable.group`
+      `The durable event '${pattern}' has no group: give the service a name, or set durable.group of the handler`
     )
   return group
 }

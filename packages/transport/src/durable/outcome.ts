@@ -39,7 +39,7 @@ export function outcomeOf(error: unknown, attempt: number, { retry }: DurableSet
 /** The reason for which an event is not delivered to its handler any more; `undefined`: the event is delivered. */
 export function reasonToGiveUp(attempt: number, { retry }: DurableSettings): string | undefined {
   if (attempt <= retry.attempts + MOST_BEYOND) return undefined
-  return `It was delivered ${attempt - 1} times, ${MOST_BEYOND} more than its attempts: its handler put it off each time (RetryLater), or ended its process`
+  return `The event was delivered ${attempt - 1} times, ${MOST_BEYOND} more than durable.retry.attempts: its handler asked for a later delivery each time (RetryLater), or its process crashed`
 }
 
 type Kind = 'failure' | 'later' | 'hopeless' | 'discard'

@@ -113,7 +113,7 @@ export interface DurableFigures {
 }
 
 /** Names the transports that store events, for error messages. This package does not know which transports do. */
-const STORING = 'one whose traits have `stores` (docs/durable-events.md names them)'
+const STORING = 'a transport that stores events (docs/durable-events.md lists them)'
 
 /** Something that has a client transport: what `connect()` returns, or a client transport itself. */
 export interface DurableClient {
@@ -226,7 +226,7 @@ export function checkPublishOptions(options: PublishOptions | undefined): void {
     if (typeof value !== 'string' || value === '' || value.length > 1_024 || /[\p{Cc}\p{Cs}]/u.test(value))
       throw OptionError.expected(
         `options.${name}`,
-        'a text of 1 to 1,024 characters without control characters and halves of surrogate pairs',
+        'a text of 1 to 1,024 characters without control characters or lone surrogates',
         value
       )
   }

@@ -33,7 +33,7 @@ export class HeldMessages {
    */
   hold(address: string, size: number, publish: () => void): void {
     if (this.#size + size > this.#max) {
-      const isFull = `${this.#size} bytes wait for a server already, and ${size} more are too many`
+      const isFull = `${this.#size} bytes already wait for a server; ${size} more would exceed the limit of ${this.#max}`
       return this.#listener.unpublished(address, new OverloadedError(isFull))
     }
     this.#size += size

@@ -149,7 +149,7 @@ export class ListenError extends LocalError {
 function reasonInWords(code: string, { message }: Error): string {
   switch (code) {
     case 'EADDRINUSE':
-      return `the address is in use (${code}); end what listens there, or choose another port or path`
+      return `the address is in use (${code}); stop the program that listens there, or choose another port or path`
     case 'EACCES':
       return `this user may not listen there (${code}); choose a port above 1023, or another path`
     case 'EADDRNOTAVAIL':

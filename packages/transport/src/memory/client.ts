@@ -253,7 +253,7 @@ function errorOfText(text: string, isRejected: boolean): Error {
 
 function nobody(): ConnectionError {
   return new ConnectionError(
-    'No service listens on this memory() transport; call listen() of a service that was given the same value',
+    'No service listens on this memory() transport; call listen() of a service that uses the same memory() value',
     false
   )
 }

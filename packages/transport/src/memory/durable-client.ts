@@ -53,7 +53,10 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean): DurableC
     async pauseGroup(name, isPaused) {
       const found = [...store.groups.values()].filter((group) => group.name === name)
       if (found.length === 0)
-        throw new OptionError('group', `There is no group '${name}' here: it begins with its first service`)
+        throw new OptionError(
+          'group',
+          `There is no group '${name}' here: a group is created when its first service starts`
+        )
       for (const group of found) group.isPaused = isPaused
     }
   }

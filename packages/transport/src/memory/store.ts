@@ -75,7 +75,7 @@ export class MemoryStore {
     const groups = [...this.groups.values()].filter(({ route }) => routeMatches(route, message.route))
     const full = groups.find(({ waiting }) => waiting >= MOST_WAITING)
     if (full !== undefined)
-      throw new NotStoredError(`${MOST_WAITING} events wait in the group '${full.name}' already`, true)
+      throw new NotStoredError(`${MOST_WAITING} events already wait in the group '${full.name}'`, true)
     const stored = { position: ++this.#position, id, key, message, publishedAt: now }
     this.#ids.set(id, stored)
     this.#kept.push(stored)
@@ -95,7 +95,7 @@ export class MemoryStore {
       if (known.ordered !== settings.ordered)
         throw new OptionError(
           'options.durable.ordered',
-          `The group '${name}' handles '${route}' already with ordered: ${known.ordered}, and this service wants ordered: ${settings.ordered}; let them agree, or give one another group`
+          `The group '${name}' already handles '${route}' with ordered: ${known.ordered}, but this service has ordered: ${settings.ordered}; use the same value, or another group`
         )
       return known
     }

@@ -17,7 +17,7 @@ export function isOpaque(value: object): boolean {
 }
 
 /** The reason for which a text with a lone surrogate cannot be packed: the end of a sentence about the text. */
-export const LONE_SURROGATE = 'has a lone surrogate, which has no UTF-8'
+export const LONE_SURROGATE = 'has a lone surrogate, which UTF-8 cannot encode'
 
 /** Returns whether a text can be UTF-8. For most texts the JavaScript engine knows the answer without reading them. */
 export function isWellFormed(text: string): boolean {
@@ -72,7 +72,7 @@ function preparedObject(object: Record<string, unknown>, replace: Replace): obje
   let copy: Record<string, unknown> | undefined
   for (const key in object) {
     const member = object[key]
-    if (key === '__proto__') throw new TypeError('a key __proto__ would be read as another')
+    if (key === '__proto__') throw new TypeError('the key __proto__ would arrive as another key')
     if (!isWellFormed(key)) throw new TypeError(LONE_SURROGATE)
     if (isWhole(member)) continue
     copy = changed(object, copy, key, member, replace)

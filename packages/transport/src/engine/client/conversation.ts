@@ -70,7 +70,7 @@ export class Conversation {
     const end = control.lastIndexOf('.') + 1
     if (this.#head === '' && !this.#isForeign) {
       if (!this.#carrier.isInbox(control))
-        throw new ProtocolError('A service asked for replies at an address that is no inbox of its own')
+        throw new ProtocolError('A service has sent a control address that is not an inbox')
       this.#head = control.slice(0, end)
     } else if (this.#isForeign || !control.startsWith(this.#head) || end !== this.#head.length) {
       if (this.#carrier.isInbox(control)) this.#carrier.publish(control, Told.canceled)

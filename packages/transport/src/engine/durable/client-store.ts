@@ -57,7 +57,10 @@ export interface EventContent {
  * @param where such as 'on this NATS server'
  */
 export function unknownGroup(group: string, where: string): OptionError {
-  return new OptionError('group', `There is no group '${group}' ${where}: it begins with its first service`)
+  return new OptionError(
+    'group',
+    `There is no group '${group}' ${where}: a group is created when its first service starts`
+  )
 }
 
 /**

@@ -148,7 +148,7 @@ export class Publisher<Event extends OutgoingEvent> {
       if (this.#waitingCount >= MAX_WAITING || this.#waitingSize + size > MAX_WAITING_SIZE)
         return reject(
           new OverloadedError(
-            `${this.#waitingCount} events (${this.#waitingSize} bytes) wait to be published already; await publish()`
+            `${this.#waitingCount} events (${this.#waitingSize} bytes) already wait to be published; await each publish()`
           )
         )
       const entry: Entry<Event> = {
@@ -329,7 +329,10 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#known.delete(address)
     this.#refuse(
       entry,
-      new NotStoredError(`The engine has nothing that stores the event '${address}' at the moment`, true)
+      new NotStoredError(
+        `The engine has no stream or queue that stores the event '${address}' at the moment`,
+        true
+      )
     )
   }
 
@@ -386,7 +389,7 @@ export class Publisher<Event extends OutgoingEvent> {
     const isThere = this.#store?.isConnected === true && entry.firstSentAt !== 0
     // A server with a full disk does not answer.
     const silent = isThere
-      ? ` (the ${this.#options.title} server is there: its log says more, also of a full disk)`
+      ? ` (the ${this.#options.title} server is connected; its log may tell the reason, such as a full disk)`
       : ''
     const why = this.#lastRefusal === undefined ? silent : ` (${this.#lastRefusal.message})`
     return new TimeoutError(

@@ -171,10 +171,7 @@ export class Assemblies {
       return this.#end(assembly, lost())
     // An empty part is refused, because it must not count as a sign of life.
     if (bytes.length === 0 || assembly.received + bytes.length > assembly.size)
-      return this.#end(
-        assembly,
-        new ProtocolError('A part of a message is not what its first part announced')
-      )
+      return this.#end(assembly, new ProtocolError('A part of a message does not match its first part'))
     if (!this.#charge(assembly, bytes.length + COST_OF_PART)) return
     assembly.received += bytes.length
     assembly.heardAt = performance.now()
@@ -225,7 +222,7 @@ export class Assemblies {
 
   #full({ owner, isRequest }: Assembly): Error {
     const ofOne = this.#held.get(owner) ?? 0
-    const message = `${this.#heldSize} bytes of messages in parts wait for their rest, ${ofOne} of them from here; send them one after the other`
+    const message = `${this.#heldSize} bytes of incomplete messages are already held, ${ofOne} of them from this caller; send large messages one after the other`
     return isRequest ? new RejectedError(message) : new OverloadedError(message)
   }
 
@@ -289,7 +286,7 @@ function ownerOf(address: string): string {
 }
 
 function lost(): Error {
-  return new ConnectionError('A part of a message was lost on its way', true)
+  return new ConnectionError('A part of a message was lost', true)
 }
 
 function tooLarge(size: number): Error {

@@ -244,7 +244,7 @@ export class Callers {
   #refuse(replyTo: string, length: number): void {
     quietLog(this.#logger).error(
       'large answers',
-      `An answer of ${length} characters is not sent: ${this.#waitingSize} wait already until their callers, or the server, take them. Send less at once, or streams`
+      `An answer of ${length} characters is not sent: answers of ${this.#waitingSize} characters already wait for their callers or for the server. Send smaller answers, or streams`
     )
     this.#carrier.publish(replyTo, errorPacket(JSON.stringify(INTERNAL_ERROR), 'null'))
   }

@@ -123,7 +123,7 @@ function publishPacket(connection: OpenConnection, replyTo: string, packet: stri
   const { id } = JSON.parse(packet) as { id?: unknown }
   quietLog(logger).error(
     'too large',
-    `An answer of ${packet.length} characters is larger than a message of ${engine.title} may be (${carrier.maxPayload} bytes), and its caller takes no parts`
+    `An answer of ${packet.length} characters is larger than a message of ${engine.title} may be (${carrier.maxPayload} bytes), and its caller does not support messages in parts`
   )
   carrier.publish(replyTo, errorPacket(JSON.stringify(INTERNAL_ERROR), JSON.stringify(id ?? null)))
 }

@@ -173,7 +173,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     if (this.#input === undefined || number === -1) return
     // The value arrived twice.
     if (number <= this.#inputCount) return
-    if (number !== ++this.#inputCount) return this.#failInput('A value of the channel was lost on its way')
+    if (number !== ++this.#inputCount) return this.#failInput('A value of the channel was lost')
     try {
       const value: unknown = blank + 1 === text.length ? undefined : jsonOf(text.slice(blank + 1))
       if (!this.#input.push(value, text.length - blank)) this.#failInput(INPUT_REFUSED)
@@ -185,7 +185,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   #endInput(words: string): void {
     const count = numberIn(words, 1)
     if (count === this.#inputCount) this.#input?.end()
-    else if (count !== -1) this.#failInput('A value of the channel was lost on its way')
+    else if (count !== -1) this.#failInput('A value of the channel was lost')
   }
 
   #failInput(message: string): void {

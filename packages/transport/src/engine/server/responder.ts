@@ -121,7 +121,7 @@ export class Responder {
     this.refused++
     quietLog(this.#logger).warn(
       'reply address',
-      `A request on '${shown(address)}' is dropped: it wants its answer at '${shown(replyTo)}', which is no inbox`
+      `A request on '${shown(address)}' is dropped: its reply address '${shown(replyTo)}' is not an inbox`
     )
   }
 
