@@ -57,7 +57,7 @@ class Protocol implements ProtocolConnection {
   buffered = 0
   isHeldBack = false
   readonly told: string[] = []
-  /** What the protocol does with a chunk after recording it. */
+  /** Called with each chunk after it was recorded. */
   onChunk: (text: string) => void = () => {}
 
   receive(chunk: Uint8Array): void {

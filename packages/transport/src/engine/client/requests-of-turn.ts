@@ -27,7 +27,7 @@ const MAX_REMEMBERED = 1_024
 /** Most batches whose secrets are remembered. Few are enough, because the engine says at once that nobody listens. */
 const MAX_SECRETS = 1_024
 
-/** What is known of an address for requests, and its requests of this turn. */
+/** The state of an address for requests, with its requests of this turn. */
 class Place {
   /** The address at which our services take batches. */
   readonly together: string
