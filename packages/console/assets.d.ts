@@ -1,4 +1,4 @@
-/** The file that `bundle-page.ts` makes. */
+/** The types of `dist/assets.js`, which `bundle-page.ts` writes. */
 export declare const html: string
 export declare const script: string
 export declare const style: string

@@ -1,6 +1,6 @@
 /**
- * Bundles the page into `dist/assets.js`: its HTML, script and style as texts, so that they reach users whatever bundles
- * their programs. The licences of what is bundled stand in front.
+ * Bundles the page into `dist/assets.js`: its HTML, script and style as texts, so that users' bundlers include
+ * them. The licences of the bundled packages are at the beginning of the script.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,7 @@
-/** Writes the migrations as files, for tools that migrate by files. Runs behind the bundler, which empties `lib`. */
+/**
+ * Writes the migrations as files, for tools that migrate with files. The build runs this after the bundler, which
+ * empties `lib`.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { migrationFile } from './src/migrate.ts'
 import { MIGRATIONS } from './src/migrations.ts'

@@ -126,7 +126,7 @@ describe('events of engines at the console', () => {
         const alerts = 'topics' in update ? (update.topics.alerts?.alerts ?? []) : []
         return alerts.some(({ kind }) => kind === 'engine') ? alerts.map(({ title }) => title) : undefined
       })
-      assert.deepEqual(titles.sort(), ['billing has 1 dead letter', 'nats is not there'])
+      assert.deepEqual(titles.sort(), ['billing has 1 dead letter', 'nats cannot be reached'])
     })
 
   if (!isMissing('RabbitMQ at the console', rabbitmqMissing()))

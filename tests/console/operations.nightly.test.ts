@@ -102,7 +102,7 @@ function register(): void {
     await page.locator('main').getByText('Nothing is wrong').waitFor()
     await billing.endRates()
     await page.getByRole('link', { name: 'rates does not answer' }).first().waitFor()
-    await page.locator('.advice').filter({ hasText: 'Look whether its process runs' }).waitFor()
+    await page.locator('.advice').filter({ hasText: 'Check whether its process runs' }).waitFor()
     await isUsable(page)
     await billing.startRates('1.1.0')
     const past = page.getByRole('region', { name: 'Resolved' })

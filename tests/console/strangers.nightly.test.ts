@@ -94,7 +94,7 @@ function register(): void {
           assert.equal(await widthOf(page), width, screen)
         }
         await links.nth(2 + round).click()
-        await page.getByText(/\d+ handlers or patterns that are not described as such/).waitFor()
+        await page.getByText(/\d+ handlers or patterns with an invalid description/).waitFor()
         const rows = page.locator('table.patterns tbody')
         await page.getByText('900 more: find them by name').waitFor()
         await page.getByRole('searchbox', { name: 'Find' }).last().fill(' 778 ')

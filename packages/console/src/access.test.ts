@@ -13,7 +13,7 @@ async function isRefused(
   options: AccessOptions = {}
 ): Promise<boolean> {
   const address = 'address' in rest ? rest.address : '127.0.0.1'
-  // `fetch` would not let a program set all of these; a server gets them as they are.
+  // A real `fetch` does not let a program set some of these headers, but a server may receive them.
   const request = { method, headers: new Headers({ host: 'localhost:3000', ...headers }) } as Request
   return (await new Access(options).refusal(request, address)) !== undefined
 }

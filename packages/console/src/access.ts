@@ -1,24 +1,24 @@
-/** Decides who may open the console: programs of this machine, unless the user says otherwise. */
+/** Decides who may open the console: by default only programs on this machine. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
 /**
- * Says who may open the console.
- * @param request as it came, with its headers
- * @param address the address that it came from; `undefined` where the server does not know it
+ * Decides whether a request may open the console.
+ * @param request the request with its original headers
+ * @param address the address from which the request was sent; `undefined` if the server does not know it
  */
 export type Allow = (request: Request, address: string | undefined) => boolean | Promise<boolean>
 
-/** Options of who may. */
+/** Options for access to the console. */
 export interface AccessOptions {
   /**
-   * Decides who may open the console. Default: everybody who connects from this machine (127.0.0.0/8, ::1) and not
-   * through a proxy that says so. A function takes the place of that.
+   * Decides who may open the console. Default: everybody who connects from this machine (127.0.0.0/8, ::1), unless
+   * the request has headers of a proxy. A function replaces this rule.
    */
   readonly allow?: Allow | undefined
   /**
-   * Names that the console is reached by, besides `localhost`, `*.localhost`, 127.0.0.0/8 and ::1, without ports. Requests
-   * for other names are refused, because a stranger's page could otherwise get in by a name that resolves to this
-   * machine (DNS rebinding). Default: none.
+   * The host names under which the console can be reached, without ports, in addition to `localhost`,
+   * `*.localhost`, 127.0.0.0/8 and ::1. Requests for other names are refused: otherwise a foreign page could get
+   * access with a name that resolves to this machine (DNS rebinding). Default: none.
    */
   readonly hosts?: readonly string[] | undefined
 }
@@ -42,8 +42,9 @@ export class Access {
   }
 
   /**
-   * Why a request is refused, in words for its sender; `undefined` if it is not.
-   * @param isForPrograms it is no page's: whatever does not name an origin is no browser's
+   * Returns the reason why a request is refused, as a text for its sender; `undefined` if the request is allowed.
+   * @param isForPrograms the path is for programs and not for pages, so a request without an origin does not come
+   * from a browser
    */
   async refusal(
     request: Request,
@@ -59,10 +60,10 @@ export class Access {
         : (await this.#allow(request, address)) === true
     if (!isAllowed)
       return this.#allow === undefined
-        ? 'The console is for programs of its own machine: see options.allow of console()'
+        ? 'Only programs on its own machine may open the console: see options.allow of console()'
         : 'You may not open the console'
     if (isForPrograms && request.headers.get('origin') === null && isOfNoBrowser(request)) return undefined
-    return isFromOtherPage(request, host) ? 'The console answers no other page' : undefined
+    return isFromOtherPage(request, host) ? 'The console does not answer requests of other pages' : undefined
   }
 
   #isOurs(name: string | undefined): boolean {
@@ -75,7 +76,7 @@ function isFromHere({ headers }: Request, address: string | undefined): boolean 
   return address !== undefined && LOOPBACK.test(address) && !PROXY_HEADERS.some((name) => headers.has(name))
 }
 
-/** The name in a `Host` header; `undefined` if it is none. */
+/** The host name in a `Host` header; `undefined` if the header is invalid. */
 function hostnameOf(host: unknown): string | undefined {
   if (typeof host !== 'string' || host === '' || /[/?#@\\\s]/.test(host)) return undefined
   try {
@@ -95,12 +96,13 @@ function isLocalName(name: string): boolean {
 }
 
 /**
- * Whether a page that is not the console's asks. Browsers say so, in every request that changes something and, if they
- * are not old, in all others; following a link to the console is nothing that a page could use.
+ * Whether the request comes from a page other than the console's. Browsers name the origin in all requests that can
+ * change something, and modern browsers in all other requests too. Following a link to the console is allowed,
+ * because the page with the link cannot read the result.
  */
 function isFromOtherPage({ method, headers }: Request, host: string): boolean {
   const origin = headers.get('origin')
-  // A WebSocket's messages may change something, too.
+  // WebSocket upgrades are checked as well, because messages may change something.
   if (origin !== null || method !== 'GET' || headers.has('upgrade'))
     return origin === null || !isOriginOf(origin, host)
   const site = headers.get('sec-fetch-site')
@@ -109,7 +111,10 @@ function isFromOtherPage({ method, headers }: Request, host: string): boolean {
   )
 }
 
-/** Browsers say of each request from which site it came, and programs do not: the `fetch` of Node says its mode only. */
+/**
+ * Whether the request comes from a program. Browsers send `sec-fetch-site` with each request; programs do not, and
+ * Node's `fetch` sends only `sec-fetch-mode`.
+ */
 function isOfNoBrowser({ headers }: Request): boolean {
   return headers.get('sec-fetch-site') === null
 }

@@ -1,40 +1,40 @@
-/** Bounds for data of others that reach a page: plain values, of limited size. */
+/** Converts data of untrusted services to plain values of limited size, which can be sent to a page. */
 
-/** Characters of a text. */
+/** Largest number of characters of a text. */
 const MAX_TEXT = 1_000
-/** The greatest depth of a schema. */
+/** Largest depth of a schema. */
 const MAX_DEPTH = 24
-/** Characters that count as one value. */
+/** So many characters count as one value of a budget. */
 const CHARACTERS = 25
 
-/** Control characters but tabs and ends of lines: nobody sees them, and JSON has six bytes for each. */
+/** Control characters except tabs and line breaks. They are invisible, and each takes six bytes in JSON. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it takes out
 const CONTROL = /[\0-\b\v\f\x0e-\x1f\x7f]/g
 
-/** A text that is short enough to be shown, with a sign where it was cut; empty for anything else. */
+/** A text of limited length, with an ellipsis where it was cut; empty if the value is not a text. */
 export function shortText(value: unknown, length = MAX_TEXT): string {
   if (typeof value !== 'string') return ''
   const text = value.length <= length ? value : `${value.slice(0, length)}…`
   return text.replace(CONTROL, '\ufffd')
 }
 
-/** A number that can be drawn; 0 for anything else. */
+/** A finite number; 0 for any other value. */
 export function finite(value: unknown): number {
-  // -0 is 0 in JSON.
+  // Adding 0 converts -0 to 0, as JSON does.
   return typeof value === 'number' && Number.isFinite(value) ? value + 0 : 0
 }
 
-/** The first of a list; none of anything else. */
+/** The first items of a list; an empty list for any other value. */
 export function firstOf(value: unknown, most: number): readonly unknown[] {
   return Array.isArray(value) ? value.slice(0, most) : []
 }
 
-/** Any value as something whose fields can be looked at. */
+/** Any value as an object whose fields can be read. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return Object(value) as Record<string, unknown>
 }
 
-/** The first own fields of an object. A `for` loop: the list of all might be long. */
+/** The first own properties of an object. The loop stops early, because the object may have very many properties. */
 export function entriesOf(value: unknown, most: number): [string, unknown][] {
   const entries: [string, unknown][] = []
   if (typeof value !== 'object' || value === null) return entries
@@ -45,16 +45,16 @@ export function entriesOf(value: unknown, most: number): [string, unknown][] {
   return entries
 }
 
-/** Copies JSON as far as there is room, which all copies of one budget share. */
+/** Copies JSON values as long as there is room. All copies that are made with the same budget share its room. */
 export class Budget {
   #left: number
 
-  /** @param nodes how many values and characters, where 25 characters count as one value */
+  /** @param nodes the room as a number of values, where 25 characters count as one value */
   constructor(nodes: number) {
     this.#left = nodes
   }
 
-  /** A copy of plain values; `undefined` if it is too large, too deep or not JSON. */
+  /** A copy of plain values; `undefined` if the value is too large, too deep or not JSON. */
   copy(value: unknown): unknown {
     try {
       return this.#copy(value, 0)
@@ -84,7 +84,7 @@ export class Budget {
       this.#take(1 + key.length / CHARACTERS)
       copied.push([key, this.#copy((value as Record<string, unknown>)[key], depth + 1)])
     }
-    // Not by assignment, which would set a prototype where the key is `__proto__`.
+    // `Object.fromEntries` is used because an assignment to the key `__proto__` would set the prototype.
     return Object.fromEntries(copied)
   }
 

@@ -1,4 +1,4 @@
-/** The clients that the console is given. */
+/** Checks the clients that the user passes to the console. */
 import {
   type CallOptions,
   type DurableClient,
@@ -7,14 +7,14 @@ import {
   type Traits
 } from '@elysia-microservices/transport/kit'
 
-/** Any client, typed or not: what all have in common. */
+/** The members that all clients have in common, whether typed or not. */
 export interface GivenClient {
   readonly status: string
-  /** The abilities of its transport. Missing: each connection leads to one service. */
+  /** The abilities of the client's transport. If missing, each connection leads to one service. */
   readonly traits?: Traits
-  /** Connects, if it is not connected. */
+  /** Connects the client, if it is not connected. */
   connect(): Promise<void>
-  /** Closes it for good. */
+  /** Closes the client for good. */
   close(): Promise<void>
 }
 
@@ -25,10 +25,10 @@ export interface ConsoleClient extends GivenClient, DurableClient {
   emit(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<void>
 }
 
-/** Clients by the names that their services are shown under. */
+/** Clients by the names under which their services are shown. */
 export type GivenClients = Readonly<Record<string, GivenClient>>
 
-/** Makes a function that gives the current clients by their ids. @throws {OptionError} something else was given */
+/** Returns a function that returns the current clients by their ids. @throws {OptionError} `services` is invalid */
 export function readClients(services: unknown): () => Map<string, ConsoleClient> {
   if (typeof services === 'function') return () => new Map(Object.entries(services()))
   const clients = checkedClients(services)

@@ -1,4 +1,4 @@
-/** `console()`: an Elysia plugin that serves one page about services. */
+/** `console()`: an Elysia plugin that serves a page about services. */
 import {
   consoleLogger,
   type Logger,
@@ -20,26 +20,26 @@ import { Watch } from './watch.ts'
 /** Options of `console()`. */
 export interface ConsoleOptions extends AccessOptions {
   /**
-   * Clients of the services to be seen, by the names they are shown under, or a function that gives them, where services
-   * come and go: it is asked again and again while a page is open. They stay the user's to close.
+   * Clients of the services to show, by the names under which they are shown. Pass a function if services come and
+   * go: it is called repeatedly while a page is open. The console does not close these clients.
    */
   readonly services: GivenClients | (() => GivenClients)
-  /** Where the page is. Default: `'/console'`. */
+  /** The path of the page. Default: `'/console'`. */
   readonly path?: string | undefined
-  /** Whether everybody who may open the page may call every pattern. Default: `false`, the page is read-only. */
+  /** Whether everybody who may open the page may also call every pattern. Default: `false`, the page is read-only. */
   readonly try?: boolean | undefined
-  /** Milliseconds between two looks at the services while a page is open, from 100. Default: 1,000. */
+  /** Milliseconds, at least 100, between two samples of the services while a page is open. Default: 1,000. */
   readonly interval?: number | undefined
   /**
-   * Services are watched until this is aborted, so that the last hour and alerts have no gaps. Default: only while a page
-   * is open.
+   * The services are watched until this signal aborts, even while no page is open, so that alerts and the charts of
+   * the last hour have no gaps. Default: services are watched only while a page is open.
    */
   readonly watchUntil?: AbortSignal | undefined
-  /** Is told what was done on the page, such as dead letters that were deleted. Default: the console. */
+  /** Receives a line for each change that was made on the page, such as deleted dead letters. Default: the console. */
   readonly logger?: Logger | undefined
 }
 
-/** The context of an Elysia handler, as far as it is used here. */
+/** The fields of an Elysia handler's context that are used here. */
 interface Context {
   readonly request: Request
   readonly server?: {
@@ -47,11 +47,11 @@ interface Context {
   } | null
 }
 
-/** Where the page's WebSocket is, behind the path of the page. */
+/** The path of the page's WebSocket, appended to the path of the page. */
 export const SOCKET = '/socket'
-/** Pages that may be open at a time. */
+/** Largest number of pages that may be open at the same time. */
 const MAX_PAGES = 100
-/** Bytes of all services together that a page may have left unread. */
+/** How many bytes of updates a page may leave unread. */
 const MAX_UNREAD = 64 * 1024 * 1024
 const DEFAULT_INTERVAL = 1_000
 
@@ -66,9 +66,9 @@ const HEADERS = {
 }
 
 /**
- * Makes an Elysia plugin that serves a page about services: their patterns and schemas, and, while the page is open,
- * what they do. Services show themselves if they have the option `describe`, and their figures with `telemetry()`.
- * Only programs of this machine may open it, unless `allow` says otherwise.
+ * Makes an Elysia plugin that serves a page about services: their patterns and schemas, and, while the page is
+ * open, their activity. A service must allow descriptions with its option `describe`, and needs `telemetry()` for
+ * figures. Only programs on this machine may open the page, unless the option `allow` says otherwise.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts
@@ -129,13 +129,13 @@ export function console(options: ConsoleOptions): Elysia {
         traces.receive(signal, posted.body)
         return posted.isJson
           ? Response.json({}, { headers: HEADERS })
-          : // Nothing to say is no bytes.
+          : // the answer has no body
             new Response(new Uint8Array(), { headers: { ...HEADERS, 'content-type': PROTOBUF } })
       }, true) as never,
       { ...hidden, parse: 'none' }
     )
   const before = () => door.stop()
-  // Also where no app listens, as in `openConsole()`.
+  // The door is started here for programs in which no app listens, as with `openConsole()`.
   void door.start()
   follow(
     plugin,
@@ -151,14 +151,17 @@ export function console(options: ConsoleOptions): Elysia {
   return plugin as never
 }
 
-/** Where a request comes from: Bun's server knows it, and so do the requests of Elysia's adapter for Node. */
+/**
+ * The address from which a request was sent. Bun's server knows it; on Node the requests of Elysia's adapter have
+ * it.
+ */
 function addressOf(request: Request, server: Context['server']): string | undefined {
   const { ip } = request as { readonly ip?: unknown }
   if (typeof ip === 'string') return ip
   try {
     return server?.requestIP?.(request)?.address
   } catch {
-    // Elysia's adapter for Node has a method that only throws.
+    // In Elysia's adapter for Node this method exists, but only throws.
     return undefined
   }
 }
@@ -171,7 +174,7 @@ function refused(status: number, reason: string): Response {
 }
 
 async function page(request: Request, path: string): Promise<Response> {
-  // Relative, because a proxy may have put more before the path.
+  // The base is relative, because a proxy may have added a prefix to the path.
   const base = new URL(request.url).pathname.endsWith('/') ? '.' : path.slice(path.lastIndexOf('/') + 1)
   const html = (await pageFile('html')).replaceAll('BASE', base)
   return new Response(html, { headers: { ...HEADERS, 'content-type': 'text/html; charset=utf-8' } })

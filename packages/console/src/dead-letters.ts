@@ -1,4 +1,4 @@
-/** Dead letters for the page: some of a group, each bounded; and what is done with them, which the log is told. */
+/** Lists, resends and deletes dead letters for the page. Lists are of limited size, and changes are logged. */
 import {
   changeDeadLetters,
   type DeadLetter,
@@ -11,16 +11,16 @@ import type { ConsoleClient } from './clients.ts'
 import type { DeadLettersView, DeadLetterView } from './protocol.ts'
 import { jsonText } from './trial.ts'
 
-/** Dead letters of a group that are shown at a time. */
+/** Largest number of dead letters of a group that are shown at the same time. */
 export const MAX_LETTERS = 100
-/** Characters of data that are shown. */
+/** Largest number of characters of data that are shown. */
 const MAX_DATA = 4_000
-/** Dead letters that one click changes: who has more uses the command line. */
+/** Largest number of dead letters that one click changes; for more there is the command line. */
 const MAX_CHANGED = 10_000
-/** Positions that a line of the log names. */
+/** Largest number of positions that a log line names. */
 const MAX_NAMED = 20
 
-/** The oldest of a group. @throws {OptionError} its engine cannot show them */
+/** Returns the oldest dead letters of a group. @throws {OptionError} the group's engine cannot list dead letters */
 export async function listDeadLetters(client: ConsoleClient, group: string): Promise<DeadLettersView> {
   const letters: DeadLetterView[] = []
   for await (const letter of deadLetters(client, group).list({ limit: MAX_LETTERS + 1 }))
@@ -48,12 +48,12 @@ function shown(letter: DeadLetter): DeadLetterView {
   }
 }
 
-/** The trace that an event belongs to, if its headers name one. */
+/** The trace to which an event belongs, if its headers name a trace. */
 export function traceIdOf(traceparent: unknown): string | undefined {
   return /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-/.exec(shortText(traceparent, 100))?.[1]
 }
 
-/** The change that is wanted, and the dead letters that it is for. */
+/** The requested change, and the dead letters to change. */
 export interface Change {
   readonly change: DeadLetterChange
   readonly group: string
@@ -61,9 +61,10 @@ export interface Change {
 }
 
 /**
- * Sends some again, or deletes them.
- * @returns how many were there
- * @throws what the engine says of the first that fails; the ones done by then stay done, and the log says so
+ * Resends or deletes dead letters.
+ * @returns how many of them existed
+ * @throws the engine's error for the first dead letter that fails; earlier ones stay changed, and the log says
+ * so
  */
 export async function changeLetters(
   client: ConsoleClient,

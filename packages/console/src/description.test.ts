@@ -123,10 +123,10 @@ describe('readDescription', () => {
     const handlers = Array.from({ length: MAX_PATTERNS + 500 }, (_, n) => handler(`p${n}`))
     const { patterns, leftOut } = described({ handlers }).described
     assert.equal(patterns.length, MAX_PATTERNS)
-    assert.deepEqual(leftOut, [`500 handlers behind the first ${MAX_PATTERNS} patterns`])
+    assert.deepEqual(leftOut, [`500 handlers after the first ${MAX_PATTERNS} patterns`])
     const long = described({ handlers: [handler('x'.repeat(MAX_PATTERN + 1)), handler(1), { kind: 'no' }] })
     assert.deepEqual(long.described.patterns, [])
-    assert.deepEqual(long.described.leftOut, ['3 handlers or patterns that are not described as such'])
+    assert.deepEqual(long.described.leftOut, ['3 handlers or patterns with an invalid description'])
   })
 
   it('fits into a message of the page, whatever it has, and is less where there are many', () => {

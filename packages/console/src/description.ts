@@ -1,4 +1,7 @@
-/** The description of a service that need not be trusted, as a page can show it: checked, plain and bounded. */
+/**
+ * Reads the description of an untrusted service: checks it, and converts it to plain values of limited size for a
+ * page.
+ */
 import type { CallerFigures, DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { Budget, entriesOf, fieldsOf, finite, firstOf, shortText } from './bounds.ts'
 import type {
@@ -12,39 +15,39 @@ import type {
   TransportView
 } from './protocol.ts'
 
-/** Patterns of a service that are shown. */
+/** Largest number of patterns of a service that are shown. */
 export const MAX_PATTERNS = 1_000
-/** Characters of a pattern; a longer one is left out, because a part of it could not be called. */
+/** Largest number of characters of a pattern. A longer pattern is left out, because a cut one could not be called. */
 export const MAX_PATTERN = 500
 const MAX_TRANSPORTS = 20
 const MAX_GAUGES = 60
-/** Durable handlers. */
+/** Largest number of durable handlers. */
 const MAX_DURABLE = 500
 const MAX_OUTBOXES = 20
-/** Characters of why something is not there. */
+/** Largest number of characters of a reason for something missing. */
 const MAX_REASON = 300
 const MAX_HOOKS = 50
 const MAX_BUCKETS = 40
 const MAX_CODES = 100
-/** Codes that `rowsBetween` tells apart; all others are counted together. */
+/** The codes that `rowsBetween` handles separately; all others are counted together. */
 const CODES: ReadonlySet<string> = new Set(['OK', 'CANCELED', 'INTERNAL', 'TIMEOUT'])
-/** Stands for all others: the word of the semantic conventions. */
+/** The name under which all other codes are counted; the semantic conventions define this name. */
 const OTHER = '_OTHER'
-/** Values in all schemas of a service together. */
+/** Largest number of values in all schemas of a service together. */
 const MAX_SCHEMA_NODES = 50_000
 const MAX_NAME = 100
-/** Pairs of a caller and a pattern. */
+/** Largest number of pairs of caller and pattern. */
 const MAX_CALLERS = 1_000
-/** Characters of a pattern beside its caller, which is only shown. */
+/** Largest number of characters of a pattern beside its caller, where it is only shown. */
 const MAX_CALLED = 200
-/** Descriptions that are kept with all that one may have; with more of them each has less. */
+/** So many descriptions may each have the full size. If there are more, each of them may only have a part of it. */
 const WHOLE = 150
 
 const FORMS = ['exact', 'wildcard', 'regexp', 'all'] as const
 
-/** A description that was read. */
+/** A description that has been read. */
 export interface ReadDescription {
-  /** The process of the service that has answered; empty if it does not say so. */
+  /** The id of the process that has answered; empty if the answer has none. */
   readonly instance: string
   readonly described: DescribedService & { readonly patterns: readonly PatternView[] }
   readonly transports: readonly TransportView[]
@@ -54,9 +57,9 @@ export interface ReadDescription {
 }
 
 /**
- * Reads what a service has answered.
- * @param crowd descriptions that are kept, this one among them: a bound of memory for all together
- * @throws {TypeError} it is no description
+ * Reads the answer of a service.
+ * @param crowd the number of descriptions that are kept, including this one: it limits the memory of all together
+ * @throws {TypeError} the answer is not a description
  */
 export function readDescription(answer: unknown, crowd = 1): ReadDescription {
   const room = (most: number) => Math.ceil(most * Math.min(1, WHOLE / crowd))
@@ -122,8 +125,8 @@ function readHandlers(
     }
   }
   const leftOut: string[] = []
-  if (surplus > 0) leftOut.push(`${surplus} handlers behind the first ${most} patterns`)
-  if (wrong > 0) leftOut.push(`${wrong} handlers or patterns that are not described as such`)
+  if (surplus > 0) leftOut.push(`${surplus} handlers after the first ${most} patterns`)
+  if (wrong > 0) leftOut.push(`${wrong} handlers or patterns with an invalid description`)
   if (schemas > 0) leftOut.push(`${schemas} schemas that are too large`)
   return { patterns, leftOut }
 }
@@ -137,7 +140,7 @@ function hookText(hook: unknown): string {
   return `${shortText(type, MAX_NAME)} ${shortText(name, MAX_NAME)}`
 }
 
-/** @param room durable handlers that there is still room for */
+/** @param room how many durable handlers may still be added */
 function readTransport(stats: unknown, room: { left: number }): TransportView {
   const { transport, address, unavailable, durable } = fieldsOf(stats)
   const { host, port, path } = fieldsOf(address)
@@ -195,7 +198,7 @@ function addressText(host: string, port: number): string {
   return shown.includes(':') ? `[${shown}]:${port}` : `${shown}:${port}`
 }
 
-/** Every number by its name; a number beside its limit is one of them. */
+/** Collects all numbers by their names; a number with a limit becomes one gauge. */
 function collectGauges(value: unknown, prefix: string, gauges: GaugeView[]): void {
   for (const [key, each] of entriesOf(value, MAX_GAUGES)) {
     if (gauges.length >= MAX_GAUGES || key === 'address' || key === 'durable') continue
@@ -208,7 +211,7 @@ function collectGauges(value: unknown, prefix: string, gauges: GaugeView[]): voi
   }
 }
 
-/** The figures of the patterns that the service describes: its process may have other services. */
+/** The figures of the described patterns. Others are dropped, because the process may have further services. */
 function readFigures(figures: unknown, patterns: readonly PatternView[]): HandlerFigures[] {
   const known = new Set(patterns.map(({ kind, pattern }) => `${kind} ${pattern}`))
   return firstOf(figures, 2 * MAX_PATTERNS).flatMap((each) => {

@@ -1,4 +1,4 @@
-/** Groups of durable events, put together of what all processes tell. */
+/** Combines the figures of all processes to groups of durable events. */
 import type {
   DurableView,
   GroupView,
@@ -8,20 +8,20 @@ import type {
   ServiceView
 } from './protocol.ts'
 
-/** Handlers of groups that are shown. */
+/** Largest number of handlers of groups that are shown. */
 const MAX_HANDLERS = 1_000
 
-/** The description of a process, and its last sample. */
+/** The description of a process, with its last sample. */
 export interface Told {
   readonly view: ServiceView
   readonly sample: ServiceSample
 }
 
-/** The last samples of processes that are still there. A process may answer less often than it is asked. */
+/** The last samples of processes that still exist, since a process may answer less often than it is asked. */
 export class LastSamples {
   #last = new Map<string, ServiceSample>()
 
-  /** Takes a sample. @returns what is known of each process now */
+  /** Adds a sample. @returns the last known state of each process */
   take({ services: samples }: Sample, services: readonly ServiceView[]): Told[] {
     const before = this.#last
     const told = services.flatMap((view) => {
@@ -34,13 +34,16 @@ export class LastSamples {
   }
 }
 
-/** A group while it is put together. */
+/** A group that is being combined. */
 interface Draft extends Omit<GroupView, 'handlers' | 'processes'> {
   readonly processes: Set<string>
   readonly handlers: Map<string, GroupView['handlers'][number]>
 }
 
-/** Groups of all processes: each counts its own deliveries, and tells the same of what waits. */
+/**
+ * Combines the groups of all processes. Each process counts its own deliveries, but all report the same number of
+ * waiting events.
+ */
 export function groupsOf(told: readonly Told[]): GroupView[] {
   const groups = new Map<string, Draft>()
   let left = MAX_HANDLERS
@@ -72,7 +75,7 @@ function together(
   { total }: ServiceSample
 ): GroupView['handlers'][number] {
   const waits = most(before?.waits, lag)
-  // A handler that has never run has no row yet, in a process that counts others.
+  // In a process with counts, a missing row means that the handler has never run.
   const running = row?.inFlight ?? (total === undefined ? undefined : 0)
   const runs = running === undefined ? before?.runs : (before?.runs ?? 0) + running
   const reason = before?.unavailable ?? unavailable
@@ -87,7 +90,7 @@ function together(
   }
 }
 
-/** Each process heard it at another time. */
+/** The larger number, because processes have heard it from the engine at different times. */
 function most(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other)
 }

@@ -1,4 +1,4 @@
-/** The files of the page, as they were bundled when the package was built. Read when somebody asks for them. */
+/** The page's files, which were bundled when the package was built. They are loaded at the first request. */
 
 /** One of the files of the page. */
 export async function pageFile(name: 'html' | 'script' | 'style'): Promise<string> {

@@ -1,4 +1,4 @@
-/** Answers the requests of the page, which come by its WebSocket. */
+/** Answers the requests that the page sends over its WebSocket. */
 import {
   type Dispatcher,
   type IncomingMessage,
@@ -60,13 +60,13 @@ export function pageService({ watch, sources, clients, canTry }: PageServicePart
   }
 }
 
-/** The service that a page looks at. */
+/** The id of the service that a page shows. */
 function lookOf(question: unknown): string | undefined {
   const { service } = fieldsOf(question)
   return typeof service === 'string' ? service : undefined
 }
 
-/** The error for the page. Its user may know the reason: the text is shown there. */
+/** The error that is sent to the page, where its text is shown. Users of the page may know the reason. */
 function toldOf(error: unknown): RpcError {
   if (error instanceof TypeError) return new RpcError({ code: 'BAD_QUESTION', message: error.message })
   const { code, message } = errorOf(error)

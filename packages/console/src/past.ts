@@ -1,16 +1,16 @@
-/** The last hour of services, in steps: a fixed amount of memory, whatever they do. */
+/** Records the last hour of services in steps, with a fixed amount of memory whatever the services do. */
 import type { Figures, PastView, ServiceSample } from './protocol.ts'
 
 /** Milliseconds of a step. */
 export const STEP = 10_000
-/** Steps that are kept. */
+/** How many steps are kept. */
 export const STEPS = 360
-/** Services and patterns that are kept; each has some 10 KB. What comes beyond them is left out. */
+/** Largest number of services and patterns that are recorded; each takes about 10 KB. Further ones are left out. */
 export const MAX_SERIES = 2_000
-/** Patterns of a service that are told apart where all are shown together. */
+/** How many patterns of a service are separate in the record of the whole service. */
 const MAX_BUSIEST = 6
 
-/** Joins the samples of a step to one number: the mean of all, or the worst of them. */
+/** How the samples of a step are combined to one number: by their mean, or by the worst value. */
 const FIGURES = {
   rate: 'mean',
   p50: 'mean',
@@ -23,10 +23,10 @@ const FIGURES = {
 } as const satisfies Record<keyof Figures, 'mean' | 'most'>
 const NAMES = Object.keys(FIGURES) as (keyof Figures)[]
 
-/** One service, or one pattern of it. */
+/** The record of one service, or of one pattern. */
 class Series {
   readonly steps = new Float32Array(STEPS * NAMES.length).fill(Number.NaN)
-  /** The step that samples were added to last, and how many there are in it of each figure. */
+  /** The last step to which samples were added, and the number of its samples for each figure. */
   #step = -1
   readonly #counts = new Uint16Array(NAMES.length)
 
@@ -76,23 +76,24 @@ class Series {
   }
 }
 
-/** Keeps the last hour. */
+/** Records the last hour. */
 export class Past {
-  /** By the ids of services, and in them by kind and pattern; `''`: all patterns together. */
+  /** By the ids of services, and then by kind and pattern; `''` stands for all patterns together. */
   readonly #services = new Map<string, Map<string, Series>>()
   #size = 0
   /** The newest step. */
   #step = Number.NEGATIVE_INFINITY
 
-  /** How many services and patterns are kept. */
+  /** The number of recorded services and patterns. */
   get size(): number {
     return this.#size
   }
 
-  /** @param at milliseconds since 1970 */
+  /** Adds a sample of each service. @param at milliseconds since 1970 */
   add(at: number, services: Readonly<Record<string, ServiceSample>>): void {
     const step = Math.floor(at / STEP)
-    // A clock that was put back would write over what was before.
+    // If the clock was set back, samples are ignored until it has caught up: otherwise they would overwrite earlier
+    // steps.
     if (step < this.#step) return
     if (step > this.#step) this.#advance(step)
     for (const [id, { total, rows }] of Object.entries(services)) {
@@ -100,14 +101,14 @@ export class Past {
       for (const row of rows) {
         const key = `${row.kind} ${row.pattern}`
         const known = this.#services.get(id)?.get(key)
-        // A pattern that has never been used needs no room.
+        // A pattern that has never been used takes no memory.
         if (known === undefined && row.rate === 0 && row.inFlight === 0) continue
         ;(known ?? this.#seriesOf(id, key))?.add(step, row)
       }
     }
   }
 
-  /** The last hour of one service, or of one of its patterns, as far as it is known. */
+  /** The recorded part of the last hour of a service, or of one of its patterns. */
   of(id: string, key = ''): PastView {
     const service = this.#services.get(id)
     const one = service?.get(key)
@@ -149,14 +150,14 @@ export class Past {
     return series
   }
 
-  /** Begins a step: what is an hour old makes room, and what was between this and the last one is empty. */
+  /** Begins a step: clears the steps that are an hour old, and those between the previous step and this one. */
   #advance(step: number): void {
     const skipped = Math.min(STEPS, step - this.#step)
     for (const service of this.#services.values())
       for (const series of service.values())
         for (let n = 0; n < skipped; n++) series.forget((((step - n) % STEPS) + STEPS) % STEPS)
     this.#step = step
-    // Once in a while is enough.
+    // Empty records are removed only from time to time, because that is enough.
     if (step % 30 === 0 || this.#size >= MAX_SERIES) this.#forgetEmpty()
   }
 

@@ -1,118 +1,124 @@
-/** The messages between the server and the page: types alone. */
+/** The types of the messages between the server and the page. */
 
-/** The services, as far as they change seldom. */
+/** The facts about services that change rarely. */
 export interface Overview {
-  /** Whether patterns may be called. */
+  /** Whether the page may call patterns. */
   readonly canTry: boolean
   /** Milliseconds between two samples. */
   readonly interval: number
   readonly services: readonly ServiceView[]
-  /** Services that are too many to be watched; missing if there are none. */
+  /** The number of services that are not watched, because there are too many; missing if there are none. */
   readonly leftOut?: number
 }
 
-/** One service. What it has told of itself last stays while it cannot be asked. */
+/** One service, or one process of it. Its last description is kept while it does not answer. */
 export interface ServiceView {
-  /** Names what is shown: the service, and the instance where it has several. */
+  /** Identifies the view: the service, and the instance if the service has several. */
   readonly id: string
-  /** The name that `console()` was given it under. */
+  /** The name under which `console()` got the service's client. */
   readonly service: string
-  /** The id of this process; missing if it does not say so. */
+  /** The id of this process; missing if the service does not send one. */
   readonly instance?: string
-  /** Why it tells nothing of itself at the moment; missing if it does. */
+  /** The reason why the service does not describe itself at the moment; missing if it does. */
   readonly problem?: string
-  /** It does not answer at all, which is worse than not to describe itself. */
+  /** The service does not answer at all, which is worse than refusing to describe itself. */
   readonly isSilent?: true
-  /** The engine that leads to it cannot be reached: nobody knows whether it runs. */
+  /** The engine between the console and the service cannot be reached, so it is unknown whether the service runs. */
   readonly isCutOff?: true
   readonly described?: DescribedService
 }
 
-/** The description of a service, every text and number of it checked and bounded. */
+/** The description of a service. All its texts and numbers have been checked and are limited in size. */
 export interface DescribedService {
   readonly name: string
   readonly version: string
   readonly status: string
-  /** Whether it counts, by `telemetry()`. */
+  /** Whether the service counts messages with `telemetry()`. */
   readonly isCounted: boolean
-  /** Missing: the page does not look at this service. */
+  /** Missing if the page does not show this service. */
   readonly patterns?: readonly PatternView[]
-  /** The parts that were left out, in words. */
+  /** The parts that were left out because of limits, in words. */
   readonly leftOut: readonly string[]
 }
 
-/** A JSON Schema. Nothing but its being a JSON object is sure. */
+/** A JSON Schema. It is only certain that it is a JSON object. */
 export type Schema = Readonly<Record<string, unknown>>
 
 /** One pattern of one handler. */
 export interface PatternView {
   readonly kind: Kind
-  /** `exact`: it can be called as it is written. */
+  /** Only a pattern with the form `exact` can be called as it is written. */
   readonly form: 'exact' | 'wildcard' | 'regexp' | 'all'
   readonly pattern: string
   readonly data?: Schema
   readonly headers?: Schema
   readonly response?: Schema
-  /** The errors of its contract by code, each with the schema of its details. */
+  /** The errors that the pattern declares, by code, each with the schema of its details. */
   readonly errors?: Schema
   readonly hooks: readonly string[]
 }
 
 export type Kind = 'message' | 'event'
 
-/** The figures of services since the sample before. */
+/** The figures of services since the previous sample. */
 export interface Sample {
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Services by their ids; one that has not answered since the sample before is missing. */
+  /** The samples by the ids of services. A service that has not answered since the previous sample is missing. */
   readonly services: Readonly<Record<string, ServiceSample>>
 }
 
 /** The figures of one service. */
 export interface ServiceSample {
-  /** There are no rows and outboxes, and transports are but names: the page does not look at this service. */
+  /**
+   * The sample has no rows and outboxes, and only the names of transports, because the page does not show this
+   * service.
+   */
   readonly isBrief?: true
   readonly transports: readonly TransportView[]
-  /** Outboxes whose relays run in its process. */
+  /** The outboxes whose relays run in the service's process. */
   readonly outboxes: readonly OutboxView[]
-  /** Requests and events of all patterns together, latencies of requests alone; missing with the first sample. */
+  /**
+   * The figures of all patterns together: requests and events, but latencies of requests only. Missing in the first
+   * sample.
+   */
   readonly total?: Figures
   readonly rows: readonly PatternFigures[]
-  /** The calls of each caller, the busiest first; empty with the first sample. */
+  /** The calls of each caller, the busiest first; empty in the first sample. */
   readonly calls: readonly CallRate[]
 }
 
-/** The calls of one caller to one pattern between two looks. */
+/** The calls of one caller to one pattern between two samples. */
 export interface CallRate {
-  /** The name that the caller gives itself; missing where it has none. */
+  /** The name that the caller has given itself; missing if it has none. */
   readonly caller?: string
   readonly from: 'client' | 'nest' | 'unnamed' | 'engine' | 'others'
   readonly kind: Kind
   readonly transport: string
-  /** Empty: patterns that nobody handles. */
+  /** Empty for patterns that have no handler. */
   readonly pattern: string
-  /** A second. */
+  /** Calls a second. */
   readonly rate: number
-  /** A second. */
+  /** Errors a second. */
   readonly errors: number
-  /** Mean milliseconds of the handler; missing if there was no message. */
+  /** Mean duration of the handler in milliseconds; missing if there was no message. */
   readonly ms?: number
 }
 
-/** The figures of messages between two looks. */
+/** The figures of messages between two samples. */
 export interface Figures {
-  /** A second. */
+  /** Messages a second. */
   readonly rate: number
-  /** Milliseconds; missing if there was no message, as are those below. */
+  /** Median duration in milliseconds; missing if there was no message, like the next two fields. */
   readonly p50?: number
   readonly p90?: number
   readonly p99?: number
-  /** Milliseconds that half of the streams lived which have ended. The latencies above are without streams. */
+  /** Median lifetime in milliseconds of the streams that have ended. The latencies above do not include streams. */
   readonly lifetime?: number
   readonly inFlight: number
-  /** A second. */
+  /** Failed messages a second. */
   readonly errors: number
-  /** Errors a second that nobody threw on purpose. */
+  /** Errors a second that nobody has thrown on purpose. */
   readonly failures: number
 }
 
@@ -127,9 +133,9 @@ export interface TransportView {
   readonly name: string
   readonly address?: string
   readonly gauges: readonly GaugeView[]
-  /** Why it takes no messages at the moment; missing while it does. */
+  /** The reason why the transport takes no messages at the moment; missing if it does. */
   readonly unavailable?: string
-  /** Its durable handlers. */
+  /** The durable handlers of the transport. */
   readonly durable: readonly DurableView[]
 }
 
@@ -137,13 +143,13 @@ export interface TransportView {
 export interface DurableView {
   readonly pattern: string
   readonly group: string
-  /** Events of the group that are not done; missing if that is not known. */
+  /** Events of the group that have not been handled; missing if the number is unknown. */
   readonly lag?: number
   readonly redeliveries: number
   /** Events that became dead letters in this process. */
   readonly deadLetters: number
   readonly isPaused: boolean
-  /** Why it gets no events at the moment; missing while it does. */
+  /** The reason why the handler gets no events at the moment; missing if it does. */
   readonly unavailable?: string
 }
 
@@ -152,11 +158,11 @@ export interface OutboxView {
   readonly schema: string
   /** Events that wait to be published. */
   readonly pending: number
-  /** Milliseconds that the oldest of them has waited. */
+  /** Milliseconds that the oldest waiting event has waited. */
   readonly lag: number
   /** Events that were put aside. */
   readonly failed: number
-  /** By the relay of this process, since it began. */
+  /** Events that the relay of this process has published since its start. */
   readonly published: number
   readonly retries: number
 }
@@ -165,13 +171,13 @@ export interface OutboxView {
 export interface GaugeView {
   readonly name: string
   readonly value: number
-  /** Missing if there is none. */
+  /** The limit for the number; missing if there is none. */
   readonly limit?: number
 }
 
 /**
- * The values that sources send to all pages beside services and samples, by the names of their topics: one line for
- * each screen that has a source (`sources/index.ts`). A page keeps the last value of each.
+ * The values that the server's sources send to all pages, in addition to services and samples, by their topics.
+ * Each screen with a source has one line here (see `sources/index.ts`). A page keeps the last value of each topic.
  */
 export interface Topics {
   readonly events: EventsView
@@ -180,44 +186,47 @@ export interface Topics {
   readonly traces: TracesView
 }
 
-/** Durable events: who waits for them, and where they wait. */
+/** Durable events: the groups that handle them, and the outboxes in which they wait. */
 export interface EventsView {
   readonly groups: readonly GroupView[]
   readonly outboxes: readonly OutboxOf[]
 }
 
-/** A group of handlers that share durable events, over all its processes. */
+/** A group of handlers that share durable events, combined over all its processes. */
 export interface GroupView {
-  /** The name of the transport that stores its events. */
+  /** The name of the transport that stores the group's events. */
   readonly engine: string
   readonly group: string
-  /** A service of the group, whose client reaches the engine. */
+  /** A service of the group; its client is used to reach the engine. */
   readonly service: string
   readonly processes: number
   readonly handlers: readonly GroupHandler[]
-  /** Dead letters that are there; above 100: more than 100. Missing: not known yet, or not at all. */
+  /**
+   * The number of dead letters; above 100 it means more than 100. Missing if the number is not known yet, or cannot
+   * be read.
+   */
   readonly dead?: number
-  /** Why that is not known. */
+  /** The reason why the number of dead letters is unknown. */
   readonly deadUnknown?: string
 }
 
 /** One pattern of a group. */
 export interface GroupHandler {
   readonly pattern: string
-  /** Events that are stored and not done; missing if that is not known. */
+  /** Events that are stored and have not been handled; missing if the number is unknown. */
   readonly waits?: number
-  /** Events that run at the moment; missing if nothing counts them. */
+  /** Events that are being handled at the moment; missing if nothing counts them. */
   readonly runs?: number
-  /** Deliveries that were not the first, since the processes began. */
+  /** Deliveries that were not the first ones, since the processes began. */
   readonly triedAgain: number
   /** Events that became dead letters, since the processes began. */
   readonly died: number
   readonly isPaused: boolean
-  /** Why it gets no events at the moment; missing while it does. */
+  /** The reason why the handler gets no events at the moment; missing if it does. */
   readonly unavailable?: string
 }
 
-/** An outbox, and the service whose process has its relay. */
+/** An outbox, and the service whose process runs its relay. */
 export interface OutboxOf extends OutboxView {
   readonly service: string
 }
@@ -228,7 +237,7 @@ export interface DeadLettersView {
   readonly hasMore: boolean
 }
 
-/** An event that its handlers could not do. */
+/** An event whose handlers have failed for good. */
 export interface DeadLetterView {
   readonly position: string
   readonly pattern: string
@@ -236,110 +245,113 @@ export interface DeadLetterView {
   readonly key?: string
   readonly reason: string
   readonly attempts: number
-  /** As JSON; `cut`: how many characters were left out. */
+  /** The data as JSON text. `cut` is the number of characters that were left out. */
   readonly data: string
   readonly cut: number
   readonly traceId?: string
   /** Milliseconds since 1970. */
   readonly publishedAt: number
   readonly diedAt: number
-  /** The parts that the engine had no room for. */
+  /** The parts that the engine could not store, because it had no room for them. */
   readonly leftOut: readonly string[]
 }
 
-/** The server's record of the last hour. The figures of one service are asked for. */
+/** The server's record of the last hour. The figures of a single service are requested separately. */
 export interface HistoryView {
   readonly marks: readonly Mark[]
 }
 
-/** Something that a service may behave differently after. */
+/** A change after which a service may behave differently. */
 export interface Mark {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly service: string
-  /** `version`: it says another version of itself than before; `process`: a new process of it has begun. */
+  /** `version`: the service has another version than before; `process`: a new process of the service has begun. */
   readonly what: 'version' | 'process'
   readonly version: string
 }
 
-/** A figure over time; `null`: there was nothing. */
+/** A figure over time; `null` for times without a value. */
 export type Series = readonly (number | null)[]
 
 /** The last hour of one service, or of one of its patterns. */
 export interface PastView {
-  /** Seconds since 1970, the end of each step. */
+  /** The end of each step, in seconds since 1970. */
   readonly times: readonly number[]
-  /** Of all patterns together, or of the one that was asked for. */
+  /** The figures of all patterns together, or of the requested pattern. */
   readonly figures: Readonly<Partial<Record<keyof Figures, Series>>>
-  /** The busiest patterns by kind and pattern; none if one was asked for. */
+  /** The busiest patterns by kind and pattern; empty if one pattern was requested. */
   readonly patterns: readonly { readonly key: string; readonly rate: Series; readonly errors: Series }[]
 }
 
-/** The problems, present and past. */
+/** Current and past problems. */
 export interface AlertsView {
   readonly alerts: readonly AlertView[]
   /** Past problems, the latest first. */
   readonly past: readonly PastAlertView[]
 }
 
-/** Something that is wrong. */
+/** A current problem. */
 export interface AlertView {
-  /** Tells it from all others. */
+  /** Identifies the problem. */
   readonly key: string
   readonly kind: 'silent' | 'engine' | 'lag' | 'dead' | 'errors' | 'outbox'
-  /** In a few words. */
+  /** The problem in a few words. */
   readonly title: string
   /** Details of the problem. */
   readonly detail: string
-  /** Advice. */
+  /** Advice on what to do. */
   readonly advice: string
   /** Milliseconds since 1970. */
   readonly since: number
-  /** The screen that shows more, and what of it. */
+  /** The screen and path that show more about the problem. */
   readonly place: readonly string[]
 }
 
-/** Something that was wrong. */
+/** A past problem. */
 export interface PastAlertView extends AlertView {
   readonly until: number
 }
 
 /** The traces that are kept. */
-/** The collector's content as far as it is sent to every page: the rest is asked for (`TraceQuestion`). */
+/**
+ * The part of the trace collector's content that is sent to every page. Other parts are requested with a
+ * `TraceQuestion`.
+ */
 export interface TracesView {
-  /** Traces that are kept, and such that had to make room for others. */
+  /** The number of traces that are kept, and of those that were dropped to make room. */
   readonly kept: number
   readonly dropped: number
-  /** The latest, the newest first. */
+  /** The latest traces, the newest first. */
   readonly latest: readonly TraceLine[]
   /** The messages between services, and to engines, that recent spans show. */
   readonly links: readonly Link[]
 }
 
-/** One trace of a list. */
+/** One trace in a list. */
 export interface TraceLine {
   readonly id: string
-  /** Of its first span: the pattern, mostly. */
+  /** The name of its first span, which usually is a pattern. */
   readonly name: string
   readonly service: string
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Milliseconds from its first moment to its last. */
+  /** Milliseconds from the start of the first span to the end of the last one. */
   readonly duration: number
   readonly spans: number
   readonly errors: number
-  /** The services that took part. */
+  /** The services with spans in this trace. */
   readonly services: readonly string[]
 }
 
 /** Messages of one pattern from one service to another, or between a service and an engine. */
 export interface Link {
-  /** Missing: from the engine. */
+  /** The sender; missing if the engine delivers the messages. */
   readonly from?: string
-  /** Missing: to the engine. */
+  /** The receiver; missing if the messages go to the engine. */
   readonly to?: string
   readonly kind: Kind
-  /** The transport that carries them. */
+  /** The transport that carries the messages. */
   readonly transport: string
   readonly pattern: string
   readonly rate: number
@@ -347,45 +359,45 @@ export interface Link {
   readonly ms: number
 }
 
-/** A page's question to the collector. */
+/** A page's request to the trace collector. */
 export type TraceQuestion =
   | {
-      /** In ids, patterns, services, errors and attributes; empty: everything. */
+      /** The text to find in ids, patterns, services, errors and attributes; empty for all traces. */
       readonly text: string
       readonly onlyErrors: boolean
-      /** Milliseconds that a trace took at least. */
+      /** The shortest duration of a trace in milliseconds. */
       readonly longerThan: number
     }
   | { readonly trace: string }
 
-/** One trace as it is shown. */
+/** One trace with its spans. */
 export interface TraceView {
   readonly id: string
   readonly spans: readonly SpanView[]
-  /** Spans that there was no room for. */
+  /** The number of spans that were dropped because there was no room. */
   readonly leftOut: number
 }
 
 /** One span. */
 export interface SpanView {
   readonly id: string
-  /** Empty: it is the first, or what it belongs to has not come. */
+  /** The id of the parent span; empty for the first span, or if the parent has not arrived. */
   readonly parent: string
   readonly name: string
   readonly service: string
   readonly kind: 'internal' | 'server' | 'client' | 'producer' | 'consumer'
-  /** Milliseconds since 1970, with fractions. */
+  /** The start in milliseconds since 1970, with fractions. */
   readonly start: number
-  /** Milliseconds. */
+  /** The duration in milliseconds. */
   readonly duration: number
-  /** Missing: it has not failed. */
+  /** The error; missing if the span has not failed. */
   readonly error?: string
   readonly attributes: readonly (readonly [name: string, value: string])[]
-  /** Lines of logs and events of the span. */
+  /** Log lines and events of the span. */
   readonly logs: readonly LogLine[]
 }
 
-/** A line of a log, or an event of a span. */
+/** A log line, or an event of a span. */
 export interface LogLine {
   /** Milliseconds since 1970, with fractions. */
   readonly at: number
@@ -393,42 +405,42 @@ export interface LogLine {
   readonly text: string
 }
 
-/** An item of the stream of updates. */
+/** An item in the stream of updates. */
 export type Update =
   | { readonly overview: Overview }
   | { readonly sample: Sample }
   | { readonly topics: Partial<Topics> }
 
-/** The handlers of the page's server. */
+/** The handlers that the server has for the page. */
 export type ConsoleService = {
-  /** @param look the id of the service that is told in full; all others are told in brief */
+  /** @param look the id of the service whose details are sent; all others are summarised */
   updates(look?: { readonly service?: string | undefined }): AsyncIterable<Update>
-  /** Calls a pattern; the end of the stream is the end of the answer. */
+  /** Calls a pattern. The stream ends when the answer ends. */
   try(trial: Trial): AsyncIterable<TrialUpdate>
 } & {
-  /** Answers to questions of a single page. */
+  /** Answers to requests of a single page. */
   [Topic in keyof Topics as `ask.${Topic}`]: (question: unknown) => unknown
 }
 
-/** A message that the page asks to be sent. */
+/** A message that the page asks the server to send. */
 export interface Trial {
   readonly service: string
   readonly kind: Kind
   readonly pattern: string
-  /** Missing: nothing. */
+  /** The data; missing for a message without data. */
   readonly data?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A value of the answer, or its error. */
+/** A value of the answer, or the error of the call. */
 export type TrialUpdate =
-  /** `cut`: how many characters were left out. */
+  /** `cut` is the number of characters that were left out. */
   { readonly value: string; readonly cut: number } | { readonly error: TrialError }
 
-/** The error of a trial. */
+/** The error of a call. */
 export interface TrialError {
   readonly code: string
   readonly message: string
-  /** As JSON. */
+  /** The details as JSON text. */
   readonly details?: string
 }

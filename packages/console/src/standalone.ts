@@ -1,4 +1,4 @@
-/** The console without an app of the user's: a server of its own, on a port of this machine alone. */
+/** The console without a user's app: a separate server, on a port that can be reached only from this machine. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -9,30 +9,30 @@ import { type ConsoleOptions, console, SOCKET } from './console.ts'
 
 /** Options of `openConsole()`. */
 export interface StandaloneOptions extends Omit<ConsoleOptions, 'path'> {
-  /** Where it listens on 127.0.0.1; 0: on any free port. */
+  /** The port on 127.0.0.1; 0 for any free port. */
   readonly port: number
 }
 
 /** A console that is open. */
 export interface OpenConsole {
-  /** Where the page is. */
+  /** The address of the page. */
   readonly url: string
-  /** Closes it, and all pages. */
+  /** Closes the console and all its pages. */
   close(): Promise<void>
 }
 
 const PATH = '/console'
 
 /**
- * Serves the page by itself.
+ * Serves the page on a separate server.
  * @throws {OptionError} an option is invalid
- * @throws {Error} the port is taken: the system's
+ * @throws {Error} the system's error if the port is taken
  */
 export async function openConsole({ port, ...options }: StandaloneOptions): Promise<OpenConsole> {
   const app = new Elysia().use(console({ ...options, path: PATH }))
   const server = createServer((request, response) => void answer(app, request, response))
   upgradesOf(server, app, PATH + SOCKET)
-  // A server does not count a connection as one of its own any more when it has become a WebSocket.
+  // The server does not count connections that have become WebSockets, so all sockets are kept here.
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -62,12 +62,15 @@ async function answer(app: Elysia, request: IncomingMessage, response: ServerRes
     if (body === null) response.end()
     else await pipeline(Readable.fromWeb(body as never), response)
   } catch {
-    // The browser has left.
+    // The browser has closed the connection.
     response.destroy()
   }
 }
 
-/** A request as Elysia takes it, with the address that it comes from where Elysia's adapter for Node puts it. */
+/**
+ * Converts a request to the form that Elysia takes. The sender's address is where Elysia's adapter for Node puts
+ * it.
+ */
 function webRequest(request: IncomingMessage, signal: AbortSignal): Request {
   const { method = 'GET', url = '/', headers, socket } = request
   const isRead = method === 'GET' || method === 'HEAD'

@@ -1,10 +1,10 @@
-/** Adds up the figures of all patterns of a service between two looks. */
+/** Adds up the figures of all patterns of a service between two samples. */
 import type { DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { type Row, rowsBetween } from 'elysia-microservices/kit'
 
 /**
- * Adds up: requests and events, but latencies of requests alone, which somebody waits for.
- * @param rows what each pattern did
+ * Adds up requests and events. Latencies include requests only, because somebody waits for these.
+ * @param rows the activity of each pattern
  */
 export function totalBetween(
   before: readonly HandlerFigures[],
@@ -24,7 +24,7 @@ export function totalBetween(
   }
 }
 
-/** The durations of all requests, as those of one pattern. */
+/** The durations of all requests, combined as if they belonged to one pattern. */
 function requestsOf(figures: readonly HandlerFigures[]): HandlerFigures {
   const requests = figures.filter(({ kind }) => kind === 'message')
   const lifetimes = requests.flatMap((each) => each.lifetimes ?? [])
@@ -33,14 +33,14 @@ function requestsOf(figures: readonly HandlerFigures[]): HandlerFigures {
     kind: 'message',
     pattern: '',
     inFlight: 0,
-    // Whether figures have shrunk, because their process began again, is seen by these.
+    // These counts show whether figures have become smaller because the process has restarted.
     outcomes: { OK: all.counts.reduce((sum, count) => sum + count, 0) },
     durations: all,
     ...(lifetimes.length > 0 && { lifetimes: added(lifetimes) })
   }
 }
 
-/** Buckets together. Those with other bounds than the first cannot be added, and are left out. */
+/** Adds buckets. Those with other bounds than the first cannot be added, and are left out. */
 function added(buckets: readonly DurationBuckets[]): DurationBuckets {
   const bounds = buckets[0]?.bounds ?? []
   const same = buckets.filter((each) => isSame(each.bounds, bounds))

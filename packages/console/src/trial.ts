@@ -1,17 +1,17 @@
-/** A pattern is tried: what the page asks to be sent, and what comes back. */
+/** Calls a pattern for the page, and returns the answer. */
 import type { Pattern } from '@elysia-microservices/transport/kit'
 import { fieldsOf, shortText } from './bounds.ts'
 import type { ConsoleClient } from './clients.ts'
 import type { Trial, TrialError, TrialUpdate } from './protocol.ts'
 
-/** Characters of a value that are sent to the page. */
+/** Largest number of characters of a value that are sent to the page. */
 const MAX_VALUE = 64 * 1024
 /** Without end, but for a service that is not there. */
 const UNTIL_STOPPED = { timeout: 0, waitForConnection: 5_000 }
 
 /**
- * Reads what a page sends.
- * @throws {TypeError} it is no trial
+ * Checks the request of a page.
+ * @throws {TypeError} the request is invalid
  */
 export function readTrial(given: unknown): Trial {
   const { service, kind, pattern, data, headers = {} } = fieldsOf(given)
@@ -26,8 +26,8 @@ export function readTrial(given: unknown): Trial {
 }
 
 /**
- * Sends it; gives what comes back, at the speed of its reader. It runs until it ends or the signal is aborted, which a page
- * that is closed does, too: a stream may be silent for hours.
+ * Sends the message and yields the answer's values, as fast as they are read. The call runs until it ends or the
+ * signal aborts, also when the page is closed. There is no timeout, because a stream may be silent for hours.
  */
 export async function* run(
   client: ConsoleClient,
@@ -47,7 +47,7 @@ export async function* run(
   }
 }
 
-/** A text, or the object that a text in braces stands for. */
+/** The text itself, or the object of a text in braces. */
 function patternOf(text: string): Pattern {
   try {
     return text.startsWith('{') ? (JSON.parse(text) as object) : text
@@ -61,7 +61,7 @@ function shown(value: unknown): TrialUpdate {
   return { value: text.slice(0, MAX_VALUE), cut: Math.max(0, text.length - MAX_VALUE) }
 }
 
-/** A value as JSON; values that JSON cannot carry are described. */
+/** A value as JSON text. Values that JSON does not have are described. */
 export function jsonText(value: unknown): string {
   try {
     const text = JSON.stringify(
@@ -78,7 +78,7 @@ export function jsonText(value: unknown): string {
   }
 }
 
-/** An error as the page shows it. */
+/** An error in the form in which the page shows it. */
 export function errorOf(error: unknown): TrialError {
   const { code, message, details } = fieldsOf(error)
   return {

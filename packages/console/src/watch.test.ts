@@ -20,7 +20,7 @@ afterEach(async () => {
 const quiet = { error() {}, warn() {} }
 const settings = { canTry: false, interval: 100 }
 
-/** A client of a service that describes itself, and counts how often. */
+/** A client of a service that describes itself, and counts how often it was asked. */
 async function described(options: Partial<MicroserviceOptions> = {}, figures?: () => HandlerFigures[]) {
   const transport = memory()
   const state = { asked: 0 }
@@ -77,7 +77,7 @@ describe('Watch', () => {
     assert.ok(state.asked <= 5, `asked ${state.asked} times for 3 samples`)
     for (const { leave } of pages) leave.abort()
     assert.equal(watch.size, 0)
-    // Another one, that somebody looks at, tells how time passes.
+    // A second service, which a page shows, is used as a clock.
     const { client: other, state: control } = await described()
     const before = state.asked
     const page = opened(new Watch(() => new Map([['shop', other]]), settings))
@@ -140,7 +140,7 @@ describe('Watch', () => {
     const { total, rows } = services['shop']!
     assert.deepEqual(rows.map(({ pattern }) => pattern).sort(), ['a', 'b'])
     const a = rows.find(({ pattern }) => pattern === 'a')!
-    // 15 messages of each between two looks, 5 of them failed.
+    // 15 messages of each pattern between two samples, of which 5 have failed.
     assert.ok(Math.abs(a.errors / a.rate - 1 / 3) < 0.01, `${a.errors} of ${a.rate}`)
     assert.ok(Math.abs(total!.rate / a.rate - 2) < 0.01)
     assert.equal(total!.inFlight, 3)
@@ -245,7 +245,7 @@ describe('Watch', () => {
 })
 
 describe('what strangers answer', () => {
-  /** A service that answers each question with the same. */
+  /** A service that gives the same answer to each request. */
   const liar = async (id: string, answer: () => unknown) => {
     const transport = memory()
     const state = { asked: 0 }
@@ -314,7 +314,7 @@ describe('what strangers answer', () => {
         [undefined, 'tcp']
       ]
     )
-    // Known facts are told at once.
+    // Known data are sent at once.
     const late = opened(watch, 'large-5')
     const { services } = await late.sample()
     assert.deepEqual([Object.keys(services), services['large-5']?.isBrief], [['large-5'], undefined])

@@ -6,30 +6,32 @@ import type { Overview, Sample, Update } from './protocol.ts'
 import type { Source } from './sources/source.ts'
 import { type Crowd, WatchedService } from './watched-service.ts'
 
-/** Services that are asked: the others are only counted. */
+/** Largest number of services that are asked; further ones are only counted. */
 const MAX_SERVICES = 1_000
-/** Characters of a service's name; one with a longer name is only counted. */
+/** Largest number of characters of a service's name; a service with a longer name is only counted. */
 const MAX_ID = 300
 /**
- * Milliseconds in which changes are gathered, at least and for each service: an overview has all services, and a thousand
- * that are heard of one by one would each send it again.
+ * Milliseconds during which changes are collected before an overview is sent: a fixed time, and a time for each
+ * service. An overview contains all services; without this delay it would be sent a thousand times if a thousand
+ * services answered one after the other.
  */
 const GATHERED = 10
 const GATHERED_EACH = 0.25
 
 /**
- * Services that are asked at the same time: long answers of all at once would all come too late. Those that were silent
- * the last time are asked beside them, since they cost nothing until they answer.
+ * Largest number of services that are asked at the same time: if all were asked at once, all their long answers
+ * would arrive late. Services that did not answer the last time are asked in addition, because they cost nothing
+ * until they answer.
  */
 const MAX_ANSWERING = 20
 
-/** Characters of all descriptions together that a page is told of whatever it looks at. */
+/** If all descriptions together have fewer characters than this, every page gets all of them. */
 const LITTLE = 500_000
 
-/** Asks the services while somebody watches. */
+/** Asks the services while a page is open. */
 export class Watch {
   readonly #clients: () => ReadonlyMap<string, ConsoleClient>
-  /** By their ids, as they were last. */
+  /** The services by their ids, as of the last round. */
   #services: ReadonlyMap<string, WatchedService> = new Map()
   readonly #settings: Pick<Overview, 'canTry' | 'interval'>
   readonly #sources: readonly Source[]
@@ -37,18 +39,18 @@ export class Watch {
   #asking = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
   #gathering: ReturnType<typeof setTimeout> | undefined
-  /** Services whose turn in this round has not come, and how many are being asked. */
+  /** The services that still have to be asked in this round, and the number of those that are being asked. */
   readonly #waiting = new Set<WatchedService>()
   #answering = 0
-  /** Services that are not asked, because they are too many. */
+  /** The number of services that are not asked, because there are too many. */
   #leftOut = 0
-  /** Whether services are asked while no page is open, too. */
+  /** Whether services are asked even while no page is open. */
   #isAlways = false
 
   /**
-   * @param clients asked each time, because services come and go
-   * @param sources what else pages are told
-   * @param until services are asked until then, whether a page is open or not
+   * @param clients returns the current clients, because services come and go
+   * @param sources further values for pages
+   * @param until services are asked until this signal aborts, whether a page is open or not
    */
   constructor(
     clients: () => ReadonlyMap<string, ConsoleClient>,
@@ -65,14 +67,16 @@ export class Watch {
     until.addEventListener('abort', () => this.#askWithPagesOnly(), { once: true })
   }
 
-  /** Pages that are open. */
+  /** The number of open pages. */
   get size(): number {
     return this.#pages.size
   }
 
   /**
-   * The updates of one page, until it leaves or the signal aborts. A page that reads slowly gets fewer.
-   * @param look the id of what is told in full; all else is told in brief, if all together are too much
+   * The updates for one page, until the page is closed or the signal aborts. A page that reads slowly gets fewer
+   * updates.
+   * @param look the id of the service whose details are sent; if all descriptions are too large, other services are
+   * summarised
    */
   open(signal: AbortSignal, look?: string): AsyncIterator<Update> {
     this.#follow()
@@ -100,7 +104,7 @@ export class Watch {
     }
   }
 
-  /** Whether pages may be told everything. */
+  /** Whether every page may get all descriptions. */
   get #isLittle(): boolean {
     return this.#present.reduce((sum, { characters }) => sum + characters, 0) < LITTLE
   }
@@ -109,7 +113,10 @@ export class Watch {
     return [...this.#services.values()]
   }
 
-  /** Keeps what is known of services that are still there. @returns whether others have come or gone */
+  /**
+   * Updates the list of services, and keeps the data of those that still exist. @returns whether services were
+   * added or removed
+   */
   #follow(): boolean {
     const before = this.#services
     const clients = [...this.#clients()]
@@ -129,7 +136,7 @@ export class Watch {
 
   #begin(): void {
     this.#asking = new AbortController()
-    // Each question listens to it.
+    // Each request adds a listener to this signal, so the warning about many listeners is switched off.
     setMaxListeners(0, this.#asking.signal)
     this.#timer = setInterval(() => {
       this.#tell()
@@ -207,7 +214,7 @@ export class Watch {
     for (const source of this.#sources) source.sampled?.(sample, overview)
   }
 
-  /** The latest report of a service, for a page that begins to look at it. */
+  /** The latest sample of a service, for a page that begins to show this service. */
   #lastOf(look: string | undefined): Sample | undefined {
     for (const service of this.#present) {
       const told = service.told.find(([id]) => id === look)
@@ -221,21 +228,24 @@ export class Watch {
   }
 }
 
-/** The part of everything that one page is told. */
+/** The functions of the watch that one page needs. */
 interface PagePart {
-  /** Makes the newest: many services may change before a page takes it. */
+  /**
+   * Makes the newest overview. It is made only when the page reads it, because many services may change before
+   * that.
+   */
   overview(): Overview
   shown(sample: Sample): Sample
-  /** The page has left. */
+  /** Called when the page was closed. */
   left(): void
 }
 
-/** One page. Holds the newest of each kind that it has not taken yet, and nothing behind that. */
+/** The updates for one page. Keeps only the newest value of each kind that the page has not read yet. */
 class OpenPage implements AsyncIterator<Update> {
   readonly #part: PagePart
   #isOverviewNew = true
   #sample: Sample | undefined
-  /** Those whose latest the page has not taken. */
+  /** The sources whose latest value the page has not read. */
   readonly #sources: Set<Source>
   #isOver = false
   #wake: (() => void) | undefined
@@ -271,7 +281,7 @@ class OpenPage implements AsyncIterator<Update> {
         this.#sample = undefined
         return { done: false, value: { sample: this.#part.shown(sample) } }
       }
-      // One by one, because all together may be too large for a message.
+      // Each value is an update of its own, because all together may be too large for one message.
       for (const source of this.#sources) {
         this.#sources.delete(source)
         const latest = source.latest?.()

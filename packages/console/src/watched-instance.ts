@@ -1,4 +1,4 @@
-/** One process of a service, seen again and again: what it has told of itself, and what it did since. */
+/** One process of a service that is asked repeatedly: its description, and its activity since the previous answer. */
 import { createHash } from 'node:crypto'
 import type { CallerFigures, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { type Row, rowsBetween } from 'elysia-microservices/kit'
@@ -6,33 +6,33 @@ import type { ReadDescription } from './description.ts'
 import type { CallRate, DescribedService, Figures, PatternFigures, ServiceSample } from './protocol.ts'
 import { totalBetween } from './total.ts'
 
-/** Figures, and when they were read. */
+/** Figures, and the time at which they were read. */
 interface Look {
   readonly at: number
   readonly figures: readonly HandlerFigures[]
   readonly callers: readonly CallerFigures[]
 }
 
-/** Characters that a durable handler takes in a sample, at most. */
+/** Largest number of characters of a durable handler in a sample. */
 const DURABLE = 1_000
 
-/** A sample, and when it was taken: milliseconds since 1970. */
+/** A sample, and the time at which it was taken, in milliseconds since 1970. */
 export interface ToldSample {
   readonly at: number
   readonly sample: ServiceSample
 }
 
-/** Looks at one instance. */
+/** Watches one instance. */
 export class WatchedInstance {
-  /** The place that it is shown in. */
+  /** The id under which the instance is shown. */
   readonly id: string
-  /** Rounds of questions in which it has not answered, one after the other. */
+  /** The number of consecutive rounds in which the instance has not answered. */
   missed = 0
-  /** Its description. */
+  /** The description of the instance. */
   described: DescribedService
-  /** Changes when the description does, which may be large itself. */
+  /** A digest of the description, which may be large. It shows whether the description has changed. */
   #digest = ''
-  /** Characters of its description, about. */
+  /** The approximate number of characters of the description. */
   size = 0
   #before: Look | undefined
   #sample: ServiceSample | undefined
@@ -45,7 +45,10 @@ export class WatchedInstance {
     this.take(read)
   }
 
-  /** Its figures between the last two answers; each sample is given once. @param at milliseconds since 1970 */
+  /**
+   * Returns the figures between the last two answers. Each sample is returned once. @param at milliseconds since
+   * 1970
+   */
   takeSample(at: number): ServiceSample | undefined {
     const sample = this.#sample
     this.#sample = undefined
@@ -53,14 +56,17 @@ export class WatchedInstance {
     return sample
   }
 
-  /** Forgets what was counted: nobody looks any more, or it has not answered. */
+  /** Forgets earlier figures, because no page is open any more, or because the instance has not answered. */
   rest(): void {
     this.#before = undefined
     this.#sample = undefined
     this.told = undefined
   }
 
-  /** Takes an answer. @param crowd instances of all services. @returns whether something else than figures has changed */
+  /**
+   * Takes an answer. @param crowd the number of instances of all services @returns whether anything other than
+   * figures has changed
+   */
   take({ described, transports, figures, outboxes, callers }: ReadDescription, crowd = 1): boolean {
     const look: Look = { at: performance.now(), figures, callers }
     const before = this.#before
@@ -89,11 +95,11 @@ export class WatchedInstance {
   }
 }
 
-/** Calls that are told of each instance, and of all together. */
+/** Largest numbers of calls that are sent for each instance, and for all instances together. */
 const MAX_CALLS = 300
 const MAX_ALL_CALLS = 3_000
 
-/** The calls of callers between two looks. A caller that was not there before has begun since. */
+/** The calls of callers between two samples. A caller that is new has made all its calls in this time. */
 function callsBetween(
   before: readonly CallerFigures[],
   now: readonly CallerFigures[],
@@ -104,7 +110,7 @@ function callsBetween(
   return now
     .map((each): CallRate => {
       const old = known.get(keyOf(each))
-      // It counts from 0 again.
+      // The count has become smaller, so the service counts from 0 again.
       const base =
         old !== undefined && old.count <= each.count ? old : { count: 0, errors: 0, milliseconds: 0 }
       const count = each.count - base.count
@@ -132,7 +138,7 @@ function patternFiguresOf(row: Row): PatternFigures {
   return { kind: row.kind, pattern: row.pattern, ...figuresOf(row) }
 }
 
-/** Rounded: nobody sees more, and each page is sent all of them each second. */
+/** The figures are rounded, because nobody reads more digits and each page gets all figures each second. */
 function figuresOf(row: Omit<Row, 'kind' | 'pattern'>): Figures {
   const { rate, p50, p90, p99, lifetime, inFlight, errors, failures } = row
   return {

@@ -1,4 +1,4 @@
-/** One service as it is asked again and again, with every process of it that answers. */
+/** One service that is asked repeatedly, with all its processes that answer. */
 import { DESCRIBE_ROUTE, describeRoute } from 'elysia-microservices/kit'
 import { shortText } from './bounds.ts'
 import type { ConsoleClient } from './clients.ts'
@@ -8,26 +8,26 @@ import { type ToldSample, WatchedInstance } from './watched-instance.ts'
 
 /** Milliseconds that a service may take to describe itself. */
 const PATIENCE = 5_000
-/** Instances of a service that are shown: what answers need not be trusted, and may name a new one each time. */
+/** Largest number of instances of a service. An untrusted service may name a new instance in each answer. */
 const MAX_INSTANCES = 50
-/** Instances of all services together; with very many services each may have fewer. */
+/** Largest number of instances of all services together. With very many services each may have fewer. */
 const MAX_ALL_INSTANCES = 3_000
-/** Why a service tells nothing of itself has as many characters. */
+/** Largest number of characters of the reason why a service does not describe itself. */
 const MAX_PROBLEM = 300
 /**
- * The time from one question to the next is as many times what it took to read the answer, for each service: so reading
- * takes at most a tenth of a processor, and a service that tells much of itself slows down nobody but itself.
+ * A service is asked again after this multiple of the time that reading its last answer took. So reading takes at
+ * most a tenth of a processor for each service, and a service with a large description delays only itself.
  */
 const REST = 10
-/** Questions in one round that look for instances not known yet. */
+/** Largest number of requests in one round that look for unknown instances. */
 const MAX_SEARCHES = 10
-/** Rounds without an answer after which an instance is gone. */
+/** After so many rounds without an answer an instance counts as gone. */
 const MAX_MISSED = 3
 
-/** How many are watched together. */
+/** The number of services and instances that are watched together. */
 export interface Crowd {
   readonly services: number
-  /** Of all services. */
+  /** The number of instances of all services. */
   readonly instances: number
 }
 
@@ -35,17 +35,17 @@ export interface Crowd {
 export class WatchedService {
   readonly id: string
   readonly client: ConsoleClient
-  /** The question that any of its instances answers. */
+  /** The pattern of the request that any instance of the service answers. */
   readonly #anybody: string
   #problem: string | undefined = 'It has not answered yet'
-  /** By their own ids. A service that does not say who answers is one instance, `''`. */
+  /** The instances by their ids. A service whose answers have no id has one instance, `''`. */
   readonly #instances = new Map<string, WatchedInstance>()
   #isAsking = false
-  /** Milliseconds that reading has taken in this round, and when the next one may begin. */
+  /** Milliseconds that reading has taken in this round, and the earliest time of the next round. */
   #spent = 0
   #notBefore = 0
   #crowd: Crowd = { services: 1, instances: 1 }
-  /** It was asked and has not answered, or cannot be reached. */
+  /** Whether the service has not answered the last request, or cannot be reached. */
   #isSilent = false
   #isCutOff = false
 
@@ -55,22 +55,22 @@ export class WatchedService {
     this.#anybody = client.traits?.shares === 'engine' ? describeRoute(id) : DESCRIBE_ROUTE
   }
 
-  /** How many instances of it are known, at least one. */
+  /** The number of known instances, at least one. */
   get size(): number {
     return Math.max(1, this.#instances.size)
   }
 
-  /** Whether it has not answered the last question. */
+  /** Whether the service has not answered the last request. */
   get isSilent(): boolean {
     return this.#isSilent
   }
 
-  /** Characters of the descriptions of all its instances, about. */
+  /** The approximate number of characters of the descriptions of all instances. */
   get characters(): number {
     return [...this.#instances.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** The views of its instances; the service without a description if none has answered. */
+  /** The views of all instances; one view without a description if no instance has answered. */
   get views(): readonly ServiceView[] {
     const [service, problem] = [this.id, this.#problem]
     if (this.#instances.size === 0)
@@ -97,7 +97,7 @@ export class WatchedService {
     })
   }
 
-  /** The figures of each instance between its last two answers; each sample is given once. */
+  /** The figures of each instance between its last two answers. Each sample is returned once. */
   takeSamples(at: number): (readonly [id: string, sample: ServiceSample])[] {
     return [...this.#instances.values()].flatMap((instance) => {
       const sample = instance.takeSample(at)
@@ -105,19 +105,19 @@ export class WatchedService {
     })
   }
 
-  /** The last sample of each instance that was taken, and when. */
+  /** The last sample of each instance, and the time at which it was taken. */
   get told(): (readonly [id: string, told: ToldSample])[] {
     return [...this.#instances.values()].flatMap(({ id, told }) => (told === undefined ? [] : [[id, told]]))
   }
 
-  /** Forgets what was counted: nobody looks any more. */
+  /** Forgets earlier figures, because no page is open any more. */
   rest(): void {
     for (const instance of this.#instances.values()) instance.rest()
   }
 
   /**
-   * Asks it, unless it still owes an answer. Never rejects.
-   * @returns whether something else than figures has changed
+   * Asks the service, unless it has not answered the previous request yet. Never rejects.
+   * @returns whether anything other than figures has changed
    */
   async ask(signal: AbortSignal, crowd: Crowd): Promise<boolean> {
     if (this.#isAsking || performance.now() < this.#notBefore) return false
@@ -146,8 +146,8 @@ export class WatchedService {
   }
 
   /**
-   * A load balancer or a broker chooses who answers: so it is asked until a known instance does,
-   * and then all who have not answered are asked by their ids.
+   * A load balancer or a broker chooses which instance answers. So the service is asked until a known instance
+   * answers. Then the other known instances are asked by their ids.
    */
   async #round(signal: AbortSignal): Promise<boolean> {
     const heard = new Set<string>()
@@ -164,13 +164,14 @@ export class WatchedService {
     const isSure = this.#isOverEngine
     for (let n = 0; n < MAX_SEARCHES; n++) {
       const first = await this.#ask(this.#anybody, signal)
-      // Instances that were known before the service was away may have gone with it.
+      // Instances that were known before the service was unreachable may be gone, too.
       if (this.#problem !== undefined) this.#forgetOthers(first.instance)
       this.#problem = undefined
       this.#isSilent = false
       this.#isCutOff = false
       const isNew = take(first)
-      // Where they take turns, the same number of questions in each round may meet the same ones each time.
+      // If instances answer in turns, a fixed number of requests in each round could reach the same instances each
+      // time. So the number is random.
       if (!isNew && (this.#instances.size < 2 || Math.random() < 0.5)) break
       hasChanged ||= isNew
       if (first.instance === '') break
@@ -179,7 +180,7 @@ export class WatchedService {
     await Promise.all(
       missing.map(async (instance) => {
         const name = isSure ? this.id : this.#instances.get(instance)?.described.name
-        // Over several connections the question may come to another instance, which does not answer it.
+        // With several connections the request may reach another instance, which does not answer it.
         for (let n = 0; n <= this.#instances.size && !heard.has(instance); n++) {
           const read = await this.#ask(describeRoute(name ?? '', instance), signal).catch(() => undefined)
           if (read !== undefined) take(read)
@@ -211,7 +212,10 @@ export class WatchedService {
     }
   }
 
-  /** It takes the place of one that is missing, as after a restart; else one of its own, if there is room. */
+  /**
+   * Adds a new instance. It replaces one that is missing, as after a restart; otherwise it is added if there is
+   * room.
+   */
   #add(read: ReadDescription): void {
     const [missing] = [...this.#instances].find(([, { missed }]) => missed > 0) ?? []
     const place = missing === undefined ? undefined : this.#instances.get(missing)?.id
@@ -228,7 +232,7 @@ export class WatchedService {
   }
 }
 
-/** @param wasThere it has described itself before */
+/** @param wasThere whether the service has described itself before */
 function problemOf(
   error: unknown,
   wasThere: boolean

@@ -1,4 +1,7 @@
-/** An event as it is written into the outbox: checked before the database sees it, since its refusal ends a transaction. */
+/**
+ * An event as a row of the outbox. It is checked before the database sees it, because an error in the database
+ * would end the caller's transaction.
+ */
 import type { Headers, Pattern } from '@elysia-microservices/transport'
 import {
   isTooDeep,
@@ -16,14 +19,14 @@ export interface EventRow {
   readonly headers: string | null
 }
 
-/** @throws {OptionError} something of it cannot be written */
+/** Makes the row of an event. @throws {OptionError} a part of the event cannot be stored */
 export function eventRow(pattern: Pattern, data: unknown, headers: Headers | undefined): EventRow {
   const route = routeOf(pattern)
   checkText('pattern', route)
   return { pattern: route, data: dataColumn(data), headers: headersColumn(headers) }
 }
 
-/** @throws {OptionError} JSON loses something of the data */
+/** The data as JSON. @throws {OptionError} JSON cannot represent the data */
 function dataColumn(data: unknown): string | null {
   if (data === undefined) return null
   if (isTooDeep(data)) throw new OptionError('data', 'data has more than 1000 levels of arrays and objects')
@@ -51,7 +54,7 @@ function headersColumn(headers: Headers | undefined): string | null {
   if (bytes > MOST_HEADERS)
     throw new OptionError(
       'options.headers',
-      `options.headers have ${bytes} bytes, and may have ${MOST_HEADERS}: put more into the data`
+      `options.headers have ${bytes} bytes, and may have ${MOST_HEADERS}: put large values into the data`
     )
   return headersText(withCurrentTrace(Object.fromEntries(entries)))
 }
@@ -60,24 +63,25 @@ function headersText(headers: Headers = {}): string | null {
   return Object.keys(headers).length === 0 ? null : JSON.stringify(headers)
 }
 
-/** Most bytes of the names and values of all headers: engines take less of them than of data. */
+/** Largest size in bytes of the names and values of all headers: brokers accept less for headers than for data. */
 const MOST_HEADERS = 32_768
 
-/** Control characters, which no engine allows in headers. */
+/** Control characters, which no broker allows in headers. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
-/** Most bytes of a text in an index: an entry of two such texts must be below PostgreSQL's 2,700. */
+/** Largest size in bytes of a text in an index: PostgreSQL allows 2,700 bytes for an entry with two such texts. */
 const LONGEST = 1_024
 
-/** @throws {OptionError} the value is no text that PostgreSQL keeps as it is */
+/** Checks a text. @throws {OptionError} PostgreSQL cannot store the text unchanged */
 export function checkText(path: string, value: unknown): asserts value is string {
   if (typeof value !== 'string' || value === '' || Buffer.byteLength(value) > LONGEST)
     throw OptionError.expected(path, `a text of 1 to ${LONGEST} bytes`, value)
-  // PostgreSQL refuses NUL. Half a character would be written as another one: two keys could become one.
+  // PostgreSQL refuses NUL. Half of a surrogate pair would be stored as another character, so two different keys
+  // could become equal.
   if (value.includes('\0') || /\p{Surrogate}/u.test(value))
     throw new OptionError(
       path,
-      `${path} has a character that PostgreSQL cannot keep: NUL, or half of a surrogate pair`
+      `${path} has a character that PostgreSQL cannot store: NUL, or half of a surrogate pair`
     )
 }

@@ -1,4 +1,4 @@
-/** Handling once by an inbox, with each driver. */
+/** An inbox makes handlers run once for each message, with each driver. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type pg from 'pg'

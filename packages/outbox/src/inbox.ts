@@ -1,33 +1,37 @@
-/** `inbox()`: remembers the ids of messages in the transaction of their effect, so that it happens exactly once. */
+/**
+ * `inbox()`: stores the ids of handled messages in the same transaction as the handler's writes, so that these
+ * happen exactly once.
+ */
 import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import { type DatabaseSql, databaseOf, type TransactionOf } from './database/adapter.ts'
 import { checkText } from './event.ts'
 import { type PruneOptions, prune } from './prune.ts'
 import { checkSchema, inSchema, type SchemaOptions } from './schema.ts'
 
-/** A consumer that remembers what it has handled. */
+/** Remembers which messages were handled. */
 export interface Inbox<Transaction> {
   /**
-   * Runs a handler in a transaction, unless one has run for this id already, and remembers the id in that transaction:
-   * what the handler writes through it happens exactly once. If the same id is being handled elsewhere, this waits for
-   * the end of that. If the handler fails, everything is rolled back, the id forgotten, and its error thrown.
+   * Runs a handler in a transaction, unless a handler has already run for this id, and stores the id in the same
+   * transaction. So what the handler writes in the transaction happens exactly once. If the same id is being
+   * handled elsewhere, this call waits for that handler to end. If the handler fails, everything including the id
+   * is rolled back, and the handler's error is thrown.
    * @param id such as `delivery.id`
    * @returns whether the handler has run: false for a duplicate
-   * @throws {OptionError} the id is not a text that PostgreSQL can keep
+   * @throws {OptionError} PostgreSQL cannot store the id
    */
   once(id: string, handler: (transaction: Transaction) => unknown): Promise<boolean>
   /**
-   * Forgets ids. A message that comes again afterwards is handled again, so keep them for longer than the engine keeps
-   * messages. @returns how many
+   * Removes ids. A message whose id was removed is handled again if it arrives once more, so keep ids longer than
+   * the broker keeps messages. @returns how many ids were removed
    */
   prune(options: PruneOptions): Promise<number>
 }
 
 /**
  * An inbox.
- * @param sql the `sql` of postgres.js or of Bun, or a pool of `pg`; transactions are begun on it
- * @param name whose memory it is. Inboxes of one name share it, so every handler of an event has one of its own, such as
- * `billing.settled`.
+ * @param sql the `sql` of postgres.js or of Bun, or a pool of `pg`; the inbox begins transactions on it
+ * @param name the name under which ids are stored. Inboxes with the same name share their ids, so use another name
+ * for each handler of an event, such as `billing.settled`.
  * @throws {OptionError} an argument is invalid
  * @example
  * ```ts
@@ -52,12 +56,13 @@ export function inbox<Sql extends DatabaseSql>(
       checkText('id', id)
       if (typeof handler !== 'function') throw OptionError.expected('handler', 'a function', handler)
       return database.transaction(async (connection, transaction) => {
-        // Waits while another transaction that inserts the same id is open.
+        // This statement waits while another transaction that has inserted the same id is open.
         const remembered = await connection.query(inSchema(REMEMBER, schema), [name, id])
         if (remembered.length === 0) return false
         await handler(transaction as TransactionOf<Sql>)
-        // A handler that swallows the error of a statement leaves a transaction that can only be rolled back, which
-        // PostgreSQL does when it is told to commit, without an error. This statement fails then.
+        // If a handler ignores the error of a statement, its transaction can only be rolled back. On `commit`
+        // PostgreSQL would then roll back without an error. So this statement is run, which fails in such a
+        // transaction.
         await connection.query('select 1')
         return true
       })

@@ -1,7 +1,8 @@
 /**
- * Load without a fault, then with two relays, then with relays that are killed: nothing that is committed is passed over,
- * and each key keeps the order of its commits. Without faults first: a relay that is started afresh repairs what one that
- * lives has passed over. `OUTBOX_EVENTS=1000000` is the long form; at night there are ten times as many as on each push.
+ * Load without faults, then with two relays, then with relays that are killed: no committed event is skipped, and
+ * events of one key stay in the order of their commits. The test without faults comes first, because a relay that
+ * restarts finds events which a running relay has skipped. `OUTBOX_EVENTS=1000000` runs the long form; at night
+ * there are ten times as many events as on each push.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
@@ -87,7 +88,7 @@ describe('an outbox under load', () => {
     await inOrder(writing)
   })
 
-  /** Waits until as many different events have come as are committed, or nothing comes any more. */
+  /** Waits until as many different events have arrived as were committed, or until no more arrive. */
   async function allOf(committed: readonly Told[]): Promise<void> {
     let seen = 0
     const ids = new Set<string>()
@@ -100,7 +101,7 @@ describe('an outbox under load', () => {
       if (ids.size >= committed.length) return true
       if (seen !== before) {
         before = seen
-        // Far longer than a relay needs to look again, ten times.
+        // A relay looks for events about ten times in this time.
         await new Promise((resolve) => setTimeout(resolve, 1_000))
         return false
       }

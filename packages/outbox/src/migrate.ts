@@ -1,12 +1,13 @@
-/** `migrate()`: makes the tables. */
+/** `migrate()`: creates the tables. */
 import { checkNames } from '@elysia-microservices/transport/kit'
 import { type DatabaseSql, databaseOf } from './database/adapter.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { checkSchema, inSchema, type SchemaOptions } from './schema.ts'
 
 /**
- * Makes the schema and its tables, or brings them up to date; nothing happens if they are. May run at every start, in
- * several processes at a time. The same statements are in `lib/migrations`, for tools that migrate by files.
+ * Creates the schema and its tables, or brings them up to date. Does nothing if they are up to date. It may run at
+ * every start, also in several processes at the same time. The same statements are in the files of
+ * `lib/migrations`, for tools that migrate with files.
  * @throws {OptionError} `sql` or an option is invalid
  */
 export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Promise<void> {
@@ -15,7 +16,7 @@ export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Pr
   const database = databaseOf(sql)
   const at = (statement: string) => inSchema(statement, schema)
   await database.transaction(async (connection) => {
-    // Also the creation of a schema "if not exists" fails where two do it at the same time.
+    // The lock is needed because even `create schema if not exists` fails if two processes run it at the same time.
     await connection.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [
       `${schema} migrations`
     ])
@@ -33,7 +34,8 @@ export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Pr
 const REMEMBER = 'insert into "elysia_microservices".migrations (name) values ($1::text)'
 
 /**
- * The tables that the first migration needs. The notices that they are there already are kept off the drivers' output.
+ * Creates the tables that the first migration needs. The first statement suppresses the notices that a table exists
+ * already, which drivers would print.
  */
 const MIGRATIONS_TABLE = [
   'set local client_min_messages = warning',
@@ -45,8 +47,9 @@ const MIGRATIONS_TABLE = [
 ]
 
 /**
- * A migration as a file: it makes what it needs, runs once, and `migrate()` knows afterwards that it has run.
- * @param index its place in the list, from 0
+ * The text of a migration file. It creates what it needs, runs once, and records that the migration is done, so
+ * that `migrate()` does not run it again.
+ * @param index the position of the migration in the list, from 0
  */
 export function migrationFile(index: number): string {
   const { name, statements } = MIGRATIONS[index]!

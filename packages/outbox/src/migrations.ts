@@ -1,6 +1,9 @@
-/** The tables, as statements for a schema named `elysia_microservices`. The build writes each into a file of `lib/migrations`. */
+/**
+ * The statements that create the tables, for a schema named `elysia_microservices`. The build writes each migration
+ * into a file of `lib/migrations`.
+ */
 
-/** One step. Steps are never changed once they are released: what changes is a further step. */
+/** One migration. Released migrations never change; each change of the tables is a further migration. */
 export interface Migration {
   readonly name: string
   readonly statements: string

@@ -1,4 +1,4 @@
-/** Events that an outbox writes, and those that it refuses, with each driver. */
+/** The events that an outbox stores, and those that it refuses, with each driver. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { OptionError } from '@elysia-microservices/transport'

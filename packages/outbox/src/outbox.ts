@@ -1,15 +1,18 @@
-/** `outbox()`: events that are published if the caller's own transaction is committed, and only then. */
+/**
+ * `outbox()`: stores events in the caller's own transaction, so that they are published only if that transaction is
+ * committed.
+ */
 import type { Headers, Pattern } from '@elysia-microservices/transport'
 import { checkNames } from '@elysia-microservices/transport/kit'
 import { type TransactionSql, transactionOf } from './database/adapter.ts'
 import { checkText, eventRow } from './event.ts'
 import { checkSchema, inSchema, type SchemaOptions } from './schema.ts'
 
-/** Options of `publish()` of an outbox. */
+/** Options of an outbox's `publish()`. */
 export interface OutboxPublishOptions {
   /**
-   * The identity of the event: with an id and a pattern that are in the outbox already, and not yet pruned, nothing is
-   * written. Default: a random one.
+   * The id of the event. If the outbox already has an event with this id and pattern that was not pruned, nothing
+   * is stored. Default: a random id.
    */
   readonly id?: string | undefined
   /**
@@ -17,31 +20,32 @@ export interface OutboxPublishOptions {
    * publish the same key wait for one another, from `publish()` to their end.
    */
   readonly key?: string | undefined
-  /** Text that travels beside the data. The current trace is added to it, if `telemetry()` is in use. */
+  /** Texts that are sent with the data. If `telemetry()` is in use, the current trace is added to the headers. */
   readonly headers?: Headers | undefined
 }
 
-/** The result of `publish()` of an outbox. */
+/** The result of an outbox's `publish()`. */
 export interface Written {
   /** The event's id. */
   readonly id: string
-  /** Whether it was there already, and so was not written again. */
+  /** Whether the outbox had the event already, so that it was not stored again. */
   readonly duplicate: boolean
 }
 
-/** Where the caller's transaction leaves events. */
+/** Stores events in the caller's transaction. */
 export interface Outbox {
   /**
-   * Writes an event into the caller's transaction; the relay publishes it once that is committed. What cannot be
-   * written is refused before the database sees it, so the transaction can go on.
-   * @throws {OptionError} the pattern, the data or an option cannot be written; or there is no open transaction
+   * Stores an event in the caller's transaction; the relay publishes the event after the commit. An event that
+   * cannot be stored is refused before the database sees it, so the transaction can go on.
+   * @throws {OptionError} the pattern, the data or an option cannot be stored; or there is no open transaction
    */
   publish(pattern: Pattern, data: unknown, options?: OutboxPublishOptions): Promise<Written>
 }
 
 /**
  * The outbox of the caller's own transaction.
- * @param sql the `sql` that postgres.js or Bun gives to the function of `begin`, or a client of `pg` that has begun one
+ * @param sql the `sql` that postgres.js or Bun passes to the function of `begin`, or a client of `pg` that has
+ * begun a transaction
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts

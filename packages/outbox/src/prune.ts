@@ -1,20 +1,22 @@
-/** Removes old rows, some at a time, so that no transaction is long. */
+/** Removes old rows in small batches, so that no transaction takes long. */
 import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { Connection } from './database/database.ts'
 
 /** Options of `prune()`. */
 export interface PruneOptions {
-  /** Age in milliseconds from which rows are removed. */
+  /** Rows that are older than this number of milliseconds are removed. */
   readonly olderThan: number
 }
 
-/** Rows removed by one statement. */
+/** How many rows one statement removes at most. */
 const SOME = 5_000
 
 /**
- * @param statement is given the age, the most rows and `values`; returns a row for each one it removed
+ * Runs a statement until it removes no more rows.
+ * @param statement gets the age, the largest number of rows and `values`; returns a row for each row that it has
+ * removed
  * @throws {OptionError} an option is invalid
- * @returns how many were removed
+ * @returns how many rows were removed
  */
 export async function prune(
   connection: Connection,

@@ -1,34 +1,31 @@
-/**
- * The part of a client that the relay needs: its `publish`. Known by its structure, so that any client that has it will
- * do.
- */
+/** The part of a client that the relay needs: its method `publish`. Any object with this method can be used. */
 import type { Headers } from '@elysia-microservices/transport'
 
-/** The engine's answer about a message that it stored. */
+/** The broker's answer about a stored event. */
 export interface Published {
-  /** The message's id. */
+  /** The event's id. */
   readonly id: string
-  /** Its place in the engine; `undefined` if it has none. */
+  /** The event's position in the broker; `undefined` if the broker has no positions. */
   readonly position: string | undefined
-  /** Whether the engine had it already, and so did not store it again. */
+  /** Whether the broker had the event already, so that it did not store it again. */
   readonly duplicate: boolean
 }
 
 /** Options with which the relay publishes an event. */
 export interface PublishOptions {
-  /** The same each time that this event is published, so that the engine can drop what it has already. */
+  /** The id is the same each time this event is published, so that the broker can drop duplicates. */
   readonly id?: string
   /** Events with the same key are handled in order. */
   readonly key?: string
   readonly headers?: Headers
-  /** Gives up waiting. */
+  /** Aborts the wait for the broker's answer. */
   readonly signal?: AbortSignal
-  /** Milliseconds to wait. */
+  /** Milliseconds to wait for the broker's answer. */
   readonly timeout?: number
 }
 
-/** Stores events: a client over a transport that stores messages. */
+/** Publishes events: a client over a transport that stores them. */
 export interface Publisher {
-  /** Resolves when the event is stored; rejects if it is not, or if that is not known. */
+  /** Resolves when the event is stored; rejects if the event is not stored, or if the outcome is unknown. */
   publish(pattern: string, data: unknown, options?: PublishOptions): Promise<Published>
 }

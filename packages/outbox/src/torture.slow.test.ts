@@ -1,7 +1,7 @@
 /**
- * Relays and PostgreSQL are killed while events are written: none is lost, each key keeps its order, and the effects
- * behind an inbox happen once. `OUTBOX_TORTURE=long` kills more often, and with every driver on every runtime: else each
- * runtime has one.
+ * Relays and PostgreSQL are killed while events are written. No event is lost, events of each key keep their order,
+ * and the effects behind an inbox happen once. `OUTBOX_TORTURE=long` kills more often, and tests every driver on
+ * every runtime; otherwise each runtime tests one driver.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
@@ -21,15 +21,15 @@ const TORTURED = isLong ? DRIVERS : ([process.versions.bun === undefined ? 'pg' 
 const KEYS = 20
 const WRITERS = 4
 
-/** Writes events of a few keys in concurrent transactions, of which some are rolled back. */
+/** Writes events with a few keys in concurrent transactions, some of which are rolled back. */
 class Writers {
   readonly #driven: Driven
   readonly #pace: number
   #isStopping = false
   #running: Promise<unknown>
-  /** Transactions known to be committed. */
+  /** The number of transactions that are known to be committed. */
   committed = 0
-  /** Transactions of which nobody knows, because the server was killed. */
+  /** The number of transactions with an unknown outcome, because the server was killed. */
   unknown = 0
 
   constructor(driven: Driven, pace: number) {
@@ -70,7 +70,7 @@ class Writers {
   }
 }
 
-/** Handles what the sink gets, several at a time, until each message is handled. */
+/** Handles the events that the sink receives, several at a time, until each event is handled. */
 class Consumer {
   handled = 0
   #isStopping = false
@@ -90,7 +90,7 @@ class Consumer {
         this.#next++
         const effect = (tx: unknown) =>
           driven.query('insert into effect (id) values ($1)', [event.id], tx as never)
-        // As an engine that delivers until it is acknowledged, and once more now and then.
+        // As a broker does: delivers an event until it is acknowledged, and some events twice.
         for (let left = this.#next % 5 === 0 ? 2 : 1; left > 0; )
           await box.once(event.id, effect).then(
             () => left--,
@@ -113,7 +113,10 @@ for (const driver of TORTURED)
     let server: PostgresServer
     let url: string
     let driven: Driven
-    /** Always by pg: postgres.js ends the process if its server is killed in a transaction (porsager/postgres#1208). */
+    /**
+     * The writers always use pg: postgres.js ends the process if its server is killed within a transaction
+     * (porsager/postgres#1208).
+     */
     let writing: Driven
     let sink: Sink
     before(async () => {
@@ -138,7 +141,7 @@ for (const driver of TORTURED)
     async function check(writers: Writers, consumer: Consumer): Promise<void> {
       await writers.stop()
       const last = outboxOf()
-      // A connection may not know yet that its server was killed.
+      // A connection may not have noticed yet that its server was killed.
       await until(async () => (await pending().catch(() => 1)) === 0)
       await last.kill()
       await consumer.stop()
@@ -189,7 +192,7 @@ for (const driver of TORTURED)
       const rounds = isLong ? 7 : 1
       for (let round = 0; round < rounds; round++) {
         if (driver === 'pg') {
-          // Two at a time, each of which ends itself at its step.
+          // Two relays at a time, each of which kills itself at its step.
           for (let index = 0; index < STEPS.length; index += 2) {
             const ended = [index, index + 1].map(
               (step) => relays.start(STEPS[step]!, String(1 + (round % 3))).ended

@@ -1,4 +1,4 @@
-/** Figures, and how they are written: for Prometheus, for an SDK. */
+/** Figures, and the forms in which they are written: for Prometheus, and for an OpenTelemetry SDK. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { type ReceivedMessage, RpcError } from '@elysia-microservices/transport'
@@ -21,7 +21,7 @@ import { prometheusText } from './metrics/prometheus.ts'
 import { telemetry } from './telemetry.ts'
 import { type Handlers, newEnds, take } from './testing/ends.ts'
 
-/** How many ended with each code. */
+/** How many messages ended with each code. */
 function codes(
   side: keyof typeof figures & ('server' | 'client' | 'consumer' | 'producer'),
   pattern: string
@@ -223,7 +223,8 @@ describe('events', () => {
         `^elysia_microservices_durable_${name}\\{messaging_system_name="nats",messaging_destination_name="${pattern}",messaging_consumer_group_name="orders"\\} (.*)$`,
         'm'
       ).exec(text)?.[1]
-    // Both services say the same of the group, and each counts what it has done.
+    // Both services report the same figures of the group, and each service counts only the events that it has
+    // handled.
     assert.deepEqual([of('lag', 'paid'), of('lag', 'new')], ['7', undefined])
     assert.deepEqual([of('redeliveries_total', 'paid'), of('dead_letters_total', 'paid')], ['6', '2'])
     assert.deepEqual([of('paused', 'paid'), of('paused', 'new')], ['0', '1'])
@@ -234,7 +235,7 @@ describe('events', () => {
 describe('for an SDK', () => {
   it('gives durations by a producer and the rest by instruments, when somebody collects', async () => {
     const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
-    // The code that users write: to the compiler the producer is one of the SDK's.
+    // The type assertion is the one that users write: for the compiler the result is then a producer of the SDK.
     const producer: MetricProducer = metricProducer() as MetricProducer
     const reader = new PeriodicExportingMetricReader({ exporter, metricProducers: [producer] })
     const provider = new MeterProvider({ readers: [reader] })

@@ -1,4 +1,4 @@
-/** See services run: traces, metrics and health. What is not listed here does not exist for users. */
+/** Observability of services: traces, metrics and health. Users cannot import anything that is not listed here. */
 export { MAX_PATTERNS } from './figures/figures.ts'
 export { type HealthPlugin, type HealthPortOptions, type HealthServer, health } from './health/health.ts'
 export type { Check, CheckReport, HealthOptions, HealthReport, TransportReport } from './health/report.ts'

@@ -1,27 +1,27 @@
 /**
- * Traces and figures of applications of Nest, over Nest's own servers and clients too: the trace travels in the
- * `metadata` of their packets.
+ * Traces and figures for Nest applications, including those over Nest's own servers and clients. The trace is sent
+ * in the `metadata` of Nest's packets.
  */
 import type { Headers, ResultEnd } from '@elysia-microservices/transport'
 import { Observable } from 'rxjs'
 import { Followed, Measured, Recorded } from './observation.ts'
 import { startReceived, startSent } from './traces/tracing.ts'
 
-/** The `ExecutionContext` that Nest hands to a hook before guards. */
+/** The `ExecutionContext` that Nest passes to a pre-request hook. */
 export interface NestContext {
-  /** The method that is to run. */
+  /** The method that will be called. */
   getHandler(): object
-  /** Gives the context of the message: of Nest's transports or ours. */
+  /** Returns the context of the message, from a transport of Nest or of this library. */
   switchToRpc(): { getContext(): unknown }
 }
 
-/** Nest's view of a message: contexts of TCP and Redis have metadata. */
+/** The context of a message in Nest. Only contexts of TCP and Redis have metadata. */
 interface NestMessage {
   getPattern?(): unknown
   getMetadata?(): Headers | undefined
 }
 
-/** A packet, as Nest's clients make it. */
+/** A packet that Nest's clients send. */
 interface NestPacket {
   readonly pattern: unknown
   metadata?: Headers
@@ -29,22 +29,22 @@ interface NestPacket {
 
 type Answer = { readonly err?: unknown; readonly isDisposed?: boolean }
 
-/** The methods by which a client of Nest sends; they are protected. */
+/** The methods with which a Nest client sends packets; they are protected in Nest's types. */
 interface NestSender {
   publish(packet: NestPacket, callback: (answer: Answer) => void): () => void
   dispatchEvent(packet: NestPacket): Promise<unknown>
 }
 
-/** The method that reflect-metadata adds, which every application of Nest has loaded. */
+/** The method that reflect-metadata adds to `Reflect`. Every Nest application has loaded reflect-metadata. */
 type MetadataReader = { readonly getMetadata?: (key: string, target: object) => unknown }
 
-/** Nest's metadata of handlers: 1 answers requests, 2 takes events. */
+/** The key of Nest's metadata for the kind of a handler: 1 for requests, 2 for events. */
 const HANDLER_TYPE = 'microservices:handler_type'
 const EVENT_HANDLER = 2
 
 /**
- * A hook for `app.registerPreRequestHook(nestTelemetry())`: counts the messages that the application handles, and makes
- * spans of them, in the trace of their sender. Guards, interceptors and handlers run inside.
+ * A hook for `app.registerPreRequestHook(nestTelemetry())`. It counts the messages that the application handles,
+ * and makes spans for them as part of the sender's trace. Guards, interceptors and handlers run inside the span.
  */
 export function nestTelemetry() {
   return (execution: NestContext, next: () => Observable<unknown>): Observable<unknown> =>
@@ -75,8 +75,8 @@ export function nestTelemetry() {
 }
 
 /**
- * Counts the calls of a client of Nest, whatever its transport, makes spans of them and puts the trace into the metadata
- * of its packets. Changes the client, and gives it back.
+ * Instruments a Nest client with any transport: counts its calls, makes spans for them and puts the trace into the
+ * metadata of its packets. Changes the client and returns it.
  */
 export function traceNestClient<Client extends object>(client: Client): Client {
   const sender = client as unknown as NestSender

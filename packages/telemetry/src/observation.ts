@@ -1,4 +1,4 @@
-/** One message that is being handled, or one call that is being made, from its beginning to its end. */
+/** Observes one message that is handled, or one call that is made, from its beginning to its end. */
 import type { ResultEnd, ResultWatcher } from '@elysia-microservices/transport'
 import { context, type Span } from '@opentelemetry/api'
 import { figures, OTHER, type PatternFigures, type Side } from './figures/figures.ts'
@@ -6,27 +6,27 @@ import { clientOutcome, type Outcome, serverOutcome } from './outcome.ts'
 import { brokerOf, STREAM_VALUES } from './traces/attributes.ts'
 import { end, rename, type Traced } from './traces/tracing.ts'
 
-/** A message, as either end knows it. */
+/** A message, as far as the server or the client knows it. */
 export interface Observed {
   readonly transport: string
   readonly pattern: string
-  /** Of received messages, as are the others below. */
+  /** Known for received messages only, like the next two fields. */
   readonly route?: string | undefined
   readonly matched?: string | undefined
   readonly isAborted?: boolean
   readonly remaining?: number | undefined
 }
 
-/** Counts. */
+/** Counts a message. */
 export class Measured implements ResultWatcher {
   readonly side: Side
   protected readonly message: Observed
   readonly #start: number
   readonly #figures: PatternFigures
-  /** Whether the result is a stream that somebody takes. */
+  /** Whether the result is a stream that somebody reads. */
   protected isStream = false
 
-  /** @param start when it began, in the clock of `performance.now()` */
+  /** @param start the time at which the message began, on the clock of `performance.now()` */
   constructor(side: Side, message: Observed, start: number) {
     this.side = side
     this.message = message
@@ -56,7 +56,7 @@ export class Measured implements ResultWatcher {
     const { side, message } = this
     const isReceived = side === 'server' || side === 'consumer'
     const outcome = isReceived ? serverOutcome(how, message) : clientOutcome(how)
-    // The handler may have become known only meanwhile, because of what an around did.
+    // The pattern's handler may have become known after the beginning, because an around has changed the message.
     const name = outcome.isUnknown ? undefined : nameOf(message)
     const counted = figures[side].of(name, brokerOf(side, message.transport))
     const ms = performance.now() - this.#start
@@ -66,11 +66,11 @@ export class Measured implements ResultWatcher {
     this.tell(outcome, name ?? OTHER)
   }
 
-  /** It has ended so. @param name the pattern that its handler has, or `_OTHER` */
+  /** Called when the message has ended. @param name the pattern of its handler, or `_OTHER` */
   protected tell(_outcome: Outcome, _name: string): void {}
 }
 
-/** Counts, and keeps the steps of generators in the trace, which nobody records. */
+/** Counts a message, and runs the steps of its generator in the trace's context, although no span is recorded. */
 export class Followed extends Measured {
   protected readonly traced: Traced
 
@@ -84,10 +84,10 @@ export class Followed extends Measured {
   }
 }
 
-/** Counts, and tells the span. */
+/** Counts a message, and records its outcome in its span. */
 export class Recorded extends Followed {
   #values = 0
-  /** The attempt that goes on, if the call was retried. */
+  /** The span of the current attempt, if the call was retried. */
   #attempt: Span | undefined
 
   override value(): void {
@@ -95,7 +95,7 @@ export class Recorded extends Followed {
     if (this.isStream && ++this.#values === 1) this.traced.span.addEvent('stream.first_value')
   }
 
-  /** The call is retried. @param begin makes the span of the attempt, in the context of the call */
+  /** Called when the call is retried. @param begin makes the span of the new attempt, in the context of the call */
   madeAgain(begin: (traced: Traced) => Span): void {
     this.#attempt?.end()
     this.#attempt = begin(this.traced)
@@ -114,7 +114,7 @@ export class Recorded extends Followed {
   }
 }
 
-/** The pattern of the handler, where it is known; else what the caller wrote. */
+/** The pattern of the handler if it is known; else the pattern that the caller has written. */
 export function nameOf({ matched, route, pattern }: Observed): string {
   return matched ?? route ?? pattern
 }

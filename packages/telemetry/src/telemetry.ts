@@ -1,4 +1,4 @@
-/** `telemetry()`: figures and traces of the messages of a service, or of the calls of a client. */
+/** `telemetry()`: figures and traces for the messages of a service, or for the calls of a client. */
 import {
   type Around,
   type AroundAny,
@@ -35,16 +35,17 @@ import {
 /** Options of `telemetry()`. */
 export interface TelemetryOptions {
   /**
-   * The share of the traces beginning here that the SDK is asked about, from 0 to 1. An SDK's own sampler decides too, but
-   * costs more than most messages; let it be one that follows parents. Default: 1.
+   * The share of new traces for which the SDK is asked, from 0 to 1. The SDK's own sampler decides too, but asking
+   * it costs more than most messages need. Use a sampler that follows the parent's decision. Default: 1.
    */
   readonly sample?: number | undefined
 }
 
 /**
- * Counts messages and their durations, and, if an OpenTelemetry SDK is registered, makes spans of them and carries the
- * trace in their headers. For both ends: `service.use(telemetry())`, `connect({ use: [telemetry()] })`. What is counted
- * is of the process: `metrics()` and `metricProducer()` give it.
+ * Counts messages and their durations. If an OpenTelemetry SDK is registered, also makes a span for each message
+ * and sends the trace in its headers. Works for services, `service.use(telemetry())`, and for clients, `connect({
+ * use: [telemetry()] })`. There is one set of figures for the whole process, which `metrics()` and
+ * `metricProducer()` export.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts
@@ -63,7 +64,7 @@ export function telemetry({ sample = 1 }: TelemetryOptions = {}): AroundAny {
   writeTracesBy(withTraceOf)
   const around = <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => {
     let handle: ((message: AroundMessage) => unknown) | undefined
-    // An around stands at one end only; the first message tells which.
+    // An around runs either in a service or in a client; its first message shows in which.
     return (message) => {
       handle ??= (
         'withHeaders' in message
@@ -79,7 +80,7 @@ export function telemetry({ sample = 1 }: TelemetryOptions = {}): AroundAny {
     attach(end: Parameters<NonNullable<AroundAny['attach']>>[0]) {
       if ('stats' in end) watchService(end)
       else end.onEvent(clientEvent)
-      // A transport's figures are known from here on.
+      // From here on the figures of the service's transports are available to the instruments.
       registerInstruments()
     }
   })
@@ -108,7 +109,7 @@ const receiving =
       endsLater()
       return tap(result, observed(side, message, start, traced))
     }
-    // Most handlers answer at once: nothing is made to watch them.
+    // Most handlers answer synchronously. For these, no object is made to observe the result.
     const broker = side === 'consumer' ? brokerOf(side, message.transport) : undefined
     figures[side].of(name, broker).ended('OK', endedAtOnce() - start)
     if (span !== undefined) end(span, side, OK)
@@ -137,7 +138,7 @@ function observed(side: Side, message: Observed, start: number, traced: Traced |
   return new (traced.isRecorded ? Recorded : Followed)(side, message, start, traced)
 }
 
-/** Recorded calls by the headers they were made with, which is what a client tells of a call it makes again. */
+/** Recorded calls, by the headers object of the call. A client's event for a retry has the same headers object. */
 const calls = new WeakMap<object, Recorded>()
 
 function clientEvent(event: ClientEvent): void {

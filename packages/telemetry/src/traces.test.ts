@@ -1,4 +1,4 @@
-/** Spans of both ends, as a real SDK exports them. */
+/** Spans of services and clients, as a real SDK exports them. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { RpcError } from '@elysia-microservices/transport'
@@ -27,7 +27,7 @@ describe('traces', () => {
     ends = await newEnds(handlers, arounds)
     return ends.client
   }
-  /** All spans, once both ends are at rest. */
+  /** All spans, after service and client have stopped. */
   const spans = async (): Promise<ReadableSpan[]> => {
     await ends?.close()
     return sdk.spans

@@ -1,4 +1,4 @@
-/** The public interface for pages and other clients. What is not listed here does not exist for users. */
+/** The public interface for pages and other clients. Users cannot import anything that is not listed here. */
 export type { AskCredentials, Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
 export {
   type CallOptions,

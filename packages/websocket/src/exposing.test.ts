@@ -1,4 +1,4 @@
-/** The types of a client behind a door. The assertions are types: a wrong one does not compile. */
+/** The types of a client behind a door. The assertions are about types: a wrong type does not compile. */
 import { describe, it } from 'node:test'
 import { memory } from '@elysia-microservices/transport'
 import { Elysia } from 'elysia'

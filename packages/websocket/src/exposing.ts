@@ -1,4 +1,4 @@
-/** The patterns of a service that a door exposes, as types: a client has those, and no others. */
+/** Types for the patterns of a service that a door exposes: a client has these patterns and no others. */
 import type { Pattern } from '@elysia-microservices/transport'
 import type {
   AnswersOf,
@@ -9,12 +9,12 @@ import type {
   Typed
 } from 'elysia-microservices/types'
 
-/** Carries what a door exposes, for `connect`; has no value. */
+/** Carries the exposed patterns in a type, for `connect`; has no value at run time. */
 export interface Exposing<Patterns extends readonly Pattern[] = readonly Pattern[]> {
   readonly '~exposes'?: Patterns
 }
 
-/** A name with segments stands for another: `*` for one segment, `>` for the rest. */
+/** Whether an exposed text with wildcards covers a name: `*` matches one segment, `>` the rest. */
 type Covers<Exposed extends string, Name extends string> = Exposed extends '>'
   ? true
   : Name extends Exposed
@@ -31,10 +31,10 @@ type Covers<Exposed extends string, Name extends string> = Exposed extends '>'
           : true
         : false
 
-/** The text that a pattern stands in the type of a service by. */
+/** The name of a pattern in the type of a service. */
 type TextOf<Given> = Given extends string | number ? `${Given}` : ObjectName<Given>
 
-/** Whether one of the patterns stands for the name. What is known at run time only may be anything. */
+/** Whether one of the exposed patterns covers a name. A pattern that is known at run time only may cover any name. */
 type IsExposed<Given, Name> = true extends (
   Given extends unknown
     ? string extends Given
@@ -53,12 +53,12 @@ type Only<Types, Given> = {
   readonly [Name in keyof Types as IsExposed<Given, Name> extends true ? Name : never]: Types[Name]
 }
 
-/** The other names. */
+/** The names that are not exposed. */
 type Others<Types, Given> = keyof {
   readonly [Name in keyof Types as IsExposed<Given, Name> extends true ? never : Name]: unknown
 }
 
-/** The patterns of a service, or of a contract, that are behind a door, and those that are not. */
+/** The patterns of a service or contract that a door exposes, and those that it does not expose. */
 export type Behind<Service, Door> = '~exposes' extends keyof Door
   ? Door extends Exposing<infer Patterns>
     ? Typed<

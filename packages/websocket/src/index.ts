@@ -1,4 +1,4 @@
-/** The public interface for servers. What is not listed here does not exist for users. */
+/** The public interface for servers. Users cannot import anything that is not listed here. */
 export type { Credentials, ServerResumeOptions } from '@elysia-microservices/rsocket'
 export type { Exposing } from './exposing.ts'
 export type {

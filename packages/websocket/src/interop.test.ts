@@ -1,4 +1,7 @@
-/** rsocket-js 0.0.27, the version that its tag `latest` has, on both ends: one frame is one message. */
+/**
+ * Interoperates with rsocket-js 0.0.27, the version of its tag `latest`, as client and as server. In rsocket-js
+ * each frame is one message.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
@@ -12,7 +15,7 @@ import { clientOf, listen, newApp } from './testing/app.ts'
 
 const load = createRequire(import.meta.url)
 
-/** The members of it that are used; it has no types of its own. */
+/** The members of rsocket-js that are used; rsocket-js has no types. */
 interface Payload {
   readonly data?: unknown
   readonly metadata?: unknown
@@ -82,7 +85,7 @@ const answer = (single: Single) =>
     })
   )
 
-/** Takes values two at a time; `cancelAfter` of them at most. */
+/** Requests values two at a time, and cancels after `cancelAfter` values. */
 const values = (flowable: Flowable, cancelAfter = Number.POSITIVE_INFINITY) =>
   new Promise<unknown[]>((resolve, reject) => {
     const all: unknown[] = []

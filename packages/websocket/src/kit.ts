@@ -1,4 +1,7 @@
-/** The exports for packages that have a page of their own, such as the console. Not for users: it changes with what uses it. */
+/**
+ * Exports for packages that serve a page, such as the console. Not for users: these exports may change in any
+ * version.
+ */
 import type { Server } from 'node:http'
 import type { Dispatcher, Logger } from '@elysia-microservices/transport/kit'
 import type { Elysia } from 'elysia'
@@ -7,12 +10,12 @@ import { type Admits, WebSocketDoor } from './server/door.ts'
 import { listenForUpgrades } from './server/node.ts'
 import { pluginOf } from './websocket.ts'
 
-/** The handlers of a page's door, and the rule who may enter. */
+/** The handlers behind a page's door, and the rule that decides who may connect. */
 export interface PageDoorInit {
   readonly path: string
-  /** Has the handlers. No other door of the app leads to them, and this one to no others. */
+  /** The dispatcher of the handlers. Only this door leads to these handlers, and it leads to no others. */
   readonly dispatcher: Dispatcher
-  /** Is asked for each upgrade and each request; in the place of `options.origins`. */
+  /** Called for each upgrade and each request, in place of checking `options.origins`. */
   readonly admits: Admits
   readonly limits: WebSocketLimits
   readonly logger: Logger
@@ -20,11 +23,11 @@ export interface PageDoorInit {
 
 /** A door for one page. */
 export interface PageDoor {
-  /** Leads there from the port of an app. */
+  /** The Elysia plugin that makes the door reachable on the port of an app. */
   readonly plugin: Elysia
-  /** Opens it, if it is not open. */
+  /** Opens the door if it is not open. */
   start(): Promise<void>
-  /** Closes it, and cuts all connections. */
+  /** Closes the door and cuts all its connections. */
   stop(): Promise<void>
 }
 
@@ -47,7 +50,7 @@ export function pageDoor({ path, dispatcher, admits, limits, logger }: PageDoorI
   }
 }
 
-/** Lets an app that does not listen itself answer upgrades for the path of a door, on a server of `node:http`. */
+/** Makes an app answer upgrades for a door's path on a server of `node:http`, if the app does not listen itself. */
 export function upgradesOf(server: Server, app: Elysia, path: string): void {
   listenForUpgrades(
     server,

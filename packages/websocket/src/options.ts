@@ -1,4 +1,7 @@
-/** The options of a door for WebSockets, with their defaults in one table each. A test checks docs/websocket.md against them. */
+/**
+ * The options of a door for WebSockets, and tables with their defaults and checks. A test compares
+ * docs/websocket.md with these tables.
+ */
 import type { Credentials, ServerResumeOptions } from '@elysia-microservices/rsocket'
 import { SERVER_RESUME_DEFAULTS } from '@elysia-microservices/rsocket'
 import {
@@ -18,64 +21,85 @@ import {
 import { exposedRoutes } from './server/exposed.ts'
 import { checkOrigins } from './server/origins.ts'
 
-/** The request by which a client connects, and the address that it comes from. */
+/** The HTTP request by which a client connects, and the client's address. */
 export interface Upgrade {
-  /** The address that it asked for. */
+  /** The URL of the request. */
   readonly url: string
-  /** Its headers, with the cookies of a page. */
+  /** The headers of the request, with the cookies of a page. */
   readonly headers: Headers
-  /** The address that it comes from, which behind a proxy is the proxy's; `undefined` if that is not known. */
+  /**
+   * The address from which the request was sent. Behind a proxy this is the proxy's address. `undefined` if it is
+   * unknown.
+   */
   readonly address: string | undefined
 }
 
-/** A client, or one of its requests, to be authenticated. */
+/** A client, or one of its requests, that has to be authenticated. */
 export interface WebSocketAuthentication {
-  /** The credentials that the client sent; `undefined` if none. */
+  /** The credentials that the client has sent; `undefined` if there are none. */
   readonly credentials: Credentials | undefined
   readonly upgrade: Upgrade
-  /** The pattern of a request that has credentials of its own; `undefined` when the whole connection is authenticated. */
+  /**
+   * The pattern of a request that carries its own credentials; `undefined` when the whole connection is
+   * authenticated.
+   */
   readonly route: string | undefined
 }
 
-/** Identity of a client. */
+/** The identity of a client. */
 export interface User {
-  /** Names the user: `peer.user` of messages. Only the same user resumes a connection that was lost. */
+  /**
+   * The name of the user, which messages have as `peer.user`. A lost connection can only be resumed by the same
+   * user.
+   */
   readonly user: string
 }
 
-/** Says who a client is. Anything but a user refuses it, and so does throwing, which is logged. */
+/** Authenticates a client. A result other than a user refuses the client. So does an error, which is also logged. */
 export type WebSocketAuthenticate = (
   request: WebSocketAuthentication
 ) => User | false | undefined | Promise<User | false | undefined>
 
-/** Limits of a door, far below those of TCP: strangers reach it. */
+/** Limits of a door. They are far lower than those of TCP, because unknown clients can reach a door. */
 export interface WebSocketLimits {
-  /** Most open connections; further ones are answered 503. Default: 10,000. */
+  /** Largest number of open connections; further ones are answered with 503. Default: 10,000. */
   readonly connections?: number | undefined
-  /** The same of one address; 0: no limit, as behind a proxy, where all have the proxy's. Default: 0. */
+  /**
+   * Largest number of open connections from one address; 0 for no limit. Behind a proxy all connections have the
+   * proxy's address. Default: 0.
+   */
   readonly connectionsPerAddress?: number | undefined
-  /** The same of one user, if `authenticate` names users; further ones are refused in SETUP. Default: 32. */
+  /**
+   * Largest number of open connections of one user, if `authenticate` names users; further ones are refused in
+   * SETUP. Default: 32.
+   */
   readonly connectionsPerUser?: number | undefined
-  /** Most requests of one connection in flight; further ones are answered with `REJECTED`. Default: 64. */
+  /** Largest number of requests in flight on one connection; further ones are answered with `REJECTED`. Default: 64. */
   readonly inFlightPerConnection?: number | undefined
-  /** Most open streams of one connection; further ones are answered with `REJECTED`. Default: 32. */
+  /** Largest number of open streams on one connection; further ones are answered with `REJECTED`. Default: 32. */
   readonly streams?: number | undefined
-  /** Most bytes received and waiting to be handled, and of one WebSocket message. Default: 1,048,576. */
+  /**
+   * Largest number of bytes that were received and wait to be handled, and largest size of a WebSocket message.
+   * Default: 1,048,576.
+   */
   readonly receiveBuffer?: number | undefined
-  /** Most bytes waiting to be sent; a client that leaves more unread is cut off. Default: 4,194,304. */
+  /**
+   * Largest number of bytes that wait to be sent. A client that leaves more bytes unread is disconnected. Default:
+   * 4,194,304.
+   */
   readonly sendBuffer?: number | undefined
-  /** Most bytes of a request that comes in fragments. Default: 1,048,576. */
+  /** Largest size in bytes of a request that is sent in fragments. Default: 1,048,576. */
   readonly messageSize?: number | undefined
-  /** Most bytes of route, headers and credentials. Default: 8,192. */
+  /** Largest size in bytes of route, headers and credentials. Default: 8,192. */
   readonly headerSize?: number | undefined
-  /** Milliseconds in which a connection must be set up and authenticated. Default: 5,000. */
+  /** Milliseconds within which a connection must be set up and authenticated. Default: 5,000. */
   readonly handshake?: number | undefined
-  /** Milliseconds without progress after which a message that has begun ends the connection. Default: 10,000. */
+  /** Milliseconds without progress after which an incomplete message ends its connection. Default: 10,000. */
   readonly incompleteMessage?: number | undefined
-  /** Milliseconds without traffic, keepalive included, after which a connection is closed. Default: 300,000. */
+  /** Milliseconds without traffic, including keepalive, after which a connection is closed. Default: 300,000. */
   readonly idle?: number | undefined
   /**
-   * Milliseconds after which a client is told to connect again, give or take a tenth: with new credentials. Its open
+   * Milliseconds, varied by a tenth, after which a client is told to connect again, with new credentials. Its open
    * requests and streams end on the old connection. 0: never. Default: 0.
    */
   readonly age?: number | undefined
@@ -84,27 +108,30 @@ export interface WebSocketLimits {
 /** Options of `websocket()`. */
 export interface WebSocketOptions<Expose extends readonly Pattern[] = readonly Pattern[]> {
   /**
-   * The patterns that may be called from outside: as they are written at their handlers, or by `*` for one segment and
-   * `>` for the rest, such as `['shop.*']`. Nothing else of a service can be reached.
+   * The patterns that clients may call: written as at their handlers, or with `*` for one segment and `>` for the
+   * rest, such as `['shop.*']`. No other pattern of a service can be reached.
    */
   readonly expose: Expose
-  /** Where clients connect. Default: `'/rsocket'`. */
+  /** The path to which clients connect. Default: `'/rsocket'`. */
   readonly path?: string | undefined
   /**
-   * Origins of pages that may connect, such as `['https://shop.example']`; `'*'`: all. Programs, which have neither origin nor
-   * cookies, may always. Default: the host that the page asks for is the one it came from.
+   * The origins of pages that may connect, such as `['https://shop.example']`; `'*'` for all. Programs, which send
+   * neither origin nor cookies, may always connect. Default: only pages of the host to which they connect.
    */
   readonly origins?: readonly string[] | '*' | undefined
-  /** Says who a client is, by its credentials or by the cookies and headers of its upgrade. Default: all may connect. */
+  /**
+   * Authenticates a client, by its credentials or by the cookies and headers of its upgrade. Default: all clients
+   * may connect.
+   */
   readonly authenticate?: WebSocketAuthenticate | undefined
-  /** Let clients resume lost connections. Default: true, for 60 s. */
+  /** Whether clients may resume lost connections. Default: true, for 60 s. */
   readonly resume?: boolean | ServerResumeOptions | undefined
   readonly limits?: WebSocketLimits | undefined
 }
 
 const MEBIBYTE = 1024 * 1024
 
-/** The limits. */
+/** The limits, with their defaults and checks. */
 export const WEBSOCKET_LIMITS = {
   connections: { byDefault: 10_000, check: mustBeAtLeast(1) },
   connectionsPerAddress: { byDefault: 0, check: mustBeAtLeast(0) },
@@ -121,7 +148,7 @@ export const WEBSOCKET_LIMITS = {
   age: { byDefault: 0, check: mustBeMilliseconds(0) }
 } as const satisfies OptionTable<WebSocketLimits>
 
-/** The other options. */
+/** The other options, with their defaults and checks. */
 export const WEBSOCKET_OPTIONS = {
   expose: {},
   path: { byDefault: '/rsocket', check: mustBe("a path such as '/rsocket'", isPath) },
@@ -131,16 +158,16 @@ export const WEBSOCKET_OPTIONS = {
   limits: {}
 } as const satisfies OptionTable<WebSocketOptions>
 
-/** Options as a door uses them. */
+/** The checked options of a door. */
 export interface CheckedOptions
   extends Omit<FromTable<WebSocketOptions, typeof WEBSOCKET_OPTIONS>, 'expose' | 'resume' | 'limits'> {
-  /** As routes. */
+  /** The exposed patterns as routes. */
   readonly expose: readonly string[]
   readonly resume: Required<ServerResumeOptions> | undefined
   readonly limits: FromTable<WebSocketLimits, typeof WEBSOCKET_LIMITS>
 }
 
-/** @throws {OptionError} an option has a wrong value or an unknown name */
+/** Checks the options, and fills in defaults. @throws {OptionError} an option has a wrong value or an unknown name */
 export function webSocketOptions(given: WebSocketOptions): CheckedOptions {
   const all = readTable('options', given, WEBSOCKET_OPTIONS)
   const { resume } = all

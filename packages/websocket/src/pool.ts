@@ -1,4 +1,7 @@
-/** The public interface for programs that call several servers. What is not listed here does not exist for users. */
+/**
+ * The public interface for programs that call several servers. Users cannot import anything that is not listed
+ * here.
+ */
 export type {
   EjectOptions,
   ReconnectOptions,

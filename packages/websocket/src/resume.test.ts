@@ -1,4 +1,7 @@
-/** Connections that are lost: what goes on, what is retried, what is said. A proxy cuts them. */
+/**
+ * Lost connections: which calls go on, which are retried, and which errors callers get. A proxy cuts the
+ * connections.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type Message, memory, microservice } from 'elysia-microservices'
@@ -120,7 +123,7 @@ describe('a connection that is lost', () => {
 
   it('ends without resumption: what may have run fails, what certainly has not is made on the next one', async () => {
     await start()
-    // The client may have the next connection soon: its status is no sign that it has noticed.
+    // The client may reconnect quickly, so its status does not show whether it has noticed the lost connection.
     const told: string[] = []
     await using client = clientOf<ReturnType<typeof newService>>(
       { url },

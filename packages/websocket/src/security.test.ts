@@ -1,4 +1,4 @@
-/** Attempts of strangers at the port of an app, and their outcomes. */
+/** Attacks of unknown clients on the port of an app, and their outcomes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
@@ -29,7 +29,7 @@ class Log {
   }
 }
 
-/** The service under test, and the notes of its handlers. */
+/** The service under test, and the calls that its handlers have received. */
 class Setting {
   readonly log = new Log()
   readonly calls: string[] = []
@@ -84,7 +84,7 @@ const until = async (isDone: () => boolean) => {
   while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 2))
 }
 
-/** All that a bare WebSocket has got, once it holds a text. */
+/** All bytes that a bare WebSocket has received, once they contain a text. */
 const heard = async (bare: Bare, text: string) => {
   const all = () => Buffer.concat(bare.messages).toString('latin1')
   await until(() => all().includes(text))
@@ -238,14 +238,14 @@ describe('who a client is', () => {
     }
     const owner = await new Bare(app.url, [TURNS]).opened()
     owner.socket.send(Buffer.concat([credentials('ada'), resume]))
-    // Values that were not acknowledged come again.
+    // The server sends values again that the client has not acknowledged.
     await heard(owner, '"ada"')
     assert.equal(setting.stats.resumable.connections.current, 0)
     owner.socket.terminate()
   })
 })
 
-/** A bearer token, as composite metadata. */
+/** A bearer token as composite metadata. */
 const bearerEntry = (token: string) => entry(0x7c, Buffer.of(0x81), token)
 
 describe('a pattern that is not exposed', () => {

@@ -1,4 +1,4 @@
-/** WebSockets as a transport of both ends, for the tests that every transport has to pass. Not for users. */
+/** WebSockets as a transport with server and client, for the tests that all transports share. Not for users. */
 import { clientResponder } from '@elysia-microservices/rsocket'
 import type { ServerTransport, Transport } from '@elysia-microservices/transport/kit'
 import type { Elysia } from 'elysia'
@@ -11,12 +11,15 @@ import { pluginOf } from './websocket.ts'
 
 /** An app that listens. */
 export interface ListeningApp {
-  /** Where it does, such as `http://localhost:3000`. */
+  /** The URL at which the app listens, such as `http://localhost:3000`. */
   readonly url: string
   stop(): Promise<unknown>
 }
 
-/** All handlers of a service, whatever their patterns: what a test asks for is what the transport does. */
+/**
+ * Exposes all handlers of a service, whatever their patterns, because these tests are about the transport and not
+ * about `expose`.
+ */
 class Everything extends Exposed {
   override takes(): boolean {
     return true
@@ -24,8 +27,8 @@ class Everything extends Exposed {
 }
 
 /**
- * A transport whose server has an app of its own.
- * @param listen makes an app with the plugin, and lets it listen
+ * A transport that makes an app for each server.
+ * @param listen makes an app with the plugin, and makes it listen
  */
 export function webSocketTransport(
   listen: (plugin: Elysia) => Promise<ListeningApp>,
@@ -65,7 +68,7 @@ export function webSocketTransport(
   }
 }
 
-/** A client that also answers its server. */
+/** A client that also answers calls of its server. */
 export function newClient(
   options: WebSocketClientOptions,
   context: Parameters<Transport['client']>[0]

@@ -1,4 +1,4 @@
-/** Calls from a client over WebSocket to the services of an app, on the app's own port. */
+/** Calls over WebSocket to the services of an app, on the app's own port. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import '@elysia-microservices/transport/msgpack'
@@ -10,7 +10,7 @@ import { clientOf, type Listening, listen, newApp } from './testing/app.ts'
 
 const silent = { error() {}, warn() {} }
 
-/** The notes of the handlers. */
+/** The records of the handlers. */
 const seen = { canceled: 0, made: 0, viewed: [] as unknown[] }
 
 function newShop() {

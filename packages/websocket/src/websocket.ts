@@ -1,4 +1,4 @@
-/** `websocket()`: an Elysia plugin that lets pages call the services of its app, by the app's own port. */
+/** `websocket()`: an Elysia plugin by which pages call the services of its app, on the app's own port. */
 import type { Server } from 'node:http'
 import type { Pattern } from '@elysia-microservices/transport'
 import { type AnyElysia, Elysia } from 'elysia'
@@ -10,15 +10,15 @@ import { peerOnDeno, upgradeOnDeno } from './server/deno.ts'
 import { type Entering, WebSocketDoor } from './server/door.ts'
 import { listenForUpgrades, peerOnNode, upgradeOnNode } from './server/node.ts'
 
-/** The context of an Elysia handler, as far as it is used here. */
+/** The fields of an Elysia handler's context that are used here. */
 interface Context {
   readonly request: Request
   readonly server?: unknown
 }
 
 /**
- * Makes an Elysia plugin by which pages, and other programs, call the services of its app: RSocket over WebSocket on the
- * app's own port. Only what `expose` names can be called.
+ * Makes an Elysia plugin by which pages and other programs call the services of its app, with RSocket over
+ * WebSocket on the app's own port. Clients can call only the patterns that `expose` names.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts
@@ -38,8 +38,8 @@ export function websocket<const Expose extends readonly Pattern[]>(
 }
 
 /**
- * The plugin of a door.
- * @param isOwn no service of the app answers at this door, only what the door was given
+ * Makes the plugin of a door.
+ * @param isOwn services of the app do not answer at this door; it has its own handlers
  */
 export function pluginOf(checked: CheckedOptions, door: WebSocketDoor, isOwn = false): Elysia {
   const enter = ({ request, server }: Context) => answer(door, checked, request, server)
@@ -72,21 +72,21 @@ async function answer(
   const peer = bun === undefined ? (peerOnNode(request) ?? peerOnDeno(request)) : bun.requestIP(request)
   const entering: Entering = {
     url: request.url,
-    // Bun's own are gone when the request has been answered.
+    // The headers are copied, because Bun's own object cannot be used after the request has been answered.
     headers: new Headers(request.headers),
-    // One of IPv4 may come as a socket of both families has it.
+    // On a socket for both IPv4 and IPv6, an IPv4 address has the prefix `::ffff:`.
     address: peer?.address?.replace(/^::ffff:(?=\d+\.)/, ''),
     port: peer?.port
   }
   if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket')
-    return refused(426, 'Here a WebSocket is expected: see @elysia-microservices/websocket')
+    return refused(426, 'This path accepts only WebSockets: see @elysia-microservices/websocket')
   const refusal = await door.refusal(entering)
   if (refusal !== undefined) return refused(refusal.status, refusal.reason)
   const isIn =
     bun === undefined ? upgradeOnNode(door, request, entering) : upgradeOnBun(door, bun, request, entering)
   if (isIn) return undefined
   const upgrade = upgradeOnDeno(door, request, entering, limits.receiveBuffer)
-  return upgrade ?? refused(400, 'This is no upgrade to a WebSocket')
+  return upgrade ?? refused(400, 'The request is not an upgrade to a WebSocket')
 }
 
 function refused(status: number, reason: string): Response {
@@ -97,12 +97,15 @@ function isBunServer(server: unknown): server is BunServer {
   return typeof Bun !== 'undefined' && typeof (server as BunServer | null | undefined)?.upgrade === 'function'
 }
 
-/** Bun keeps a whole message before anybody sees it, 16 MB by default, and its bound is one of the whole app. */
+/**
+ * Limits the size of messages. Bun buffers a whole message before this library sees it, by default up to 16 MB, and
+ * has only one limit for the whole app.
+ */
 function boundMessages(app: AnyElysia, { limits }: CheckedOptions): void {
   const { config } = app as unknown as { config: { websocket?: object } }
   config.websocket = {
     maxPayloadLength: limits.receiveBuffer,
-    // Messages beyond it are dropped; `limits.sendBuffer` cuts a client off before that.
+    // Bun drops messages beyond this limit. `limits.sendBuffer` disconnects the client before that.
     backpressureLimit: 4 * limits.sendBuffer,
     ...config.websocket
   }
@@ -114,7 +117,7 @@ function openOnNode(
   handler: (context: Context) => unknown,
   { limits }: CheckedOptions
 ): void {
-  // Where the plugin is used behind a prefix, only the app knows the whole path.
+  // If the plugin is used behind a prefix, only the app knows the whole path.
   const paths = app.routes.flatMap((route) => (route.handler === (handler as never) ? [route.path] : []))
   listenForUpgrades(server, app as never, paths, limits.receiveBuffer)
 }

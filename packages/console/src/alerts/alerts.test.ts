@@ -55,7 +55,7 @@ describe('conditions', () => {
     const [only, ...others] = engines(watched({ told, groups: [group({ unavailable: 'no stream' })] }))
     assert.deepEqual(
       [only?.title, only?.detail, others],
-      ['nats is not there', 'For a, b and 2 others: connection lost', []]
+      ['nats cannot be reached', 'For a, b and 2 others: connection lost', []]
     )
   })
 
@@ -76,9 +76,9 @@ describe('conditions', () => {
     const [only, ...others] = engines(watched({ services, told }))
     assert.deepEqual(
       [only?.title, only?.detail, others],
-      ['nats is not there', 'For orders and stock: No connection to NATS', []]
+      ['nats cannot be reached', 'For orders and stock: No connection to NATS', []]
     )
-    // Before it has told anything, nobody knows that it has an engine.
+    // Before the service has answered for the first time, it is unknown that it uses an engine.
     assert.deepEqual(titles(silent(watched({ services }))), [
       'orders does not answer',
       'stock does not answer'
@@ -125,7 +125,7 @@ describe('trends', () => {
     let trends = run(NO_TRENDS, 0, 20, () => ({ told: told(100, 1) }))
     assert.deepEqual(failing(trends), [])
     trends = run(trends, 20_000, 20, () => ({ told: told(100, 20) }))
-    assert.match(titles(failing(trends))[0] ?? '', /^1\d % of what a handles fails$/)
+    assert.match(titles(failing(trends))[0] ?? '', /^1\d % of the messages of a fail$/)
     trends = run(trends, 40_000, 10, () => ({ told: told(100, 3) }))
     assert.equal(failing(trends).length, 1, 'still more than a few')
     trends = run(trends, 50_000, 60, () => ({ told: told(100, 0) }))

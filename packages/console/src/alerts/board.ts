@@ -1,8 +1,14 @@
-/** Alerts: conditions that last. One comes when its condition has lasted, and goes when it has been over for a while. */
+/**
+ * Alerts: conditions that last for some time. An alert begins when its condition has lasted for a while, and ends
+ * when the condition has been over for a while.
+ */
 import type { AlertView, PastAlertView } from '../protocol.ts'
 import type { Condition } from './conditions.ts'
 
-/** Milliseconds that a condition lasts before it is an alert, and that it is over before the alert is. */
+/**
+ * How many milliseconds a condition must last before it becomes an alert (`after`), and must be over before the
+ * alert ends (`until`).
+ */
 const PATIENCE: Readonly<Record<Condition['kind'], { readonly after: number; readonly until: number }>> = {
   silent: { after: 4_000, until: 3_000 },
   engine: { after: 3_000, until: 3_000 },
@@ -11,29 +17,29 @@ const PATIENCE: Readonly<Record<Condition['kind'], { readonly after: number; rea
   errors: { after: 3_000, until: 10_000 },
   outbox: { after: 3_000, until: 10_000 }
 }
-/** Alerts that are shown, and such that are over. */
+/** Largest number of current alerts, and of past alerts. */
 const MAX_ALERTS = 200
 const MAX_PAST = 50
 
-/** A condition that was there. */
+/** A condition that was seen. */
 interface Noted {
   readonly condition: Condition
   readonly begun: number
-  /** When it was there last. */
+  /** The last time at which the condition was seen. */
   readonly seen: number
   readonly isAlert: boolean
 }
 
-/** The alerts of one moment, and those that are over. */
+/** The state at one moment: the conditions that were seen, and past alerts. */
 export interface Board {
   readonly noted: ReadonlyMap<string, Noted>
   readonly past: readonly PastAlertView[]
 }
 
-/** Nothing is wrong, and nothing was. */
+/** The initial state: no conditions and no past alerts. */
 export const NO_ALERTS: Board = { noted: new Map(), past: [] }
 
-/** Goes on by one moment. @param at milliseconds since 1970 */
+/** Computes the state of the next moment. @param at milliseconds since 1970 */
 export function nextBoard({ noted, past }: Board, conditions: readonly Condition[], at: number): Board {
   const present = new Map(conditions.slice(0, MAX_ALERTS).map((each) => [each.key, each]))
   const next = new Map<string, Noted>()
@@ -53,7 +59,7 @@ export function nextBoard({ noted, past }: Board, conditions: readonly Condition
   return { noted: next, past: over.length === 0 ? past : [...over, ...past].slice(0, MAX_PAST) }
 }
 
-/** The alerts of a board, the oldest first. */
+/** The current alerts, the oldest first. */
 export function alertsOf({ noted }: Board): AlertView[] {
   return [...noted.values()]
     .filter(({ isAlert }) => isAlert)

@@ -1,32 +1,35 @@
-/** Finds the problems of one moment: functions of what is watched, without a memory. */
+/** Finds the problems at one moment, from the state at that moment alone. */
 import type { Told } from '../groups.ts'
 import type { AlertView, GroupView, OutboxOf, ServiceView } from '../protocol.ts'
 
-/** The watched services, groups and outboxes at one moment. */
+/** The state of services, groups and outboxes at one moment. */
 export interface Watched {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly services: readonly ServiceView[]
-  /** The services that have answered, with their last samples. */
+  /** The services that have answered, each with its last sample. */
   readonly told: readonly Told[]
   readonly groups: readonly GroupView[]
   readonly outboxes: readonly OutboxOf[]
 }
 
-/** Something that is wrong at this moment; it may be over in the next one. */
+/** A problem at this moment, which may be over at the next one. */
 export type Condition = Omit<AlertView, 'since'>
 
-/** Transports without an engine in between. */
+/** Transports without an engine between client and service. */
 const DIRECT = ['', 'tcp', 'memory', 'websocket']
 
-/** The engine that leads to a service and cannot be reached, by its name; `undefined`: it is not known to be so. */
+/**
+ * The name of the engine between the page and a service, if the engine cannot be reached; `undefined` if that is
+ * not known.
+ */
 function lostEngine({ id, isCutOff }: ServiceView, told: readonly Told[]): string | undefined {
   if (isCutOff !== true) return undefined
   const before = told.find(({ view }) => view.id === id)?.sample.transports ?? []
   return before.find(({ name }) => !DIRECT.includes(name))?.name
 }
 
-/** Services, or processes of them, that do not answer. */
+/** Services, or single processes of them, that do not answer. */
 export function silent({ services, told }: Watched): Condition[] {
   const byService = new Map<string, ServiceView[]>()
   for (const view of services) byService.set(view.service, [...(byService.get(view.service) ?? []), view])
@@ -40,7 +43,7 @@ export function silent({ services, told }: Watched): Condition[] {
           kind: 'silent',
           title: `${service} does not answer`,
           detail: away[0]?.problem ?? '',
-          advice: 'Look whether its process runs, and at the end of its log; then start it again.',
+          advice: 'Check whether its process runs, read the end of its log, then start it again.',
           place: ['services', away[0]?.id ?? service]
         }
       ]
@@ -55,7 +58,7 @@ export function silent({ services, told }: Watched): Condition[] {
   })
 }
 
-/** Engines that services cannot reach, or that the page cannot reach them by; by the engines' names. */
+/** Engines that services cannot reach, or that this server cannot reach; by the names of the engines. */
 export function engines({ services, told, groups }: Watched): Condition[] {
   const reasons = new Map<string, { reason: string; readonly services: Set<string> }>()
   const note = (engine: string, service: string, reason: string) => {
@@ -75,14 +78,14 @@ export function engines({ services, told, groups }: Watched): Condition[] {
   return [...reasons].map(([engine, { reason, services }]) => ({
     key: `engine ${engine}`,
     kind: 'engine',
-    title: `${engine} is not there`,
+    title: `${engine} cannot be reached`,
     detail: `For ${listed([...services])}: ${reason}`,
-    advice: `Start ${engine}, or look whether its address is right and this machine reaches it. Services connect again by themselves.`,
+    advice: `Start ${engine}, or check that its address is right and that this machine can reach it. Services reconnect by themselves.`,
     place: ['services', [...services][0] ?? '']
   }))
 }
 
-/** Dead letters that nobody has looked after. */
+/** Groups with dead letters. */
 export function dead({ groups }: Watched): Condition[] {
   return groups.flatMap(({ engine, group, dead = 0 }): Condition[] =>
     dead === 0
@@ -94,7 +97,7 @@ export function dead({ groups }: Watched): Condition[] {
             title: `${group} has ${dead > 100 ? 'more than 100 dead letters' : plural(dead, 'dead letter')}`,
             detail:
               'Events whose handler has failed for good. They stay until they are sent again or deleted.',
-            advice: 'Read the reasons, mend what fails, and send them again.',
+            advice: 'Read the reasons, fix the handler, and send the events again.',
             place: ['events', engine, group]
           }
         ]
@@ -111,16 +114,16 @@ export function putAside({ outboxes }: Watched): Condition[] {
             key: `outbox failed ${schema}`,
             kind: 'outbox',
             title: `The outbox ${schema} has put ${plural(failed, 'event')} aside`,
-            detail: `The engine has refused them as wrong or too large; the relay in ${service} goes on with others.`,
+            detail: `The engine has refused them as invalid or too large; the relay in ${service} goes on with other events.`,
             advice:
-              'Read the reasons by relay.failed.list(), and send them again or discard them (docs/outbox.md).',
+              'Read the reasons with relay.failed.list(), and send the events again or discard them (docs/outbox.md).',
             place: ['events']
           }
         ]
   )
 }
 
-/** `a`, `a and b`, `a, b and 3 others`. */
+/** A list in words: `a`, `a and b`, `a, b and 3 others`. */
 function listed(names: readonly string[]): string {
   const [first = '', second] = names
   if (second === undefined) return first
@@ -128,7 +131,7 @@ function listed(names: readonly string[]): string {
   return `${first}, ${second} and ${names.length - 2} others`
 }
 
-/** `1 event`, `2 events`. */
+/** A number with its noun: `1 event`, `2 events`. */
 export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
 }

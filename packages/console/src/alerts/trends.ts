@@ -1,47 +1,47 @@
 /**
- * Finds problems that show over a while: error rates, and queues that grow. A trend is a value; each moment makes a new
- * one.
+ * Finds problems that show only over some time: high error rates, and queues that grow. The state is immutable;
+ * each moment computes a new one.
  */
 import { type Condition, plural, type Watched } from './conditions.ts'
 
 /** Milliseconds after which a message counts half. */
 const HALF_LIFE = 15_000
-/** The share of failures that is too much, and the one at which it is good again. */
+/** The share of failures at which an alert begins, and the share below which it ends. */
 const MANY = 0.05
 const FEW = 0.02
-/** Failures that a share is made of at least. */
+/** The smallest number of failures for an alert. */
 const ENOUGH = 5
-/** Milliseconds over which a number must have grown, by this factor, to at least so much. */
+/** For an alert a number must have grown over so many milliseconds, by this factor, to at least this value. */
 const OVER = 30_000
 const FACTOR = 1.2
 const AT_LEAST = 100
-/** An outbox whose oldest event waits so long does not publish, in milliseconds. */
+/** An outbox whose oldest event has waited for so many milliseconds counts as stuck. */
 const OUTBOX_LAG = 30_000
 
-/** Messages and failures of a process, the older the less. */
+/** Messages and failures of a process; older ones have less weight. */
 interface Share {
   readonly messages: number
   readonly failures: number
   readonly isTooMuch: boolean
 }
 
-/** A number at several times. */
+/** The values of a number at several times. */
 type Growth = readonly { readonly at: number; readonly value: number }[]
 
-/** The trends that are remembered from one moment to the next. */
+/** The state that is kept from one moment to the next. */
 export interface Trends {
   readonly at: number
   readonly shares: ReadonlyMap<string, Share>
   readonly growths: ReadonlyMap<string, Growth>
 }
 
-/** Nothing is remembered. */
+/** The initial state. */
 export const NO_TRENDS: Trends = { at: 0, shares: new Map(), growths: new Map() }
 
-/** Goes on by one moment. */
+/** Computes the state of the next moment. */
 export function nextTrends(before: Trends, watched: Watched): Trends {
   const { at, told, groups } = watched
-  // Services were not watched meanwhile.
+  // If services were not watched for a while, the old state is not used.
   const { shares, growths } = at - before.at > OVER ? NO_TRENDS : before
   const seconds = Math.min(10, Math.max(0, (at - before.at) / 1_000))
   const fading = 0.5 ** ((at - before.at) / HALF_LIFE)
@@ -70,7 +70,7 @@ export function nextTrends(before: Trends, watched: Watched): Trends {
   }
 }
 
-/** With one more number: about one for each second of the last while, and one that is older. */
+/** Adds a value: about one value is kept for each second of the period, and one that is older. */
 function grown(before: Growth, at: number, value: number): Growth {
   const last = before.at(-1)
   if (last !== undefined && at - last.at < 1_000) return before
@@ -78,7 +78,7 @@ function grown(before: Growth, at: number, value: number): Growth {
   return [...before.slice(Math.max(0, old)), { at, value }]
 }
 
-/** Services many of whose messages fail. */
+/** Services with a high share of failed messages. */
 export function failing({ shares }: Trends): Condition[] {
   return [...shares].flatMap(([id, { messages, failures, isTooMuch }]): Condition[] =>
     isTooMuch
@@ -86,8 +86,8 @@ export function failing({ shares }: Trends): Condition[] {
           {
             key: `errors ${id}`,
             kind: 'errors',
-            title: `${Math.max(1, Math.round((failures / messages) * 100))} % of what ${id} handles fails`,
-            detail: 'Errors that its handlers did not throw on purpose, or callers whose time was over.',
+            title: `${Math.max(1, Math.round((failures / messages) * 100))} % of the messages of ${id} fail`,
+            detail: 'Its handlers have thrown unexpected errors, or have not answered in time.',
             advice:
               'Its log has each error with its stack. Sort its patterns by errors to see which ones fail.',
             place: ['services', id]
@@ -97,7 +97,7 @@ export function failing({ shares }: Trends): Condition[] {
   )
 }
 
-/** Groups for which events come faster than they are done. */
+/** Groups whose events arrive faster than they are handled. */
 export function lagging({ growths }: Trends, { groups, at }: Watched): Condition[] {
   return groups.flatMap(({ engine, group, handlers }) =>
     handlers.flatMap(({ pattern, isPaused }): Condition[] => {
@@ -113,7 +113,7 @@ export function lagging({ growths }: Trends, { groups, at }: Watched): Condition
           detail: `${pattern}: ${plural(last.value - first.value, 'event')} more than ${Math.round((at - first.at) / 1_000)} s ago${isPaused ? '; the group is paused' : ''}.`,
           advice: isPaused
             ? 'Resume the group: resumeGroup(), see docs/durable-events.md.'
-            : 'Look whether what its handler needs has become slow. Otherwise start more processes of it, or raise concurrency.',
+            : 'Check whether a database or service that the handler uses has become slow. Otherwise start more processes, or raise concurrency.',
           place: ['events', engine, group]
         }
       ]
@@ -121,7 +121,7 @@ export function lagging({ growths }: Trends, { groups, at }: Watched): Condition
   )
 }
 
-/** Outboxes that do not publish. */
+/** Outboxes that do not publish their events. */
 export function stuck({ outboxes }: Watched): Condition[] {
   return outboxes.flatMap(({ service, schema, pending, lag }): Condition[] =>
     lag < OUTBOX_LAG
@@ -131,9 +131,9 @@ export function stuck({ outboxes }: Watched): Condition[] {
             key: `outbox lag ${schema}`,
             kind: 'outbox',
             title: `${plural(pending, 'event')} of the outbox ${schema} wait to be published`,
-            detail: `The oldest has waited for ${Math.round(lag / 1_000)} s. The relay runs in ${service}.`,
+            detail: `The oldest event has waited for ${Math.round(lag / 1_000)} s. The relay runs in ${service}.`,
             advice:
-              'Look at the log of the relay: its engine may be gone or full, or a long transaction holds it back.',
+              'Read the log of the relay: its engine may be unreachable or full, or a long transaction delays it.',
             place: ['events']
           }
         ]

@@ -1,4 +1,7 @@
-/** One line below the header: what is wrong. It is there when nothing is, so that nothing moves when something is. */
+/**
+ * A line with current problems below the header. Without problems it is empty but keeps its height, so that nothing
+ * on the page moves when a problem begins.
+ */
 import type { AlertsView } from '../protocol.ts'
 import { hrefOf } from './route.ts'
 

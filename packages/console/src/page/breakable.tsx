@@ -1,9 +1,9 @@
-/** Names of many parts, which may go on in the next line. */
+/** Adds line breaks to long names that have several parts. */
 
-/** Parts after which a line may break: more would only cost time. */
+/** Largest number of places in a name at which a line may break, to save time for very long names. */
 const MAX_BREAKS = 20
 
-/** A pattern that a line may break behind a dot, a slash or a colon, rather than within a word. */
+/** A pattern whose line may break after a dot, a slash or a colon, and not within a word. */
 export function breakable(pattern: string) {
   const parts = pattern.split(/(?<=[./:])/, MAX_BREAKS)
   const length = parts.reduce((sum, part) => sum + part.length, 0)

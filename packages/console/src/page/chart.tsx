@@ -1,4 +1,4 @@
-/** One chart: lines over time, with their latest values, or those under the pointer, as text. */
+/** A chart: lines over time. The values at the pointer, or else the latest values, are shown as text. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import type { Mark } from '../protocol.ts'
@@ -11,9 +11,9 @@ export function Chart(
   props: Lines & {
     readonly title: string
     readonly format: (value: number) => string
-    /** Changes that lines are drawn at. */
+    /** Changes that are marked by vertical lines. */
     readonly marks?: readonly Mark[]
-    /** The text in place of lines. */
+    /** The text that is shown if there are no lines. */
     readonly empty?: string
   }
 ) {
@@ -27,7 +27,7 @@ export function Chart(
   const names = JSON.stringify(lines.map(({ label }) => label))
   const data = [times, ...lines.map(({ values }) => values)] as uPlot.AlignedData
 
-  // Lines come and go with the patterns that are busy; others get a new uPlot.
+  // The set of lines changes with the busy patterns. A different set of lines needs a new uPlot.
   useEffect(() => {
     const element = box.current
     if (element === null) return
@@ -67,7 +67,7 @@ export function Chart(
         {title}
         {pointed !== undefined && at >= 0 && <time> at {clock((times[at] as number) * 1_000)}</time>}
       </figcaption>
-      {/* What the picture shows stands below it as text. */}
+      {/* The values of the picture are below it as text. */}
       <section
         class="plot"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys go from value to value, as the pointer does
@@ -97,7 +97,7 @@ function optionsOf(
   point: (index: number | undefined) => void,
   marks: () => readonly Mark[]
 ): uPlot.Options {
-  // A canvas knows no variables: an element that has the colour says what it is.
+  // A canvas does not know CSS variables, so an element with that colour is used to find its value.
   const probe = element.appendChild(document.createElement('i'))
   const colour = (name: string) => {
     probe.style.color = `var(${name})`
@@ -130,7 +130,7 @@ function optionsOf(
       ...Array.from({ length: count }, (_, index) => ({
         stroke: colour(`--line${index}`),
         width: 2,
-        // A value between two gaps is no line.
+        // A single value between two gaps is drawn as a point, since it makes no line.
         points: { show: true, size: 4, filter: alone },
         spanGaps: false
       }))
@@ -144,7 +144,7 @@ function optionsOf(
   return options
 }
 
-/** The values of a line that have none beside them. */
+/** The indexes of values without neighbours. */
 function alone(plot: uPlot, line: number): number[] {
   const values = plot.data[line] ?? []
   return [...values.keys()].filter(
@@ -152,7 +152,7 @@ function alone(plot: uPlot, line: number): number[] {
   )
 }
 
-/** A line at each change, from top to bottom. */
+/** Draws a vertical line at each change. */
 function drawMarks({ ctx, bbox, valToPos, scales }: uPlot, marks: readonly Mark[], colour: string): void {
   const { min, max } = scales['x'] ?? {}
   ctx.save()
@@ -175,7 +175,7 @@ function axisText(value: number): string {
   return Number(value.toPrecision(3)).toLocaleString('en', { maximumSignificantDigits: 3 })
 }
 
-/** Whether the page is dark: the picture is painted in colours of its own. */
+/** Whether the page uses dark colours. The picture has to be painted again when that changes. */
 function useDark(): boolean {
   const query = matchMedia('(prefers-color-scheme: dark)')
   const [isDark, setDark] = useState(query.matches)

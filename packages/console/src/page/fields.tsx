@@ -1,4 +1,4 @@
-/** The inputs of a form that was made from a schema. */
+/** The inputs of a form that is made from a schema. */
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import type { Draft, Field } from './form-model.ts'

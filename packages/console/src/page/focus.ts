@@ -1,18 +1,22 @@
 /**
- * Keeps the focus when its element is removed: by the action of its button, by news of the server, by a link to another
- * screen. It then goes to the nearest element; a browser would begin at the top of the page.
+ * Moves the keyboard focus when the focused element is removed: by its button's action, by an update of the server,
+ * or by a link to another screen. The focus moves to the nearest element; a browser would move it to the top of the
+ * page.
  */
 
 const FOCUSABLE = 'a[href], button, input, select, textarea, summary, [tabindex="0"]'
 
-/** The neighbours of the focused element, noted before it is removed: afterwards nothing tells them. */
+/**
+ * The neighbours of the focused element. They are noted while it exists, because they cannot be found after its
+ * removal.
+ */
 interface Around {
   readonly parent: Element
-  /** Children of the parent behind the one that has the focus, then the ones in front of it, the nearest first. */
+  /** The parent's children after the focused one, followed by the preceding ones, the nearest first. */
   readonly siblings: readonly Element[]
 }
 
-/** Watches a page for as long as it is open. */
+/** Moves the focus on a page for as long as the page is open. */
 export function keepFocus(page: Element): void {
   let focused: Element | undefined
   let around: readonly Around[] = []
@@ -21,7 +25,8 @@ export function keepFocus(page: Element): void {
     around = aroundOf(focused, page)
   })
   page.addEventListener('focusout', ({ target }) => {
-    // Somebody has clicked where nothing takes the focus. What is removed is not connected any more by then.
+    // The user has clicked on an element that cannot have the focus. An element that was removed is no longer
+    // connected at this time.
     setTimeout(() => {
       if (focused === target && focused.isConnected && document.activeElement !== focused) focused = undefined
     })
@@ -34,7 +39,7 @@ export function keepFocus(page: Element): void {
   }).observe(page, { childList: true, subtree: true })
 }
 
-/** Gives the focus to the heading of the screen. */
+/** Moves the focus to the heading of the screen. */
 export function focusScreen(): void {
   heading(document)?.focus()
 }
@@ -43,7 +48,7 @@ function aroundOf(element: Element, page: Element): Around[] {
   const all: Around[] = []
   for (let child = element; child !== page && child.parentElement !== null; child = child.parentElement) {
     const parent = child.parentElement
-    // Outside of the screen nothing is near.
+    // The search for near elements ends at the border of the screen.
     if (parent.querySelector('main') !== null) break
     const children = [...parent.children]
     const at = children.indexOf(child)

@@ -1,7 +1,7 @@
-/** A form made from a JSON Schema: its fields, what is typed into them, and the value that is sent. */
+/** A form made from a JSON Schema: its fields, the text in them, and the value that is sent. */
 import type { Schema } from '../protocol.ts'
 
-/** A field. What a schema says that a field cannot ask for is asked for as JSON. */
+/** A field of the form. Schemas without a suitable field get a text field for JSON. */
 export type Field =
   | { readonly kind: 'text'; readonly hint: string }
   | { readonly kind: 'number'; readonly hint: string }
@@ -11,24 +11,24 @@ export type Field =
   | { readonly kind: 'list'; readonly item: Field }
   | { readonly kind: 'json'; readonly hint: string }
 
-/** A field of an object. */
+/** A field for one property of an object. */
 export interface Member {
   readonly name: string
   readonly isRequired: boolean
   readonly field: Field
 }
 
-/** The typed input: a text, the drafts of members by their place, or those of items. */
+/** The input of a field: a text, or a list with the drafts of an object's members or of a list's items. */
 export type Draft = string | readonly Draft[]
 
-/** The value of a draft, or what is wrong with it. */
+/** The value of a draft, or the reason why the draft is invalid. */
 export type Read = { readonly value: unknown } | { readonly wrong: string; readonly at: string }
 
 const MAX_DEPTH = 4
 const MAX_MEMBERS = 60
 const MAX_OPTIONS = 100
 
-/** The field for a schema; a missing one is for any JSON. */
+/** The field for a schema; without a schema a field for any JSON. */
 export function fieldOf(schema: unknown, depth = 0): Field {
   const { type, properties, items, required, anyOf } = Object(schema) as Schema
   const options = optionsOf(schema)
@@ -56,7 +56,10 @@ export function fieldOf(schema: unknown, depth = 0): Field {
   return { kind: 'json', hint: typeof type === 'string' ? type : 'JSON' }
 }
 
-/** Whether something may be a number or boolean, or that as a text: how Elysia writes `t.Integer()` and others. */
+/**
+ * Whether a schema allows a number or boolean, or a text of it: Elysia's `t.Integer()` and other types have this
+ * form.
+ */
 function isTextOr(anyOf: readonly unknown[], type: unknown): boolean {
   const types = anyOf.map((each) => (Object(each) as Schema)['type'])
   return (
@@ -64,7 +67,7 @@ function isTextOr(anyOf: readonly unknown[], type: unknown): boolean {
   )
 }
 
-/** The values of a schema that lists them. */
+/** The values of a schema that lists all its values. */
 function optionsOf(schema: unknown): readonly unknown[] | undefined {
   const { enum: listed, const: only, anyOf } = Object(schema) as Schema
   const all = Array.isArray(listed)
@@ -102,15 +105,15 @@ function hintOf(schema: unknown): string {
   return [...(all['type'] === 'integer' ? ['whole number'] : []), ...words].join(', ')
 }
 
-/** The content of a field before anything is typed. */
+/** The empty draft of a field. */
 export function emptyDraft(field: Field): Draft {
   if (field.kind === 'group') return field.members.map(({ field }) => emptyDraft(field))
   return field.kind === 'list' ? [] : ''
 }
 
 /**
- * The value of what was typed. What is empty and not required is left out.
- * @param at where in the data it is, for messages
+ * The value of a draft. Optional fields that are empty are left out.
+ * @param at the path in the data, for messages
  */
 export function readDraft(field: Field, draft: Draft, isRequired: boolean, at: string): Read {
   if (field.kind === 'group') return readGroup(field.members, draft as readonly Draft[], isRequired, at)

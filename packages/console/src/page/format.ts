@@ -1,4 +1,4 @@
-/** Numbers as they are shown. */
+/** Formats numbers and times. */
 
 /** A number of things, or of things a second. */
 export function count(value: number): string {
@@ -7,7 +7,7 @@ export function count(value: number): string {
   return Math.round(value).toLocaleString('en')
 }
 
-/** Milliseconds; a dash if there are none. */
+/** Milliseconds; a dash if the value is missing. */
 export function ms(value: number | undefined): string {
   if (value === undefined) return '–'
   return value >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(2)))
@@ -18,17 +18,17 @@ export function whole(value: number): string {
   return Math.round(value).toLocaleString('en')
 }
 
-/** The time of a day, always as wide: `22:02:14`. @param at milliseconds since 1970 */
+/** A time of day with a fixed width: `22:02:14`. @param at milliseconds since 1970 */
 export function clock(at: number): string {
   return new Date(at).toLocaleTimeString('en', { hourCycle: 'h23' })
 }
 
-/** `inFlight` as words. */
+/** A name such as `inFlight` as words. */
 export function words(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }
 
-/** A time that something takes, from milliseconds to days. */
+/** A duration, from milliseconds to days. */
 export function duration(milliseconds: number): string {
   const seconds = milliseconds / 1_000
   if (seconds < 1) return `${Math.round(milliseconds)} ms`
@@ -38,12 +38,12 @@ export function duration(milliseconds: number): string {
   return `${Math.floor(seconds / 86_400)} d`
 }
 
-/** A time of the past. @param at milliseconds since 1970 */
+/** How long ago a time was. @param at milliseconds since 1970 */
 export function ago(at: number): string {
   return `${duration(Math.max(1_000, Math.floor((Date.now() - at) / 1_000) * 1_000))} ago`
 }
 
-/** A share of all, in percent. */
+/** A share in percent. */
 export function share(value: number): string {
   return `${Number((value * 100).toPrecision(2))} %`
 }

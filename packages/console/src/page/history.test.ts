@@ -34,7 +34,7 @@ const sample = (at: number, rows: PatternFigures[], connections = 1): Sample => 
     }
   }
 })
-/** As it is told of a service that the page does not look at. */
+/** A sample as the server sends it for a service that the page does not show. */
 const brief = (at: number): Sample => {
   const { a } = sample(at, []).services
   return { at: at * 1_000, services: { a: { ...(a as ServiceSample), isBrief: true } } }
@@ -56,7 +56,7 @@ describe('the history of a service', () => {
       historyOf(sample(0, rows), brief(1), brief(2), sample(2, rows), sample(3, rows)),
       'rate'
     )
-    // Before, the page looked at something else: the server tells of that.
+    // Earlier samples are brief, because the page showed another service then; the server's record has that time.
     assert.deepEqual(times, [2, 3])
     assert.equal(lines.length, MAX_LINES + 1)
     assert.deepEqual(lines[0], { label: 'p9', values: [9, 9] })

@@ -1,17 +1,17 @@
-/** The samples of the last minutes, and the lines that charts draw of them. */
+/** The samples of the last minutes, and the lines of charts that are made from them. */
 import type { Figures, Kind, Overview, Sample, ServiceSample } from '../protocol.ts'
 
-/** Samples that are kept of each service. */
+/** Largest number of samples for each service. */
 export const MAX_SAMPLES = 300
-/** Figures of patterns that are kept of all samples of a service together: with many patterns there are fewer samples. */
+/** Largest number of figures of patterns in all samples of one service. With many patterns fewer samples are kept. */
 const MAX_FIGURES = 90_000
-/** Samples that are kept of all services together: of very many services there are fewer of each. */
+/** Largest number of samples of all services together. With very many services fewer samples are kept for each. */
 const MAX_ALL_SAMPLES = 60_000
-/** Samples whose calls are kept. */
+/** How many of the latest samples keep their calls. */
 const RECENT_CALLS = 10
-/** Histories that are kept in any case. */
+/** So many histories are always kept. */
 const FEW = 100
-/** Lines of a chart that are told apart. */
+/** Largest number of lines in a chart. */
 export const MAX_LINES = 6
 
 /** One sample of one service. */
@@ -19,51 +19,51 @@ export interface Moment {
   /** Seconds since 1970. */
   readonly at: number
   readonly sample: ServiceSample
-  /** By kind and pattern. */
+  /** The figures of patterns, by kind and pattern. */
   readonly rows: ReadonlyMap<string, Figures>
-  /** Of all rows together. */
+  /** The sums of all rows. */
   readonly sums: Sums
-  /** Numbers of all transports together, by their names. */
+  /** The sums of all transports' numbers, by their names. */
   readonly gauges: ReadonlyMap<string, number>
 }
 
-/** The figures by which patterns are compared. */
+/** The figures by which the busiest patterns are found. */
 interface Sums {
   readonly rate: number
   readonly errors: number
 }
 
 /**
- * The recent moments of one service. Sums go along with them, because adding all of them up each second would take too
- * long.
+ * The recent samples of one service. The sums are updated with each sample, because adding all samples each second
+ * would take too long.
  */
 export interface History {
   readonly moments: readonly Moment[]
-  /** Of each pattern that did anything, over all moments. */
+  /** The sums over all samples, for each pattern with any activity. */
   readonly busy: ReadonlyMap<string, Sums>
 }
 
-/** A history without anything. */
+/** An empty history. */
 export const NOTHING: History = { moments: [], busy: new Map() }
 
-/** Lines over the same times. */
+/** Lines that share their times. */
 export interface Lines {
   readonly times: readonly number[]
   readonly lines: readonly Line[]
 }
 
-/** One line. `null`: there was nothing to measure. */
+/** One line of a chart. `null`: no value at that time. */
 export interface Line {
   readonly label: string
   readonly values: readonly (number | null)[]
 }
 
-/** The name of a pattern among all of its service. */
+/** The key of a pattern within its service. */
 export function keyOf(kind: Kind, pattern: string): string {
   return `${kind} ${pattern}`
 }
 
-/** The histories with one more sample. */
+/** The histories after one more sample. */
 export function withSample(
   histories: ReadonlyMap<string, History>,
   { at, services }: Sample
@@ -76,7 +76,10 @@ export function withSample(
   return next
 }
 
-/** The histories without those of services that are gone, unless they are few: what restarts is gone for a moment, too. */
+/**
+ * The histories without those of services that no longer exist. If there are few histories, all are kept, because a
+ * restarting service is missing for a moment.
+ */
 export function withoutThoseGone(
   histories: ReadonlyMap<string, History>,
   { services }: Overview
@@ -111,17 +114,17 @@ function withMoment({ moments, busy }: History, moment: Moment, limit: number): 
   addUp(next, moment, 1)
   const surplus = Math.max(0, moments.length + 1 - most)
   for (const old of moments.slice(0, surplus)) addUp(next, old, -1)
-  // The same moment in brief is told before, where the page begins to look at the service.
+  // When the page begins to show a service, the server repeats the last sample with all details.
   const isAgain = moments.at(-1)?.at === moment.at
   const kept = moments.slice(surplus, isAgain ? -1 : undefined)
-  // Only the map looks at calls, and only at the last ones.
+  // Only the map uses calls, and only the latest ones.
   const aged = kept.at(-RECENT_CALLS)
   if (aged !== undefined && aged.sample.calls.length > 0)
     kept[kept.length - RECENT_CALLS] = { ...aged, sample: { ...aged.sample, calls: [] } }
   return { moments: [...kept, moment], busy: next }
 }
 
-/** Largest remainder of a sum from which all has been taken away again. */
+/** The largest rounding error in a sum from which all values have been subtracted again. */
 const NEXT_TO_NOTHING = 1e-6
 
 function addUp(busy: Map<string, Sums>, { rows }: Moment, sign: 1 | -1): void {
@@ -134,7 +137,7 @@ function addUp(busy: Map<string, Sums>, { rows }: Moment, sign: 1 | -1): void {
   }
 }
 
-/** One figure of the busiest patterns, and of all others together. */
+/** One figure of the busiest patterns, and its sum over all other patterns. */
 export function linesByPattern({ moments: all, busy }: History, figure: 'rate' | 'errors'): Lines {
   const moments = toldInFull(all)
   const busiest = [...busy]
@@ -161,7 +164,7 @@ export function linesByPattern({ moments: all, busy }: History, figure: 'rate' |
   return { times: timesOf(moments), lines }
 }
 
-/** Figures of one pattern, or of all together. */
+/** Figures of one pattern, or of all patterns together. */
 export function linesOf(
   { moments: all }: History,
   key: string | undefined,
@@ -190,7 +193,7 @@ export function gaugeLines(
   return { times: timesOf(moments), lines }
 }
 
-/** The last moments in a row that have figures of patterns: before them the page looked at something else. */
+/** The latest consecutive samples with figures of patterns. In earlier samples the page showed another service. */
 function toldInFull(moments: readonly Moment[]): readonly Moment[] {
   return moments.slice(1 + moments.findLastIndex(({ sample }) => sample.isBrief))
 }

@@ -1,4 +1,4 @@
-/** The page: links to its screens, and the one that its address names. */
+/** The page: links to its screens, and the screen that the address names. */
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { AlertLine } from './alert-line.tsx'
@@ -18,7 +18,7 @@ function App() {
   const [shown, setShown] = useState<Shown>(NOTHING_YET)
   useEffect(() => {
     let latest: Shown | undefined
-    // Nobody sees a hidden page; what came meanwhile is there when it is seen again.
+    // While the page is hidden nothing is drawn; the latest state is drawn when it becomes visible.
     const draw = () => {
       if (!document.hidden && latest !== undefined) setShown(latest)
     }

@@ -1,10 +1,13 @@
-/** Puts the server's last hour in front of the page's own samples, and compares before and after. */
+/**
+ * Combines the server's record of the last hour with the page's own samples, and compares times before and after a
+ * change.
+ */
 import type { Figures, Mark, PastView } from '../protocol.ts'
 import { type Line, type Lines, MAX_LINES } from './history.ts'
 
-/** Seconds between two points of the past beyond which nothing is known between them. */
+/** If two points of the past are more seconds apart than this, the time between them is unknown. */
 const GAP = 25
-/** Seconds on either side of a mark that are compared. */
+/** Seconds before and after a mark that are compared. */
 const COMPARED = 600
 
 /** One figure of the busiest patterns. */
@@ -15,7 +18,7 @@ export function pastByPattern({ times, patterns }: PastView, figure: 'rate' | 'e
   return { times, lines }
 }
 
-/** Figures of all together, or of the pattern that the past is of. */
+/** Figures of all patterns together, or of the one pattern that was asked for. */
 export function pastOf(
   { times, figures }: PastView,
   shown: readonly (readonly [label: string, figure: keyof Figures])[]
@@ -30,14 +33,14 @@ export function pastOf(
 }
 
 /**
- * Lines of the past with those that the page has seen behind them.
- * @param from what is before is left out; seconds since 1970
+ * Joins the server's lines with the page's own later lines.
+ * @param from earlier points are left out; seconds since 1970
  */
 export function joined(past: Lines, live: Lines, from: number): Lines {
   const begin = live.times[0] ?? Number.POSITIVE_INFINITY
   const old = past.times.flatMap((at, index) => (at >= from && at < begin ? [index] : []))
   const last = past.times[old.at(-1) ?? -1]
-  // A point without a value, so that no line leads over what nobody knows.
+  // A point without a value, so that no line is drawn across an unknown time.
   const gap = last !== undefined && begin - last > GAP && live.times.length > 0 ? [last + 1] : []
   const labels = [...new Set([...live.lines, ...past.lines].map(({ label }) => label))].slice(
     0,
@@ -67,16 +70,16 @@ export function joined(past: Lines, live: Lines, from: number): Lines {
 
 /** The figures of a service on one side of a mark. */
 export interface Side {
-  /** Seconds that something is known of. */
+  /** Seconds with known figures. */
   readonly seconds: number
   readonly rate: number | undefined
   readonly p50: number | undefined
   readonly p99: number | undefined
-  /** The share of messages that ended otherwise than well. */
+  /** The share of messages that have failed. */
   readonly errors: number | undefined
 }
 
-/** The figures of a service before and after a mark, as far as the marks beside it. */
+/** The figures of a service before and after a mark. The compared times end at neighbouring marks. */
 export function compared(
   past: PastView,
   mark: Mark,
@@ -88,7 +91,7 @@ export function compared(
   const end = Math.min(at + COMPARED, ...others.filter((other) => other > at))
   return {
     before: sideOf(past, (time) => time > begin && time <= at),
-    // The step in which it changed has both.
+    // The step that contains the change is left out, because it has messages of both sides.
     after: sideOf(past, (time) => time > at + STEP && time <= end + STEP)
   }
 }

@@ -1,4 +1,4 @@
-/** One pattern: its schemas and hooks, and the form to try it. */
+/** One pattern: its schemas and hooks, and the form for calling it. */
 import type { PatternView, Schema } from '../protocol.ts'
 import { Trial } from './trial.tsx'
 
@@ -7,7 +7,7 @@ export function Pattern({
   trying
 }: {
   readonly view: PatternView
-  /** The service that it is sent to; `undefined`: it may not be called. */
+  /** The service to call; `undefined` if patterns may not be called. */
   readonly trying: string | undefined
 }) {
   const { kind, data, headers, response, errors, hooks } = view

@@ -1,4 +1,7 @@
-/** Where the page is: a screen and what of it, kept behind the `#` of the address, so that links, back and reload work. */
+/**
+ * The current place on the page: a screen and its path. The place is stored after the `#` of the address, so that
+ * links, the back button and reloading work.
+ */
 import { useEffect, useState } from 'preact/hooks'
 
 /** The address of a place on the page. */
@@ -6,7 +9,7 @@ export function hrefOf(screen: string, ...path: readonly string[]): string {
   return `#/${[screen, ...path].map(encodeURIComponent).join('/')}`
 }
 
-/** Reads what is behind the `#`. */
+/** Reads the part of the address after the `#`. */
 export function routeOf(hash: string): readonly string[] {
   return hash
     .replace(/^#?\/?/, '')
@@ -14,7 +17,7 @@ export function routeOf(hash: string): readonly string[] {
     .map(decoded)
 }
 
-/** Parts of the address as it is now: the screen's id, and the rest. */
+/** The parts of the current address: the screen's id, followed by its path. */
 export function useRoute(): readonly string[] {
   const [hash, setHash] = useState(location.hash)
   useEffect(() => {
@@ -29,7 +32,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
   } catch {
-    // Typed by hand.
+    // The user has typed an invalid escape sequence.
     return part
   }
 }

@@ -1,4 +1,4 @@
-/** The field above a list that finds its entries by their names. */
+/** A search field above a list, which finds the list's entries by name. */
 export function Search({ text, set }: { readonly text: string; readonly set: (text: string) => void }) {
   return (
     <label class="search">

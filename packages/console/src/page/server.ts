@@ -2,10 +2,13 @@
 import { connect } from '@elysia-microservices/websocket/client'
 import type { ConsoleService, Topics } from '../protocol.ts'
 
-/** Where the server is, without a slash at the end. */
+/** The base address of the server, without a slash at the end. */
 export const base = globalThis.document?.getElementById('page')?.dataset['base'] ?? '.'
 
-/** Calls it. Its values are sent again after a lost connection, so that it need not be kept for a page that is gone. */
+/**
+ * The client that calls the server. It does not resume lost connections: the server sends all values again, and
+ * need not keep them for a page that is gone.
+ */
 export const server = connect<ConsoleService>({
   url: `${base}/socket`,
   resume: false,
@@ -14,7 +17,7 @@ export const server = connect<ConsoleService>({
 })
 
 /**
- * Asks the source of a topic, beside what every page is told.
+ * Asks the source of a topic for data that is not sent to every page.
  * @throws {Error} the server refuses, with its reason, or cannot be reached
  */
 export function ask<Answer>(topic: keyof Topics, question: unknown, signal?: AbortSignal): Promise<Answer> {

@@ -2,7 +2,7 @@
 import type { GaugeView, TransportView } from '../protocol.ts'
 import { whole, words } from './format.ts'
 
-/** The figures of a transport that are shown before somebody asks for all. */
+/** The figures of a transport that are shown before the user opens all figures. */
 const FIRST = ['connections', 'inFlight', 'streams']
 
 export function Transports({ transports }: { readonly transports: readonly TransportView[] }) {

@@ -1,11 +1,11 @@
-/** Tries a pattern: what is sent, and what comes back. */
+/** Calls a pattern: a form for the data, and the answer. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { PatternView, Trial as Sent, TrialError } from '../protocol.ts'
 import { FieldInput } from './fields.tsx'
 import { type Draft, emptyDraft, type Field, fieldOf, readDraft } from './form-model.ts'
 import { server } from './server.ts'
 
-/** Values that are shown; older ones go. */
+/** Largest number of values that are shown; older values are removed. */
 const MAX_SHOWN = 100
 
 interface Run {
@@ -32,7 +32,8 @@ export function Trial({ view, service }: { readonly view: PatternView; readonly 
 
   const send = (event: Event) => {
     event.preventDefault()
-    // Twice is once: the Enter key in a field is not disabled with the button.
+    // A second submission while a call runs is ignored: the Enter key in a field works even if the button is
+    // disabled.
     if (isRunning) return
     const read = readDraft(field, draft, view.data !== undefined, '')
     if ('wrong' in read) return setWrong(`Data: ${read.at} ${read.wrong}`)
@@ -143,7 +144,7 @@ function textsOf(value: unknown): Record<string, string> {
   )
 }
 
-/** One call at a time; it is given up when nobody sees it any more. */
+/** Runs one call at a time. The call is canceled when the component is removed. */
 function useRun() {
   const [run, setRun] = useState<Run | undefined>()
   const giveUp = useRef<AbortController | undefined>(undefined)
@@ -153,7 +154,7 @@ function useRun() {
     giveUp.current = controller
     let now: Run = { state: 'running', count: 0, values: [], error: undefined }
     let frame = 0
-    // A fast stream has more values than there are pictures.
+    // A fast stream has more values than the browser draws frames.
     const show = (part: Partial<Run>) => {
       now = { ...now, ...part }
       if (frame === 0) {

@@ -1,4 +1,4 @@
-/** Receives the server's updates, as long as the page is open. */
+/** Receives the server's updates as long as the page is open. */
 import type { Overview, Topics, Update } from '../protocol.ts'
 import { type History, withoutThoseGone, withSample } from './history.ts'
 import { server } from './server.ts'
@@ -8,7 +8,7 @@ export interface Shown {
   readonly connection: 'connecting' | 'live' | 'lost'
   readonly overview: Overview | undefined
   readonly history: ReadonlyMap<string, History>
-  /** The last values of the sources of screens. */
+  /** The last values of the sources of all screens. */
   readonly topics: Partial<Topics>
 }
 
@@ -20,21 +20,21 @@ export const NOTHING_YET: Shown = {
   topics: {}
 }
 
-/** Milliseconds until the server is asked again. */
+/** Milliseconds after which the page asks a server again that has failed. */
 const AGAIN = 1_000
 
-/** The id of the service that is shown in full, and what ends the stream that tells of another one. */
+/** The id of the service that is shown with all details, and the controller that ends the current stream of updates. */
 let looked: string | undefined
 let reading = new AbortController()
 
-/** Has the server tell in full of another service from now on, or of none. */
+/** Asks the server for all details of another service from now on, or of none. */
 export function lookAt(service: string | undefined): void {
   if (service === looked) return
   looked = service
   reading.abort()
 }
 
-/** Follows what the server tells, for ever. @param show is called with each change */
+/** Follows the server's updates forever. @param show called with each change */
 export async function follow(show: (shown: Shown) => void): Promise<never> {
   let shown = NOTHING_YET
   const change = (part: Partial<Shown>) => {

@@ -3,13 +3,13 @@ import { useEffect, useState } from 'preact/hooks'
 import type { PastView } from '../protocol.ts'
 import { ask } from './server.ts'
 
-/** Milliseconds between two questions: the page itself sees what happens meanwhile. */
+/** Milliseconds between two requests. In the meantime the page has its own samples. */
 const AGAIN = 30_000
 
-/** Nothing is known. */
+/** An empty record. */
 export const NO_PAST: PastView = { times: [], figures: {}, patterns: [] }
 
-/** Asks for the last hour of a service, or of one of its patterns, and again from time to time. */
+/** Requests the last hour of a service, or of one of its patterns, and repeats the request from time to time. */
 export function usePast(id: string, pattern: string | undefined): PastView {
   const [found, setFound] = useState<{ readonly of: string; readonly past: PastView } | undefined>()
   const of = `${id} ${pattern ?? ''}`
@@ -18,7 +18,7 @@ export function usePast(id: string, pattern: string | undefined): PastView {
     const read = () =>
       ask<PastView>('history', { id, ...(pattern !== undefined && { pattern }) }, left.signal).then(
         (past) => setFound({ of, past }),
-        // The charts have what the page sees itself, and it is asked again.
+        // A failed request is ignored: the charts have the page's own samples, and the request will be repeated.
         () => {}
       )
     void read()

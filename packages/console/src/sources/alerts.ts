@@ -1,4 +1,4 @@
-/** Alerts that nobody has to set up. */
+/** The alerts, which need no configuration by the user. */
 import { alertsOf, NO_ALERTS, nextBoard } from '../alerts/board.ts'
 import { dead, engines, putAside, silent, type Watched } from '../alerts/conditions.ts'
 import { failing, lagging, NO_TRENDS, nextTrends, stuck } from '../alerts/trends.ts'
@@ -13,11 +13,11 @@ export class Alerts implements Source<'alerts'> {
   #trends = NO_TRENDS
   #board = NO_ALERTS
   #latest: AlertsView = { alerts: [], past: [] }
-  /** The text of the last update to pages. */
+  /** The JSON text of the last update that was sent to pages. */
   #told = ''
   #tell = () => {}
 
-  /** @param events what is known of durable events now */
+  /** @param events returns the current state of durable events */
   constructor(events: () => EventsView | undefined) {
     this.#eventsNow = events
   }
@@ -31,7 +31,7 @@ export class Alerts implements Source<'alerts'> {
   }
 
   rest(): void {
-    // Whether something is wrong now is not known any more.
+    // It is unknown from now on whether the problems last, so they are moved out of the current list.
     this.#board = { ...NO_ALERTS, past: this.#board.past }
     this.#trends = NO_TRENDS
     this.#latest = { alerts: [], past: this.#board.past }

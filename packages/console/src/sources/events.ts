@@ -7,20 +7,20 @@ import { groupsOf, LastSamples } from '../groups.ts'
 import type { EventsView, GroupView, OutboxOf, Overview, Sample } from '../protocol.ts'
 import type { Source, SourceContext } from './source.ts'
 
-/** Milliseconds after which dead letters are counted again though no process has told of another one. */
+/** Milliseconds after which dead letters are counted again, even if no process has reported another one. */
 const COUNT_AGAIN = 30_000
-/** Groups whose dead letters are counted. */
+/** Largest number of groups whose dead letters are counted. */
 const MAX_COUNTED = 100
-/** Outboxes that are shown. */
+/** Largest number of outboxes that are shown. */
 const MAX_OUTBOXES = 200
 
-/** How many dead letters a group has. */
+/** The number of dead letters of a group. */
 interface Count {
   readonly at: number
-  /** The figures of its processes when it was counted. */
+  /** The number of events that the group's processes had reported as dead letters at the time of the count. */
   readonly died: number
   readonly present: number | undefined
-  /** Why they cannot be counted. */
+  /** The reason why dead letters cannot be counted. */
   readonly reason?: string
 }
 
@@ -30,7 +30,7 @@ export class Events implements Source<'events'> {
   readonly #canTry: boolean
   readonly #logger: Logger
   readonly #samples = new LastSamples()
-  /** By engine and group. */
+  /** The counts, by engine and group. */
   readonly #counts = new Map<string, Count>()
   readonly #counting = new Set<string>()
   #latest: EventsView | undefined
@@ -67,17 +67,17 @@ export class Events implements Source<'events'> {
 
   /**
    * Lists dead letters, sends them again or deletes them: `{ action, service, group, positions }`.
-   * @throws {TypeError} the question is none, or may not be asked
+   * @throws {TypeError} the request is invalid or not allowed
    */
   async ask(question: unknown): Promise<unknown> {
     const { action, service, group, positions } = fieldsOf(question)
     if (typeof group !== 'string' || typeof service !== 'string')
-      throw new TypeError('The question needs the texts service and group')
+      throw new TypeError('The request needs the texts service and group')
     const client = this.#clients().get(service)
     if (client === undefined) throw new TypeError('There is no such service')
     if (client.durable === undefined)
       throw new RpcError(
-        `The console's client of ${service} goes over a transport that stores no events: give console() one over the engine`
+        `The console's client of ${service} uses a transport that stores no events: pass console() a client that uses the engine`
       )
     if (action === 'list') return listDeadLetters(client, group)
     if (action !== 'redrive' && action !== 'delete')
@@ -99,7 +99,8 @@ export class Events implements Source<'events'> {
     try {
       return await changeLetters(client, { change, group, positions }, this.#logger)
     } finally {
-      // Others may have come meanwhile: the next sample counts again. Until then the page keeps what it shows.
+      // New dead letters may have arrived in the meantime, so the next sample counts again. Until then the page
+      // shows the old number.
       for (const [key, count] of this.#counts)
         if (JSON.parse(key)[1] === group) this.#counts.set(key, { ...count, at: Number.NEGATIVE_INFINITY })
     }
@@ -114,7 +115,7 @@ export class Events implements Source<'events'> {
     }
   }
 
-  /** Counts again if that may give another number. Never rejects. */
+  /** Counts again if the number may have changed. Never rejects. */
   async #count(group: GroupView): Promise<void> {
     const key = keyOf(group)
     const died = group.handlers.reduce((sum, handler) => sum + handler.died, 0)
@@ -130,7 +131,7 @@ export class Events implements Source<'events'> {
       this.#counts.set(key, { at: now, died, present })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      // The last count is nearer to the truth than nothing.
+      // After a failure the last count is kept, because it is better than none.
       this.#counts.set(key, { at: now, died, present: known?.present, reason: reason.slice(0, 500) })
     } finally {
       this.#counting.delete(key)

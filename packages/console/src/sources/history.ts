@@ -1,15 +1,18 @@
-/** The last hour, for charts that a reload does not empty; and where services changed, to compare before and after. */
+/**
+ * The record of the last hour, for charts that survive a reload of the page, and the times at which services have
+ * changed, for comparing before and after.
+ */
 import { fieldsOf } from '../bounds.ts'
 import { Past } from '../past.ts'
 import type { HistoryView, Mark, Overview, PastView, Sample } from '../protocol.ts'
 import type { Source } from './source.ts'
 
 const MAX_MARKS = 200
-/** Processes that are remembered, to know which are new. */
+/** Largest number of processes that are remembered, to recognise new ones. */
 const MAX_PROCESSES = 5_000
 const HOUR = 3_600_000
 
-/** The versions and processes of a service that are known. */
+/** The known versions and processes of a service. */
 interface Known {
   readonly versions: Set<string>
   readonly processes: Set<string>
@@ -40,13 +43,14 @@ export class History implements Source<'history'> {
   }
 
   /**
-   * Tells the last hour of a service: `{ id, pattern }`, with kind and pattern of one, or none.
-   * @throws {TypeError} the question is none
+   * Returns the last hour of a service: `{ id, pattern }`, with kind and pattern of one handler, or without a
+   * pattern.
+   * @throws {TypeError} the request is invalid
    */
   ask(question: unknown): PastView {
     const { id, pattern = '' } = fieldsOf(question)
     if (typeof id !== 'string' || typeof pattern !== 'string')
-      throw new TypeError('The question needs the text id, and may have the text pattern')
+      throw new TypeError('The request needs the text id, and may have the text pattern')
     return this.#past.of(id, pattern)
   }
 
@@ -63,7 +67,7 @@ export class History implements Source<'history'> {
       }
       const isNewVersion = !known.versions.has(version)
       if (!isNewVersion && known.processes.has(instance)) continue
-      // A stranger may name another one each time.
+      // The memory is limited, because an untrusted service may name another process or version each time.
       if (known.processes.size > 100) known.processes.clear()
       if (known.versions.size > 100) known.versions.clear()
       known.versions.add(version)

@@ -1,11 +1,11 @@
-/** The sources of all screens. A new one is a file beside this one, a line in `Topics`, and one line here. */
+/** The sources of all screens. A new source needs a file in this folder, a line in `Topics`, and a line here. */
 import { Alerts } from './alerts.ts'
 import { Events } from './events.ts'
 import { History } from './history.ts'
 import type { Source, SourceContext } from './source.ts'
 import { Traces } from './traces.ts'
 
-/** Makes those of one console. */
+/** Makes the sources of one console. */
 export function makeSources(context: SourceContext): {
   readonly sources: readonly Source[]
   readonly traces: Traces

@@ -1,33 +1,33 @@
-/** The server's part of a screen: a value that every page gets, and answers to questions of one page. */
+/** The server's part of a screen: a value that is sent to every page, and answers to requests of single pages. */
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { ConsoleClient } from '../clients.ts'
 import type { Overview, Sample, Topics } from '../protocol.ts'
 
-/** The parts from which sources are made. */
+/** The arguments from which sources are made. */
 export interface SourceContext {
-  /** The clients of services by their ids, as they are now. */
+  /** Returns the current clients of services by their ids. */
   readonly clients: () => ReadonlyMap<string, ConsoleClient>
-  /** Whether everybody who may open the page may change something, too: see `options.try` of `console()`. */
+  /** Whether everybody who may open the page may also change something: see `options.try` of `console()`. */
   readonly canTry: boolean
-  /** Is told what was done here. */
+  /** Receives a line for each change. */
   readonly logger: Logger
 }
 
-/** The source of one topic. All that is optional it may leave out. */
+/** The source of one topic. A source needs only some of the optional methods. */
 export interface Source<Topic extends keyof Topics = keyof Topics> {
   readonly topic: Topic
-  /** The value for a page that opens, and for all pages after `tell`; `undefined`: none yet. */
+  /** The value for a page that opens, and for all pages after `tell`; `undefined` if there is no value yet. */
   latest?(): Topics[Topic] | undefined
-  /** A page is open, where none was. @param tell has all pages told of what is the latest now */
+  /** Called when the first page is opened. @param tell sends the latest value to all pages */
   begin?(tell: () => void): void
-  /** The last page has closed. */
+  /** Called when the last page has been closed. */
   rest?(): void
-  /** Services have been asked again, which is done while a page is open. */
+  /** Called after each sample of the services, while a page is open. */
   sampled?(sample: Sample, overview: Overview): void
   /**
-   * Answers a question of one page with something that is JSON.
-   * @param question as it came: anything
-   * @throws {TypeError} the question is none; its message is shown
+   * Answers a request of one page with a JSON value.
+   * @param question the data of the request, unchecked
+   * @throws {TypeError} the request is invalid; the page shows the message
    */
   ask?(question: unknown, signal: AbortSignal): unknown
 }

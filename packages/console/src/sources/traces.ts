@@ -1,4 +1,4 @@
-/** The last traces, for their screen and for the map: what OpenTelemetry's exporters send is taken here. */
+/** Collects the traces that OpenTelemetry exporters send here, for the screen of traces and for the map. */
 import { fieldsOf } from '../bounds.ts'
 import type { TraceLine, TracesView, TraceView } from '../protocol.ts'
 import { Links } from '../traces/links.ts'
@@ -6,9 +6,9 @@ import { readLines, readSpans } from '../traces/otlp.ts'
 import { readSearch, TraceStore } from '../traces/store.ts'
 import type { Source } from './source.ts'
 
-/** Traces that every page is told of. */
+/** How many traces are sent to every page. */
 const MAX_LATEST = 30
-/** Milliseconds between two times that pages are told. */
+/** Milliseconds between two updates of pages. */
 const PAUSE = 500
 export class Traces implements Source<'traces'> {
   readonly topic = 'traces'
@@ -27,7 +27,7 @@ export class Traces implements Source<'traces'> {
     this.#timer = undefined
   }
 
-  /** Time passes for what was sent lately. */
+  /** Rates of recent messages change as time passes, so pages are updated. */
   sampled(): void {
     if (!this.#links.isEmpty) this.#changed()
   }
@@ -45,8 +45,9 @@ export class Traces implements Source<'traces'> {
   }
 
   /**
-   * Takes a body of OTLP. Metrics are taken and thrown away, so that an exporter of all three has nothing to complain of.
-   * @param signal what the last part of the path says
+   * Takes the body of an OTLP request. Metrics are accepted and dropped, so that an exporter of all three signals
+   * does not report errors.
+   * @param signal the last part of the request's path
    */
   receive(signal: 'traces' | 'logs' | 'metrics', body: unknown): void {
     if (signal === 'metrics') return

@@ -1,17 +1,17 @@
 /**
- * Finds the messages between services in spans: of services that do not count themselves, such as Nest's, and of
- * events.
+ * Finds the messages between services in spans. This adds events, and services that do not count their own
+ * messages, such as Nest's.
  */
 import type { Link, SpanView } from '../protocol.ts'
 import type { ReceivedSpan } from './otlp.ts'
 import type { TraceStore } from './store.ts'
 
-/** Milliseconds over which messages are counted, and how many messages. */
+/** Messages are counted over so many milliseconds, and so many messages at most. */
 const LATELY = 10_000
 const MAX_MESSAGES = 10_000
-/** Kinds of messages that are told. */
+/** Largest number of different links that are sent to pages. */
 const MAX_KINDS = 300
-/** Events of it go straight to their handlers. */
+/** The name of this library as a messaging system, in which events are sent directly to their handlers. */
 const DIRECT = 'elysia_microservices'
 
 interface Message extends Omit<Link, 'rate' | 'errors'> {
@@ -19,7 +19,7 @@ interface Message extends Omit<Link, 'rate' | 'errors'> {
   readonly hasFailed: boolean
 }
 
-/** Counts messages of the last seconds. */
+/** Counts the messages of the last seconds. */
 export class Links {
   #messages: Message[] = []
 
@@ -34,14 +34,14 @@ export class Links {
     if (engine !== undefined && span.kind === 'consumer') this.#count(span, engine, { to: span.service })
     if (engine !== undefined) return
     const spans = store.spansOf(span.trace)
-    // One end of a message may come before the other.
+    // The spans of sender and receiver may arrive in any order.
     const parent = spans?.get(span.parent)
     if (parent !== undefined) this.#join(parent, span)
     if (span.kind !== 'client' && span.kind !== 'producer') return
     for (const child of spans?.values() ?? []) if (child.parent === span.id) this.#join(span, child)
   }
 
-  /** Messages a second, by who sends what to whom. */
+  /** Messages a second, by sender, receiver and pattern. */
   lately(): readonly Link[] {
     const since = Date.now() - LATELY
     this.#messages = this.#messages.filter(({ at }) => at > since)
@@ -87,7 +87,7 @@ export class Links {
   }
 }
 
-/** The engine that carries an event; `undefined`: none does. */
+/** The engine that carries an event; `undefined` if there is none. */
 function engineOf(span: SpanView): string | undefined {
   if (span.kind !== 'producer' && span.kind !== 'consumer') return undefined
   const system = attributeOf(span, 'messaging.system.name') ?? attributeOf(span, 'messaging.system')

@@ -1,34 +1,37 @@
-/** Reads what OpenTelemetry's exporters send (OTLP 1.x), as JSON has it: spans and lines of logs, from anybody. */
+/**
+ * Reads the spans and log lines that OpenTelemetry exporters send (OTLP 1.x in its JSON form). The sender is not
+ * trusted.
+ */
 import { fieldsOf, finite, firstOf, shortText } from '../bounds.ts'
 import type { LogLine, SpanView } from '../protocol.ts'
 
-/** A span, and the trace that it is part of. */
+/** A span with the id of its trace. */
 export interface ReceivedSpan extends SpanView {
   readonly trace: string
 }
 
-/** A line of a log that was written within a span. */
+/** A log line that was written within a span. */
 export interface ReceivedLine extends LogLine {
   readonly trace: string
   readonly span: string
 }
 
-/** Most attributes and events of a span that are kept. */
+/** Largest numbers of attributes and events that are kept of a span. */
 const MAX_ATTRIBUTES = 32
 const MAX_EVENTS = 16
 const MAX_NAME = 200
 const MAX_VALUE = 500
 const MAX_LINE = 1_000
-/** Spans and lines in one body. */
+/** Largest number of spans and log lines in one body. */
 const MAX_BATCH = 5_000
 
 const KINDS = ['internal', 'internal', 'server', 'client', 'producer', 'consumer'] as const
-/** Attributes that are the same for all spans of a process, and name it. */
+/** The attribute that names the service; it is the same for all spans of a process. */
 const SERVICE = 'service.name'
 const TRACE_ID = /^[0-9a-f]{32}$/
 const SPAN_ID = /^[0-9a-f]{16}$/
 
-/** The spans of a body. What is none is passed over. */
+/** The spans of a body. Invalid ones are left out. */
 export function readSpans(body: unknown): ReceivedSpan[] {
   const spans: ReceivedSpan[] = []
   for (const { service, records } of scopesOf(body, 'resourceSpans', 'scopeSpans', 'spans'))
@@ -40,7 +43,7 @@ export function readSpans(body: unknown): ReceivedSpan[] {
   return spans
 }
 
-/** The lines of a body that belong to spans. Others are passed over: they have a place in the terminal. */
+/** The log lines of a body that belong to spans. Others are left out, because the terminal shows them. */
 export function readLines(body: unknown): ReceivedLine[] {
   const lines: ReceivedLine[] = []
   for (const { records } of scopesOf(body, 'resourceLogs', 'scopeLogs', 'logRecords'))
@@ -136,10 +139,11 @@ function idOf(id: unknown, form: RegExp): string {
   return form.test(text) ? text : ''
 }
 
-/** Nanoseconds, which come as text because they are too large for a number. */
+/** Converts nanoseconds to milliseconds. OTLP sends them as text, because they are too large for a number. */
 function millisecondsOf(nanoseconds: unknown): number {
   const text = typeof nanoseconds === 'string' ? nanoseconds : String(finite(nanoseconds))
   if (!/^\d{1,20}$/.test(text)) return finite(Number(text)) / 1e6
-  // Whole milliseconds apart from fractions: together they have more digits than a number.
+  // Whole milliseconds and fractions are converted separately, because together they have more digits than a number
+  // can hold.
   return Number(text.slice(0, -6) || '0') + Number(text.slice(-6)) / 1e6
 }

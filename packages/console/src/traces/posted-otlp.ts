@@ -1,4 +1,4 @@
-/** Reads the requests of OpenTelemetry's exporters: OTLP as JSON or protobuf, compressed or not, of a bounded size. */
+/** Reads requests of OpenTelemetry exporters: OTLP as JSON or protobuf, compressed or not, of limited size. */
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 
@@ -6,12 +6,13 @@ import { gunzip } from 'node:zlib'
 export const PROTOBUF = 'application/x-protobuf'
 const JSON_TYPE = 'application/json'
 
-/** Bytes of a body, as it is sent and as it is read. */
+/** Largest size of a body in bytes, both compressed and uncompressed. */
 const MAX_OTLP = 8 * 1024 * 1024
 
 /**
- * Reads a body. A page of another origin cannot send these types without asking first, which is answered with no.
- * @throws {TypeError} it is neither JSON nor protobuf of OTLP, or too large
+ * Reads a body. A page of another origin cannot send these content types without a preflight request, which the
+ * server refuses.
+ * @throws {TypeError} the body is neither JSON nor protobuf of OTLP, or too large
  */
 export async function postedOtlp(
   request: Request,
@@ -22,7 +23,7 @@ export async function postedOtlp(
   if (!isJson && type.trim() !== PROTOBUF) throw new TypeError(`The body must be ${JSON_TYPE} or ${PROTOBUF}`)
   const bytes = await bytesOf(request)
   if (isJson) return { body: parsed(new TextDecoder().decode(bytes)), isJson }
-  // Few send it; and of metrics nothing is kept.
+  // The decoder is loaded only when it is needed. Metrics are not kept, so they are not decoded.
   if (signal === 'metrics') return { body: undefined, isJson }
   const { decodeOtlp } = await import('./protobuf.ts')
   return { body: decodeOtlp(signal, bytes), isJson }
@@ -36,7 +37,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Reading stops where the body becomes too long, whatever its length was said to be. */
+/** Reads the bytes of a body, and stops when there are too many, whatever the header has named as their length. */
 async function bytesOf({ headers, body }: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0

@@ -7,7 +7,7 @@ import { decodeOtlp } from './protobuf.ts'
 
 type Write = (writer: BinaryWriter) => BinaryWriter
 
-/** A message of fields in the order they are given. */
+/** A message with fields in the given order. */
 const message = (...fields: readonly Write[]) => {
   const writer = new BinaryWriter()
   for (const write of fields) write(writer)

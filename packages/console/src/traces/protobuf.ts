@@ -1,10 +1,10 @@
 /**
- * Turns OTLP as protobuf into what OTLP as JSON has, as far as `otlp.ts` reads it: fields by their numbers in
- * opentelemetry-proto 1.x; all others are skipped.
+ * Converts OTLP from protobuf to its JSON form, as far as `otlp.ts` reads it. The field numbers are those of
+ * opentelemetry-proto 1.x; other fields are skipped.
  */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 
-/** A field of a message, and the way to read it. */
+/** A field of a message, and how it is read. */
 interface Field {
   readonly name: string
   readonly wire: WireType
@@ -13,7 +13,7 @@ interface Field {
 }
 type Message = Readonly<Record<number, Field>>
 
-/** Messages within messages; values may hold values. */
+/** Largest depth of nested messages; values may contain values. */
 const MAX_DEPTH = 32
 
 const text = (name: string): Field => ({
@@ -82,8 +82,8 @@ const REQUESTS = {
 }
 
 /**
- * Reads a body.
- * @throws {TypeError} it is no protobuf of this message
+ * Decodes a body.
+ * @throws {TypeError} the body is not a protobuf message of this type
  */
 export function decodeOtlp(signal: 'traces' | 'logs', body: Uint8Array): unknown {
   try {
@@ -101,7 +101,7 @@ function messageOf(reader: BinaryReader, message: Message, depth: number, length
   while (reader.pos < end) {
     const [number, wire] = reader.tag()
     const field = message[number]
-    // Groups, which no message has, may lie in each other without end.
+    // Groups are refused: no message of OTLP has them, and they could be nested without limit.
     if (wire === WireType.StartGroup) throw new TypeError('it has a group')
     if (field === undefined || field.wire !== wire) {
       reader.skip(wire)

@@ -1,25 +1,28 @@
-/** The last traces, in memory and bounded: the oldest make room, those without errors first. */
+/**
+ * Keeps the latest traces in a limited amount of memory. To make room, the oldest traces without errors are dropped
+ * first.
+ */
 import { shortText } from '../bounds.ts'
 import type { LogLine, SpanView, TraceLine, TraceView } from '../protocol.ts'
 import type { ReceivedLine, ReceivedSpan } from './otlp.ts'
 
-/** Traces, spans of all of them and of one, and characters of all of them. */
+/** The largest numbers of traces, of spans in all traces, of spans in one trace, and of characters in all traces. */
 export const MAX_TRACES = 1_000
 export const MAX_SPANS = 20_000
 export const MAX_SPANS_OF_TRACE = 500
 export const MAX_CHARACTERS = 20_000_000
 /**
- * Traces with errors that make room only for each other: somebody looks for them later. Of such a size that they never take
- * more than half of all room.
+ * Traces with errors are kept longer, because users look for them later: so many of them are dropped only to make
+ * room for other traces with errors. Their size is limited, so that they never take more than half of the memory.
  */
 export const MAX_FAILED = 200
 const MAX_FAILED_SPANS = MAX_SPANS / 2 / MAX_FAILED
 const MAX_FAILED_CHARACTERS = MAX_CHARACTERS / 2 / MAX_FAILED
-/** Lines of a span. */
+/** Largest number of log lines of a span. */
 const MAX_LINES = 50
-/** Lines whose spans have not come: a span comes when it has ended. */
+/** Largest number of log lines whose spans have not arrived: a span is sent only when it has ended. */
 const MAX_WAITING_LINES = 2_000
-/** Lines of a list. */
+/** Largest number of traces in a list. */
 export const MAX_FOUND = 100
 
 interface Stored extends SpanView {
@@ -33,7 +36,7 @@ interface Trace {
   hasFailed: boolean
   leftOut: number
   characters: number
-  /** As it was made for a list last. */
+  /** The line that was last made for a list. */
   line: TraceLine | undefined
 }
 
@@ -41,19 +44,19 @@ interface Trace {
 export interface Search {
   readonly text: string
   readonly onlyErrors: boolean
-  /** Milliseconds. */
+  /** The shortest duration in milliseconds. */
   readonly longerThan: number
 }
 
 /** Keeps traces. */
 export class TraceStore {
-  /** By id, those that began first in front. */
+  /** The traces by id, in the order in which they began. */
   readonly #ordinary = new Map<string, Trace>()
   readonly #failed = new Map<string, Trace>()
   #spans = 0
   #characters = 0
   #waiting = 0
-  /** Traces that had to make room. */
+  /** The number of traces that were dropped to make room. */
   dropped = 0
 
   get size(): number {
@@ -91,18 +94,21 @@ export class TraceStore {
     this.#grow(trace, line.text.length + 20, 0)
   }
 
-  /** The traces that are looked for, the newest first. */
+  /** The traces that match a search, the newest first. */
   find(search: Search): readonly TraceLine[] {
     const found = [this.#ordinary, this.#failed].flatMap((traces) => foundIn(traces, search))
     return found.sort((a, b) => b.at - a.at).slice(0, MAX_FOUND)
   }
 
-  /** The spans of a trace by their ids, as they are. */
+  /** The spans of a trace by their ids, without a copy. */
   spansOf(id: string): ReadonlyMap<string, SpanView> | undefined {
     return this.#known(id)?.spans
   }
 
-  /** One trace, its spans by their beginnings; `undefined`: it is not here (any more). */
+  /**
+   * One trace with its spans in the order of their start; `undefined` if the store does not have it, or not any
+   * more.
+   */
   get(id: string): TraceView | undefined {
     const trace = this.#known(id)
     if (trace === undefined) return undefined
@@ -140,7 +146,7 @@ export class TraceStore {
     while ((this.#spans > MAX_SPANS || this.#characters > MAX_CHARACTERS) && this.size > 1) this.#dropOldest()
   }
 
-  /** Puts a trace where it belongs by now. */
+  /** Moves a trace to the group to which it belongs now. */
   #place(trace: Trace): void {
     const { id, hasFailed, spans, characters } = trace
     const isKept = hasFailed && spans.size <= MAX_FAILED_SPANS && characters <= MAX_FAILED_CHARACTERS
@@ -161,7 +167,7 @@ export class TraceStore {
   }
 }
 
-/** The newest of some traces that are looked for. */
+/** The newest traces of a group that match a search. */
 function foundIn(traces: ReadonlyMap<string, Trace>, { text, onlyErrors, longerThan }: Search): TraceLine[] {
   const found: TraceLine[] = []
   const wanted = text.trim().toLowerCase()
@@ -195,7 +201,7 @@ function lineOf(trace: Trace): TraceLine {
   return trace.line
 }
 
-/** A span without a parent comes first, then the earlier one. */
+/** Whether a span is before another one: a span without a parent is first, then the earlier span. */
 function isBefore(a: Stored, b: Stored, { spans }: Trace): boolean {
   const [aHas, bHas] = [spans.has(a.parent), spans.has(b.parent)]
   return aHas === bHas ? a.start < b.start : !aHas
@@ -220,8 +226,8 @@ function sizeOf({ name, service, error, attributes, logs }: ReceivedSpan): numbe
 }
 
 /**
- * The checked question of a page.
- * @throws {TypeError} it is no known question
+ * Checks the request of a page.
+ * @throws {TypeError} the request is invalid
  */
 export function readSearch({ text, onlyErrors, longerThan }: Readonly<Record<string, unknown>>): Search {
   if (typeof text !== 'string') throw new TypeError('text must be a text')

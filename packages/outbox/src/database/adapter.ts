@@ -1,4 +1,7 @@
-/** Finds out which driver a user's `sql` is of. None of them is imported: users install the one that they use. */
+/**
+ * Finds out to which driver a user's `sql` belongs. This package imports no driver: users install the one that they
+ * use.
+ */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Connection, Database } from './database.ts'
 import {
@@ -19,13 +22,13 @@ import {
   taggedDatabase
 } from './tagged.ts'
 
-/** A transaction: the `sql` that postgres.js or Bun gives to the function of `begin`, or a client of `pg`. */
+/** A transaction: the `sql` that postgres.js or Bun passes to the function of `begin`, or a client of `pg`. */
 export type TransactionSql = TaggedConnection | PgClient
 
 /** A database: the `sql` of postgres.js or of Bun, or a pool of `pg`. */
 export type DatabaseSql = TaggedSql | PgPool
 
-/** The transaction that a driver hands to the code that runs in it. */
+/** The transaction that a driver passes to the code that runs in it. */
 export type TransactionOf<Sql> = Sql extends {
   begin(options: string, run: (transaction: infer Transaction) => never): unknown
 }
@@ -37,23 +40,24 @@ export type TransactionOf<Sql> = Sql extends {
     : PgClient
 
 /**
- * The caller's own transaction. Asked each time, because a client is in a transaction at one time and not at another.
- * @throws {OptionError} it is none
+ * Returns the caller's own transaction. It is checked at each call, because the same client of `pg` may be in a
+ * transaction at one time and in none at another.
+ * @throws {OptionError} `sql` is not a transaction
  */
 export function transactionOf(sql: TransactionSql): Connection {
   if (isTagged(sql)) {
     if (!isTaggedSql(sql)) return taggedConnection(sql)
     throw new OptionError(
       'sql',
-      'sql is not in a transaction, so what it writes would not be part of one; ' +
-        'give the one that sql.begin() gives to its function: sql.begin((tx) => outbox(tx).publish(…))'
+      'sql is not in a transaction, so the event would not be part of one; ' +
+        'pass the sql that sql.begin() passes to its function: sql.begin((tx) => outbox(tx).publish(…))'
     )
   }
   if (!isPg(sql)) throw expected('a transaction', sql)
   if (isPgPool(sql))
     throw new OptionError(
       'sql',
-      'sql is a pool, each of whose statements may run on another connection; give the client of the transaction: ' +
+      'sql is a pool, each of whose statements may run on another connection; pass the client of the transaction: ' +
         'const client = await pool.connect()'
     )
   if (isIdle(sql))
@@ -64,14 +68,14 @@ export function transactionOf(sql: TransactionSql): Connection {
   return pgConnection(sql)
 }
 
-/** @throws {OptionError} it is no database with connections to choose from */
+/** Returns the database of a user's `sql`. @throws {OptionError} `sql` is not a database with a pool of connections */
 export function databaseOf(sql: DatabaseSql): Database {
   if (isTagged(sql) && isTaggedSql(sql)) return taggedDatabase(sql) as Database
   if (isPg(sql) && isPgPool(sql)) return pgDatabase(sql) as Database
   if (isTagged(sql) || isPg(sql))
     throw new OptionError(
       'sql',
-      'sql is a single connection, but transactions are begun here: give the sql of postgres() or of Bun, or a pool of pg'
+      'sql is a single connection, but a database with a pool of connections is needed here: pass the sql of postgres() or of Bun, or a pool of pg'
     )
   throw expected('a database', sql)
 }

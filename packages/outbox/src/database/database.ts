@@ -1,13 +1,13 @@
-/** The interface of a database for the rest of this package, whatever the driver. */
+/** The interface through which the rest of this package uses a database, whatever the driver. */
 
 /** A row, by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** Runs statements one after the other: a transaction, or one connection. */
+/** A transaction or a single connection, which runs statements one after the other. */
 export interface Connection {
   /**
-   * Runs a statement. Its values are texts, cast by the statement itself: what drivers make of other types differs.
-   * Without values there may be several statements.
+   * Runs a statement. Its values are texts, and the statement casts them to other types, because drivers convert
+   * other types differently. Without values the text may contain several statements.
    */
   query(text: string, values?: readonly (string | null)[]): Promise<readonly Row[]>
 }
@@ -15,17 +15,17 @@ export interface Connection {
 /** A database with more than one connection. */
 export interface Database<Transaction = unknown> extends Connection {
   /**
-   * Runs a function in a transaction of its own, which is read committed, because what waits for a lock must then see
-   * what was committed meanwhile. Rolled back if the function fails.
-   * @param run is given the transaction twice: for this package, and as the driver gives it to its users
+   * Runs a function in a new transaction. The isolation level is read committed, so that a statement which has
+   * waited for a lock sees what was committed meanwhile. The transaction is rolled back if the function fails.
+   * @param run gets the transaction twice: as this package uses it, and as the driver's users do
    */
   transaction<Result>(
     run: (connection: Connection, transaction: Transaction) => Promise<Result>
   ): Promise<Result>
   /**
-   * Listens on a connection of its own.
-   * @param lost is called if the connection is lost, unless the driver makes another by itself
-   * @returns ends it
+   * Listens on a separate connection.
+   * @param lost called if the connection is lost, unless the driver reconnects by itself
+   * @returns a function that stops listening
    */
   listen(channel: string, wake: () => void, lost: () => void): Promise<() => Promise<void>>
 }

@@ -6,7 +6,7 @@ export interface PgClient {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>
 }
 
-/** A client that a pool gave. */
+/** A client that a pool has lent. */
 interface PooledClient extends PgClient {
   release(error?: Error | boolean): void
   on(event: string, listener: (argument: unknown) => void): unknown
@@ -16,23 +16,26 @@ interface PooledClient extends PgClient {
 /** A pool of `pg`. */
 export interface PgPool extends PgClient {
   readonly totalCount: number
-  /** Takes a callback, among others: overloads are no interface. */
+  /**
+   * One of several overloads takes a callback. The type accepts any arguments, because an interface cannot describe
+   * these overloads.
+   */
   connect(...given: never[]): unknown
 }
 
-/** Whether it is a client, from a pool or not, or a pool. */
+/** Whether a value is a client of `pg`, from a pool or not, or a pool. */
 export function isPg(sql: unknown): sql is PgClient {
   return typeof sql === 'object' && sql !== null && typeof Reflect.get(sql, 'query') === 'function'
 }
 
-/** Whether it has clients to choose from, and so is no transaction. */
+/** Whether a value is a pool of `pg`, and so not a transaction. */
 export function isPgPool(sql: PgClient): sql is PgPool {
   return (
     typeof Reflect.get(sql, 'totalCount') === 'number' && typeof Reflect.get(sql, 'connect') === 'function'
   )
 }
 
-/** Whether a client says that no transaction is open; older versions of the driver do not say. */
+/** Whether a client reports that no transaction is open. Older versions of the driver do not report it. */
 export function isIdle(client: PgClient): boolean {
   const status: unknown = Reflect.get(client, 'getTransactionStatus')
   return typeof status === 'function' && Reflect.apply(status, client, []) === 'I'
@@ -41,7 +44,7 @@ export function isIdle(client: PgClient): boolean {
 export function pgConnection(client: PgClient): Connection {
   return {
     async query(text, values) {
-      // Several statements have several results, which nobody here asks for.
+      // Several statements have several results, which no caller here needs.
       const result = await client.query(text, values === undefined ? undefined : [...values])
       return (Array.isArray(result) ? [] : result.rows) as Row[]
     }
@@ -51,8 +54,9 @@ export function pgConnection(client: PgClient): Connection {
 function ignore(): void {}
 
 /**
- * A client of a pool that does not end the process when its connection is lost: the pool listens for errors only of
- * clients that are idle. By a callback, because the error may come in the turn in which the client does.
+ * Gets a client from a pool, and listens for the client's errors. Without a listener the process would end when the
+ * connection is lost, because the pool listens only for errors of idle clients. A callback is used, because the
+ * error may occur in the same turn in which the client arrives.
  */
 function connect(pool: PgPool): Promise<PooledClient> {
   return new Promise((resolve, reject) => {
@@ -66,7 +70,10 @@ function connect(pool: PgPool): Promise<PooledClient> {
   })
 }
 
-/** Gives a client back. One that is broken is thrown away, and may still fail while it ends. */
+/**
+ * Returns a client to its pool. A broken client is destroyed, and keeps its listener because it may still fail
+ * while it ends.
+ */
 function release(client: PooledClient, isBroken: boolean): void {
   if (!isBroken) client.removeListener('error', ignore)
   client.release(isBroken)
@@ -101,7 +108,7 @@ export function pgDatabase(pool: PgPool): Database<PgClient> {
         client.removeListener('notification', wake)
         client.removeListener('end', ended)
         client.removeListener('error', ended)
-        // Not given back, because it listens.
+        // The client is destroyed and not returned to the pool, because it still listens.
         release(client, true)
       }
       const ended = () => {

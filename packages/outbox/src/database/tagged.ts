@@ -9,7 +9,10 @@ export interface TaggedConnection {
 
 /** The `sql` of postgres.js or of Bun, with its connections. */
 export interface TaggedSql extends TaggedConnection {
-  /** Takes `(options, run)`, among others: overloads are no interface. */
+  /**
+   * One of several overloads takes `(options, run)`. The type accepts any arguments, because an interface cannot
+   * describe these overloads.
+   */
   begin(...given: never[]): PromiseLike<unknown>
   listen(
     channel: string,
@@ -17,12 +20,15 @@ export interface TaggedSql extends TaggedConnection {
   ): PromiseLike<{ unlisten(): PromiseLike<unknown> }>
 }
 
-/** Whether it is one, in a transaction or not. */
+/** Whether a value is the `sql` of postgres.js or of Bun, in a transaction or not. */
 export function isTagged(sql: unknown): sql is TaggedConnection {
   return typeof sql === 'function' && typeof Reflect.get(sql, 'unsafe') === 'function'
 }
 
-/** Whether it has connections to choose from, and so is no transaction: a statement on it would be one of its own. */
+/**
+ * Whether `sql` has a pool of connections, and so is not a transaction: each statement would be a transaction of
+ * its own.
+ */
 export function isTaggedSql(sql: TaggedConnection): sql is TaggedSql {
   return (
     typeof Reflect.get(sql, 'begin') === 'function' &&
@@ -43,7 +49,8 @@ export function taggedDatabase(sql: TaggedSql): Database<TaggedConnection> {
   return {
     ...taggedConnection(sql),
     async transaction(run) {
-      // A driver that unwraps what a transaction returns (both resolve arrays of promises) does not see it here.
+      // The result is kept here and not returned through the driver: both drivers await arrays of promises that a
+      // transaction returns.
       let result: Awaited<ReturnType<typeof run>> | undefined
       let isOver = false
       const begin = sql.begin as (...given: unknown[]) => PromiseLike<unknown>
@@ -51,15 +58,16 @@ export function taggedDatabase(sql: TaggedSql): Database<TaggedConnection> {
         await begin.call(sql, ISOLATION, async (transaction: TaggedConnection) => {
           const connection = taggedConnection(transaction)
           const query: Connection['query'] = async (text, values) => {
-            // postgres.js would end the process: see below.
+            // On a lost connection postgres.js would end the process, see below.
             if (isOver) throw new ConnectionError('The connection of the transaction was lost', false)
             return connection.query(text, values)
           }
           try {
             result = await run({ query }, transaction)
           } catch (error) {
-            // On a lost connection a rollback of postgres.js would end the process (porsager/postgres#1208). It is left
-            // open there, which holds nothing: that the connection is lost ends the transaction, at once or soon.
+            // On a lost connection a rollback by postgres.js would end the process (porsager/postgres#1208). So the
+            // driver's transaction is left open, which costs nothing: PostgreSQL ends the transaction when it
+            // notices the lost connection.
             if (isLoss(error)) for (let turn = 0; turn < 100 && !isOver; turn++) await pause()
             if (isOver) return new Promise(() => {})
             throw error
@@ -79,7 +87,7 @@ export function taggedDatabase(sql: TaggedSql): Database<TaggedConnection> {
   }
 }
 
-/** Whether a statement failed because its connection was lost, or because the server ends (57P0…). */
+/** Whether a statement has failed because its connection was lost, or because the server is shutting down (57P0…). */
 function isLoss(error: unknown): boolean {
   const { code } = Object(error) as { code?: unknown }
   return typeof code === 'string' && /^(CONNECTION_|ECONN|EPIPE|57P0)/.test(code)

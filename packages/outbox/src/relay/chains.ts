@@ -1,4 +1,4 @@
-/** Publishes the events of one reading: those of one key one after the other, all others at the same time. */
+/** Publishes the events of one batch: events of the same key one after the other, all others at the same time. */
 import {
   backoffDelay,
   describe,
@@ -9,7 +9,7 @@ import {
 import type { Row } from '../database/database.ts'
 import type { Publisher } from '../publisher.ts'
 
-/** An event as it is read. */
+/** An event as it was read from the outbox. */
 interface Event {
   readonly position: string
   readonly id: string
@@ -25,34 +25,34 @@ export interface Failure {
   readonly position: string
   readonly id: string
   readonly pattern: string
-  /** Why, in words. */
+  /** The reason for the failure, in words. */
   readonly reason: string
-  /** Milliseconds until the next attempt; `null` if there will be none. */
+  /** Milliseconds until the next attempt; `null` if there will be no further attempt. */
   readonly pause: number | null
   readonly cause: unknown
 }
 
-/** The outcome of publishing. Events in neither list were not tried. */
+/** The outcome of a batch. Events in neither list were not tried. */
 export interface Outcome {
-  /** The positions of those that are stored. */
+  /** The positions of the events that the broker has stored. */
   readonly published: string[]
   readonly failures: Failure[]
-  /** How many of them the engine had already. */
+  /** How many of these events the broker had already. */
   duplicates: number
 }
 
-/** Pauses between attempts. */
+/** Pauses between attempts, in milliseconds. */
 const PAUSES = { minDelay: 100, maxDelay: 10_000 }
 
-/** Codes of errors that say that an event itself is wrong: another attempt would fail too. */
+/** Codes of errors which mean that the event itself is invalid, so that another attempt would fail too. */
 const HOPELESS: ReadonlySet<unknown> = new Set(['EVENT_REFUSED', 'OPTION', 'PAYLOAD_TOO_LARGE', 'VALIDATION'])
 
-/** Milliseconds that a publisher may take longer than it was told, before it is no longer waited for. */
+/** Milliseconds that a publisher may exceed its timeout before the relay stops waiting for it. */
 const GRACE = 1_000
 
 /**
- * Publishes until everything is tried or `mayGoOn` says no; never rejects. Of one key one event is under way at a time,
- * because if several were and the first of them failed, the others would be before it.
+ * Publishes events until all were tried or `mayGoOn` returns false; never rejects. Only one event of a key is sent
+ * at a time: if several were sent and the first one failed, later events of the key would be stored before it.
  */
 export async function publishAll(
   rows: readonly Row[],
@@ -90,7 +90,7 @@ async function publishChain(
     } catch (cause) {
       const failure = failureOf(event, cause)
       outcome.failures.push(failure)
-      // An event that is put aside does not hold up its key.
+      // An event that is put aside does not hold up later events of its key.
       if (failure.pause !== null) return
     }
   }
@@ -123,8 +123,8 @@ function failureOf({ position, id, pattern, attempts }: Event, cause: unknown): 
 }
 
 /**
- * The code and the reason of an error, which may be any value, and may throw when it is read. The reason has only
- * characters that PostgreSQL can keep.
+ * Returns the code and the reason of an error. The error may be any value, even one that throws when it is read.
+ * The reason has only characters that PostgreSQL can store.
  */
 function readError(cause: unknown): { readonly code: unknown; readonly reason: string } {
   try {

@@ -1,4 +1,4 @@
-/** A relay that lives on while its database is emptied, replaced by another one, or set back to what it was. */
+/** A relay keeps working while its database is emptied, replaced by another one, or restored to an earlier state. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { migrate } from '../migrate.ts'
@@ -47,7 +47,7 @@ describe('a relay whose database changes', () => {
       await to.begin((tx) => outbox(tx).publish('told', n, { key: 'k' }))
   }
 
-  /** Waits until the mark is at the last event, so that nothing below is read. */
+  /** Waits until the mark is at the last event, so that the relay reads no events below it. */
   async function settled(of: Driven): Promise<void> {
     await until(async () => {
       await of.query(MOVE_MARK)
@@ -101,7 +101,7 @@ describe('a relay whose database changes', () => {
     await driven.end()
     const standby = await server.standby()
     try {
-      // The standby follows, loses its connection, and does not get what comes then.
+      // The standby replicates, then loses its connection, and does not get later events.
       const following = drive('pg', standby.address(name()))
       driven = drive('pg', server.address(name()))
       const [row] = await driven.query('select pg_current_wal_lsn()::text as at')
@@ -123,7 +123,7 @@ describe('a relay whose database changes', () => {
       await standby.promote()
       forwarder.turn(standby.address(name()))
       await server.kill()
-      // Their positions are those of events that are lost with the server.
+      // These events have the positions of events that are lost with the first server.
       await publish(following, 70, 10)
       await published(80)
       const [last] = await following.query(
@@ -146,7 +146,7 @@ describe('a relay whose database changes', () => {
       const url = await other.database(name())
       const restored = drive('pg', url)
       await migrate(restored.sql)
-      // The same as pg_restore does.
+      // Copies the rows as pg_restore does.
       const rows = await driven.query('select * from elysia_microservices.outbox order by position')
       for (const row of rows)
         await restored.query(

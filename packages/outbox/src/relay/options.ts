@@ -15,21 +15,24 @@ import { checkSchema, type SchemaOptions } from '../schema.ts'
 
 /** Options of `outboxRelay()`. */
 export interface OutboxRelayOptions extends SchemaOptions {
-  /** The `sql` of postgres.js or of Bun, or a pool of `pg`, with two connections at least. */
+  /** The `sql` of postgres.js or of Bun, or a pool of `pg`, with at least two connections. */
   readonly sql: DatabaseSql
-  /** Publishes: a client over a transport that stores messages. Closing it stays yours, after `stop()`. */
+  /**
+   * The client that publishes the events, over a transport that stores them. The relay does not close it; close it
+   * after `stop()`.
+   */
   readonly client: Publisher
-  /** Most events that are read, and under way to the engine, at a time. Default: 500. */
+  /** Largest number of events that the relay reads and sends to the broker at the same time. Default: 500. */
   readonly batch?: number | undefined
   /**
-   * Milliseconds after which a relay that sleeps looks for events by itself. New ones wake it at once, unless their
-   * transaction took longer than the relay took to fall asleep; so this bounds that delay, and the time until another
-   * relay takes over. Default: 500.
+   * Milliseconds after which a sleeping relay looks for events without being woken. New events wake the relay at
+   * once, except those of a transaction that began before the relay fell asleep. So this option limits the delay of
+   * such events, and the time until another relay takes over. Default: 500.
    */
   readonly pollInterval?: number | undefined
-  /** Milliseconds that the engine has to store an event, and PostgreSQL to answer. Default: 10,000. */
+  /** Milliseconds within which the broker must store an event, and PostgreSQL must answer. Default: 10,000. */
   readonly timeout?: number | undefined
-  /** Default: the console. */
+  /** Receives warnings and errors. Default: the console. */
   readonly logger?: Logger | undefined
 }
 
@@ -46,7 +49,7 @@ export interface CheckedRelayOptions {
 
 const NAMES = ['sql', 'client', 'batch', 'pollInterval', 'timeout', 'logger', 'schema']
 
-/** @throws {OptionError} an option is invalid */
+/** Checks the options. @throws {OptionError} an option is invalid */
 export function relayOptions(given: OutboxRelayOptions): CheckedRelayOptions {
   checkNames('options', given, NAMES)
   const { sql, client, batch = 500, pollInterval = 500, timeout = 10_000, logger = consoleLogger } = given

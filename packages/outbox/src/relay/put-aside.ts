@@ -1,4 +1,4 @@
-/** Events that are put aside, because they can never be published as they are. */
+/** Events that are put aside, because publishing them unchanged can never succeed. */
 import { atLeast, checkNames, type Headers, OptionError } from '@elysia-microservices/transport/kit'
 import type { Database, Row } from '../database/database.ts'
 import { inSchema } from '../schema.ts'
@@ -6,38 +6,38 @@ import { DISCARD, PUT_ASIDE, SEND_AGAIN } from './statements.ts'
 
 /** An event that is put aside. */
 export interface FailedEvent {
-  /** Its place in the outbox: what `sendAgain` and `discard` are given. */
+  /** The event's position in the outbox, which identifies it for `sendAgain` and `discard`. */
   readonly position: string
   readonly id: string
   readonly pattern: string
   readonly key: string | undefined
   readonly headers: Headers
   readonly data: unknown
-  /** Why it could not be published, in words. */
+  /** The reason why the event could not be published, in words. */
   readonly reason: string
-  /** How often it was tried. */
+  /** The number of attempts to publish the event. */
   readonly attempts: number
   readonly failedAt: Date
 }
 
-/** Options of the list. */
+/** Options of `list()`. */
 export interface FailedOptions {
-  /** The position of the last one that is known. Default: from the first. */
+  /** The position of the last event of the previous page. Default: begins with the first event. */
   readonly after?: string | undefined
-  /** Most of them. Default: 100. */
+  /** Largest number of events to return. Default: 100. */
   readonly limit?: number | undefined
 }
 
-/** Looks at what is put aside, sends it again, or discards it. */
+/** Lists events that are put aside, sends them again, or discards them. */
 export interface PutAside {
-  /** In order of their positions. @throws {OptionError} an option is invalid */
+  /** Returns events in the order of their positions. @throws {OptionError} an option is invalid */
   list(options?: FailedOptions): Promise<readonly FailedEvent[]>
   /**
-   * Publishes them once more, behind what was published of their keys meanwhile.
+   * Publishes events again. They come after later events of their keys that were published in the meantime.
    * @returns how many of the positions were put aside
    */
   sendAgain(positions: readonly string[]): Promise<number>
-  /** Deletes them. @returns how many of the positions were put aside */
+  /** Deletes events. @returns how many of the positions were put aside */
   discard(positions: readonly string[]): Promise<number>
 }
 
@@ -46,7 +46,7 @@ export class PutAsideEvents implements PutAside {
   readonly #schema: string
   readonly #wake: () => void
 
-  /** @param wake is called when there is something to publish */
+  /** @param wake called when there are events to publish */
   constructor(database: Database, schema: string, wake: () => void) {
     this.#database = database
     this.#schema = schema
@@ -82,7 +82,7 @@ export class PutAsideEvents implements PutAside {
 
 function checkPosition(path: string, value: unknown): void {
   if (typeof value !== 'string' || !/^\d{1,18}$/.test(value))
-    throw OptionError.expected(path, 'a position, as list() gives it', value)
+    throw OptionError.expected(path, 'a position from list()', value)
 }
 
 function eventOf(row: Row): FailedEvent {

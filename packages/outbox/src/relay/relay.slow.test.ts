@@ -1,4 +1,4 @@
-/** Events that a relay publishes, their order, and its failures; with each driver. */
+/** The events that a relay publishes, their order, and failures, with each driver. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
@@ -23,7 +23,7 @@ before(async () => {
 })
 after(() => server.stop())
 
-/** Longer than any test: who waits for it was not woken. */
+/** Longer than any test: a relay with this interval publishes only if it is woken. */
 const NEVER = 2 ** 31 - 1
 
 for (const driver of DRIVERS)
@@ -96,7 +96,7 @@ for (const driver of DRIVERS)
     it('is woken by a commit', async () => {
       await make({ pollInterval: NEVER }).start()
       for (const n of [1, 2]) {
-        // The first reading between falling asleep and sleeping is not what finds the event.
+        // Waits for the last reading before the relay sleeps, so that this reading does not find the event.
         await until(isAsleep)
         await new Promise((resolve) => setTimeout(resolve, 100))
         await publish('woken', n)
@@ -122,7 +122,7 @@ for (const driver of DRIVERS)
     })
 
     it('has not more of large events under way than memory allows', async () => {
-      // Random, so that PostgreSQL cannot make it smaller.
+      // Random data, so that PostgreSQL cannot compress it.
       const random = () => randomBytes(3 * 1024 * 1024).toString('base64')
       for (let n = 0; n < 12; n++) await publish('large', random())
       await make().start()
@@ -162,7 +162,7 @@ for (const driver of DRIVERS)
       assert.deepEqual(engine.of('a').slice(2), ['bad', 'behind'])
       await until(async () => (await relay.stats()).pending === 0)
       assert.equal((await relay.stats()).retries, 3)
-      assert.match(lines.warnings[0]!, /Event \S+ of 'a' cannot be published; trying again: .*down/)
+      assert.match(lines.warnings[0]!, /Event \S+ of 'a' cannot be published, trying again: .*down/)
     })
 
     it('keeps its order and everything while the engine is down', async () => {
@@ -279,7 +279,7 @@ for (const driver of DRIVERS)
       await make({ timeout: 500 }).start()
       await until(() => engine.stored.length === 6)
       assert.equal(tricks.length, 0)
-      // Each failure could be written down.
+      // All failures could be stored in the database: each warning is about an event, and none about the database.
       assert.ok(lines.warnings.length > 0 && lines.warnings.every((line) => line.startsWith('Event')))
     })
 

@@ -1,4 +1,4 @@
-/** `outboxRelay()`: publishes what transactions have left in the outbox. */
+/** `outboxRelay()`: publishes the events that committed transactions have stored in the outbox. */
 import { AsyncResource } from 'node:async_hooks'
 import { backoffDelay, OptionError, quietLog, shown, tellFigures } from '@elysia-microservices/transport/kit'
 import { databaseOf } from '../database/adapter.ts'
@@ -27,67 +27,82 @@ import { type Watched, watchedTransaction } from './watched.ts'
 export interface OutboxStats {
   /** Events that this relay has published since it was made. */
   readonly published: number
-  /** How many of them the engine had already. */
+  /** How many of these events the broker had already. */
   readonly duplicates: number
-  /** Attempts of it that failed. */
+  /** Failed attempts of this relay to publish an event. */
   readonly retries: number
-  /** Events of the outbox that wait to be published. */
+  /** Events in the outbox that wait to be published. */
   readonly pending: number
-  /** Milliseconds since the oldest of them was written; 0 if there is none. */
+  /** Milliseconds since the oldest waiting event was stored; 0 if no event waits. */
   readonly lag: number
   /** Events of the outbox that are put aside. */
   readonly failed: number
 }
 
-/** Publishes what is in an outbox, and looks after its table. What is not `start` and `stop` works without them. */
+/**
+ * Publishes the events of an outbox, and maintains its tables. The other methods work without `start` and `stop`,
+ * too.
+ */
 export interface OutboxRelay {
   /**
-   * Begins to publish. Of several relays one publishes at a time. A database or an engine that is down later is waited
-   * for, with growing pauses.
+   * Starts publishing. If there are several relays, one of them publishes at a time. If the database or the broker
+   * fails later, the relay retries with growing pauses.
    * @throws {OptionError} the tables are missing
    * @throws the driver's error if the database cannot be reached
    */
   start(): Promise<void>
-  /** Ends when the events under way are stored or have failed. What is left is published by the next relay. */
+  /**
+   * Stops publishing. Resolves when the events that were sent are stored or have failed. The next relay publishes
+   * the remaining events.
+   */
   stop(): Promise<void>
   /**
-   * Counts of its work, and of the events that wait in the database.
-   * @throws the driver's error if the database cannot be asked
+   * The counts of this relay's work, and of the events that wait in the database.
+   * @throws the driver's error if the database cannot be read
    */
   stats(): Promise<OutboxStats>
-  /** Removes published events. Their ids are forgotten with them. @returns how many */
+  /** Removes published events together with their ids. @returns how many events were removed */
   prune(options: PruneOptions): Promise<number>
-  /** Events that can never be published as they are: too large, or refused as wrong. */
+  /** Events that can never be published as they are: too large, or refused as invalid. */
   readonly failed: PutAside
 }
 
-/** Milliseconds between readings while a relay falls asleep, and how many there are. */
+/** Milliseconds between readings while a relay falls asleep, and the number of these readings. */
 const LINGER = 20
 const LINGERS = 10
-/** Most events that are tried at a time while nothing can be published. */
+/** Largest number of events that are tried at a time while all attempts fail. */
 const FEW = 16
 /** Milliseconds that the end of listening may take. */
 const UNLISTEN = 1_000
-/** Milliseconds between moves of the mark, and events after which it moves sooner; each leaves an old version of its row. */
+/**
+ * Milliseconds between two moves of the mark, and the number of published events after which it moves sooner. Each
+ * move leaves a dead version of the mark's row.
+ */
 const MOVE_MARK_EVERY = 1_000
 const MOVE_MARK_AFTER = 5_000
-/** Milliseconds between checks of the mark; more if a check takes long, as it does while old row versions cannot go. */
+/**
+ * Milliseconds between two checks of the mark. The interval is longer if a check takes long, as it does while dead
+ * row versions cannot be removed.
+ */
 const CHECK_MARK_EVERY = 60_000
-/** Bytes of data, as PostgreSQL stores them, after which a reading takes no further event. */
+/** Size in bytes of the stored data after which a batch takes no further event. */
 const MOST_BYTES = 16 * 1024 * 1024
-/** Pauses while the database or the engine is down. */
+/** Pauses while the database or the broker is down, in milliseconds. */
 const PAUSES = { minDelay: 100, maxDelay: 10_000 }
 
 /**
- * The result of a round: another relay publishes; there was nothing to do; at least one event was published; all
- * failed.
+ * The result of a round. `standby`: another relay publishes; `nothing`: there were no events; `some`: at least one
+ * event was published; `none published`: all attempts failed.
  */
 type Round = 'standby' | 'nothing' | 'some' | 'none published'
 
-/** A relay's work runs in here, outside the trace, or any other context, of the code that started it. */
+/**
+ * The relay's work runs in this asynchronous scope, so that it does not belong to the trace, or any other context,
+ * of the code that has started the relay.
+ */
 const outside = new AsyncResource('outbox relay')
 
-/** A relay; it does nothing before `start()`. @throws {OptionError} an option is invalid */
+/** Makes a relay, which does nothing before `start()`. @throws {OptionError} an option is invalid */
 export function outboxRelay(options: OutboxRelayOptions): OutboxRelay {
   return new Relay(relayOptions(options))
 }
@@ -100,7 +115,10 @@ class Relay implements OutboxRelay {
   #running: Promise<void> | undefined
   #isStopping = false
   #isAsleep = false
-  /** When the mark is to be moved next, and when it is to be checked. */
+  /**
+   * The times of the next move and of the next check of the mark, and the number of events that were published at
+   * the last move.
+   */
   #moveAt = 0
   #publishedAtMove = 0
   #checkAt = 0
@@ -121,7 +139,7 @@ class Relay implements OutboxRelay {
 
   async start(): Promise<void> {
     if (this.#running !== undefined)
-      throw new OptionError('relay', 'The relay was started before; make another with outboxRelay()')
+      throw new OptionError('relay', 'The relay was started already; make a new relay with outboxRelay()')
     await this.#database.query(this.#at(PROBE)).catch((error: unknown) => {
       throw isTableMissing(error) ? this.#tablesAreMissing(error) : error
     })
@@ -171,7 +189,7 @@ class Relay implements OutboxRelay {
         if (round !== 'nothing') readings = 0
         else if (++readings < LINGERS) await this.#sleep.sleep(Math.min(LINGER, pollInterval))
         else if (this.#isAsleep) await this.#sleep.sleep(pollInterval)
-        // Between what it said here and its sleep there is another reading.
+        // The relay announces its sleep in a transaction of its own. Before it sleeps there is another reading.
         else await watchedTransaction(this.#database, timeout, (each) => this.#setAsleep(each, true))
       } catch (error) {
         this.#failuresInARow++
@@ -180,7 +198,7 @@ class Relay implements OutboxRelay {
       }
     }
     untell()
-    // A database that does not answer is not waited for.
+    // The relay does not wait long for a database that does not answer.
     const unlistened = this.#listening?.then((end) => end?.()).catch(() => {})
     await Promise.race([unlistened, new Sleep().sleep(UNLISTEN)])
   }
@@ -208,7 +226,7 @@ class Relay implements OutboxRelay {
     for (const { id, pattern, reason, pause, cause } of failures) {
       const which = `Event ${shown(id)} of '${shown(pattern)}'`
       if (pause !== null)
-        this.#complain('event', `${which} cannot be published; trying again: ${reason}`, cause)
+        this.#complain('event', `${which} cannot be published, trying again: ${reason}`, cause)
       else
         this.#options.logger.error(
           `${which} is put aside, because it can never be published (see relay.failed): ${reason}`,
@@ -238,7 +256,10 @@ class Relay implements OutboxRelay {
     this.#isAsleep = isAsleep
   }
 
-  /** Begins to listen, if it does not; a relay that cannot, or not yet, looks for events by itself. */
+  /**
+   * Starts listening for new events, if the relay does not listen yet. Until listening works, the relay looks for
+   * events at intervals.
+   */
   #listen(): void {
     if (this.#listening !== undefined) return
     const lost = () => {
@@ -251,7 +272,7 @@ class Relay implements OutboxRelay {
         lost()
         this.#complain(
           'listen',
-          'The relay of the outbox cannot LISTEN; it looks for events by itself',
+          'The relay of the outbox cannot LISTEN for new events; it looks for them at intervals',
           error
         )
         return undefined
@@ -280,7 +301,7 @@ class Relay implements OutboxRelay {
   }
 }
 
-/** PostgreSQL's codes for a table and a schema that do not exist. Bun keeps them in `errno`. */
+/** PostgreSQL's error codes for a missing table and a missing schema. Bun has them in `errno`. */
 function isTableMissing(error: unknown): boolean {
   const { code, errno } = Object(error) as Record<string, unknown>
   return [code, errno].some((given) => given === '42P01' || given === '3F000')

@@ -1,4 +1,7 @@
-/** Whatever open transactions do, a relay that lives publishes what is committed, once, in the order of the commits of a key. */
+/**
+ * Whatever open transactions do, a running relay publishes each committed event once, and events of a key in the
+ * order of their commits.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -12,10 +15,10 @@ import { until } from '../testing/until.ts'
 import { type OutboxRelay, outboxRelay } from './relay.ts'
 import { MOVE_MARK } from './statements.ts'
 
-/** At night there are ten times as many. */
+/** At night there are ten times as many runs. */
 const RUNS = Number(process.env['OUTBOX_SCHEDULES'] ?? 20)
 
-/** Readings without a find after which an event counts as passed over. */
+/** If the relays have found nothing in so many readings, the missing events count as skipped. */
 const ENOUGH = 40
 
 /** A pool that counts the readings of relays. */
@@ -44,7 +47,7 @@ before(async () => {
   const url = await server.database()
   pool = new pg.Pool({ connectionString: url, max: 40 })
   reading = new CountingPool(url)
-  // A pool that has ended may have connections for a moment.
+  // Connections of a pool that has ended may live on for a moment, and then fail.
   for (const each of [pool, reading])
     each.on('error', () => {}).on('connect', (client) => client.on('error', () => {}))
   await migrate(pool)
@@ -73,7 +76,7 @@ async function startRelays(count: number): Promise<void> {
   for (const relay of relays) await relay.start()
 }
 
-/** Waits until everything is published, or until the relays have looked often enough without a find. */
+/** Waits until all events are published, or until the relays have found nothing for {@link ENOUGH} readings. */
 async function published(committed: readonly Told[]): Promise<void> {
   let found = engine.stored.length
   let since = reading.readings
@@ -113,13 +116,13 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant('prepare' as const), which) },
   { weight: 1, arbitrary: fc.tuple(fc.constant('other writes' as const)) },
   { weight: 2, arbitrary: fc.tuple(fc.constant('read' as const)) },
-  // Relays do this once per second.
+  // A relay runs this statement once per second.
   { weight: 4, arbitrary: fc.tuple(fc.constant('move mark' as const)) }
 )
 const steps = (of: fc.Arbitrary<Step>) => fc.array(of, { minLength: 10, maxLength: 60, size: 'max' })
 type Step = typeof step extends fc.Arbitrary<infer Step> ? Step : never
 
-/** Runs steps on a database, and remembers what was committed. */
+/** Runs steps on a database, and records which events were committed. */
 class Schedule {
   readonly #afterEach: () => Promise<void>
   readonly #open: OpenTransaction[] = []
@@ -146,7 +149,10 @@ class Schedule {
     }
   }
 
-  /** Ends one that does not wait for the key of another: there always is one, or PostgreSQL ends a deadlock. */
+  /**
+   * Ends a transaction that does not wait for the key of another one. There always is such a transaction, since
+   * PostgreSQL ends deadlocks.
+   */
   async #endOne(how: 'commit' | 'rollback'): Promise<void> {
     await Promise.race(this.#open.map((transaction) => transaction.idle))
     await this.#end(
@@ -165,7 +171,7 @@ class Schedule {
       const before = reading.readings
       return until(() => reading.readings >= before + 2)
     }
-    // Takes a number of a transaction, as everything else that goes on in a database.
+    // Uses up a transaction number, as any other write in the database does.
     if (what === 'other writes') return void (await pool.query('select pg_current_xact_id()'))
     if (what === 'move mark') return void (await pool.query(MOVE_MARK))
     const index = at % Math.max(1, this.#open.length)
@@ -178,7 +184,7 @@ class Schedule {
         : what === 'savepoint'
           ? transaction.savepoint()
           : transaction.endSavepoint(what === 'release')
-    // A transaction that waits for another one's key is left waiting.
+    // A transaction that waits for another one's key is not waited for here.
     await Promise.race([done, new Promise((resolve) => setTimeout(resolve, 5))])
   }
 
@@ -188,7 +194,7 @@ class Schedule {
   }
 }
 
-/** A relay's update of all events that it finds. */
+/** Marks all events as published, as a relay does. */
 const PUBLISH_ALL =
   'update elysia_microservices.outbox set published_at = clock_timestamp() where published_at is null'
 
@@ -224,7 +230,7 @@ describe('the mark', () => {
     await pool.query(PUBLISH_ALL)
     for (let n = 0; n < 3; n++) await pool.query(MOVE_MARK)
     assert.equal(await mark(), last)
-    // Nothing is left to do, so no transaction needs a number.
+    // There is no work left, so the relay must not use up a transaction number.
     const { rowCount } = await pool.query(MOVE_MARK)
     assert.equal(rowCount, 0)
   })

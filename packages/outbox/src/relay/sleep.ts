@@ -1,9 +1,9 @@
-/** Sleeping that can be ended. */
+/** A sleep that can be ended early. */
 export class Sleep {
   #wake: (() => void) | undefined
   #isWoken = false
 
-  /** Ends the sleep, or lets the next one not begin. */
+  /** Ends the current sleep, or makes the next sleep end at once. */
   wake(): void {
     this.#isWoken = true
     this.#wake?.()

@@ -1,20 +1,21 @@
-/** The statements of the relay, for the schema `elysia_microservices`. */
+/** The SQL statements of the relay, for the schema `elysia_microservices`. */
 
-/** Becomes the one relay that publishes, until the transaction ends. */
+/** Tries to become the publishing relay until the end of the transaction. */
 export const LEAD = `select
   pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.relay', 0)) as leads,
   (select asleep from "elysia_microservices".relay) as asleep`
 
 /**
- * Moves the mark up, and notes how far it can move next. An event with a lower position than others may be committed
- * later than they are, so the last position seen says nothing about lower ones. But every transaction gets its number
- * before it takes a position. This statement takes a number after it has seen the last position: so that number is
- * higher than those of all transactions with positions up to the last. When none of the running transactions has a lower
- * number, all those events are visible or were rolled back. (The end of a snapshot would not do: running transactions
- * can have numbers above it.)
+ * Moves the mark up, and notes how far it can move next time. Events at or below the mark need not be read any
+ * more. An event with a low position may be committed later than events with higher positions, so the highest
+ * visible position does not show whether lower ones are complete. But every transaction gets its number before it
+ * takes a position. This statement takes a transaction number after it has seen the last position. So its number is
+ * higher than those of all transactions with positions up to the last one. When no running transaction has a lower
+ * number, all those events are visible or were rolled back. (The end of a snapshot could not be used instead:
+ * running transactions can have numbers above it.)
  *
- * The transaction that this runs in must not have a number yet. A number that is not below the end of the snapshot is
- * of another database, from which this one was restored.
+ * The transaction that runs this statement must not have a number yet. A noted number that is not below the end of
+ * the snapshot comes from another database, from which this database was restored.
  */
 export const MOVE_MARK = `update "elysia_microservices".mark as mark set
   position = case
@@ -33,15 +34,20 @@ where pg_current_xact_id_if_assigned() is null and (
   or (next_transaction <= pg_snapshot_xmin(snapshot) and last > mark.position)
 )`
 
-/** Moves the mark down to the first event that waits, should one be below: somebody has changed the tables by hand. */
+/**
+ * Moves the mark down to the first waiting event, if that event is below the mark because somebody has changed the
+ * tables by hand.
+ */
 export const CHECK_MARK = `update "elysia_microservices".mark as mark set position = first - 1
 from (select min(position) as first from "elysia_microservices".outbox
   where published_at is null and failed_at is null and retry_at is null) as seen
 where first <= mark.position`
 
 /**
- * Events to be published: those whose pause is over, and fresh ones above the mark whose key does not wait for an earlier
- * one. In order of their positions, until their data have a size, as they are stored. It sees what other relays did, because its snapshot is younger than the lock.
+ * Selects the events to publish: those whose pause is over, and new events above the mark whose key does not wait
+ * for an earlier event. The events are in the order of their positions, and their number is limited by the stored
+ * size of their data. The statement sees the work of other relays, because its snapshot is younger than the relay's
+ * lock.
  */
 export const FETCH = `with events as (
   (select position, id, pattern, key, headers, data, attempts
@@ -68,7 +74,10 @@ export const PUBLISHED = `update "elysia_microservices".outbox
 set published_at = clock_timestamp(), retry_at = null, attempts = attempts + 1
 where position = any ($1::text::bigint[])`
 
-/** Events that failed: with a pause (milliseconds) they wait for their next attempt, without one they are put aside. */
+/**
+ * Records failures. Events with a pause (in milliseconds) wait for their next attempt; events without a pause are
+ * put aside.
+ */
 export const FAILED = `update "elysia_microservices".outbox as event
 set attempts = attempts + 1, reason = failure.reason,
   retry_at = clock_timestamp() + failure.pause * interval '1 millisecond',
@@ -78,7 +87,7 @@ where event.position = failure.position`
 
 export const SLEEP = 'update "elysia_microservices".relay set asleep = $1::text::boolean'
 
-/** Exists from the first migration on. */
+/** Checks that the tables exist: this table exists from the first migration on. */
 export const PROBE = 'select asleep from "elysia_microservices".relay'
 
 export const STATS = `select

@@ -1,16 +1,19 @@
-/** A transaction that is given up when the database no longer answers, as after a lost network, which no driver notices. */
+/**
+ * A transaction that is given up when the database does not answer any more, for example because of a network
+ * failure that the driver does not notice.
+ */
 import { TimeoutError } from '@elysia-microservices/transport/kit'
 import type { Connection, Database } from '../database/database.ts'
 
 /** The connection of a watched transaction. */
 export interface Watched extends Connection {
-  /** Whether the transaction can still be committed, as far as is known. */
+  /** Whether the transaction can still be committed, as far as this process knows. */
   readonly isOpen: boolean
 }
 
 /**
- * Runs a function in a transaction. Time counts only while the database is waited for. Settles when the function has
- * ended too, so that nothing of it goes on afterwards.
+ * Runs a function in a transaction. Only the time in which the database is waited for counts. Settles after the
+ * function has ended, so that no part of the function runs on afterwards.
  * @param patience milliseconds that a statement, or getting a connection, may take
  */
 export async function watchedTransaction<Result>(

@@ -1,23 +1,23 @@
-/** The drivers, each as its users use it, behind one face for the tests. */
+/** The drivers, each used as its own users do, behind one interface for the tests. */
 import pg from 'pg'
 import postgres from 'postgres'
 import type { DatabaseSql, TransactionSql } from '../database/adapter.ts'
 
 export type Driver = 'postgres.js' | 'pg' | "Bun's sql"
 
-/** The operations of the tests on a driver. */
+/** The operations that the tests need of a driver. */
 export interface Driven {
   readonly sql: DatabaseSql
-  /** Runs in a transaction that is begun as the driver's users begin it. */
+  /** Runs a function in a transaction that is begun in the driver's own way. */
   begin<Result>(run: (transaction: TransactionSql) => Promise<Result>): Promise<Result>
-  /** Runs a statement in a transaction, or by itself. */
+  /** Runs a statement in the given transaction, or without a transaction. */
   query(text: string, values?: string[], transaction?: TransactionSql): Promise<Record<string, unknown>[]>
-  /** A connection outside a transaction, which an outbox must refuse. */
+  /** A connection outside of a transaction, which an outbox must refuse. */
   outside(): Promise<unknown>
   end(): Promise<void>
 }
 
-/** Those that this runtime has. */
+/** The drivers that work on this runtime. */
 export const DRIVERS: readonly Driver[] = [
   'postgres.js',
   'pg',
@@ -26,7 +26,7 @@ export const DRIVERS: readonly Driver[] = [
 
 export function drive(driver: Driver, url: string, max = 10): Driven {
   if (driver === 'pg') return drivePg(url, max)
-  // The two are one interface for what is used here.
+  // Both drivers have the same interface in the parts that are used here.
   const sql = (
     driver === 'postgres.js'
       ? postgres(url, { max, onnotice() {}, backoff: () => 0.1 })
@@ -46,8 +46,7 @@ export function drive(driver: Driver, url: string, max = 10): Driven {
 
 function drivePg(url: string, max: number): Driven {
   const pool = new pg.Pool({ connectionString: url, max })
-  // Errors of clients whose server is killed: the pool reports those of idle clients, the client itself those of one in
-  // use.
+  // If the server is killed, the pool reports errors of idle clients, and a client in use reports its own.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return {

@@ -1,7 +1,7 @@
-/** An engine in this process for tests: keeps what is published, in order, and fails as it is told. */
+/** A broker in this process for tests. It stores published events in their order, and fails when a test says so. */
 import type { Published, Publisher, PublishOptions } from '../publisher.ts'
 
-/** An event as the engine got it. */
+/** An event as the broker has received it. */
 export interface Stored {
   readonly pattern: string
   readonly data: unknown
@@ -9,14 +9,14 @@ export interface Stored {
 }
 
 export class Engine implements Publisher {
-  /** Each event in the order in which it came, duplicates too. */
+  /** All events in the order in which they arrived, including duplicates. */
   readonly stored: Stored[] = []
-  /** How many are under way. */
+  /** The number of events that are being stored. */
   underWay = 0
-  /** The most that were under way at a time, in all and of one key. */
+  /** The largest number of events that were being stored at the same time, in all and of one key. */
   mostUnderWay = 0
   mostOfOneKey = 0
-  /** Called for each attempt: what it throws or returns is what `publish` does; `undefined` to store the event. */
+  /** Called for each attempt. Its error or result becomes that of `publish`; `undefined` stores the event. */
   fail: (event: Stored) => unknown = () => undefined
   readonly #keys = new Map<string, number>()
 
@@ -45,7 +45,7 @@ export class Engine implements Publisher {
     this.mostOfOneKey = Math.max(this.mostOfOneKey, ofKey)
   }
 
-  /** The data of what was stored with a pattern. */
+  /** The data of the stored events of a pattern. */
   of(pattern: string): unknown[] {
     return this.stored.filter((event) => event.pattern === pattern).map(({ data }) => data)
   }

@@ -1,4 +1,4 @@
-/** An address behind which the server can change, as behind a name or a proxy after a failover. */
+/** A TCP proxy whose target can change, like a DNS name or a proxy after a failover. */
 import { once } from 'node:events'
 import net from 'node:net'
 
@@ -33,14 +33,14 @@ export class Forwarder {
     return new Forwarder(server, target)
   }
 
-  /** The address of the database behind it. */
+  /** The address under which the proxy reaches the target database. */
   get url(): string {
     const url = new URL(this.#target)
     url.port = String((this.#server.address() as net.AddressInfo).port)
     return url.href
   }
 
-  /** Ends all connections; new ones lead to another database. */
+  /** Cuts all connections; new connections lead to another database. */
   turn(target: string): void {
     this.#target = new URL(target)
     for (const socket of this.#sockets) socket.destroy()

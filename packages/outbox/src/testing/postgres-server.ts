@@ -1,4 +1,4 @@
-/** A real PostgreSQL that can be killed and started again where it was, and of which a standby can be made. */
+/** A real PostgreSQL server that can be killed, started again with its data, and copied as a standby. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,10 +9,10 @@ import { freePort } from '@elysia-microservices/test-support'
 import pg from 'pg'
 import { binaries, type RunAs, runAs } from './postgres-binaries.ts'
 
-/** An empty data directory for each version. */
+/** The folder in which an initialised data directory is kept for each version. */
 const CACHE = fileURLToPath(new URL('../../../../node_modules/.cache/initdb', import.meta.url))
 
-/** Those that run, for the end of this process. */
+/** The running servers, which are ended together with this process. */
 const running = new Set<PostgresServer>()
 const abandonAll = () => {
   for (const server of running) server.abandon()
@@ -24,13 +24,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.kill(process.pid, signal)
   })
 
-/** Copies what is in a folder, with its owner and modes. */
+/** Copies the content of a folder, with its owner and modes. */
 function copy(from: string, to: string): void {
   const { status, stderr, error } = spawnSync('cp', ['-a', `${from}/.`, to], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`${from} cannot be copied: ${error?.message ?? stderr}`)
 }
 
-/** One server with one data directory. */
+/** A server with its data directory. */
 export class PostgresServer {
   readonly #folder: string
   readonly #user: RunAs
@@ -50,7 +50,7 @@ export class PostgresServer {
     running.add(this)
   }
 
-  /** @param flags of the server, such as `-c`, `max_connections=10` */
+  /** @param flags command-line flags of the server, such as `-c`, `max_connections=10` */
   static async start(...flags: readonly string[]): Promise<PostgresServer> {
     const server = await PostgresServer.#make(flags)
     try {
@@ -81,12 +81,13 @@ export class PostgresServer {
     return join(this.#folder, 'data')
   }
 
-  /** Makes the data directory: `initdb` takes most of a second of a processor, so what it makes is kept and copied. */
+  /** Creates the data directory. `initdb` uses a processor for most of a second, so its result is kept and copied. */
   #initialise(): void {
     const version = this.#run(join(this.#bin, 'postgres'), '--version').replaceAll(/[^\w.]+/g, '-')
     const kept = join(CACHE, version)
     if (existsSync(kept)) return copy(kept, this.#data)
-    // Killed processes lose nothing that the system has, so nothing here waits for the disk.
+    // Killing processes cannot lose data that the operating system already has, so nothing here needs to wait for
+    // the disk.
     const options = ['--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
     this.#run(join(this.#bin, 'initdb'), '-D', this.#data, '-U', 'postgres', ...options)
     mkdirSync(CACHE, { recursive: true })
@@ -95,7 +96,7 @@ export class PostgresServer {
     try {
       renameSync(own, kept)
     } catch {
-      // Another process has made it meanwhile.
+      // Another process has created the directory in the meantime.
       rmSync(own, { recursive: true })
     }
   }
@@ -114,16 +115,17 @@ export class PostgresServer {
     return this.#port
   }
 
-  /** Starts it again after `kill()`; its recovery is part of that. */
+  /** Starts the server again after `kill()`. This includes its recovery. */
   async start(): Promise<void> {
-    // Processes of a killed server may need a moment to notice; until then their memory is in its way.
+    // The processes of a killed server need a moment to notice and end. Until then their shared memory prevents a
+    // new start.
     for (let attempt = 0; !(await this.#spawn()); attempt++) {
       if (attempt === 50) throw new Error(`PostgreSQL does not start: ${this.#lines.slice(-20).join('')}`)
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }
 
-  /** @returns whether it is ready; else it has ended */
+  /** @returns true when the server is ready, false if it has ended */
   async #spawn(): Promise<boolean> {
     const child = spawn(
       join(this.#bin, 'postgres'),
@@ -157,7 +159,7 @@ export class PostgresServer {
     return false
   }
 
-  /** Ends the server with SIGKILL; its other processes end when they notice. */
+  /** Kills the server's main process with SIGKILL; its other processes end when they notice. */
   kill(): Promise<void> {
     return this.#end('SIGKILL')
   }
@@ -176,11 +178,11 @@ export class PostgresServer {
     await ended
   }
 
-  /** Ends it with this process, which waits for nothing any more. */
+  /** Ends the server when this process exits, where nothing asynchronous can be awaited. */
   abandon(): void {
     const pid = this.#running?.pid
     this.#running?.kill('SIGQUIT')
-    // Nobody reads its exit status while this process waits, so it stays a zombie.
+    // The ended process stays a zombie, because its exit status is not read while this process waits.
     const isGone = `[ ! -d /proc/${pid} ] || grep -q '^State:.Z' /proc/${pid}/status`
     if (pid !== undefined)
       spawnSync('sh', ['-c', `for i in $(seq 50); do { ${isGone}; } && exit; sleep 0.02; done`])
@@ -189,17 +191,18 @@ export class PostgresServer {
 
   #remove(): void {
     running.delete(this)
-    // Processes of a server that was killed write until they notice.
+    // Processes of a killed server go on writing until they notice.
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 50 })
   }
 
   /**
-   * A copy of this server as it is now: a standby that follows it until `promote()`. This one is stopped meanwhile.
+   * Makes a standby: a copy of this server that replicates from it until `promote()`. This server is stopped while
+   * it is copied.
    */
   async standby(): Promise<PostgresServer> {
     const copy = await PostgresServer.#make(this.#flags)
     await this.#end('SIGINT')
-    // The copy is made by the user, so that it is the user's.
+    // The copy is made as the server's user, so that the files belong to this user.
     const { status, stderr } = spawnSync('cp', ['-R', `${this.#data}/.`, copy.#data], {
       ...this.#user,
       encoding: 'utf8'
@@ -218,7 +221,7 @@ export class PostgresServer {
     if (this.#user.uid !== undefined) chownSync(join(this.#data, name), this.#user.uid, this.#user.gid!)
   }
 
-  /** Makes a standby the server that is written to. */
+  /** Makes this standby a primary server. */
   async promote(): Promise<void> {
     await this.#query('select pg_promote()')
   }
@@ -230,13 +233,13 @@ export class PostgresServer {
     await client.end()
   }
 
-  /** The address of a new, empty database. */
+  /** Creates an empty database and returns its address. */
   async database(name = `test${++this.#databases}`): Promise<string> {
     await this.#query(`create database ${name}`)
     return this.address(name)
   }
 
-  /** The address of a database that is there. */
+  /** The address of an existing database. */
   address(name: string): string {
     return `postgres://postgres:password@127.0.0.1:${this.#port}/${name}`
   }

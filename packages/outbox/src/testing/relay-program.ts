@@ -1,13 +1,17 @@
 /**
- * A relay in a process of its own: `relay-program <driver> <database> <port of the sink> [<step> <nth>]`. With a step it
- * ends itself there by SIGKILL, the nth time that it is there with events under way. Says `started`.
+ * A relay in a separate process: `relay-program <driver> <database> <port of the sink> [<step> <nth>]`. With a step
+ * the process kills itself with SIGKILL when it reaches that step for the nth time with events being sent. Prints
+ * `started`.
  */
 import pg from 'pg'
 import { outboxRelay } from '../relay/relay.ts'
 import { type Driver, drive } from './drivers.ts'
 import { sinkClient } from './sink.ts'
 
-/** Where a relay can be killed: before and after each of its statements, and while events are under way. */
+/**
+ * The steps at which a relay can be killed: before and after each of its statements, and while events are being
+ * sent.
+ */
 export const STEPS = [
   'before begin',
   'after begin',
@@ -38,12 +42,13 @@ function nameOf(text: string): 'begin' | 'lead' | 'read' | 'mark' | 'commit' | u
   return text.includes('set published_at') ? 'mark' : undefined
 }
 
-/** A client that is killed at its statements. */
+/** A client of `pg` that kills the process at the statements of the chosen step. */
 class MortalClient extends pg.Client {
   // @ts-expect-error one type for many overloads
   override query(...given: [text: string, ...rest: unknown[]]): unknown {
     const query = super.query.bind(this) as (...given: unknown[]) => unknown
-    // The package gives texts, and takes promises; what the pool asks for itself has a callback.
+    // This package passes texts and uses promises. Statements of the pool itself have a callback, and are left
+    // alone.
     const name = given.some((each) => typeof each === 'function') ? undefined : nameOf(given[0])
     if (name === undefined) return query(...given)
     reached(`before ${name}`)

@@ -1,4 +1,4 @@
-/** Relays in processes of their own, which can be killed. */
+/** Relays in separate processes, which can be killed. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,10 +12,10 @@ const program = fileURLToPath(new URL(`./relay-program${extname(import.meta.url)
 export class Relays {
   readonly #running = new Set<ChildProcess>()
   readonly #args: readonly string[]
-  /** All of them, for the end of a test that has failed. */
+  /** All objects of this class, to be ended after a failed test. */
   static readonly all = new Set<Relays>()
   #isKilled = false
-  /** How often one has ended by itself. */
+  /** How often a relay has ended by itself. */
   crashes = 0
 
   constructor(driver: Driver, url: string, sink: Sink) {
@@ -23,7 +23,7 @@ export class Relays {
     Relays.all.add(this)
   }
 
-  /** Starts one. @returns resolves when it has ended, with what ended it */
+  /** Starts a relay. @returns its process, and a promise that resolves with the signal when the process has ended */
   start(...step: string[]): { readonly child: ChildProcess; readonly ended: Promise<unknown> } {
     const child = spawn(process.execPath, [...this.#args, ...step], {
       stdio: ['ignore', 'pipe', 'inherit']
@@ -36,7 +36,7 @@ export class Relays {
     return { child, ended }
   }
 
-  /** Starts one, and another whenever it ends by itself, as a supervisor would. */
+  /** Keeps a relay running: starts another one whenever it ends by itself, as a supervisor would. */
   async keep(): Promise<void> {
     const { child, ended } = this.start()
     void ended.then((signal) => {
@@ -45,7 +45,7 @@ export class Relays {
       assert.equal(signal, null)
       void this.keep()
     })
-    // A relay whose database is down when it starts ends with that error.
+    // If the database is down when a relay starts, the relay ends with that error.
     await once(child.stdout!, 'data')
   }
 

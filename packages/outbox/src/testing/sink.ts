@@ -1,9 +1,12 @@
-/** An engine in another process, for relays that are killed: lines over TCP, each acknowledged when it is stored. */
+/**
+ * A broker in another process, for relays that are killed. It receives lines over TCP, and acknowledges each line
+ * when it is stored.
+ */
 import { once } from 'node:events'
 import net from 'node:net'
 import type { Published, Publisher, PublishOptions } from '../publisher.ts'
 
-/** An event as it travels. */
+/** An event in the form in which it is sent. */
 export interface SunkEvent {
   readonly id: string
   readonly pattern: string
@@ -13,7 +16,7 @@ export interface SunkEvent {
 
 function onLines(socket: net.Socket, take: (line: string) => void): void {
   let rest = ''
-  // The other end is killed, or has stopped.
+  // The other end was killed or has stopped.
   socket.on('error', () => {})
   socket.setEncoding('utf8').on('data', (chunk) => {
     const lines = (rest + chunk).split('\n')
@@ -22,7 +25,7 @@ function onLines(socket: net.Socket, take: (line: string) => void): void {
   })
 }
 
-/** Stores everything in the order in which it comes, what comes again too. */
+/** Stores all events in the order in which they arrive, including duplicates. */
 export class Sink {
   readonly events: SunkEvent[] = []
   readonly port: number
@@ -51,7 +54,7 @@ export class Sink {
   }
 }
 
-/** Publishes to a sink. @param sent is called when a line is on its way, before it is acknowledged */
+/** A client that publishes to a sink. @param sent called when a line has been sent and is not acknowledged yet */
 export function sinkClient(port: number, sent: () => void = () => {}): Publisher & { close(): void } {
   const socket = net.connect(port, '127.0.0.1')
   const waiting = new Map<string, (published: Published) => void>()

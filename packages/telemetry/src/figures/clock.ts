@@ -1,9 +1,10 @@
 /**
- * When messages begin and end. To read the clock costs as much as all else that is counted of a message, and messages of a
- * connection come many in a turn of the event loop, one behind the other: the end of one is the beginning of the next.
+ * Measures when messages begin and end with few reads of the clock, because one read costs as much as all other
+ * counting for a message. A connection often delivers several messages in one turn of the event loop, one directly
+ * after the other. So the end of one message is taken as the beginning of the next.
  */
 
-/** When the message before ended, if nothing else has happened in this turn since; else 0. */
+/** The time at which the previous message ended, if nothing else has run in this turn since; else 0. */
 let before = 0
 
 const forget = (): void => {
@@ -11,20 +12,24 @@ const forget = (): void => {
 }
 
 /**
- * When a message has begun, in the clock of `performance.now()`.
- * @param isOfConnection it came in a turn of a socket, where nothing runs between two messages but the transport
+ * Returns the time at which a message has begun, on the clock of `performance.now()`.
+ * @param isOfConnection the message arrived in a turn of a socket, in which only the transport runs between two
+ * messages
  */
 export function beginning(isOfConnection: boolean): number {
   if (before !== 0 && isOfConnection) return before
   return performance.now()
 }
 
-/** A message has ended in the turn it came in. Gives when. */
+/** Called when a message has ended in the turn in which it arrived. Returns the time of its end. */
 export function endedAtOnce(): number {
   if (before === 0) queueMicrotask(forget)
   before = performance.now()
   return before
 }
 
-/** The message before has not ended: what its handler did until now is none of the next one's time. */
+/**
+ * Called when the handler of a message has not ended in this turn. The time that the handler has used so far must
+ * not count for the next message.
+ */
 export const endsLater = forget

@@ -1,39 +1,45 @@
 /**
- * Counts the messages of this process, for no reader in particular. One look-up by pattern and one addition a message;
- * the number of patterns and codes that are told apart is bounded.
+ * Counts the messages of this process. A message costs one look-up by its pattern and one addition. The number of
+ * patterns and codes that are counted separately is limited.
  */
 import { Histogram, StreamDurations } from './histogram.ts'
 
-/** The end at which a message is counted, and its kind: each has names of its own in the semantic conventions. */
+/**
+ * The end at which a message is counted, and the kind of message. The semantic conventions have separate names for
+ * each.
+ */
 export type Side = 'server' | 'client' | 'consumer' | 'producer'
 
-/** Stands for all patterns, and all codes, beyond the bounds. The word of the semantic conventions. */
+/**
+ * The name under which all patterns and codes beyond the limits are counted; the semantic conventions define this
+ * name.
+ */
 export const OTHER = '_OTHER'
 
-/** Patterns that are told apart on one side. A pattern beyond is counted as `_OTHER`. */
+/** How many patterns of one side are counted separately. Further patterns are counted as `_OTHER`. */
 export const MAX_PATTERNS = 1_000
-/** Codes that are told apart of one pattern. */
+/** How many codes of one pattern are counted separately. */
 const MAX_CODES = 30
 
-/** The end of a message: `'OK'`, or a code. */
+/** The outcome of a message: `'OK'`, or an error code. */
 export type Code = string
 
 /** The counts of one pattern. */
 export class PatternFigures {
   readonly pattern: string
-  /** The broker that carried its events; `undefined`: requests, and events that come straight from their senders. */
+  /** The broker that carried the pattern's events; `undefined` for requests, and for events sent without a broker. */
   readonly broker: string | undefined
-  /** Messages that take more than the turn they came in, and have not ended. */
+  /** Messages that did not end in the turn in which they arrived, and have not ended yet. */
   inFlight = 0
-  /** Values that streams have given. */
+  /** Values that streams have sent. */
   values = 0
   /** Retries of calls. */
   retries = 0
-  /** Durations by how the messages ended. */
+  /** Durations by the code with which the messages ended. */
   readonly durations = new Map<Code, Histogram>()
-  /** Durations of streams among them; `undefined` while none has ended. */
+  /** Durations of the streams among these messages; `undefined` while no stream has ended. */
   streams: StreamDurations | undefined
-  /** The durations of messages that succeeded, as most do. */
+  /** The durations of messages that succeeded. They have a field of their own because most messages succeed. */
   #ok: Histogram | undefined
 
   constructor(pattern: string, broker?: string) {
@@ -41,13 +47,13 @@ export class PatternFigures {
     this.broker = broker
   }
 
-  /** A message has ended. @param ms how long it took */
+  /** Counts a message that has ended. @param ms how long the message took */
   ended(code: Code, ms: number): void {
     const durations = code === 'OK' ? this.#ok : undefined
     ;(durations ?? this.#durationsOf(code)).add(ms / 1_000)
   }
 
-  /** A stream has ended, besides being counted as a message. @param ms how long it lived */
+  /** Counts a stream that has ended, in addition to `ended`. @param ms how long the stream lived */
   streamEnded(ms: number): void {
     this.streams ??= new StreamDurations()
     this.streams.add(ms / 1_000)
@@ -64,12 +70,15 @@ export class PatternFigures {
   }
 }
 
-/** The counts of one side. */
+/** The figures of one side, by pattern. */
 export class SideFigures {
   readonly #patterns = new Map<string, PatternFigures>()
   readonly #other = new PatternFigures(OTHER)
 
-  /** The figures of a pattern; those of `_OTHER` if there are too many, or nobody handles it. */
+  /**
+   * The figures of a pattern. Returns those of `_OTHER` if there are too many patterns, or if the pattern has no
+   * handler.
+   */
   of(pattern: string | undefined, broker?: string): PatternFigures {
     if (pattern === undefined || pattern === OTHER) return this.#other
     const key = keyOf(pattern, broker)
@@ -81,13 +90,16 @@ export class SideFigures {
     return figures
   }
 
-  /** Takes back what `of` has made for a message that turned out to be of another pattern, unless it was used. */
+  /**
+   * Removes the figures that `of` has created, if nothing was counted in them: the message turned out to have
+   * another pattern.
+   */
   forget(figures: PatternFigures): void {
     if (figures.durations.size === 0 && figures.inFlight === 0)
       this.#patterns.delete(keyOf(figures.pattern, figures.broker))
   }
 
-  /** The figures of all patterns that anything was counted of. */
+  /** The figures of all patterns for which something was counted. */
   *all(): Iterable<PatternFigures> {
     yield* this.#patterns.values()
     if (this.#other.durations.size > 0 || this.#other.retries > 0) yield this.#other
@@ -98,15 +110,15 @@ function keyOf(pattern: string, broker: string | undefined): string {
   return broker === undefined ? pattern : `${broker} ${pattern}`
 }
 
-/** All counts of this process. */
+/** All figures of this process. */
 export class Figures {
   readonly server = new SideFigures()
   readonly client = new SideFigures()
   readonly consumer = new SideFigures()
   readonly producer = new SideFigures()
-  /** How often clients have given up an endpoint for a while. */
+  /** How often clients have stopped using an endpoint for a while. */
   ejections = 0
-  /** Since when it is counted: milliseconds since 1970. */
+  /** The time at which counting began, in milliseconds since 1970. */
   readonly since = Date.now()
 }
 

@@ -1,12 +1,12 @@
-/** The figures of handlers, as a service describes itself by them. */
+/** The figures of handlers, as they appear in the description of a service. */
 import type { HandlerFigures } from '@elysia-microservices/transport'
 import { figures, type PatternFigures } from './figures.ts'
 import { BOUNDS, Histogram, type StreamDurations } from './histogram.ts'
 
-/** The figures of all patterns that this process has received messages of. */
+/** The figures of all patterns for which this process has received messages. */
 export function handlerFigures(): HandlerFigures[] {
   return (['server', 'consumer'] as const).flatMap((side) => {
-    // A handler has one line, whatever has carried its events.
+    // A handler has one line, even if several brokers have carried its events.
     const byPattern = new Map<string, PatternFigures[]>()
     for (const one of figures[side].all())
       byPattern.set(one.pattern, [...(byPattern.get(one.pattern) ?? []), one])
@@ -46,7 +46,7 @@ function lifetimesOf(streams: readonly StreamDurations[]): Pick<HandlerFigures, 
   return { lifetimes: { bounds, counts: added(streams.map(({ lifetimes }) => lifetimes)) } }
 }
 
-/** The counts of several histograms of the same bounds. */
+/** Adds the counts of several histograms with the same bounds. */
 function added(histograms: readonly Histogram[]): number[] {
   const [first = new Histogram(), ...others] = histograms
   return first.counts.map((count, bucket) =>

@@ -1,30 +1,30 @@
-/** Durations counted in buckets: one addition a duration, whatever reads it. */
+/** Counts durations in buckets, with one addition for each duration. */
 
 /**
- * Upper bounds in seconds. From 5 ms on they are those of the semantic conventions; the finer ones below are for
- * `percentile`, because most handlers end sooner.
+ * Upper bounds in seconds. From 5 ms on they are those of the semantic conventions. The finer bounds below are for
+ * `percentile`, because most handlers take less than 5 ms.
  */
 export const BOUNDS: readonly number[] = [
   0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1,
   0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10
 ]
-/** Upper bounds in seconds of how long streams live, which may be days. */
+/** Upper bounds in seconds for the lifetimes of streams, which may live for days. */
 const LIFETIME_BOUNDS: readonly number[] = [0.01, 0.1, 1, 10, 60, 600, 3_600, 21_600, 86_400]
-/** Where the buckets of the semantic conventions begin among `BOUNDS`. */
+/** The index in `BOUNDS` of the first bound of the semantic conventions. */
 const FIRST_CONVENTIONAL = BOUNDS.indexOf(0.005)
 
-/** The bounds that the semantic conventions advise for durations of calls. */
+/** The bounds that the semantic conventions recommend for durations of calls. */
 export const CONVENTIONAL_BOUNDS: readonly number[] = BOUNDS.slice(FIRST_CONVENTIONAL)
 
-/** Counts durations. */
+/** Counts durations in buckets. */
 export class Histogram {
-  /** One more than there are bounds: the last bucket is for what is longer. */
+  /** One count more than there are bounds: the last one counts durations above all bounds. */
   readonly counts: number[]
   readonly bounds: readonly number[]
-  /** Seconds, of all durations together. */
+  /** The sum of all durations, in seconds. */
   sum = 0
 
-  /** @param bounds of its buckets, in seconds */
+  /** @param bounds the upper bounds of the buckets, in seconds */
   constructor(bounds = BOUNDS) {
     this.bounds = bounds
     this.counts = new Array(bounds.length + 1).fill(0)
@@ -39,7 +39,7 @@ export class Histogram {
     this.sum += seconds
   }
 
-  /** How many durations there were. */
+  /** How many durations were counted. */
   get count(): number {
     return this.counts.reduce((all, count) => all + count, 0)
   }
@@ -51,7 +51,10 @@ export class Histogram {
   }
 }
 
-/** Durations of streams, twice: as those of other messages, from which they are told apart, and by how long streams live. */
+/**
+ * Counts the durations of streams in two histograms: with the bounds of other messages, so that they can be
+ * subtracted from those, and with the bounds for lifetimes.
+ */
 export class StreamDurations {
   readonly durations = new Histogram()
   readonly lifetimes = new Histogram(LIFETIME_BOUNDS)

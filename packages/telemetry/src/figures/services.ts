@@ -1,10 +1,13 @@
-/** The services of this process that tell what they do: asked only when somebody wants to know. */
+/**
+ * The services of this process that report the state of their transports. They are asked only when somebody reads
+ * the figures.
+ */
 import type { TransportStats, WatchedService } from '@elysia-microservices/transport'
 
-/** Weak, so that a service that is thrown away is not kept. */
+/** Weak references, so that a service which is no longer used can be garbage-collected. */
 const services = new Set<WeakRef<WatchedService>>()
 
-/** Takes the service's figures into those of the process. */
+/** Includes the service's figures in those of the process. */
 export function watchService(service: WatchedService): void {
   for (const known of services) if (known.deref() === service) return
   services.add(new WeakRef(service))

@@ -1,4 +1,4 @@
-/** `health()`: what probes of Kubernetes and others ask, in an Elysia app or on a port of its own. */
+/** `health()`: answers probes, such as those of Kubernetes, in an Elysia app or on a separate port. */
 import { createServer, type Server } from 'node:http'
 import {
   type AroundAny,
@@ -12,34 +12,43 @@ import {
 import type { AnyElysia } from 'elysia'
 import { Health, type HealthOptions } from './report.ts'
 
-/** Options of `health()` on a port of its own. */
+/** Options of `health()` on a separate port. */
 export interface HealthPortOptions extends HealthOptions {
-  /** The port to answer probes on, for a service without HTTP: `service.use(health({ port: 8081 }))`. 0: any. */
+  /**
+   * The port on which probes are answered, for a service without HTTP: `service.use(health({ port: 8081 }))`. 0:
+   * any free port.
+   */
   readonly port: number
-  /** The address to answer on. Default: all of the machine, because probes come from outside. */
+  /**
+   * The address on which probes are answered. Default: all addresses of the machine, because probes come from
+   * outside.
+   */
   readonly host?: string | undefined
 }
 
 /** The plugin that `health()` returns for an Elysia app. */
 export type HealthPlugin = <App extends AnyElysia>(app: App) => App
 
-/** The value of `health({ port })` for a service: an around that does nothing with messages. */
+/** The result of `health({ port })`, which a service uses. It is an around that leaves messages unchanged. */
 export interface HealthServer extends AroundAny {
-  /** The port that it answers on, once it does. */
+  /** Resolves to the port once the server listens. */
   readonly port: Promise<number>
-  /** Answers no more. It does not keep the process alive, so few programs need this. */
+  /** Closes the server. The server does not keep the process alive, so few programs need this method. */
   close(): void
 }
 
 const PATHS = ['/livez', '/readyz', '/healthz'] as const
 type Path = (typeof PATHS)[number]
-/** A function of `elysia-microservices dev`, by its `preload.ts`: it sees all ports, and hears here what one is for. */
+/**
+ * A function that `preload.ts` of `elysia-microservices dev` defines. That command sees all ports of a process, and
+ * learns from this function what a port is for.
+ */
 const TELL_PURPOSE = Symbol.for('elysia-microservices.tell-purpose')
 
 /**
- * Answers probes: `/livez` (the process answers at all), `/readyz` (its services listen and are not draining, and all
- * checks pass), `/healthz` (the same with reasons, as JSON). 200, or 503. Reasons are the messages of errors: let only
- * those reach `/healthz` who may read them.
+ * Answers probes with status 200 or 503: `/livez` (the process answers at all), `/readyz` (its services listen and
+ * are not draining, and all checks pass), `/healthz` (as `/readyz`, with reasons, as JSON). Reasons contain the
+ * messages of errors, so restrict who can reach `/healthz`.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts
@@ -76,7 +85,7 @@ function serve(state: Health, { port, host }: HealthPortOptions): HealthServer {
     const { status, type, body } = await answer(state, path)
     response.writeHead(status, { 'content-type': type }).end(body)
   })
-  // As a service that cannot listen: the process ends with the reason, because it must not look healthy.
+  // As for a service that cannot listen, the process ends with this error, because it must not look healthy.
   server.on('error', (error) => {
     throw new ListenError(`${host ?? 'any address'}, port ${port}`, error)
   })

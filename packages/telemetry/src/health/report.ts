@@ -1,16 +1,19 @@
-/** Whether a process can take work, and if not, why. */
+/** Decides whether a process can take work, and gives the reason if it cannot. */
 import { OptionError, type ServiceStatus, type WatchedService } from '@elysia-microservices/transport/kit'
 
-/** Says whether something that the service needs is there: by throwing, by rejecting, or with `false` that it is not. */
+/**
+ * Checks something that the service needs, such as a database. The check fails if the function throws, rejects, or
+ * returns `false`.
+ */
 export type Check = () => unknown
 
-/** The parts that `health()` looks at. */
+/** The services and checks that decide about health. */
 export interface HealthOptions {
-  /** Services that must listen. A service that uses the value of `health()` is one of them. Default: none. */
+  /** Services that must listen. A service that uses the result of `health()` is included. Default: none. */
   readonly services?:
     | readonly (Pick<WatchedService, 'status'> & Partial<Pick<WatchedService, 'stats'>>)[]
     | undefined
-  /** Further checks by name, such as of a database. Default: none. */
+  /** Further checks by name, such as a query of a database. Default: none. */
   readonly checks?: Readonly<Record<string, Check>> | undefined
   /** Milliseconds that each check may take. Default: 1,000. */
   readonly timeout?: number | undefined
@@ -25,21 +28,21 @@ export type CheckReport =
 export interface TransportReport {
   readonly transport: string
   readonly ok: boolean
-  /** Only where it takes no messages. */
+  /** The reason; present only if the transport takes no messages. */
   readonly reason?: string
 }
 
 /** The answer of `/healthz`. */
 export interface HealthReport {
   readonly ok: boolean
-  /** In the order of `services`. */
+  /** The status of each service, in the order of `services`. */
   readonly services: readonly ServiceStatus[]
-  /** The transports of these services, with the reason why one takes no messages at the moment. */
+  /** The transports of these services, with the reason if a transport takes no messages at the moment. */
   readonly transports: readonly TransportReport[]
   readonly checks: Readonly<Record<string, CheckReport>>
 }
 
-/** A service, of which only the status need be there. */
+/** A service of which only the status is required. */
 type Looked = Pick<WatchedService, 'status'> & Partial<Pick<WatchedService, 'stats'>>
 
 const DEFAULT_TIMEOUT = 1_000
@@ -55,7 +58,10 @@ export class Health {
   readonly #services: Looked[]
   readonly #checks: [string, Check][]
   readonly #timeout: number
-  /** One run answers all who ask meanwhile, so that many who ask do not become many who ask the database. */
+  /**
+   * The checks that are running. All probes that arrive meanwhile share them, so that many probes do not cause many
+   * queries of a database.
+   */
   #running: Promise<Readonly<Record<string, CheckReport>>> | undefined
 
   /** @throws {OptionError} an option is invalid */
@@ -72,7 +78,7 @@ export class Health {
     this.#timeout = timeout
   }
 
-  /** One more service that must listen. */
+  /** Adds a service that must listen. */
   add(service: Looked): void {
     if (!this.#services.includes(service)) this.#services.push(service)
   }
@@ -87,7 +93,7 @@ export class Health {
     const transports = this.#services.map(transportsOf)
     const ok =
       services.every((status) => status === 'listening') &&
-      // A service can be reached as long as one of its transports can.
+      // A service counts as reachable if at least one of its transports takes messages.
       transports.every((of) => of.length === 0 || of.some((each) => each.ok)) &&
       Object.values(checks).every((each) => each.ok)
     return { ok, services, transports: transports.flat(), checks }

@@ -1,4 +1,4 @@
-/** All figures as metrics of OpenTelemetry, made when they are collected. */
+/** All figures as OpenTelemetry metrics, which are made at each collection. */
 import { figures, type PatternFigures, type Side } from '../figures/figures.ts'
 import { isError } from '../outcome.ts'
 import { ERROR_TYPE, MESSAGING, RPC, SYSTEM } from '../traces/attributes.ts'

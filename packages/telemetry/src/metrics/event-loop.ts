@@ -1,13 +1,16 @@
-/** Measures the delay of the event loop, from the first time that somebody asks. */
+/** Measures the delay of the event loop, from the first time that the metrics are read. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { NumberMetric } from './metric.ts'
 
-/** Milliseconds between the timers that measure. */
+/** Milliseconds between the timers that measure the delay. */
 const RESOLUTION = 20
 
 let monitor: IntervalHistogram | undefined
 
-/** The delay since it was asked last, by the names of the semantic conventions; no points when it is asked first. */
+/**
+ * The delay since the previous call, under the names of the semantic conventions. The first call only starts the
+ * measurement and returns no points.
+ */
 export function eventLoopDelay(): NumberMetric[] {
   const isFirst = monitor === undefined
   monitor ??= newMonitor()

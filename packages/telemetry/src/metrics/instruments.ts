@@ -1,4 +1,4 @@
-/** Observable instruments of an OpenTelemetry SDK: they read the figures when somebody collects. */
+/** Observable instruments for an OpenTelemetry SDK, which read the figures at each collection. */
 import {
   createNoopMeter,
   type Meter,
@@ -11,12 +11,12 @@ import { numbers } from './collect.ts'
 import type { NumberMetric } from './metric.ts'
 import { hasOutboxes, readOutboxes } from './outbox.ts'
 
-/** The instruments that there are, by the provider that has made them. */
+/** The names of the registered instruments, by the provider that has made them. */
 const registered = new WeakMap<object, Set<string>>()
 
 /**
- * Makes the instruments of all figures but durations, which the API has no observable instrument for, if an SDK for
- * metrics is registered and does not have them.
+ * Registers instruments for all figures except durations, for which the API has no observable instrument. Does
+ * nothing if no SDK for metrics is registered, or if the instruments exist already.
  */
 export function registerInstruments(): void {
   const provider = metrics.getMeterProvider()
@@ -38,7 +38,10 @@ function newInstrument(meter: Meter, { kind, name, description, unit }: NumberMe
   return meter.createObservableGauge(name, options)
 }
 
-/** The metrics of one collection: all its instruments are asked in one turn, and share one look. */
+/**
+ * The metrics of the current collection. An SDK reads all instruments in one turn of the event loop, so they share
+ * one collection.
+ */
 let collected: NumberMetric[] | undefined
 
 function observe(name: string, result: ObservableResult): void | Promise<void> {

@@ -1,27 +1,30 @@
-/** A metric as OpenTelemetry describes it. */
+/** Metrics in OpenTelemetry's terms. */
 import type { Histogram } from '../figures/histogram.ts'
 
-/** A figure of one thing. */
+/** A value with its attributes. */
 export interface Point<Value> {
   readonly attributes: Readonly<Record<string, string>>
   readonly value: Value
 }
 
 interface Described {
-  /** As OpenTelemetry writes it, with dots. */
+  /** The name in OpenTelemetry's form, with dots. */
   readonly name: string
   readonly description: string
-  /** By UCUM, such as `s` or `{call}`. */
+  /** The unit in UCUM notation, such as `s` or `{call}`. */
   readonly unit: string
 }
 
-/** A figure: one that only grows, one that goes up and down and may be added up, or one of the moment. */
+/**
+ * A number: a counter only grows, an up-down counter may shrink and can be summed over processes, and a gauge is a
+ * momentary value.
+ */
 export interface NumberMetric extends Described {
   readonly kind: 'counter' | 'updown' | 'gauge'
   readonly points: readonly Point<number>[]
 }
 
-/** Durations in buckets. */
+/** A histogram of durations. */
 export interface HistogramMetric extends Described {
   readonly kind: 'histogram'
   readonly points: readonly Point<Histogram>[]

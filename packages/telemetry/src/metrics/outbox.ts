@@ -1,4 +1,7 @@
-/** The figures of outboxes whose relays run in this process. They are in a database, so they are read before they are told. */
+/**
+ * The figures of outboxes whose relays run in this process. They are stored in a database, so they have to be read
+ * before each collection.
+ */
 import { figureSources, type ReadFigures, readFigures } from '@elysia-microservices/transport/kit'
 import { SYSTEM } from '../traces/attributes.ts'
 import type { NumberMetric } from './metric.ts'
@@ -47,7 +50,7 @@ const DESCRIBED: readonly (Omit<NumberMetric, 'points'> & {
 
 let readings: readonly ReadFigures[] = []
 
-/** Whether there is anything to read. */
+/** Whether there are outboxes to read. */
 export function hasOutboxes(): boolean {
   return readings.length > 0 || figureSources().some(isOutbox)
 }
@@ -57,7 +60,7 @@ export async function readOutboxes(): Promise<void> {
   readings = (await readFigures()).filter(isOutbox)
 }
 
-/** The last readings. An outbox that could not be read is missing. */
+/** The metrics of the last reading. An outbox that could not be read is missing. */
 export function outboxMetrics(): NumberMetric[] {
   return DESCRIBED.map(({ key, scale = 1, ...metric }) => ({
     ...metric,

@@ -1,4 +1,4 @@
-/** `metrics()`: an Elysia plugin that answers Prometheus. */
+/** `metrics()`: an Elysia plugin that serves metrics in Prometheus' format. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import type { Registry } from 'prom-client'
@@ -6,15 +6,18 @@ import { prometheusText } from './prometheus.ts'
 
 /** Options of `metrics()`. */
 export interface MetricsOptions {
-  /** Where. Default: `'/metrics'`. */
+  /** The path of the metrics. Default: `'/metrics'`. */
   readonly path?: string | undefined
-  /** A registry of prom-client, whose metrics stand below ours, such as those of the application. Default: none. */
+  /**
+   * A registry of prom-client, such as the application's own. Its metrics are written after those of this library.
+   * Default: none.
+   */
   readonly registry?: Registry | undefined
 }
 
 /**
- * Answers GET requests of Prometheus with what `telemetry()` has counted in this process, and what the transports of its
- * services do at the moment. Nothing is kept from anybody: let only those reach it who may know.
+ * Answers GET requests of Prometheus with the figures that `telemetry()` has counted in this process, and the
+ * current figures of its services' transports. There is no access control, so restrict who can reach the path.
  * @throws {OptionError} an option is invalid
  */
 export function metrics({ path = '/metrics', registry }: MetricsOptions = {}) {

@@ -1,18 +1,18 @@
-/** Durations for an OpenTelemetry SDK, by the interface through which it takes metrics of others. */
+/** Passes durations to an OpenTelemetry SDK, through the SDK's interface for metrics that were counted elsewhere. */
 import type { Attributes, HrTime } from '@opentelemetry/api'
 import { figures } from '../figures/figures.ts'
 import { CONVENTIONAL_BOUNDS, type Histogram } from '../figures/histogram.ts'
 import { SCOPE } from '../traces/attributes.ts'
 import { histograms } from './collect.ts'
 
-/** `DataPointType.HISTOGRAM`, `AggregationTemporality.CUMULATIVE` and `ValueType.DOUBLE` of the SDK. */
+/** The SDK's values of `DataPointType.HISTOGRAM`, `AggregationTemporality.CUMULATIVE` and `ValueType.DOUBLE`. */
 const HISTOGRAM = 0
 const CUMULATIVE = 1
 const DOUBLE = 1
 
-/** The shape of an SDK's `MetricProducer`, written out so that users without an SDK need none of its types. */
+/** The interface `MetricProducer` of an SDK, written out here so that users without an SDK need none of its types. */
 export interface DurationProducer {
-  /** The histograms of all durations since the process has begun. Never rejects. */
+  /** The histograms of all durations since the start of the process. Never rejects. */
   collect(): Promise<{
     resourceMetrics: { resource: NoResource; scopeMetrics: ScopeDurations[] }
     errors: unknown[]
@@ -45,7 +45,7 @@ interface DurationData {
   }[]
 }
 
-/** The resource is the SDK's own: it reads none of its producers. */
+/** An empty resource. The SDK uses its own resource and ignores the producer's. */
 interface NoResource {
   readonly attributes: Attributes
   merge(other: NoResource | null): NoResource
@@ -59,9 +59,9 @@ const NO_RESOURCE: NoResource = {
 }
 
 /**
- * Gives durations of requests and events to a metric reader of an SDK:
- * `new PeriodicExportingMetricReader({ exporter, metricProducers: [metricProducer()] })`. The API has no histogram that
- * is read when somebody collects, and one call into an SDK a message costs more than most messages.
+ * Passes durations of requests and events to a metric reader of an SDK: `new PeriodicExportingMetricReader({
+ * exporter, metricProducers: [metricProducer()] })`. A producer is used because the API has no histogram that is
+ * read at collection, and recording each message in an SDK's histogram would cost more than most messages.
  */
 export function metricProducer(): DurationProducer {
   return {

@@ -1,11 +1,11 @@
-/** The figures in Prometheus' text format, which prom-client writes. */
+/** Writes the figures in Prometheus' text format, using prom-client. */
 import type { Metric, Registry } from 'prom-client'
 import { CONVENTIONAL_BOUNDS } from '../figures/histogram.ts'
 import { histograms, numbers } from './collect.ts'
 import type { HistogramMetric, NumberMetric } from './metric.ts'
 import { readOutboxes } from './outbox.ts'
 
-/** The interface by which prom-client writes a metric: these are made for one answer. */
+/** The interface through which prom-client reads a metric. Such objects are made for each answer. */
 interface Written {
   readonly name: string
   readonly help: string
@@ -13,14 +13,14 @@ interface Written {
   readonly values: readonly {
     readonly value: number
     readonly labels: Readonly<Record<string, string | number>>
-    /** Default: the metric's. */
+    /** The name of the sample. Default: the name of the metric. */
     readonly metricName?: string
   }[]
 }
 
-/** All figures, and with them what a registry of the user's has. @returns text and its content type */
+/** Writes all figures, and the metrics of the user's registry. @returns the text and its content type */
 export async function prometheusText(others?: Registry): Promise<{ text: string; contentType: string }> {
-  // Loaded with the first question, because most processes are never asked.
+  // prom-client is loaded at the first request, because most processes are never asked.
   const { Registry } = (await import('prom-client')).default
   const registry = new Registry()
   await readOutboxes()
@@ -34,7 +34,10 @@ export async function prometheusText(others?: Registry): Promise<{ text: string;
   }
 }
 
-/** By OpenTelemetry's rules for Prometheus: dots become underscores, the unit stands at the end, then `_total`. */
+/**
+ * Makes a name by OpenTelemetry's rules for Prometheus: dots become underscores, and the unit and then `_total` are
+ * appended.
+ */
 function prometheusName({ name, unit, kind }: NumberMetric | HistogramMetric): string {
   const words = { s: '_seconds', By: '_bytes' }[unit] ?? ''
   return name.replace(/[^a-zA-Z0-9_]/g, '_') + words + (kind === 'counter' ? '_total' : '')
@@ -74,7 +77,10 @@ function writeHistogram(metric: HistogramMetric): Written {
   return { name, help: metric.description, type: 'histogram', values }
 }
 
-/** prom-client asks no more of a metric than this, and types it by its own classes, which count for themselves. */
+/**
+ * The cast is safe: prom-client uses only these fields of a metric. Its own classes cannot be used, because they
+ * count by themselves.
+ */
 function asMetric(metric: Written): Metric {
   return { name: metric.name, get: async () => metric } as unknown as Metric
 }

@@ -1,4 +1,4 @@
-/** The figures that transports give by `stats()`, as metrics. */
+/** The figures from the `stats()` of transports, as metrics. */
 import type { DurableFigures, Gauge, TransportStats } from '@elysia-microservices/transport'
 import { transportStats } from '../figures/services.ts'
 import { brokerOf, MESSAGING, SYSTEM } from '../traces/attributes.ts'
@@ -6,7 +6,7 @@ import type { NumberMetric, Point } from './metric.ts'
 
 const PREFIX = `${SYSTEM}.transport`
 const LIMIT = `${PREFIX}.limit`
-/** Figures of TCP that only grow. */
+/** The figures of TCP that only grow. */
 const COUNTERS: ReadonlySet<string> = new Set(['closedIdle'])
 const UNITS: Readonly<Record<string, string>> = {
   connections: '{connection}',
@@ -18,7 +18,10 @@ const UNITS: Readonly<Record<string, string>> = {
 
 type Attributes = Point<number>['attributes']
 
-/** The figures of durable handlers. What the engine says of a group, each of its processes says. */
+/**
+ * The metrics of durable handlers. Figures of a group that the engine provides are the same in each process of the
+ * group.
+ */
 const DURABLE: readonly (Omit<NumberMetric, 'points'> & { readonly key: keyof DurableFigures })[] = [
   {
     key: 'lag',
@@ -50,12 +53,15 @@ const DURABLE: readonly (Omit<NumberMetric, 'points'> & { readonly key: keyof Du
   }
 ]
 
-/** Joins the values of two services: counts and limits add up, of two gauges the larger one counts. */
+/** Combines the values of two services: counts and limits are added, and of two gauges the larger value is used. */
 function joined({ kind, name }: Pick<NumberMetric, 'kind' | 'name'>, one: number, other: number): number {
   return kind === 'gauge' && name !== LIMIT ? Math.max(one, other) : one + other
 }
 
-/** The figures of all transports: each number by its name, limits and refusals by the limit. */
+/**
+ * The figures of all transports as metrics. Each number is a metric under its own name; limits and refusals have
+ * the name of the limit as an attribute.
+ */
 export function transportMetrics(): NumberMetric[] {
   const metrics = new Map<string, NumberMetric & { readonly points: Point<number>[] }>()
   const add = (metric: Omit<NumberMetric, 'points'>, attributes: Attributes, value: number) => {
@@ -63,7 +69,8 @@ export function transportMetrics(): NumberMetric[] {
     if (known === undefined) return metrics.set(metric.name, { ...metric, points: [{ attributes, value }] })
     const text = JSON.stringify(attributes)
     const same = known.points.findIndex((point) => JSON.stringify(point.attributes) === text)
-    // Two services inside the process have no address to be told apart by.
+    // Two services that are reached only inside the process have no address, so their attributes are equal, and
+    // their values are combined.
     if (same === -1) known.points.push({ attributes, value })
     else
       known.points[same] = {
@@ -88,7 +95,7 @@ export function transportMetrics(): NumberMetric[] {
     for (const handler of stats.durable ?? []) addDurable(stats.transport, handler)
     for (const [key, value] of Object.entries(stats)) {
       const described = { kind: 'updown', name: `${PREFIX}.${snake(key)}`, unit: UNITS[key] ?? '1' } as const
-      const description = `What stats() tells as ${key}`
+      const description = `The figure ${key} of stats()`
       if (typeof value === 'number')
         add({ ...described, kind: COUNTERS.has(key) ? 'counter' : 'updown', description }, own, value)
       else if (isGauge(value)) {
@@ -104,7 +111,7 @@ export function transportMetrics(): NumberMetric[] {
         const refused = { kind: 'counter', name: `${PREFIX}.refused`, unit: '1' } as const
         for (const [limit, count] of Object.entries(value as Record<string, number>))
           add(
-            { ...refused, description: 'Refused because of a limit' },
+            { ...refused, description: 'Connections and messages refused because of a limit' },
             { ...own, limit: snake(limit) },
             count
           )

@@ -1,4 +1,7 @@
-/** A service and a client of it over `memory()`, with what stands around both. Not part of the package's interface. */
+/**
+ * A service and its client over `memory()`, each with the arounds that a test gives. Not part of the package's
+ * interface.
+ */
 import {
   type Around,
   aroundCaller,
@@ -17,13 +20,13 @@ const silent = { error() {}, warn() {} }
 /** Handlers by their patterns. */
 export type Handlers = Readonly<Record<string, (message: IncomingMessage) => unknown>>
 
-/** The arounds of each end. Default: `telemetry()`. */
+/** The arounds of the service and of the client. Default: `telemetry()` for both. */
 export interface Arounds {
   readonly service?: readonly Around<ReceivedMessage>[]
   readonly client?: readonly Around<SentMessage>[]
 }
 
-/** Starts both ends. `close` ends them when all is handled. */
+/** Starts the service and the client. `close` stops both when all messages have been handled. */
 export async function newEnds(handlers: Handlers, arounds: Arounds = {}) {
   const { service = [telemetry()], client = [telemetry()] } = arounds
   const handle = (message: IncomingMessage) => {
@@ -34,7 +37,7 @@ export async function newEnds(handlers: Handlers, arounds: Arounds = {}) {
   const transport = memory()
   const server = transport.server({ name: undefined, version: undefined, logger: silent })
   const dispatcher = {
-    // All messages come to the handlers, those of unknown patterns too.
+    // The handlers get all messages, including those with unknown patterns.
     routes: () => [
       { kind: 'message' as const, route: '>' },
       { kind: 'event' as const, route: '>' }
@@ -54,7 +57,7 @@ export async function newEnds(handlers: Handlers, arounds: Arounds = {}) {
   }
 }
 
-/** Takes values of a stream until it ends, or until there are as many as wanted; then it is left. */
+/** Reads values of a stream until it ends, or until `wanted` values have been read; then the stream is canceled. */
 export function take(client: Caller, pattern: string, wanted: number, options = {}): Promise<unknown[]> {
   return new Promise((resolve, reject) => {
     const values: unknown[] = []

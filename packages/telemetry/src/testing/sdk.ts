@@ -1,4 +1,4 @@
-/** A real SDK for tests, with the spans it has exported. Not part of the package's interface. */
+/** A real OpenTelemetry SDK for tests, with the spans that it has exported. Not part of the package's interface. */
 import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core'
@@ -10,7 +10,7 @@ import {
   SimpleSpanProcessor
 } from '@opentelemetry/sdk-trace-base'
 
-/** Registers the SDK; `end` takes it away. */
+/** Registers the SDK; `end` removes it. */
 export function startSdk(sampler?: Sampler) {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({

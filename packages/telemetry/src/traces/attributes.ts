@@ -1,11 +1,12 @@
 /**
- * Names of spans and attributes by OpenTelemetry's semantic conventions (RPC stable, messaging in development). They
- * are written out, because the package of their constants is ten times as large as this one; a test compares.
+ * The names of spans and attributes from OpenTelemetry's semantic conventions (RPC is stable, messaging is in
+ * development). They are written out here, because the package with these constants is ten times as large as this
+ * one. A test compares the names with that package.
  */
 import { type Attributes, SpanKind } from '@opentelemetry/api'
 import type { Side } from '../figures/figures.ts'
 
-/** Our name among systems of remote calls, and of messages where no broker stands between. */
+/** The name of this library as an RPC system, and as a messaging system for events without a broker. */
 export const SYSTEM = 'elysia_microservices'
 
 /** The name of the instrumentation scope. */
@@ -27,22 +28,22 @@ export const MESSAGING = {
   operation: 'messaging.operation.name',
   type: 'messaging.operation.type',
   id: 'messaging.message.id',
-  /** Of RabbitMQ, where the pattern is one. */
+  /** For RabbitMQ, where the pattern is the routing key. */
   routingKey: 'messaging.rabbitmq.destination.routing_key'
 } as const
 
-/** Attributes of both. */
+/** An attribute of both requests and events. */
 export const ERROR_TYPE = 'error.type'
-/** The network under the message; the conventions define it for sockets only. */
+/** The network protocol below the message; the conventions define it for sockets only. */
 export const NETWORK_TRANSPORT = 'network.transport'
-/** Values that a stream has given: there is no name for it in the conventions. */
+/** The number of values that a stream has sent. The conventions have no name for this attribute. */
 export const STREAM_VALUES = `${SYSTEM}.stream.values`
-/** The number of a call's attempt, from 2: there is no name for it in the conventions. */
+/** The number of a call's attempt, from 2. The conventions have no name for this attribute. */
 export const ATTEMPT = `${SYSTEM}.attempt`
 
 /** The name, kind and attributes of spans, which are the same for all messages of one pattern and side. */
 export interface Naming {
-  /** Of the span. */
+  /** The name of the span. */
   readonly name: string
   readonly kind: SpanKind
   readonly attributes: Attributes
@@ -55,15 +56,15 @@ const KINDS: Readonly<Record<Side, SpanKind>> = {
   producer: SpanKind.PRODUCER
 }
 
-/** Transports without a broker: what sends an event over them is the sender's own process. */
+/** Transports without a broker: the sender of an event delivers it directly. */
 const DIRECT: ReadonlySet<string> = new Set(['tcp', 'memory'])
 
-/** The broker that carries the events of a transport; `undefined` if none does, and of requests. */
+/** The broker that carries the events of a transport; `undefined` for transports without a broker, and for requests. */
 export function brokerOf(side: Side, transport: string): string | undefined {
   return side === 'server' || side === 'client' || DIRECT.has(transport) ? undefined : transport
 }
 
-/** The naming of the spans of a pattern. */
+/** The name, kind and attributes for the spans of a pattern. */
 export function namingOf(side: Side, transport: string, pattern: string): Naming {
   const kind = KINDS[side]
   const network = transport === 'tcp' ? { [NETWORK_TRANSPORT]: transport } : {}

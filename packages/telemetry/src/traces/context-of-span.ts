@@ -1,7 +1,10 @@
-/** The context in which a span is the current one: what `trace.setSpan` gives, at a fraction of its cost. */
+/** A context in which a span is the current one. It does the same as `trace.setSpan`, at a fraction of the cost. */
 import { type Context, INVALID_SPAN_CONTEXT, ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api'
 
-/** The key by which the API keeps the current span. It is the API's secret, so one of our contexts is asked to keep one. */
+/**
+ * The key under which the API stores the current span. The API does not export this key, so it is read from a call
+ * of `trace.setSpan`.
+ */
 let spanKey = Symbol()
 trace.setSpan(
   {
@@ -15,13 +18,17 @@ trace.setSpan(
   trace.wrapSpanContext(INVALID_SPAN_CONTEXT)
 )
 
-/** A context of the API copies a map, and makes three functions; few handlers ever ask for one. */
+/**
+ * A context that holds one span. A context of the API copies a map and makes three functions, but few handlers ever
+ * use their context.
+ */
 class ContextOfSpan implements Context {
   readonly #parent: Context
   readonly #span: Span
 
   constructor(parent: Context, span: Span) {
-    // Takes the context below the parent's span, so that it is never more than one step away.
+    // If the parent is such a context, its own parent is used, so that the API's context is never more than one
+    // step away.
     this.#parent = parent instanceof ContextOfSpan ? parent.#parent : parent
     this.#span = span
   }
@@ -38,13 +45,13 @@ class ContextOfSpan implements Context {
     return this.#whole.deleteValue(key)
   }
 
-  /** The same as a context of the API. */
+  /** The equivalent context of the API. */
   get #whole(): Context {
     return trace.setSpan(this.#parent, this.#span)
   }
 }
 
-/** The context with a span as the current one. */
+/** Returns a context in which a span is the current one. */
 export function withSpan(parent: Context, span: Span): Context {
   return new ContextOfSpan(parent, span)
 }

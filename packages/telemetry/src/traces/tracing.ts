@@ -1,4 +1,4 @@
-/** Whether anybody wants traces, and the spans of messages if so. Nothing here costs anything without an SDK. */
+/** Decides whether a message is traced, and makes its span. Without an SDK this costs nothing. */
 
 import type { ClientEvent, Delivery, Headers } from '@elysia-microservices/transport'
 import {
@@ -20,13 +20,13 @@ import type { Outcome } from '../outcome.ts'
 import { ATTEMPT, ERROR_TYPE, MESSAGING, type Naming, namingOf, RPC, SCOPE, SYSTEM } from './attributes.ts'
 import { withSpan } from './context-of-span.ts'
 
-/** The tracer that was given last, and the provider that gave it: providers look theirs up by name each time. */
+/** The last tracer and its provider, kept because providers look up tracers by name each time. */
 let last: { readonly provider: TracerProvider; readonly tracer: Tracer } | undefined
 
-/** The tracer of the SDK; `undefined` while none is registered. */
+/** The tracer of the registered SDK; `undefined` while no SDK is registered. */
 export function tracer(): Tracer | undefined {
   const given = trace.getTracerProvider()
-  // The provider of the API stands for one that is registered later: what it gives until then does nothing.
+  // The API's own provider is a proxy for an SDK that may be registered later. Until then its tracers do nothing.
   const isStandIn = given instanceof ProxyTracerProvider
   const provider = isStandIn ? given.getDelegate() : given
   if (last?.provider === provider) return last.tracer
@@ -35,10 +35,13 @@ export function tracer(): Tracer | undefined {
   return tracer
 }
 
-/** Characters kept of a pattern that nobody handles. */
+/** How many characters are kept of a pattern that has no handler. */
 const MAX_ORIGINAL = 256
 
-/** Names of spans by side and transport, then by pattern; bounded, because callers choose patterns. */
+/**
+ * The names of spans by side, transport and pattern. The number of patterns is limited, because callers choose
+ * patterns.
+ */
 const namings: Readonly<Record<Side, Map<string, Map<string, Naming>>>> = {
   server: new Map(),
   client: new Map(),
@@ -67,18 +70,21 @@ interface Carrier {
   readonly headers: Headers
 }
 
-/** A client retries a call. */
+/** The event of a client that retries a call. */
 type Retry = Extract<ClientEvent, { readonly type: 'retry' }>
 
-/** A span and the context that it is the current one of. */
+/** A span, and the context in which it is the current one. */
 export interface Traced {
   readonly span: Span
   readonly context: Context
-  /** Whether anybody records the span; else only the trace goes on. */
+  /** Whether the span is recorded. If not, the trace is only passed on. */
   readonly isRecorded: boolean
 }
 
-/** The span of all traces that nobody records from their beginning on: cheap, and children learn of the decision. */
+/**
+ * One span shared by all traces that are not recorded from their beginning. It costs little, and tells the services
+ * that are called not to record either.
+ */
 const UNRECORDED_SPAN = trace.wrapSpanContext({
   traceId: crypto.randomUUID().replaceAll('-', ''),
   spanId: crypto.randomUUID().replaceAll('-', '').slice(0, 16),
@@ -90,10 +96,16 @@ const UNRECORDED: Traced = {
   isRecorded: false
 }
 
-/** Whether there is an SDK. Which one matters only to messages that are recorded, so only these look it up. */
+/**
+ * Whether there is an SDK. Which SDK it is matters only for messages that are recorded, so the tracer is looked up
+ * only for these.
+ */
 const isTraced = () => last !== undefined || tracer() !== undefined
 
-/** A trace that would begin here, and that the SDK is not asked about; `undefined` if it is. */
+/**
+ * Decides, without asking the SDK, that a new trace is not recorded. Returns `undefined` if the SDK has to be
+ * asked.
+ */
 function unrecorded(parent: Context, sample: number): Traced | undefined {
   if (sample >= 1 || Math.random() < sample) return undefined
   if (parent === ROOT_CONTEXT) return UNRECORDED
@@ -102,8 +114,8 @@ function unrecorded(parent: Context, sample: number): Traced | undefined {
 }
 
 /**
- * Begins the span of a received message, in the trace that its headers tell of. `undefined`: there is no SDK.
- * @param sample the share of new traces that the SDK is asked about
+ * Starts the span of a received message, in the trace that its headers name. `undefined` if there is no SDK.
+ * @param sample the share of new traces for which the SDK is asked
  */
 export function startReceived(
   side: 'server' | 'consumer',
@@ -111,7 +123,7 @@ export function startReceived(
   sample = 1
 ): Traced | undefined {
   if (!isTraced()) return undefined
-  // Whatever context the socket's callback has by chance is none of this message's.
+  // The current context is not used: it belongs to the callback of the socket, not to this message.
   const parent = extracted(ROOT_CONTEXT, message.headers)
   const ignored = unrecorded(parent, sample)
   if (ignored !== undefined) return ignored
@@ -121,8 +133,8 @@ export function startReceived(
 }
 
 /**
- * Begins the span of a call. Its parent is the current span; without one, that of the headers the call was given, as a
- * gateway passes them on. `undefined`: there is no SDK.
+ * Starts the span of a call. Its parent is the current span or, if there is none, the span in the call's headers,
+ * which a gateway passes on. `undefined` if there is no SDK.
  */
 export function startSent(
   side: 'client' | 'producer',
@@ -141,7 +153,10 @@ export function startSent(
   return { ...traced, headers }
 }
 
-/** Headers with the current trace, for a message that is sent later; the same headers if there is none. */
+/**
+ * Adds the current trace to headers, for a message that is sent later. Returns the same headers if there is no
+ * current trace.
+ */
 export function withTraceOf(headers: Headers | undefined): Headers | undefined {
   const current = context.active()
   const active = trace.getSpanContext(current)
@@ -151,7 +166,10 @@ export function withTraceOf(headers: Headers | undefined): Headers | undefined {
   return carrier
 }
 
-/** The context with what headers tell. A propagator takes as long to find nothing as everything counted of a message. */
+/**
+ * Reads the trace from headers into a context. Without headers the propagator is not called, because even then it
+ * would take as long as all counting of a message.
+ */
 function extracted(context: Context, headers: Headers): Context {
   for (const _ in headers) return propagation.extract(context, headers)
   return context
@@ -163,8 +181,9 @@ function startedIn(parent: Context, { name, kind, attributes }: Naming): Traced 
 }
 
 /**
- * Calls a span by the pattern of its handler, which is not what the caller wrote; or by `_OTHER`, if nobody handles that:
- * then it is kept as an attribute, cut at 256 characters.
+ * Renames a span to the pattern of its handler, which may differ from the pattern that the caller has written. If
+ * the pattern has no handler, the span is named `_OTHER`, and the caller's pattern becomes an attribute of at most
+ * 256 characters.
  */
 export function rename(span: Span, side: Side, transport: string, original: string, name: string): void {
   const naming = known(side, transport, name)
@@ -184,7 +203,10 @@ export function end(span: Span, side: Side, { code, errorType, message, exceptio
   span.end()
 }
 
-/** Begins the span of a further attempt of a call: from the failure of the one before to the next, or the end. */
+/**
+ * Starts the span of a further attempt of a call. The attempt lasts from the failure of the previous attempt to the
+ * next failure or the end.
+ */
 export function startAttempt(
   tracer: Tracer,
   { context: parent }: Traced,

@@ -1,4 +1,4 @@
-/** The client for one address: it connects with the first call, and again when the connection is lost. */
+/** The client for one address. It connects at the first call, and reconnects when the connection is lost. */
 import {
   type AskCredentials,
   cannotConnect,
@@ -38,17 +38,23 @@ export interface ClientInit {
   readonly resume: Required<ResumeOptions> | undefined
   readonly socket: () => NewWebSocket
   readonly connectTimeout: number
-  /** Answers the server's calls. */
+  /** Makes the responder that answers the server's calls. */
   readonly responder: NewResponder | undefined
 }
 
 /** Pauses between attempts to connect, in milliseconds. */
 const PAUSES = { minDelay: 100, maxDelay: 10_000 }
-/** Events of a page after which its connection may be dead without a word: it was frozen, asleep, or somewhere else. */
+/**
+ * Events after which a page's connection may be dead without notice: the page was frozen, or the computer was
+ * asleep or has changed its network.
+ */
 const BACK = ['online', 'pageshow', 'visibilitychange']
-/** Milliseconds in which something must come from a server after that. */
+/** Milliseconds within which the server must send something after such an event. */
 const BACK_WITHIN = 3_000
-/** Milliseconds between two looks of a page that is seen, and in which something must come: its link may be slow. */
+/**
+ * Milliseconds between two checks while a page is visible, and milliseconds within which the server must then send
+ * something. The latter is long, because the page's network may be slow.
+ */
 const LOOK = 20_000
 const LOOK_WITHIN = 10_000
 const page = globalThis as {
@@ -59,13 +65,14 @@ const page = globalThis as {
 const LARGEST = 16 * 1024 * 1024
 
 /**
- * An error in a channel's input becomes the same as a handler's failure: content leaves this process on purpose only.
+ * Turns an error in the input of a channel into the same error as a handler's failure, so that only errors which
+ * were thrown on purpose leave this process with their content.
  */
 const toWireError: ToWireError = (error, logger, of) => {
   let data = INTERNAL_ERROR_TEXT
   let isSaid = false
   let unsaid = error
-  // One that came from elsewhere is passed on by `pass()` only.
+  // An error that was received from another service is only passed on with `pass()`.
   if (error instanceof RpcError && error.received === undefined)
     try {
       const { status: _, ...content } = error.toJSON()
@@ -78,7 +85,7 @@ const toWireError: ToWireError = (error, logger, of) => {
   return { code: ErrorCode.APPLICATION_ERROR, data }
 }
 
-/** The options that a client's connections to all its servers share. */
+/** The options that the connections of a client to all its servers share. */
 export function linkOptions<Init extends Omit<ClientInit, 'url'>>(
   init: Init,
   { logger, name, timeout, tellTimeout }: ClientContext
@@ -105,20 +112,20 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
   #options: LinkOptions
   readonly #endpoint: string
   readonly #listeners = new Set<ClientListener>()
-  /** Calls that wait for a connection. */
+  /** The calls that wait for a connection. */
   readonly #calls: OpenCalls
-  /** The connection; it is kept while it is being resumed. */
+  /** The current connection; it stays here while it is being resumed. */
   #current: Link | undefined
-  /** The same, while it takes calls. */
+  /** The same connection, but only while it takes calls. */
   #link: Link | undefined
-  /** All that are not over: being made, in use, being resumed, draining. */
+  /** All connections that are not over: those that are being made, in use, being resumed, or draining. */
   readonly #links = new Set<Link>()
   #startedBefore = 0
   #connecting: Promise<void> | undefined
   #pause: ReturnType<typeof setTimeout> | undefined
   #attempts = 0
   #everConnected = false
-  /** Why there is no connection. */
+  /** The reason why there is no connection. */
   #reason: Error | undefined
   #status: ClientStatus = 'disconnected'
   #look: ReturnType<typeof setInterval> | undefined
@@ -143,7 +150,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
           this.#calls.wait(call, undefined, !this.#everConnected)
           if (this.#pause === undefined && this.#status !== 'reconnecting') this.connect().catch(() => {})
         },
-        // Nobody knows yet of a call that waits here.
+        // A call that waits here has not been sent yet, so there is nothing to cancel.
         cancel() {}
       },
       retries: new RetryPolicy(DEFAULT_RETRY, performance.now()),
@@ -157,7 +164,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
     if (page.document !== undefined) this.#look = setInterval(() => this.#check(LOOK_WITHIN), LOOK)
   }
 
-  /** The page is back, or the network. */
+  /** Called when the page is visible again, or when the network is back. */
   readonly #back = (): void => this.#check(BACK_WITHIN)
 
   #check(within: number): void {
@@ -188,7 +195,8 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
   }
 
   async close(): Promise<void> {
-    // If the caller of `connect()` does not await it and closes, its rejection is not reported.
+    // If the caller of `connect()` does not await the promise and then closes the client, the rejection must not
+    // count as unhandled.
     this.#connecting?.catch(() => {})
     for (const type of BACK) page.removeEventListener?.(type, this.#back)
     clearInterval(this.#look)
@@ -217,7 +225,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
         /REJECTED_SETUP|UNSUPPORTED_SETUP/.test(message) &&
         /resum/i.test(message)
       ) {
-        // This server cannot resume sessions; everything else may still work.
+        // The server cannot resume sessions. The client connects without resuming; everything else may still work.
         this.#options = { ...this.#options, resume: undefined }
         return this.#connect()
       }
@@ -236,7 +244,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
     this.#tell({ type: 'connect-failed', endpoint: this.#endpoint, error })
     const isRefused = error instanceof UnauthenticatedError
     if (this.#everConnected && !isRefused) return this.#reconnect()
-    // It is tried again by the next call: credentials do not change by themselves.
+    // After a refusal only the next call connects again, because the credentials do not change by themselves.
     this.#turn('disconnected')
     this.#calls.failWaiting((mayHaveRun) =>
       isRefused ? forOneMore(error) : cannotConnect(this.#options.where, error.cause as Error, mayHaveRun)

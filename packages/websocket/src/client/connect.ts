@@ -26,28 +26,34 @@ import { type NewWebSocket, ownWebSocket } from './web-socket.ts'
 
 /** Options of a client over WebSocket. */
 export interface WebSocketClientOptions {
-  /** Where the server is; in a page it may be a path. Default: `'/rsocket'` of the page's own host. */
+  /** The address of the server; in a page it may be a path. Default: `'/rsocket'` on the page's own host. */
   readonly url?: string | URL | undefined
   /**
-   * The client's credentials, or a function that returns them: it is called before each connection, also before a lost
-   * one is resumed.
+   * The client's credentials, or a function that returns them. The function is called before each connection, also
+   * before a lost connection is resumed.
    */
   readonly credentials?: Credentials | AskCredentials | undefined
-  /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
+  /** Milliseconds within which the answer of a call, or the first value of a stream, must arrive; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
-  /** Milliseconds of its timeout for which a call may wait where there is no connection. Default: the timeout. */
+  /** How many milliseconds of its timeout a call may wait for a connection. Default: the timeout. */
   readonly waitForConnection?: number | undefined
-  /** Milliseconds in which a connection must be made. Default: 10,000. */
+  /** Milliseconds within which a connection must be made. Default: 10,000. */
   readonly connectTimeout?: number | undefined
-  /** Codec of the data; others than `'json'` and `'bytes'` must be imported. Default: `'json'`. */
+  /** Codec of the data. Codecs other than `'json'` and `'bytes'` must be imported. Default: `'json'`. */
   readonly codec?: string | undefined
-  /** Resume a lost connection without losing or repeating anything, if the server allows it. Default: true, for 60 s. */
+  /**
+   * Whether a lost connection is resumed, without losing or repeating a message, if the server allows it. Default:
+   * true, for 60 s.
+   */
   readonly resume?: boolean | ResumeOptions | undefined
-  /** Is called with each connection, attempt and retry. */
+  /** Called at each connection, connection attempt and retry. */
   readonly onEvent?: ClientListener | undefined
-  /** Where failures are reported that no caller can be told of. Default: the console. */
+  /** Receives failures that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
-  /** The class that connects, where the runtime has none: of the package `ws` on Node 20. Default: the runtime's. */
+  /**
+   * The class `WebSocket`, for runtimes that have none: on Node 20, that of the package `ws`. Default: the
+   * runtime's class.
+   */
   readonly WebSocket?: object | undefined
 }
 
@@ -66,10 +72,13 @@ const DEFAULTS = {
 const DEFAULT_TIMEOUT = 30_000
 const RESUME = { window: 60_000, bufferSize: 1024 * 1024 }
 
-/** Members that only clients over TCP have: RxJS would be most of a page, and there are no stored events. */
+/**
+ * Methods that only clients over TCP have: RxJS would be larger than most pages, and stored events are not
+ * supported here.
+ */
 type NotInPages = 'send' | 'publish' | 'durable' | 'traits'
 
-/** A client that knows the patterns of its service, or those of them that its door exposes. */
+/** A client with the types of a service's patterns, or of those that a door exposes. */
 export type WebClientOf<Service, Door = undefined> = Omit<
   ClientOf<Door extends undefined ? Service : Behind<Service, Door>>,
   NotInPages
@@ -78,7 +87,7 @@ export type WebClientOf<Service, Door = undefined> = Omit<
 export type UntypedWebClient = Omit<UntypedClient, NotInPages>
 
 /**
- * Makes a client; it connects with the first call, or with `client.connect()`.
+ * Makes a client, which connects at the first call or at `client.connect()`.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts
@@ -101,7 +110,7 @@ export function connect(options?: WebSocketClientOptions): object {
   )
 }
 
-/** The context of a client. */
+/** The part of a client's settings that all transports share. */
 export function contextOf({
   logger,
   timeout,
@@ -116,7 +125,7 @@ export function contextOf({
   }
 }
 
-/** The options with their defaults. @throws {OptionError} one is invalid */
+/** Checks the options, and fills in defaults. @throws {OptionError} an option is invalid */
 export function checked(options: WebSocketClientOptions | undefined) {
   const {
     url,
@@ -155,7 +164,7 @@ function urlOf(given: string | URL): URL {
   throw OptionError.expected('options.url', "an address such as 'wss://shop.example/rsocket'", given)
 }
 
-/** The client for users: what it has is said by its type, and nothing else can be reached. */
+/** Wraps a client for users: only the methods of its public type can be reached. */
 export function forUsers(
   client: PendingCaller & ClientTransport,
   onEvent: ClientListener | undefined
@@ -174,7 +183,7 @@ export function forUsers(
     safeRequest: <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
       request<Value>(pattern, data, options).then(
         (value): Outcome<Value> => ({ value, error: undefined }),
-        // All that a call of this client fails with.
+        // All errors of a call of this client are instances of `MicroserviceError`.
         (error: MicroserviceError): Outcome<Value> => ({ value: undefined, error })
       ),
     stream: <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>

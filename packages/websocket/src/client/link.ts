@@ -1,4 +1,7 @@
-/** One connection of a client, from its first attempt to its end; resumed over further sockets if the server allows it. */
+/**
+ * One connection of a client, from its first attempt to its end. If the server allows it, the connection is resumed
+ * over further sockets.
+ */
 import {
   type AskCredentials,
   ClientConnection,
@@ -11,49 +14,52 @@ import { LONGEST_FRAME, TURNS } from '../wire/messages.ts'
 import { WebSocketOutput } from './output.ts'
 import { dial, type NewWebSocket, type WebSocketLike } from './web-socket.ts'
 
-/** Where a client connects, and as whom. */
+/** The address to which a client connects, and its credentials. */
 export interface LinkOptions
   extends Omit<ClientConnectionOptions, 'goingAway' | 'lease' | 'resumed' | 'maxFrameLength'> {
   readonly socket: () => NewWebSocket
   readonly connectTimeout: number
-  /** Is asked before each attempt. */
+  /** Called before each attempt. */
   readonly credentials: AskCredentials
 }
 
-/** The client, as its link sees it. */
+/** The client, as its link uses it. */
 export interface LinkOwner {
-  /** No new calls: the server goes away, or the socket is lost and may be resumed. */
+  /** Called when the link takes no new calls: the server is going away, or the socket is lost and may be resumed. */
   paused(link: Link, isResuming: boolean): void
-  /** It takes calls again. */
+  /** Called when the link takes calls again. */
   resumed(link: Link): void
-  /** It is over. Called before its calls fail. */
+  /** Called when the link is over, before its calls fail. */
   over(link: Link, reason: Error): void
 }
 
 const PAUSES = { minDelay: 50, maxDelay: 2_000 }
 
-/** A connection. */
+/** One connection of a client. */
 export class Link {
   readonly #options: LinkOptions
   readonly #owner: LinkOwner
   #protocol: ClientConnection | undefined
   #output: WebSocketOutput | undefined
   #attempt: AbortController | undefined
-  /** Resolves when it can be used; rejects when it could not be. */
+  /** Resolves when the link can be used; rejects if the connection fails. */
   readonly connected: Promise<void>
-  /** Resolves with the reason when it is over. */
+  /** Resolves with the reason when the link is over. */
   readonly closed: Promise<Error>
   #resolveClosed!: (reason: Error) => void
   #rejectReady: (reason: Error) => void = () => {}
   #isReady = false
-  /** Ends a pause. */
+  /** Ends the current pause between attempts. */
   #wake = () => {}
   #isEnding = false
   #isOver = false
-  /** When resuming is given up, while the socket is lost. */
+  /** The time at which resuming is given up, while the socket is lost. */
   #resumesUntil = 0
 
-  /** @param protocol what takes calls before there is a connection, for servers of this library. Default: made with it */
+  /**
+   * @param protocol takes calls before there is a connection, for servers of this library. Default: made together
+   * with the connection
+   */
   constructor(options: LinkOptions, owner: LinkOwner, protocol?: ClientConnection) {
     this.#protocol = protocol
     this.#options = options
@@ -69,24 +75,27 @@ export class Link {
     return this.#options.where
   }
 
-  /** Its calls; only when it is `connected`, unless it was given. */
+  /**
+   * The protocol of the connection, which has its calls. If none was passed in, it exists only after `connected`
+   * has resolved.
+   */
   get protocol(): ClientConnection {
     return this.#protocol as ClientConnection
   }
 
-  /** Number of calls made so far. */
+  /** The number of calls that were made so far. */
   get started(): number {
     return this.#protocol?.calls.started ?? 0
   }
 
-  /** Lets calls in flight end, then closes. */
+  /** Lets calls in flight end, then closes the link. */
   drain(): void {
     if (this.#output === undefined) return this.end()
     this.#isEnding = true
     this.#output.drain()
   }
 
-  /** Ends at once, and fails its calls. */
+  /** Closes the link at once. Its calls fail. */
   end(): void {
     this.#isEnding = true
     const reason = new Error('the client was closed')
@@ -98,9 +107,10 @@ export class Link {
   }
 
   /**
-   * Finds out now whether the server is still there, and tries now to resume. Only an answer proves that: other messages
-   * may have been on their way before. While they arrive, the answer may be behind them.
-   * @param within milliseconds in which the answer, or another message, must come from the server
+   * Checks now whether the server still answers. If the socket is lost, tries now to resume. Only an answer to this
+   * check proves that the server is there: other messages may have been sent before. While such messages arrive,
+   * the answer may be behind them.
+   * @param within milliseconds within which the answer, or another message, must arrive from the server
    */
   check(within: number): void {
     this.#wake()
@@ -124,7 +134,7 @@ export class Link {
       const [socket, credentials] = await this.#dial()
       this.#protocol ??= new ClientConnection({
         ...this.#options,
-        // Ours have few places for each client, and say when one is free.
+        // Servers of this library allow each client few calls at a time, and grant further calls by leases.
         lease: socket.protocol === TURNS,
         maxFrameLength: LONGEST_FRAME,
         goingAway: () => {
@@ -135,7 +145,8 @@ export class Link {
       })
       const protocol = this.#protocol
       this.#use(socket, credentials)
-      // A server that refuses says so now, and calls are sent to none that is about to end.
+      // A server that refuses the connection says so now, so that no call is sent to a connection that is about to
+      // end.
       await new Promise<void>((resolve, reject) => {
         this.#rejectReady = reject
         void protocol.confirm().then(resolve)
@@ -148,7 +159,7 @@ export class Link {
     }
   }
 
-  /** A socket, and the credentials for it. */
+  /** Opens a socket, and gets the credentials for it. */
   async #dial(): Promise<[WebSocketLike, Credentials | undefined]> {
     const { connectTimeout, credentials, where, socket } = this.#options
     const attempt = new AbortController()
@@ -161,7 +172,7 @@ export class Link {
       const aborted = new Promise<never>((_resolve, reject) => {
         attempt.signal.addEventListener('abort', () => reject(attempt.signal.reason))
       })
-      // Nobody may wait for it any more.
+      // If the race has ended already, nobody awaits this promise, and its rejection must not count as unhandled.
       aborted.catch(() => {})
       const asked = await Promise.race([credentials(), aborted])
       return [await dial(socket(), where, attempt.signal), asked]
@@ -197,7 +208,7 @@ export class Link {
       try {
         const [socket, credentials] = await this.#dial()
         if (this.#isEnding) return socket.close()
-        // Only a server of this library takes credentials before it resumes.
+        // Only servers of this library read credentials before they resume.
         return this.#use(socket, socket.protocol === TURNS ? credentials : undefined)
       } catch (error) {
         if (this.#isEnding) return

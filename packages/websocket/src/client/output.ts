@@ -1,22 +1,22 @@
-/** Writes what a connection of a client sends, a turn of the event loop at a time, to a standard `WebSocket`. */
+/** Writes the frames of a client's connection to a standard `WebSocket`, collected for each turn of the event loop. */
 import type { ClientConnection, Output } from '@elysia-microservices/rsocket'
 import { Outbox } from '@elysia-microservices/rsocket/session'
 import { type ByteWriter, ProtocolError } from '@elysia-microservices/transport/kit'
 import { framesOf, sendFrames, TURNS } from '../wire/messages.ts'
 import { closeReason, release, type WebSocketLike } from './web-socket.ts'
 
-/** Milliseconds between two looks at a socket that does not take more: browsers do not say when it does. */
+/** Milliseconds between two checks of a socket whose buffer is full. Browsers have no event for it. */
 const LOOK = 20
-/** Milliseconds that the server has to close, too. */
+/** Milliseconds that the server may take to close the socket from its side. */
 const CLOSE_TIMEOUT = 2_000
 
-/** Joins a connection with its socket. */
+/** Connects the protocol of a client with its socket. */
 export class WebSocketOutput implements Output {
   readonly remote = { remoteAddress: undefined, remotePort: undefined }
-  /** Whether the server takes whole turns in one message, as ours do. */
+  /** Whether the server accepts all frames of a turn in one message, as servers of this library do. */
   readonly byTurns: boolean
   isBlocked = false
-  /** Messages that have come. */
+  /** The number of messages that have been received. */
   received = 0
   readonly #socket: WebSocketLike
   readonly #protocol: ClientConnection
@@ -29,7 +29,7 @@ export class WebSocketOutput implements Output {
   #isClosed = false
   #closing: ReturnType<typeof setTimeout> | undefined
 
-  /** @param closed is told once, when the socket is gone */
+  /** @param closed called once, when the socket is closed */
   constructor(
     socket: WebSocketLike,
     protocol: ClientConnection,
@@ -45,7 +45,7 @@ export class WebSocketOutput implements Output {
       get unsent() {
         return socket.bufferedAmount
       },
-      // RSocket writes bytes only.
+      // Only Nest's protocol writes text; RSocket writes only bytes.
       write() {},
       writeBytes: (bytes, length) =>
         sendFrames(bytes, length, this.byTurns, (message) => socket.send(message as Uint8Array<ArrayBuffer>))
@@ -53,7 +53,8 @@ export class WebSocketOutput implements Output {
     socket.onmessage = ({ data }: { readonly data: unknown }) => {
       this.received++
       if (data instanceof ArrayBuffer) protocol.receive(framesOf(new Uint8Array(data), this.byTurns))
-      else this.destroy(new ProtocolError('a text message came; RSocket is binary'))
+      else
+        this.destroy(new ProtocolError('a text message was received, but RSocket uses only binary messages'))
     }
     socket.onclose = (event: never) => this.#close(closeReason(event))
   }
@@ -66,10 +67,10 @@ export class WebSocketOutput implements Output {
     this.#outbox.attach(bytes)
   }
 
-  // Of Nest's wire.
+  // Only Nest's protocol uses `send`.
   send(): void {}
 
-  // Only servers do.
+  // Only servers use `adopt`.
   adopt(): void {}
 
   committed(): void {
@@ -116,7 +117,7 @@ export class WebSocketOutput implements Output {
     queueMicrotask(task)
   }
 
-  /** Ends when nothing is in flight. */
+  /** Closes the socket when nothing is in flight. */
   drain(): void {
     this.#isDraining = true
     this.#protocol.drain()

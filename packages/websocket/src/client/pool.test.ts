@@ -1,4 +1,4 @@
-/** A client of several servers: which of them it calls, and what it does when they fail. */
+/** A client of several servers: which server it calls, and what it does when a server fails. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Message, memory, microservice } from 'elysia-microservices'
@@ -55,7 +55,8 @@ describe('a client of several servers over WebSocket', () => {
     await client.connect()
     await bothAreUp
     assert.deepEqual(await names(), ['one', 'two'])
-    // The calls of this turn go to both, and those that one has not begun to handle are retried at the other.
+    // The calls of this turn go to both servers. Calls that the stopped server has not begun to handle are retried
+    // at the other one.
     const calls = Array.from({ length: 64 }, () => client.request('name'))
     await two.stop(false)
     assert.equal((await Promise.all(calls)).length, 64)

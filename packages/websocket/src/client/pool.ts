@@ -1,4 +1,7 @@
-/** `connect()` for programs that call several servers over WebSocket, with the pool, balance and retries of TCP. */
+/**
+ * `connect()` for programs that call several servers over WebSocket, with the same pool, balancing and retries as
+ * over TCP.
+ */
 import { ClientConnection, toWireError, writeCaller } from '@elysia-microservices/rsocket'
 import {
   type Address,
@@ -24,19 +27,23 @@ import { Link } from './link.ts'
 
 /** Options of a client of several servers. */
 export interface PoolOptions extends WebSocketClientOptions, Omit<ResilienceOptions, 'endpoints'> {
-  /** The scheme, the path, and the port of servers that name none; the server, if it is the only one. */
+  /**
+   * The scheme and the path of all servers, and the port of servers without one. Without `endpoints` also the only
+   * server.
+   */
   readonly url: string | URL
   /**
-   * The servers, in place of the host of `url`: `'host'`, `'host:port'` or `'[::1]:port'`. A function returns the list,
-   * and is asked again every `resolveInterval`. Each endpoint gets a connection. Default: the host of `url`.
+   * The servers, in place of the host of `url`: `'host'`, `'host:port'` or `'[::1]:port'`. A function returns the
+   * list, and is called again every `resolveInterval`. Each endpoint gets a connection. Default: the host of `url`.
    */
   readonly endpoints?: ResilienceOptions['endpoints']
-  /** Resume a lost connection, if all servers allow it. Default: false. */
+  /** Whether a lost connection is resumed, if all servers allow it. Default: false. */
   readonly resume?: WebSocketClientOptions['resume']
 }
 
 /**
- * Makes a client of one server of this library or more; what it retries, and how it chooses, is as over TCP.
+ * Makes a client of one or more servers of this library. It retries calls and balances the load as clients over TCP
+ * do.
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts
@@ -90,7 +97,7 @@ export function connect(options: PoolOptions): object {
   return forUsers(client, onEvent)
 }
 
-/** Programs at an edge have no DNS of their own, and certificates are made for names, not for addresses. */
+/** DNS look-ups are refused: edge runtimes have no DNS, and certificates are made for names, not for addresses. */
 const NO_LOOK_UPS: Resolver = {
   lookup: (host) => Promise.reject(noLookUp(`dns:${host}`)),
   srv: (name) => Promise.reject(noLookUp(`srv:${name}`))

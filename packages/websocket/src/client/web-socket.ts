@@ -1,8 +1,8 @@
-/** The part of the standard `WebSocket` that is used here, and its way to a server. */
+/** The part of the standard `WebSocket` that is used here, and functions to connect and close one. */
 import { ConnectionError, ProtocolError } from '@elysia-microservices/transport/kit'
 import { RSOCKET, TURNS } from '../wire/messages.ts'
 
-/** A `WebSocket`: of the browser, of Bun, Deno and Node from 22 on, or of the package `ws`. */
+/** A `WebSocket`: that of the browser, of Bun, Deno or Node from 22 on, or of the package `ws`. */
 export interface WebSocketLike {
   binaryType: string
   readonly bufferedAmount: number
@@ -15,27 +15,30 @@ export interface WebSocketLike {
   close(code?: number): void
 }
 
-/** Makes one. */
+/** The constructor of a `WebSocket`. */
 export type NewWebSocket = new (url: string, protocols: string[]) => WebSocketLike
 
-/** Codes that say that this end's bytes are wrong, or too many: the same again would end the same (RFC 6455, 7.4.1). */
+/**
+ * Close codes which mean that the bytes of this end are invalid or too many. A retry would fail in the same way
+ * (RFC 6455, 7.4.1).
+ */
 const FINAL: readonly number[] = [1002, 1003, 1007, 1008, 1009]
 
-/** Why a `WebSocket` was closed. */
+/** The reason why a `WebSocket` was closed, as an error. */
 export function closeReason({ code, reason }: { readonly code: number; readonly reason: string }): Error {
-  const why = `it was closed with ${code}${reason && ` (${reason})`}`
+  const why = `the WebSocket was closed with code ${code}${reason && ` (${reason})`}`
   return FINAL.includes(code) ? new ProtocolError(why) : new Error(why)
 }
 
 /**
- * Connects. Browsers do not say why they cannot.
- * @param signal gives the attempt up
- * @throws {Error} it could not
+ * Connects a `WebSocket`. Browsers do not say why a connection fails.
+ * @param signal cancels the attempt
+ * @throws {Error} the connection failed
  */
 export function dial(type: NewWebSocket, url: string, signal: AbortSignal): Promise<WebSocketLike> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
-    // Some servers take the first one, whether they know it or not.
+    // Some servers accept the first subprotocol, even if they do not know it. So RSocket's own name comes first.
     const socket = new type(url, [RSOCKET, TURNS])
     socket.binaryType = 'arraybuffer'
     const fail = (error: Error) => {
@@ -48,22 +51,27 @@ export function dial(type: NewWebSocket, url: string, signal: AbortSignal): Prom
       resolve(socket)
     }
     socket.onerror = () =>
-      fail(new Error('the WebSocket could not be opened: no server, or one that refuses this page'))
+      fail(
+        new Error('the WebSocket could not be opened: there is no server, or the server refuses this page')
+      )
     socket.onclose = (event) => fail(closeReason(event))
     signal.addEventListener('abort', () => socket.onopen && fail(signal.reason as Error))
   })
 }
 
-/** Listens no more. */
+/** Removes all listeners. */
 export function release(socket: WebSocketLike): void {
   socket.onopen = socket.onmessage = socket.onclose = null
-  // The one of `ws` ends the process for an error that nobody hears.
+  // A `WebSocket` of the package `ws` ends the process if an error has no listener.
   socket.onerror = () => {}
 }
 
-/** The runtime's own. @throws {ConnectionError} it has none */
+/** Returns the runtime's class `WebSocket`. @throws {ConnectionError} the runtime has none */
 export function ownWebSocket(): NewWebSocket {
   const { WebSocket: own } = globalThis as { readonly WebSocket?: NewWebSocket }
   if (own !== undefined) return own
-  throw new ConnectionError("This runtime has no WebSocket; give the one of 'ws' as options.WebSocket", false)
+  throw new ConnectionError(
+    "This runtime has no WebSocket; pass the class of the package 'ws' as options.WebSocket",
+    false
+  )
 }

@@ -1,9 +1,12 @@
-/** Upgrades under Bun. Elysia's `.ws()` is not used: it makes an object with a dozen functions for each message. */
+/**
+ * Upgrades connections on Bun. Elysia's `.ws()` is not used, because it makes an object with a dozen functions for
+ * each message.
+ */
 import { subprotocolOf, TURNS } from '../wire/messages.ts'
 import type { Entering, WebSocketDoor } from './door.ts'
 import type { RawListener, RawSocket } from './server-socket.ts'
 
-/** Members of Bun's WebSocket that are used here. */
+/** The members of Bun's WebSocket that are used here. */
 interface BunWebSocket {
   sendBinary(message: Uint8Array): number
   getBufferedAmount(): number
@@ -11,7 +14,7 @@ interface BunWebSocket {
   terminate(): void
 }
 
-/** Members of Bun's server that are used here. */
+/** The members of Bun's server that are used here. */
 export interface BunServer {
   upgrade(
     request: Request,
@@ -20,7 +23,7 @@ export interface BunServer {
   requestIP(request: Request): { readonly address: string; readonly port: number } | null
 }
 
-/** Lets a client in. Returns false if its request is no upgrade. */
+/** Upgrades a request, and passes its socket to the door. Returns false if the request is not an upgrade. */
 export function upgradeOnBun(
   door: WebSocketDoor,
   server: BunServer,
@@ -29,7 +32,7 @@ export function upgradeOnBun(
 ): boolean {
   const protocol = subprotocolOf(request.headers.get('sec-websocket-protocol'))
   let listener: RawListener | undefined
-  // Elysia calls these with each event of a WebSocket that has them as its data.
+  // Elysia calls these functions for the events of a WebSocket that has this object as its data.
   const data = {
     open(ws: BunWebSocket) {
       listener = door.enter(rawSocket(ws), entering, protocol === TURNS)
@@ -49,11 +52,11 @@ function rawSocket(ws: BunWebSocket): RawSocket {
     get unsent() {
       return ws.getBufferedAmount()
     },
-    // Bun drops what does not fit into its own buffer.
+    // Bun drops a message that does not fit into Bun's own buffer.
     send: (message) => ws.sendBinary(message) !== 0,
     close: (code) => ws.close(code),
     terminate: () => ws.terminate(),
-    // Bun cannot stop reading: `limits.receiveBuffer` bounds what comes.
+    // Bun cannot pause reading, so only `limits.receiveBuffer` limits the received bytes.
     pause() {},
     resume() {}
   }

@@ -1,9 +1,9 @@
-/** Upgrades on Deno, whose WebSockets of servers are the standard ones. */
+/** Upgrades connections on Deno, whose server uses standard WebSockets. */
 import { subprotocolOf, TURNS } from '../wire/messages.ts'
 import type { Entering, WebSocketDoor } from './door.ts'
 import { CloseCode, type RawListener, type RawSocket } from './server-socket.ts'
 
-/** Members of Deno's WebSocket that are used here. */
+/** The members of Deno's WebSocket that are used here. */
 interface DenoWebSocket {
   binaryType: string
   readonly bufferedAmount: number
@@ -15,7 +15,7 @@ interface DenoWebSocket {
   close(code?: number): void
 }
 
-/** Members of Deno that are used here. */
+/** The members of Deno that are used here. */
 interface Deno {
   upgradeWebSocket(
     request: Request,
@@ -23,7 +23,7 @@ interface Deno {
   ): { readonly socket: DenoWebSocket; readonly response: Response }
 }
 
-/** A request as Elysia's adapter hands it over on Deno. */
+/** A request as Elysia's adapter passes it on Deno. */
 interface DenoRequest extends Request {
   readonly runtime?: {
     readonly deno?: {
@@ -32,12 +32,12 @@ interface DenoRequest extends Request {
   }
 }
 
-/** Milliseconds between two looks at a socket that has unsent bytes: it does not say when it has sent them. */
+/** Milliseconds between two checks of a socket that has unsent bytes: it has no event for the end of sending. */
 const LOOK = 10
 
 const { Deno: deno } = globalThis as { readonly Deno?: Deno }
 
-/** Where a request comes from; `undefined` if that is not known, or if this is not Deno. */
+/** The address and port from which a request was sent; `undefined` if they are unknown, or if this is not Deno. */
 export function peerOnDeno(
   request: Request
 ): { address: string | undefined; port: number | undefined } | undefined {
@@ -46,8 +46,9 @@ export function peerOnDeno(
 }
 
 /**
- * Lets a client in. Returns the answer of its upgrade; `undefined` if this is not Deno, or if it takes the request for no
- * upgrade: it also takes none whose list of subprotocols has no spaces behind its commas.
+ * Upgrades a request, and passes its socket to the door. Returns the answer of the upgrade; `undefined` if this is
+ * not Deno, or if Deno does not accept the request as an upgrade. Deno also refuses a list of subprotocols without
+ * spaces after its commas.
  */
 export function upgradeOnDeno(
   door: WebSocketDoor,
@@ -73,7 +74,7 @@ export function upgradeOnDeno(
   return response
 }
 
-/** The socket of a session on a standard `WebSocket`. */
+/** The socket of a session, on top of a standard `WebSocket`. */
 class DenoSocket implements RawSocket {
   readonly #socket: DenoWebSocket
   #look: ReturnType<typeof setTimeout> | undefined
@@ -93,7 +94,7 @@ class DenoSocket implements RawSocket {
       this.#over()
     }
     socket.onclose = () => this.#over()
-    // The end comes, too.
+    // `onclose` is called after an error, too, so the error needs no handling here.
     socket.onerror = () => {}
   }
 
@@ -102,7 +103,7 @@ class DenoSocket implements RawSocket {
   }
 
   send(message: Uint8Array): boolean {
-    // Copied, because Deno takes the bytes in a later turn.
+    // The bytes are copied, because Deno reads them in a later turn.
     this.#socket.send(message.slice())
     if (this.unsent > 0) this.#look ??= setTimeout(this.#tell, LOOK)
     return true
@@ -117,7 +118,7 @@ class DenoSocket implements RawSocket {
     this.#over()
   }
 
-  // Nor can it stop reading: `limits.receiveBuffer` bounds what comes.
+  // Deno cannot pause reading, so only `limits.receiveBuffer` limits the received bytes.
   pause(): void {}
   resume(): void {}
 
@@ -128,7 +129,10 @@ class DenoSocket implements RawSocket {
     this.listener.drain()
   }
 
-  /** A peer that does not answer would keep the socket; the session has no use for it. */
+  /**
+   * Ends the socket for the session at once. The WebSocket itself closes only when the peer answers, which it may
+   * never do.
+   */
   #over(): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -1,4 +1,7 @@
-/** One door: the connections that come through it, and the services behind it. */
+/**
+ * A door: the server for WebSockets on the port of an app. It has the connections, and the services that answer on
+ * them.
+ */
 import {
   Accepted,
   type Judge,
@@ -36,46 +39,49 @@ import { Exposed } from './exposed.ts'
 import { originRefusal } from './origins.ts'
 import { CloseCode, type RawListener, type RawSocket, rawListener, ServerSocket } from './server-socket.ts'
 
-/** Current figures of a door, which the services of one app share. */
+/** Current figures of a door, which all services of one app share. */
 export interface WebSocketStats extends TransportStats {
   readonly connections: Gauge
-  /** Lost connections that wait to be resumed, and the bytes that are kept for them. */
+  /** Lost connections that wait to be resumed, and the bytes that are buffered for them. */
   readonly resumable: { readonly connections: Gauge; readonly bytes: Gauge }
-  /** Number of refusals because of each limit, since the door was made. */
+  /** The number of refusals by the name of the limit, since the door was made. */
   readonly refused: Readonly<Record<string, number>>
 }
 
-/** Why an upgrade is refused. */
+/** The HTTP status and the reason with which an upgrade is refused. */
 export interface Refusal {
   readonly status: number
   readonly reason: string
 }
 
-/** An upgrade, with the port that it comes from. */
+/** An upgrade, with the port from which it was sent. */
 export interface Entering extends Upgrade {
   readonly port: number | undefined
 }
 
-/** Says of an upgrade, and of each request that comes by it, why it is refused; `undefined`: it is not. */
+/**
+ * Decides about an upgrade, and again about each request on its connection. Returns the reason for a refusal;
+ * `undefined` to accept.
+ */
 export type Admits = (upgrade: Upgrade) => Promise<string | undefined>
 
-/** Parts by which a door of another package, such as the console's, differs from a user's. */
+/** The parts in which the door of another package, such as the console, differs from a user's door. */
 export interface DoorParts {
-  /** Default: who may connect may call all that is exposed. */
+  /** Default: a client that may connect may call all exposed patterns. */
   readonly admits?: Admits
-  /** Default: patterns as `options.expose` says. */
+  /** Default: exposes the patterns of `options.expose`. */
   readonly newService?: (dispatcher: Dispatcher) => Exposed
 }
 
 const MAX_METADATA_READERS = 16
-/** Milliseconds in which a service must be there when its app listens. */
+/** Milliseconds that an upgrade waits for the app's services to start. */
 const START = 2_000
-/** Most upgrades that wait for that. */
+/** Largest number of upgrades that wait for services. */
 const MOST_AWAITING = 1_000
-/** Most lines about refused pages in 10 s. */
+/** Largest number of log lines about refused pages in 10 s. */
 const MOST_REFUSED = 5
 
-/** Takes connections for the services behind it. */
+/** Accepts connections for the services behind the door. */
 export class WebSocketDoor {
   readonly #options: CheckedOptions
   readonly #admits: Admits | undefined
@@ -86,11 +92,11 @@ export class WebSocketDoor {
   readonly #sessions = new Set<Session>()
   readonly #services = new Set<Exposed>()
   readonly #metadataReaders = new Map<string, MetadataReader>()
-  /** Upgrades that wait for a service: each callback ends the wait of one. */
+  /** The callbacks of upgrades that wait for a service; each ends the wait of one upgrade. */
   readonly #awaited: (() => void)[] = []
   /** The logger of the first service. */
   #logger: Logger = consoleLogger
-  /** Patterns that are exposed were compared with those of the services. */
+  /** Whether the exposed patterns have been compared with those of the services. */
   #isCompared = false
 
   constructor(
@@ -110,7 +116,7 @@ export class WebSocketDoor {
         maxInFlight: limits.inFlightPerConnection,
         maxStreams: limits.streams,
         maxHeaderSize: limits.headerSize,
-        // The first service, and with it the logger, is known only later.
+        // The logger is read at each line, because the first service, which provides it, is known only later.
         logger: {
           error: (line, cause) => this.#logger.error(line, cause),
           warn: (line, cause) => this.#logger.warn(line, cause)
@@ -131,7 +137,7 @@ export class WebSocketDoor {
 
   // ── the services ─────────────────────────────────────────────────────────────────────────────────────
 
-  /** Makes the server by which a service answers here. */
+  /** Makes the server by which a service answers at this door. */
   newServer({ logger }: ServerContext): ServerTransport {
     let service: Exposed | undefined
     return {
@@ -174,8 +180,8 @@ export class WebSocketDoor {
   }
 
   /**
-   * Ends all connections when what is in flight there has ended: some of it may be of the service that stops. Clients
-   * connect again, for the services that remain.
+   * Closes all connections when their calls in flight have ended, because some of these calls may belong to the
+   * service that stops. Clients then connect again, to call the remaining services.
    */
   async #drain({ drain }: StopOptions = {}): Promise<void> {
     const sessions = [...this.#sessions]
@@ -202,7 +208,7 @@ export class WebSocketDoor {
     }
   }
 
-  /** The services, as a client of this upgrade finds them. */
+  /** The dispatcher of all services, for the client of an upgrade. Checks each request with `admits`. */
   #dispatcherFor(upgrade: Upgrade): Dispatcher {
     const [admits, dispatcher] = [this.#admits, this.#dispatcher]
     if (admits === undefined) return dispatcher
@@ -219,7 +225,10 @@ export class WebSocketDoor {
 
   // ── connections ──────────────────────────────────────────────────────────────────────────────────────
 
-  /** Resolves when there is a service, or has been none for a while: an app that starts listens before they do. */
+  /**
+   * Resolves to true when there is a service, or to false after a while: an app begins to listen before its
+   * services do.
+   */
   async #hasService(): Promise<boolean> {
     if (this.#services.size > 0) return true
     if (this.#awaited.length >= MOST_AWAITING) return false
@@ -232,7 +241,7 @@ export class WebSocketDoor {
     return this.#services.size > 0
   }
 
-  /** Why an upgrade is refused; `undefined` if it is not. */
+  /** Returns the reason why an upgrade is refused; `undefined` if it is accepted. */
   async refusal(upgrade: Upgrade): Promise<Refusal | undefined> {
     const { headers, address } = upgrade
     const { origins, limits } = this.#options
@@ -240,7 +249,7 @@ export class WebSocketDoor {
     if (forbidden !== undefined) return { status: 403, reason: forbidden }
     const foreign = originRefusal(headers, origins)
     if (foreign !== undefined) {
-      // The page cannot see why.
+      // The page cannot see the reason, so it is logged.
       quietLog(this.#logger).warn(
         'origin',
         `An upgrade was refused: ${shown(foreign)}`,
@@ -256,13 +265,13 @@ export class WebSocketDoor {
     if (!isFull && (most === 0 || this.#count(({ remote }) => remote.remoteAddress === address) < most))
       return undefined
     const reason = isFull
-      ? `There are as many connections as limits.connections allows (${connections})`
-      : `There are as many connections of one address as limits.connectionsPerAddress allows (${most})`
+      ? `No more connections: limits.connections is reached (${connections})`
+      : `No more connections from this address: limits.connectionsPerAddress is reached (${most})`
     this.#limits.refused('connections', reason)
     return { status: 503, reason }
   }
 
-  /** A client has come through. */
+  /** Takes over the socket of an accepted client. */
   enter(raw: RawSocket, entering: Entering, byTurns: boolean): RawListener {
     const socket = new ServerSocket(raw, byTurns, entering)
     const { incompleteMessage, sendBuffer } = this.#options.limits
@@ -278,11 +287,13 @@ export class WebSocketDoor {
     }
     const session: Session = new Session(socket, options)
     this.#sessions.add(session)
-    // From now on, so that its time counts also while nothing comes.
+    // The handshake begins now, so that its time limit also applies to a client that sends nothing.
     session.adopt(new ServerHandshake(this.#connectionOptions(entering), session))
     return rawListener(session, byTurns, () => {
       socket.closeCode = CloseCode.UNSUPPORTED_DATA
-      session.end(new ProtocolError('The client sent a text message; RSocket has only binary ones'))
+      session.end(
+        new ProtocolError('The client has sent a text message, but RSocket uses only binary messages')
+      )
     })
   }
 
@@ -317,7 +328,7 @@ export class WebSocketDoor {
       if (typeof user === 'string') return new Accepted(user)
       if (said !== false && said !== undefined)
         this.#logger.error(
-          `A client was refused: authenticate must return { user: 'a name' } to let it in, or false`
+          `A client was refused: authenticate must return { user: 'a name' } to accept the client, or false`
         )
       return false
     }
@@ -327,7 +338,7 @@ export class WebSocketDoor {
     const { connectionsPerUser: most } = this.#options.limits
     const isUsers = ({ protocol }: Session) => (protocol as { user?: unknown } | undefined)?.user === user
     if (this.#count(isUsers) < most) return undefined
-    const reason = `There are as many connections of this user as limits.connectionsPerUser allows (${most})`
+    const reason = `No more connections of this user: limits.connectionsPerUser is reached (${most})`
     this.#limits.refused('connections', reason)
     return reason
   }
@@ -336,12 +347,13 @@ export class WebSocketDoor {
     const known = this.#metadataReaders.get(mimeType)
     if (known !== undefined) return known
     const reader = new MetadataReader(mimeType)
-    // Clients choose the type: few are remembered, so that a flood of different types cannot fill the memory.
+    // Clients choose the MIME type, so only a few readers are kept: otherwise a flood of different types could fill
+    // the memory.
     if (this.#metadataReaders.size < MAX_METADATA_READERS) this.#metadataReaders.set(mimeType, reader)
     return reader
   }
 
-  /** Says which patterns of `expose` no handler has: a mistyped one would be a handler that nobody reaches. */
+  /** Warns of exposed patterns that match no handler: with a misspelt pattern no client could reach the handler. */
   #compare(): void {
     if (this.#isCompared) return
     this.#isCompared = true
@@ -350,7 +362,7 @@ export class WebSocketDoor {
         new Exposed([pattern], dispatcher).routes.some(() => true)
       )
       if (!isThere)
-        this.#logger.warn(`websocket(): options.expose has '${pattern}', for which there is no handler`)
+        this.#logger.warn(`websocket(): no handler matches the pattern '${pattern}' of options.expose`)
     }
   }
 }

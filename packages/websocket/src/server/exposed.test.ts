@@ -1,4 +1,4 @@
-/** Which handlers are reached, by the patterns that are exposed: whatever is asked for, no other. */
+/** Clients reach the handlers of exposed patterns, and no others, whatever they ask for. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Dispatcher, type Route, routeMatches } from '@elysia-microservices/transport/kit'

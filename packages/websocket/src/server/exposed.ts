@@ -1,6 +1,7 @@
 /**
- * The handlers of a service that are reached from outside: those whose own patterns are exposed. A name that only looks
- * exposed leads nowhere: with `expose: ['shop.*']`, neither `shop.secrets.all` nor what a handler of `>` would take.
+ * The handlers of a service that clients can reach: those whose own patterns are exposed. It is not enough that the
+ * name in a request matches an exposed pattern: with `expose: ['shop.*']` a request reaches neither a handler of
+ * `shop.secrets.all` nor a handler of `>`.
  */
 import {
   type Dispatcher,
@@ -12,11 +13,17 @@ import {
   routeOf
 } from '@elysia-microservices/transport/kit'
 
-/** Routes of services themselves, such as their descriptions: reached where they are named, not by wildcards. */
+/**
+ * The prefix of routes that services themselves answer, such as their descriptions. They are exposed only by their
+ * full name, not by wildcards.
+ */
 const OWN_ROUTES = 'elysia-microservices.'
 const REST = '>'
 
-/** The patterns of an option, as routes. @throws {OptionError} it is no list of patterns, or an empty one */
+/**
+ * Reads the option `expose` as routes. @throws {OptionError} the value is not a list of patterns, or the list is
+ * empty
+ */
 export function exposedRoutes(given: unknown): readonly string[] {
   if (!Array.isArray(given) || given.length === 0)
     throw OptionError.expected(
@@ -34,17 +41,21 @@ export function exposedRoutes(given: unknown): readonly string[] {
   })
 }
 
-/** Whether a pattern that is exposed stands for the pattern of a handler, with all that the handler would take. */
+/** Whether an exposed pattern covers all messages that a handler's pattern matches. */
 export function covers(exposed: string, route: string): boolean {
   if (exposed === route) return true
   if (route.startsWith('{') || route.startsWith(OWN_ROUTES) || !routeMatches(exposed, route)) return false
-  // The pattern does not tell which calls such a handler takes.
+  // It is unclear which calls a handler with such a pattern takes.
   if (hasRestInside(route)) return false
-  // A handler of the rest takes more than one segment.
+  // A handler whose pattern ends with `>` takes any number of segments, so the exposed pattern must end with `>`
+  // too.
   return !endsOpen(route) || endsOpen(exposed)
 }
 
-/** Whether `>` stands before the end, where it has no meaning: some read it as the rest, others as a text. */
+/**
+ * Whether a pattern has `>` before its end, where it has no defined meaning: some transports read it as a wildcard,
+ * others as a text.
+ */
 function hasRestInside(route: string): boolean {
   return !route.startsWith('{') && route.split('.').slice(0, -1).includes(REST)
 }
@@ -53,22 +64,22 @@ function endsOpen(route: string): boolean {
   return route === REST || route.endsWith(`.${REST}`)
 }
 
-/** The part of a service that is exposed. */
+/** The exposed part of a service. */
 export class Exposed {
   readonly dispatcher: Dispatcher
-  /** Patterns without wildcards that have a handler, and whether they are exposed. */
+  /** The patterns of handlers without wildcards, and whether they are exposed. */
   readonly #exact = new Map<string, boolean>()
-  /** Patterns with wildcards that have a handler of this kind, and whether they are exposed. */
+  /** The patterns of handlers with wildcards, by the kind of handler, and whether they are exposed. */
   readonly #inexact: Readonly<Record<Route['kind'], Map<string, boolean>>> = {
     message: new Map(),
     event: new Map()
   }
 
-  /** @param patterns the routes that are exposed */
+  /** @param patterns the exposed routes */
   constructor(patterns: readonly string[], dispatcher: Dispatcher) {
     this.dispatcher = dispatcher
     for (const { kind, route } of dispatcher.routes()) {
-      // A RegExp says nothing of what it takes.
+      // A RegExp has no route, and cannot be compared with exposed patterns, so its handler is not exposed.
       if (route === undefined) continue
       const isInexact =
         !route.startsWith('{') && route.split('.').some((part) => part === '*' || part === REST)
@@ -80,20 +91,21 @@ export class Exposed {
     }
   }
 
-  /** The patterns of handlers that are exposed. */
+  /** The patterns of the exposed handlers. */
   get routes(): string[] {
     const all = [...this.#exact, ...this.#inexact.message, ...this.#inexact.event]
     return all.filter(([, isExposed]) => isExposed).map(([route]) => route)
   }
 
-  /** Whether a handler that is exposed takes the message. */
+  /** Whether an exposed handler takes a message. */
   takes({ kind, route }: Pick<IncomingMessage, 'kind' | 'route'>): boolean {
     if (route === undefined) return false
     const exact = this.#exact.get(route)
     if (exact !== undefined) return exact
     if (route.startsWith('{') || route.startsWith(OWN_ROUTES)) return false
     const { message, event } = this.#inexact
-    // Every handler of an event gets it, also one that hears of everything: the name of the event is what is exposed.
+    // For an event it is enough that one matching handler is exposed: it then reaches all handlers of the event,
+    // also one that handles all events.
     if (kind === 'event' && matching(event, route).includes(true)) return true
     const found = matching(message, route)
     return found.length > 0 && !found.includes(false)

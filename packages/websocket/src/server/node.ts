@@ -1,6 +1,6 @@
 /**
- * Upgrades on Node, by `ws` on the server of `node:http` that Elysia's adapter listens by. The adapter's own WebSockets
- * cannot carry bytes: they read messages as text.
+ * Upgrades connections on Node with the package `ws`, on the server of `node:http` that Elysia's adapter uses. The
+ * adapter's own WebSockets cannot be used, because they read messages as text and not as bytes.
  */
 import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -9,12 +9,12 @@ import { subprotocolOf, TURNS } from '../wire/messages.ts'
 import type { Entering, WebSocketDoor } from './door.ts'
 import type { RawSocket } from './server-socket.ts'
 
-/** An app, as it answers requests. */
+/** The part of an app that answers requests. */
 interface App {
   readonly fetch: (request: Request) => Response | Promise<Response>
 }
 
-/** A request for an upgrade, before the app has answered it. */
+/** A request for an upgrade that the app has not answered yet. */
 interface Pending {
   readonly incoming: IncomingMessage
   readonly socket: Duplex
@@ -28,13 +28,13 @@ type UpgradeListener = (incoming: IncomingMessage, socket: Duplex, head: Buffer)
 const pending = new WeakMap<Request, Pending>()
 
 /**
- * Lets the app's route answer upgrades for some paths, as it answers requests. The listeners that were there before
- * answer all others.
- * @param longest most bytes of a message
+ * Passes upgrades for some paths to the app's route as requests. Upgrades for other paths go to the listeners that
+ * were registered before.
+ * @param longest largest size of a message in bytes
  */
 export function listenForUpgrades(server: Server, app: App, paths: readonly string[], longest: number): void {
   const loading = load(longest)
-  // A failure is told to each who wants to come in.
+  // The failure is reported to each upgrade, so the rejection must not count as unhandled here.
   loading.catch(() => {})
   const others = server.listeners('upgrade') as UpgradeListener[]
   server.removeAllListeners('upgrade')
@@ -48,7 +48,7 @@ export function listenForUpgrades(server: Server, app: App, paths: readonly stri
   })
 }
 
-/** Bun never needs it. */
+/** Loads `ws` only here, because Bun does not need it. */
 async function load(longest: number): Promise<WebSocketServer> {
   const { WebSocketServer } = await import('ws')
   return new WebSocketServer({
@@ -80,7 +80,7 @@ async function answer(app: App, upgrade: Pending): Promise<void> {
   )
 }
 
-/** Where a request for an upgrade comes from; `undefined` if it is none. */
+/** The address and port from which a request for an upgrade was sent; `undefined` if the request is not an upgrade. */
 export function peerOnNode(
   request: Request
 ): { address: string | undefined; port: number | undefined } | undefined {
@@ -90,12 +90,12 @@ export function peerOnNode(
   return { address, port }
 }
 
-/** Lets a client in. Returns false if its request is no upgrade. */
+/** Upgrades a request, and passes its socket to the door. Returns false if the request is not an upgrade. */
 export function upgradeOnNode(door: WebSocketDoor, request: Request, entering: Entering): boolean {
   const upgrade = pending.get(request)
   if (upgrade === undefined) return false
   const { incoming, socket, head, sockets } = upgrade
-  // From here on `ws` answers, also with an error.
+  // From here on `ws` answers the request, also if there is an error.
   upgrade.isUpgraded = true
   sockets.handleUpgrade(incoming, socket, head, (ws) => {
     const listener = door.enter(rawSocket(ws), entering, ws.protocol === TURNS)
@@ -116,7 +116,7 @@ function rawSocket(ws: WebSocket): RawSocket {
       return ws.bufferedAmount
     },
     send(message) {
-      // Copied, because Node keeps the bytes until the system has taken them.
+      // The bytes are copied, because Node keeps a reference until the system has sent them.
       ws.send(Buffer.from(message), { binary: true })
       return true
     },

@@ -1,13 +1,13 @@
 /**
- * Decides which pages may connect. Browsers tell the origin of a page; a page of somebody else must not use its
- * visitor's cookies.
+ * Decides which pages may connect. A browser sends the origin of a page, so that a foreign page cannot use the
+ * cookies of its visitor.
  */
 import { OptionError } from '@elysia-microservices/transport/kit'
 
-/** Origins that may connect: `undefined`: the app's own host; `'*'`: all. */
+/** The origins that may connect. `undefined`: the app's own host; `'*'`: all. */
 export type Origins = readonly string[] | '*' | undefined
 
-/** @throws {OptionError} an origin is not written as browsers write it */
+/** Checks the option `origins`. @throws {OptionError} an origin does not have the form in which browsers send it */
 export function checkOrigins(path: string, given: unknown): void {
   if (given === '*') return
   if (!Array.isArray(given)) throw OptionError.expected(path, "a list of origins, or '*' for all", given)
@@ -18,12 +18,13 @@ export function checkOrigins(path: string, given: unknown): void {
   }
 }
 
-/** Why an upgrade is refused; `undefined` if it is not. */
+/** Returns the reason why an upgrade is refused; `undefined` if it is accepted. */
 export function originRefusal(headers: Headers, allowed: Origins): string | undefined {
   const origin = headers.get('origin')
   if (origin === null) {
-    // Browsers always say it. A program has no cookies of a visitor, and one that has is suspicious.
-    return headers.has('cookie') ? 'cookies came without an Origin' : undefined
+    // Browsers always send an Origin. Other programs have no cookies of a visitor, so cookies without an Origin are
+    // suspicious.
+    return headers.has('cookie') ? 'the request has cookies but no Origin' : undefined
   }
   if (allowed === '*') return undefined
   if (allowed === undefined) {

@@ -1,4 +1,4 @@
-/** The socket of a session on the WebSocket of a server, whichever runtime made it. */
+/** The socket of a session, on top of a server's WebSocket of any runtime. */
 import type { Socket, SocketListener } from '@elysia-microservices/rsocket/session'
 import { text } from '@elysia-microservices/transport/kit'
 import { framesOf, sendFrames } from '../wire/messages.ts'
@@ -6,11 +6,11 @@ import { framesOf, sendFrames } from '../wire/messages.ts'
 /** Close codes of WebSockets (RFC 6455, 7.4.1). */
 export const CloseCode = { NORMAL: 1000, UNSUPPORTED_DATA: 1003, MESSAGE_TOO_BIG: 1009 } as const
 
-/** The WebSocket of a runtime. */
+/** The interface to a runtime's WebSocket. */
 export interface RawSocket {
-  /** Bytes that the system has not taken yet. */
+  /** The number of bytes that the system has not accepted yet. */
   readonly unsent: number
-  /** Sends a message, which may be changed afterwards. Returns false if it was dropped. */
+  /** Sends a message, whose bytes the caller may change afterwards. Returns false if the message was dropped. */
   send(message: Uint8Array): boolean
   close(code: number): void
   terminate(): void
@@ -18,20 +18,20 @@ export interface RawSocket {
   resume(): void
 }
 
-/** Events of a runtime's WebSocket. */
+/** The events of a runtime's WebSocket. */
 export interface RawListener {
   message(message: string | Uint8Array): void
   drain(): void
   close(error?: Error): void
 }
 
-/** Bytes as messages. */
+/** A socket that sends bytes as WebSocket messages. */
 export class ServerSocket implements Socket {
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
   readonly #raw: RawSocket
   readonly #byTurns: boolean
-  /** The code with which it closes. */
+  /** The code with which the socket will be closed. */
   closeCode: number = CloseCode.NORMAL
 
   constructor(
@@ -59,7 +59,7 @@ export class ServerSocket implements Socket {
     sendFrames(bytes, length, this.#byTurns, (message) => {
       if (isWhole) isWhole = this.#raw.send(message)
     })
-    // A frame that is missing breaks the protocol.
+    // If a frame is lost, the connection cannot continue.
     if (!isWhole) this.destroy()
   }
 
@@ -81,8 +81,8 @@ export class ServerSocket implements Socket {
 }
 
 /**
- * Gives messages to a session as the bytes they stand for.
- * @param refuse is called for a text message
+ * Converts messages to the bytes of frames, and passes these to a session.
+ * @param refuse called for a text message
  */
 export function rawListener(listener: SocketListener, byTurns: boolean, refuse: () => void): RawListener {
   return {

@@ -1,4 +1,4 @@
-/** Apps on real ports and clients of them, on every runtime. */
+/** Apps on real ports and their clients, for tests on every runtime. */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,10 +8,10 @@ import { WebSocket } from 'ws'
 import { connect, type WebClientOf, type WebSocketClientOptions } from '../client.ts'
 
 const underBun = typeof Bun !== 'undefined'
-/** The class that connects: Node 20 has none. */
+/** The class `WebSocket`: that of the runtime, or of the package `ws` on Node 20, which has none. */
 export const type = (globalThis as { WebSocket?: object }).WebSocket ?? WebSocket
 
-/** An Elysia app for the runtime the tests run under. */
+/** An Elysia app for the runtime of this test run. */
 export function newApp(): Elysia {
   return underBun ? new Elysia() : new Elysia({ adapter: node() })
 }
@@ -19,14 +19,14 @@ export function newApp(): Elysia {
 /** An app that listens. */
 export interface Listening {
   readonly port: number
-  /** `ws://…/rsocket` */
+  /** The address of the door, in the form `ws://…/rsocket`. */
   readonly url: string
-  /** Cuts off what still runs, unless it may end. */
+  /** Stops the app. Calls in flight are cut off, unless `isCut` is false. */
   stop(isCut?: boolean): Promise<unknown>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Lets an app listen on a free port. */
+/** Makes an app listen on a free port. */
 export async function listen(app: AnyElysia): Promise<Listening> {
   const server = await new Promise<unknown>((resolve) => app.listen(0, resolve))
   const port = underBun ? app.server?.port : await portOf(server as AdaptersServer)
@@ -45,7 +45,7 @@ export async function listen(app: AnyElysia): Promise<Listening> {
   }
 }
 
-/** The server by which Elysia's adapter listens. */
+/** The server that Elysia's adapter uses. */
 interface AdaptersServer {
   readonly raw: {
     readonly node?: { readonly server: Server }
@@ -60,7 +60,7 @@ async function portOf({ raw: { node: onNode, deno } }: AdaptersServer): Promise<
   return (server.address() as AddressInfo).port
 }
 
-/** A client that closes with its scope. */
+/** A client that is closed at the end of its scope. */
 export type Disposable<Client> = Client & AsyncDisposable
 
 /** Makes a client of an app. */
@@ -72,13 +72,13 @@ export function clientOf<Service>(
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() })
 }
 
-/** A bare WebSocket, as an attacker has it. */
+/** A WebSocket without a client, as an attacker would use it. */
 export class Bare {
   readonly socket: InstanceType<typeof WebSocket>
   readonly messages: Buffer[] = []
-  /** The code with which it was closed; 0: it was refused. */
+  /** Resolves with the code with which the socket was closed; 0 if the upgrade was refused. */
   readonly closed: Promise<number>
-  /** The status that refused it. */
+  /** The HTTP status with which the upgrade was refused. */
   status: number | undefined
 
   constructor(url: string, protocols: string[] = [], headers: Record<string, string> = {}) {
@@ -95,7 +95,7 @@ export class Bare {
     })
   }
 
-  /** Resolves when it is open. */
+  /** Resolves when the socket is open. */
   async opened(): Promise<this> {
     if (this.socket.readyState === WebSocket.CONNECTING) await once(this.socket, 'open')
     return this

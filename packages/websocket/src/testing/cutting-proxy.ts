@@ -1,16 +1,16 @@
-/** A proxy that cuts and swallows. */
+/** A proxy that can cut connections, or lose what is sent. */
 import { once } from 'node:events'
 import net from 'node:net'
 
-/** Stands between a client and its server. */
+/** A proxy between a client and its server. */
 export class CuttingProxy {
   readonly #server: net.Server
   readonly #pairs = new Set<[net.Socket, net.Socket]>()
-  /** Connections so far. */
+  /** The number of connections that were made so far. */
   made = 0
   /** Whether new connections are cut at once. */
   isClosed = false
-  /** Whether what is sent gets lost, without a word. */
+  /** Whether bytes are dropped without notice. */
   swallows = false
 
   constructor(port: number) {

@@ -1,4 +1,4 @@
-/** Frames become messages and are frames again, whatever their sizes. */
+/** Frames are converted to messages and back, whatever their sizes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ function frame(size: number, fill = 7): Uint8Array {
 function messagesOf(frames: readonly Uint8Array[], byTurns: boolean): Uint8Array[] {
   const bytes = Buffer.concat(frames)
   const messages: Uint8Array[] = []
-  // The bytes behind it are of an earlier turn.
+  // The bytes after `length` belong to an earlier turn and must not be sent.
   sendFrames(Buffer.concat([bytes, Buffer.from([0, 0, 9])]), bytes.length, byTurns, (message) =>
     messages.push(Uint8Array.from(message))
   )

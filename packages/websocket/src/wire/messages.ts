@@ -1,23 +1,24 @@
 /**
- * Frames as messages of a WebSocket. By default a message is one frame without its length, as RSocket says. With the
- * subprotocol `TURNS`, which both ends agree on in the upgrade, it is whole frames with their lengths, as over TCP: what
- * one turn of the event loop writes costs the other end one task, not one for each frame (docs/protocol.md, "WebSocket").
+ * Converts frames to WebSocket messages and back. By default a message is one frame without its length, as RSocket
+ * specifies. With the subprotocol `TURNS`, which both ends agree on in the upgrade, a message has several whole
+ * frames with their lengths, as over TCP. So the frames that one end writes in a turn of the event loop cost the
+ * other end one task, and not one task each (docs/protocol.md, "WebSocket").
  */
 import { concatBytes, readUint24 } from '@elysia-microservices/transport/kit'
 
-/** The subprotocol by which a message has all frames of a turn. */
+/** The subprotocol in which a message has all frames of a turn. */
 export const TURNS = 'turns.rsocket.elysia-microservices'
-/** RSocket's own name, which other libraries offer. */
+/** RSocket's own subprotocol, which other libraries offer. */
 export const RSOCKET = 'rsocket'
 
-/** Most bytes of a message. */
+/** Largest size of a message in bytes. */
 export const LONGEST_MESSAGE = 256 * 1024
 const LENGTH_FIELD = 3
-/** Most bytes of a frame without its length field; longer messages of RSocket are sent in fragments. */
+/** Largest size of a frame in bytes, without its length field. Longer messages of RSocket are sent in fragments. */
 export const LONGEST_FRAME = LONGEST_MESSAGE - LENGTH_FIELD
 
 /**
- * The subprotocol that a server takes of those that are offered; `undefined`: none.
+ * Chooses a subprotocol among those that the client offers; `undefined` if none fits.
  * @param offered the header of the upgrade
  */
 export function subprotocolOf(offered: string | null | undefined): string | undefined {
@@ -26,8 +27,8 @@ export function subprotocolOf(offered: string | null | undefined): string | unde
 }
 
 /**
- * Gives frames to `send` as messages.
- * @param bytes whole frames with their lengths; only the first `length` bytes count
+ * Passes frames to `send`, as messages.
+ * @param bytes whole frames with their lengths; only the first `length` bytes are used
  */
 export function sendFrames(
   bytes: Uint8Array,
@@ -49,7 +50,7 @@ export function sendFrames(
   if (byTurns) send(bytes.subarray(begin, length))
 }
 
-/** The bytes of a message as over TCP: with the lengths of its frames. */
+/** The frames of a message in the form in which TCP sends them, with their lengths. */
 export function framesOf(message: Uint8Array, byTurns: boolean): Uint8Array {
   if (byTurns) return message
   const { length } = message

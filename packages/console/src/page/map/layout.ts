@@ -1,11 +1,11 @@
 /**
- * Where everything of a map stands: callers before what they call, lines around the boxes between, and room for the
- * figures of each line. It depends on names, edges and the width alone, never on rates, so that nothing moves while
- * figures do.
+ * Computes the positions on the map: callers before the services that they call, lines around the boxes in between,
+ * and room for the figures of each line. The layout depends only on names, edges and the width, never on rates, so
+ * that nothing moves while figures change.
  */
 import { type EdgeLabel, Graph, type GraphLabel, layout, type NodeLabel } from '@dagrejs/dagre'
 
-/** A line, as far as its place depends on it. */
+/** The part of a line that influences its position. */
 export interface Line {
   readonly id: string
   readonly from: string
@@ -23,9 +23,9 @@ export interface Layout {
   /** The size of all boxes, and the room for the figures of each line. */
   readonly box: Size
   readonly label: Size
-  /** The upper left corners of boxes. */
+  /** The upper left corners of the boxes. */
   readonly boxes: ReadonlyMap<string, Point>
-  /** The way of each line, and the middle of its figures. */
+  /** The path of each line, and the centre of its figures. */
   readonly lines: ReadonlyMap<string, { readonly d: string; readonly label: Point }>
 }
 
@@ -33,21 +33,21 @@ interface Size {
   readonly width: number
   readonly height: number
 }
-/** The figures of a line: rate and time beside each other, and errors below. */
+/** The room for the figures of a line: rate and time side by side, and errors below. */
 const LABEL: Size = { width: 92, height: 30 }
-/** On a phone, all below each other. */
+/** The same for phones, where rate, time and errors are below each other. */
 export const NARROW_LABEL: Size = { width: 72, height: 44 }
-/** Pixels from one row of boxes to the next, besides the figures between them: as much as there is room for. */
+/** Pixels between two rows of boxes, in addition to the figures of lines. The largest distance that fits is used. */
 const [FAR, NEAR, CLOSE] = [90, 44, 34]
 const WIDE: Size = { width: 148, height: 56 }
-/** So that a row of five stands side by side on a small screen, too. */
+/** With this width a row of five boxes fits on a small screen, too. */
 const MEDIUM: Size = { width: 128, height: 56 }
-/** On a phone. */
+/** For phones. */
 const NARROW: Size = { width: 116, height: 52 }
 
 /**
- * From left to right where there is room for that, otherwise from top to bottom. Edges to nodes that are not there are
- * passed over.
+ * Chooses the direction: from left to right if there is room, otherwise from top to bottom. Edges to missing nodes
+ * are ignored.
  * @param room pixels from left to right
  */
 export function layOut(names: readonly string[], edges: readonly Line[], room: number): Layout {
@@ -55,7 +55,10 @@ export function layOut(names: readonly string[], edges: readonly Line[], room: n
   return inMiddle(chosen, Math.max(room, chosen.width))
 }
 
-/** The closest first: where that has no room, nothing has, and a large map takes its time. */
+/**
+ * Tries the closest layout first: if even that does not fit, no other does, and each layout of a large map takes
+ * time.
+ */
 function besideEachOther(names: readonly string[], edges: readonly Line[], room: number): Laid | undefined {
   const closest = laidOut(names, edges, 'LR', MEDIUM, CLOSE)
   if (closest.width > room) return undefined
@@ -143,7 +146,10 @@ function inMiddle({ box, label, width: own, height, boxes, lines }: Laid, width:
   }
 }
 
-/** A smooth line: it bends at each point but the first and the last, and is straight half way between two. */
+/**
+ * A smooth curve. It bends at each point except the first and the last, and is straight half way between two
+ * points.
+ */
 function curveThrough(points: readonly Point[]): string {
   const [first, ...others] = points
   const last = others.at(-1)

@@ -1,8 +1,8 @@
-/** The model of the map: services, engines and callers as nodes, the messages between them as edges. */
+/** The model of the map: services, engines and callers are nodes, and the messages between them are edges. */
 import type { CallRate, Kind, Overview, ServiceView, TracesView } from '../../protocol.ts'
 import type { History } from '../history.ts'
 
-/** One box of the map. */
+/** A box of the map. */
 export interface Node {
   readonly id: string
   readonly kind: 'service' | 'engine' | 'caller'
@@ -10,11 +10,11 @@ export interface Node {
   readonly state: 'good' | 'odd' | 'bad'
   /** The text below the name. */
   readonly note: string
-  /** The service's place on the page, if it has one. */
+  /** The id of the service's view on the page, if it has one. */
   readonly service?: string
 }
 
-/** One line of it: everything of one kind that goes from one node to another. */
+/** A line of the map: all messages of one kind from one node to another. */
 export interface Edge {
   readonly id: string
   readonly from: string
@@ -22,12 +22,12 @@ export interface Edge {
   readonly kind: Kind
   readonly rate: number
   readonly errors: number
-  /** Mean milliseconds; missing if nothing was measured. */
+  /** Mean duration in milliseconds; missing if nothing was measured. */
   readonly ms?: number
   readonly parts: readonly Part[]
 }
 
-/** The share of one pattern in an edge. */
+/** The messages of one pattern in an edge. */
 export interface Part {
   readonly pattern: string
   readonly transport: string
@@ -39,16 +39,16 @@ export interface Part {
 export interface Graph {
   readonly nodes: readonly Node[]
   readonly edges: readonly Edge[]
-  /** Nodes and edges that there was no room for. */
+  /** The number of nodes and edges that did not fit on the map. */
   readonly leftOut: number
 }
 
-/** Boxes and lines that somebody can still look at. */
+/** The largest numbers of boxes and lines that are still readable. */
 export const MAX_NODES = 60
 export const MAX_EDGES = 100
-/** Patterns of an edge. */
+/** Largest number of patterns of an edge. */
 const MAX_PARTS = 50
-/** Samples over which rates are averaged: so that figures do not jump. */
+/** Rates are averaged over so many samples, so that figures do not jump. */
 const AVERAGED = 5
 
 const NO_ENGINE: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket'])
@@ -59,7 +59,7 @@ const NOBODY = {
   client: 'Unnamed'
 } as const
 
-/** Makes the graph of what is known now. */
+/** Makes the graph from the current data. */
 export function graphOf(
   { services }: Overview,
   histories: ReadonlyMap<string, History>,
@@ -102,7 +102,7 @@ export function graphOf(
         else addTo(drafts, from.id, serviceId(name), call)
       }
     }
-  // Counts of services themselves are exact; spans fill in the rest.
+  // Counts of services themselves are exact, so spans only add edges that are missing.
   const counted = new Set(drafts.keys())
   for (const link of traces?.links ?? []) {
     const from = link.from === undefined ? engineOf(link.transport) : callerNode(link.from, byName)
@@ -167,7 +167,7 @@ function edgeOf({ from, to, kind, parts }: Draft): Edge {
   }
 }
 
-/** Calls of the last samples, each a second. */
+/** Calls a second, averaged over the latest samples. */
 function averaged(history: History | undefined): CallRate[] {
   const moments = (history?.moments ?? []).slice(-AVERAGED)
   const calls = new Map<string, CallRate & { time: number }>()
@@ -206,7 +206,7 @@ function serviceNode(name: string, views: readonly ServiceView[]): Node {
   }
 }
 
-/** The node of a name: of the service that has it, or of the caller that has it. */
+/** The node for a name: that of a service with this name, or else of a caller. */
 function callerNode(name: string, services: ReadonlyMap<string, readonly ServiceView[]>): Node {
   const views = services.get(name)
   if (views !== undefined) return serviceNode(name, views)

@@ -1,4 +1,4 @@
-/** The problems, advice on them, and past problems. */
+/** Current problems with advice, and past problems. */
 import type { AlertsView, AlertView } from '../../protocol.ts'
 import { clock, duration } from '../format.ts'
 import { hrefOf } from '../route.ts'

@@ -1,4 +1,4 @@
-/** The dead letters of a group: read, sent again, deleted. */
+/** The dead letters of a group, which can be read, sent again and deleted. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { DeadLettersView, DeadLetterView, GroupView } from '../../protocol.ts'
 import { ago, whole } from '../format.ts'
@@ -9,7 +9,7 @@ type Action = 'redrive' | 'delete'
 
 export function DeadLetters(props: {
   readonly group: GroupView
-  /** Their number: if that changes, they are read again. */
+  /** The number of dead letters. When it changes, the list is read again. */
   readonly count: number
   readonly canTry: boolean
 }) {
@@ -35,7 +35,7 @@ export function DeadLetters(props: {
   }, [service, group, count, round])
 
   const change = async (action: Action, positions: readonly string[] | 'all') => {
-    // Twice is once.
+    // A second click while an action runs is ignored.
     if (isBusy) return
     setBusy(true)
     setWrong('')
@@ -157,7 +157,7 @@ function Letter(props: {
   )
 }
 
-/** A button that asks once more, because nothing brings back what it deletes. */
+/** A button that asks for confirmation, because deleting cannot be undone. */
 function Confirmed(props: {
   readonly label: string
   readonly question: string
@@ -168,7 +168,8 @@ function Confirmed(props: {
   const [isAsking, setAsking] = useState(false)
   const [first, keep] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)]
   const isKept = useRef(false)
-  // At once, before the next key; and not at what deletes, which a key that is held down would press.
+  // The focus moves before the next key press. It does not move to the button that deletes, because a key that is
+  // held down would press that button.
   useLayoutEffect(() => {
     if (isAsking) keep.current?.focus()
     else if (isKept.current) first.current?.focus()

@@ -1,4 +1,4 @@
-/** Durable events: what groups wait for, and what has died. */
+/** Durable events: the events for which groups wait, and dead letters. */
 import type { EventsView, GroupHandler, GroupView, OutboxOf } from '../../protocol.ts'
 import { duration, whole } from '../format.ts'
 import { hrefOf } from '../route.ts'
@@ -13,7 +13,7 @@ export const events: Screen = {
 }
 
 const NONE: EventsView = { groups: [], outboxes: [] }
-/** Groups that are shown at a time. */
+/** Largest number of groups that are shown at the same time. */
 const MAX_GROUPS = 200
 
 function Events({ shown: { topics }, overview: { canTry }, path: [engine, group] }: ScreenProps) {

@@ -1,4 +1,4 @@
-/** The screens of the page, in the order of their links. A new screen is a file beside this one, and one line here. */
+/** The screens of the page, in the order of their links. A new screen needs a file in this folder and a line here. */
 import { alerts } from './alerts.tsx'
 import { events } from './events.tsx'
 import { map } from './map.tsx'

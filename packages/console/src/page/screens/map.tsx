@@ -9,9 +9,9 @@ import type { Screen, ScreenProps } from './screen.ts'
 
 export const map: Screen = { id: 'map', title: 'Map', View: MapScreen }
 
-/** Milliseconds after which it is drawn of what is known by then: services that are silent tell nothing. */
+/** Milliseconds after which the map is drawn even if some services have not answered. */
 const PATIENCE = 2_000
-/** The smallest scale at which it can be read: where it is wider still, it scrolls. */
+/** The smallest readable scale. A wider map scrolls. */
 const SMALLEST = 0.7
 
 function MapScreen(props: ScreenProps) {
@@ -21,7 +21,7 @@ function MapScreen(props: ScreenProps) {
     const timer = setTimeout(() => setLate(true), PATIENCE)
     return () => clearTimeout(timer)
   }, [])
-  // Without what is told in the first moment it would be drawn twice, and jump.
+  // The map waits for the first data; otherwise it would be drawn twice, and jump.
   const isKnown = isLate || (topics.traces !== undefined && history.size > 0)
   return isKnown ? <Drawn {...props} /> : <main class="map" />
 }
@@ -154,7 +154,7 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
   )
 }
 
-/** Figures on a line, with room around them. */
+/** The figures of a line, on a background with a margin. */
 function Figures(props: {
   readonly look: string
   readonly edge: Edge
@@ -187,7 +187,7 @@ function Figures(props: {
   )
 }
 
-/** Rows of the table below the map. */
+/** Largest number of rows in the table below the map. */
 const MAX_ROWS = 200
 
 function Calls({
@@ -252,11 +252,11 @@ function classOf({ kind, rate, errors }: Edge): string {
   return `${kind}${state}`
 }
 
-/** Outside the screen: it is the same map when somebody comes back from another one. */
+/** The state is outside of the component, so that the map is the same when the user comes back from another screen. */
 const seen = { nodes: new Map<string, Node>(), edges: new Map<string, Edge>() }
 
 /**
- * Keeps boxes and lines that were there once, without a rate, so that boxes do not jump when somebody makes a pause or
+ * Keeps boxes and lines that have disappeared, without a rate, so that boxes do not jump when a caller pauses or
  * does not answer.
  */
 function remembered(now: Graph): Graph {
@@ -278,10 +278,16 @@ function remembered(now: Graph): Graph {
   return { nodes: [...nodes.values()], edges: [...edges.values()], leftOut: now.leftOut }
 }
 
-/** A large map is laid out again after so many times what that took: others may change it all the time. */
+/**
+ * After computing a layout, the map waits for this multiple of the time that it took. Otherwise a large map that
+ * changes all the time would use too much of the processor.
+ */
 const REST = 20
 
-/** Made again only when there is another box, line or width. What has come since the last time has no place yet. */
+/**
+ * Computes the layout only if a box, a line or the width has changed. New boxes and lines have no position until
+ * then.
+ */
 function useLayout({ nodes, edges }: Graph, width: number): Layout {
   const last = useRef<{ readonly key: string; readonly layout: Layout; readonly until: number } | undefined>(
     undefined

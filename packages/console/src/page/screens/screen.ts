@@ -1,24 +1,24 @@
-/** A screen of the page: a place of its own at `#/<id>`, that shows the server's updates. */
+/** The interface of a screen: a part of the page at the address `#/<id>` that shows the server's updates. */
 import type { ComponentType } from 'preact'
 import type { Overview } from '../../protocol.ts'
 import type { Shown } from '../updates.ts'
 
 /** The properties of every screen, which change with each update. */
 export interface ScreenProps {
-  /** All that the server has told. */
+  /** All data that the server has sent. */
   readonly shown: Shown
   readonly overview: Overview
-  /** The parts of the address behind the screen's id, such as a service's id: `#/services/orders` is `['orders']`. */
+  /** The parts of the address after the screen's id, such as a service's id: `#/services/orders` is `['orders']`. */
   readonly path: readonly string[]
 }
 
 /** One screen. */
 export interface Screen {
-  /** Its place in the address. */
+  /** The screen's id in the address. */
   readonly id: string
-  /** Its name in the navigation. */
+  /** The screen's name in the navigation. */
   readonly title: string
   readonly View: ComponentType<ScreenProps>
-  /** A number beside its name, such as of alerts; none if it is 0. */
+  /** A number beside the screen's name, such as the number of alerts; hidden if it is 0. */
   readonly count?: (shown: Shown) => number
 }

@@ -1,4 +1,4 @@
-/** Charts of a service, or of one of its patterns: the last minutes or the last hour, and where it changed. */
+/** Charts of a service, or of one of its patterns: for the last minutes or the last hour, with marks for changes. */
 import { useState } from 'preact/hooks'
 import type { Figures, Mark, PastView } from '../../protocol.ts'
 import { Chart } from '../chart.tsx'
@@ -25,12 +25,12 @@ const RANGES = [
 ] as const
 
 export function ServiceCharts(props: {
-  /** The service, and its place among all. */
+  /** The name of the service, and the id of its view. */
   readonly service: string
   readonly id: string
   readonly history: History
   readonly marks: readonly Mark[]
-  /** Kind and pattern of the one that is shown; `undefined`: all. */
+  /** Kind and pattern of the pattern that is shown; `undefined` for all patterns. */
   readonly pattern: string | undefined
   readonly showAll: () => void
 }) {
@@ -114,7 +114,7 @@ function hasValues({ lines }: Lines): boolean {
   return lines.some(({ values }) => values.some((value) => value !== null))
 }
 
-/** Changes of the last hour that can be compared. */
+/** Largest number of changes of the last hour that can be compared. */
 const MAX_CHANGES = 20
 
 const ROWS = [

@@ -1,4 +1,4 @@
-/** One service: what carries it, what it does, and its patterns. */
+/** One service: its transports, its activity and its patterns. */
 import { useState } from 'preact/hooks'
 import type { Mark, PatternView, ServiceView } from '../../protocol.ts'
 import { breakable } from '../breakable.tsx'
@@ -13,7 +13,7 @@ export function Service(props: {
   readonly service: ServiceView
   readonly history: History
   readonly marks: readonly Mark[]
-  /** The service that patterns are sent to; `undefined`: they may not be called. */
+  /** The service to call; `undefined` if patterns may not be called. */
   readonly trying: string | undefined
 }) {
   const { service, history, marks, trying } = props
@@ -22,7 +22,7 @@ export function Service(props: {
   const { id, problem, described } = service
   const [opened, open] = useState<string | undefined>()
   const [wanted, setWanted] = useState('')
-  /** Told a moment after the service is chosen. */
+  /** The server sends the patterns a moment after the user has chosen the service. */
   const isTold = described?.patterns !== undefined
   const patterns = described?.patterns ?? []
   const isOpen = patterns.some(({ kind, pattern }) => keyOf(kind, pattern) === opened)
@@ -84,7 +84,8 @@ export function Service(props: {
               />
             </section>
           )}
-          {/* Last, since it comes with the first sample: nothing below it moves then. */}
+          {/* The transports are last, because they arrive with the first sample, and nothing below them can move
+              then. */}
           {isTold && <Transports transports={transports} />}
         </>
       )}
@@ -92,7 +93,7 @@ export function Service(props: {
   )
 }
 
-/** Patterns that the table has at a time; more are found by their names. */
+/** Largest number of patterns in the table at the same time; others can be found by name. */
 const MAX_LISTED = 100
 
 const COLUMNS = [
@@ -110,7 +111,7 @@ function PatternTable(props: {
   readonly moment: Moment | undefined
   readonly opened: string | undefined
   readonly open: (key: string | undefined) => void
-  /** The service that patterns are sent to; `undefined`: they may not be called. */
+  /** The service to call; `undefined` if patterns may not be called. */
   readonly trying: string | undefined
   readonly empty: string
 }) {

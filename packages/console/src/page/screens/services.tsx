@@ -1,4 +1,4 @@
-/** All services: one of them at a time, and a list to choose from. */
+/** All services: a list, and the chosen service. */
 import { useEffect, useState } from 'preact/hooks'
 import type { ServiceView } from '../../protocol.ts'
 import { count, ms, whole } from '../format.ts'
@@ -11,13 +11,13 @@ import { Service } from './service.tsx'
 
 export const services: Screen = { id: 'services', title: 'Services', View: Services }
 
-/** Services that the list has at a time; more are found by their names. */
+/** Largest number of services in the list at the same time; others can be found by name. */
 const MAX_LISTED = 100
-/** Services from which on there is a field to find one. */
+/** From so many services on there is a search field. */
 const MANY = 12
 
 type Histories = ReadonlyMap<string, History>
-/** A service, with all its processes. */
+/** All processes of a service. */
 type Processes = readonly [ServiceView, ...ServiceView[]]
 
 function Services({ shown: { history, topics }, overview, path: [chosen] }: ScreenProps) {
@@ -90,7 +90,7 @@ function byService(services: readonly ServiceView[]): Processes[] {
   return [...all.values()]
 }
 
-/** The processes of a service beside each other. */
+/** A table of the processes of a service. */
 function ProcessTable(props: {
   readonly processes: readonly ServiceView[]
   readonly chosen: ServiceView
@@ -149,10 +149,10 @@ function noteOf(processes: Processes, histories: Histories): string {
   return processes.length === 1 ? what : `${what}, ${processes.length} processes`
 }
 
-/** Characters of a name in the list. */
+/** Largest number of characters of a name in the list. */
 const MAX_NAME = 60
 
-/** A name that is short enough for a line or two, with its end, which tells it from others. */
+/** A name shortened to one or two lines. Its end is kept, because it distinguishes the name from others. */
 function short(name: string): string {
   return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 21)}…${name.slice(-20)}`
 }

@@ -1,4 +1,4 @@
-/** The last calls as waterfalls across services, found by id, pattern, error, duration. */
+/** The latest calls as waterfalls across services. They can be searched by id, pattern, error and duration. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TraceLine, TraceView } from '../../protocol.ts'
 import { clock, ms } from '../format.ts'
@@ -9,7 +9,7 @@ import type { Screen, ScreenProps } from './screen.ts'
 
 export const traces: Screen = { id: 'traces', title: 'Traces', View: TracesScreen }
 
-/** Milliseconds after the last letter until it is searched. */
+/** Milliseconds after the last key press after which the search begins. */
 const TYPED = 250
 
 function TracesScreen({ shown, path: [id] }: ScreenProps) {
@@ -108,7 +108,8 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
         </p>
       ) : (
         <ol class="lines" {...list.events}>
-          {/* By their places: a new one changes the text of all, and no row moves. */}
+          {/* The keys are the positions in the list: when a trace is added, all rows change their text, but no row
+              moves. */}
           {lines.map((line, place) => (
             <Line key={place} line={line} />
           ))}
@@ -118,7 +119,7 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
   )
 }
 
-/** Lines, and the question that they answer. */
+/** Lines, and the question to which they are the answer. */
 interface Answer {
   readonly lines: readonly TraceLine[]
   readonly of: string
@@ -126,8 +127,8 @@ interface Answer {
 const NOTHING: Answer = { lines: [], of: '' }
 
 /**
- * Lines that stay what they are while the list is pointed at, or has the focus, because nobody can hit a row that runs
- * away; unless something else is asked.
+ * Returns lines that do not change while the pointer or the focus is on the list, because nobody can click on a row
+ * that moves. They change if the question changes.
  */
 function useStill(latest: Answer) {
   const [isPointed, point] = useState(false)
@@ -138,7 +139,7 @@ function useStill(latest: Answer) {
   const { lines } = shown.current
   const isGone = lines.length === 0
   useEffect(() => {
-    // A list that is gone tells of no pointer that leaves it.
+    // A list that has been removed reports no pointer that leaves it.
     if (!isGone) return
     point(false)
     focus(false)
@@ -177,13 +178,13 @@ function Line({ line }: { readonly line: TraceLine }) {
 function One({ shown, id }: Pick<ScreenProps, 'shown'> & { readonly id: string }) {
   const [trace, setTrace] = useState<TraceView | null | undefined>()
   const [problem, setProblem] = useState<string | undefined>()
-  // It grows while its spans come.
+  // The trace grows while its spans arrive.
   const spans = shown.topics.traces?.latest.find((line) => line.id === id)?.spans
   useEffect(() => {
     const left = new AbortController()
     ask<TraceView | null>('traces', { trace: id }, left.signal).then(
       (view) => {
-        // A trace that the collector has dropped meanwhile can still be read.
+        // If the collector has dropped the trace in the meantime, the known spans are kept.
         setTrace((known) => view ?? known ?? null)
         setProblem(undefined)
       },

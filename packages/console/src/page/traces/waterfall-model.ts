@@ -1,4 +1,4 @@
-/** The spans of a trace as rows: each below what it belongs to, in the order of their beginnings. */
+/** The spans of a trace as rows: each row is below its parent, and siblings are in the order of their start times. */
 import type { SpanView, TraceView } from '../../protocol.ts'
 
 /** One row. */
@@ -6,14 +6,14 @@ export interface Row {
   readonly span: SpanView
   /** Its depth: 0 for a span without a parent. */
   readonly depth: number
-  /** Where its bar begins, and how long it is: parts of 1. */
+  /** The start and the length of the row's bar, as fractions of the whole trace. */
   readonly from: number
   readonly length: number
-  /** The number of its service, in the order of the first spans. */
+  /** The number of the row's service, in the order of the services' first spans. */
   readonly colour: number
 }
 
-/** Rows, and what they are measured by. */
+/** The rows of a trace, with its start, its duration and its services. */
 export interface Waterfall {
   readonly rows: readonly Row[]
   /** Milliseconds since 1970. */
@@ -23,10 +23,10 @@ export interface Waterfall {
   readonly services: readonly string[]
 }
 
-/** The greatest depth to which rows are indented. */
+/** Largest depth to which rows are indented. */
 const MAX_DEPTH = 12
 
-/** Puts the spans in order. Spans that name each other as parents are shown once, as if they belonged to nothing. */
+/** Orders the spans. Spans that name each other as parents are shown once, as if they had no parent. */
 export function waterfallOf({ spans }: TraceView): Waterfall {
   const known = new Map(spans.map((span) => [span.id, span]))
   const children = new Map<string, SpanView[]>()
@@ -42,7 +42,7 @@ export function waterfallOf({ spans }: TraceView): Waterfall {
   const rows: Row[] = []
   const seen = new Set<string>()
   const add = (begin: readonly SpanView[]) => {
-    // Without recursion: a stranger may send spans in a long row.
+    // The loop does not use recursion, because a chain of spans from an unknown sender may be very long.
     const left = [...begin].reverse().map((span) => ({ span, depth: 0 }))
     for (let next = left.pop(); next !== undefined; next = left.pop()) {
       const { span, depth } = next

@@ -1,4 +1,4 @@
-/** One trace: a bar for each span, and what is known of the span that is opened. */
+/** One trace: a bar for each span, and the details of the span that the user has opened. */
 import { useState } from 'preact/hooks'
 import type { SpanView, TraceView } from '../../protocol.ts'
 import { clock, ms } from '../format.ts'
