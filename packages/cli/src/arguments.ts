@@ -1,4 +1,4 @@
-/** The command line, read and checked before anything is sent. */
+/** Reads and checks the command line before anything is sent. */
 import { parseArgs } from 'node:util'
 import { nearest, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
 import type { ConnectOptions } from 'elysia-microservices/client'
@@ -18,30 +18,30 @@ export const COMMANDS = [
 ] as const
 export type Command = (typeof COMMANDS)[number]
 
-/** A command line that is what it must be. */
+/** A valid command line. */
 export interface Arguments {
   readonly command: Command
   readonly url: string
   readonly connect: ConnectOptions
-  /** Empty of commands that take none. */
+  /** The pattern; empty for commands without a pattern. */
   readonly pattern: Pattern
   readonly data: unknown
   readonly headers: Readonly<Record<string, string>>
   /** Milliseconds. */
   readonly timeout: number
-  /** `Infinity` if it was not given. */
+  /** The largest number of values; `Infinity` if the option was not given. */
   readonly count: number
   /** Milliseconds. */
   readonly interval: number
   readonly json: boolean
-  /** The service to ask for its description; `undefined`: the one behind the url. */
+  /** The service to ask for its description; `undefined` for the service to which the URL leads. */
   readonly service: string | undefined
-  /** The instance of that service; `undefined`: any. */
+  /** The instance of that service; `undefined` for any instance. */
   readonly instance: string | undefined
   readonly letters: Letters
 }
 
-/** A file whose contracts are asked for: no service is. */
+/** The arguments of `types` with a file: contracts are read from the file, and no service is called. */
 export interface FileArguments {
   readonly command: 'types'
   readonly file: string
@@ -68,9 +68,9 @@ const URL_START = /^[a-z]+:\/\//
 
 /**
  * Reads a command line.
- * @param stdin gives all of the standard input
- * @returns `'help'` or `'version'` if that is asked for
- * @throws {OptionError} it is not what it must be
+ * @param stdin reads the whole standard input
+ * @returns `'help'` or `'version'` if the user has asked for that
+ * @throws {OptionError} the command line is invalid
  */
 export async function readArguments(
   args: readonly string[],
@@ -100,12 +100,12 @@ export async function readArguments(
   if (surplus !== undefined)
     throw wrong(
       'arguments',
-      `${command} has no use for ${surplus}; put data with spaces in it between quotes`
+      `${command} does not take the argument ${surplus}; put data with spaces between quotes`
     )
   if (command === 'types' && !URL_START.test(url)) return { command, file: url }
   const { service, instance } = values
   if (instance !== undefined && service === undefined)
-    throw wrong('--instance', '--instance needs --service, the name of the service that it is one of')
+    throw wrong('--instance', '--instance needs --service, the name of the instance's service')
   return {
     command,
     url,
@@ -154,7 +154,7 @@ function json(what: string, text: string): unknown {
   } catch (error) {
     throw wrong(
       what,
-      `${what} is not JSON (${(error as Error).message}); a text needs quotes of its own: '"text"'`
+      `${what} is not JSON (${(error as Error).message}); a text needs JSON quotes: '"text"'`
     )
   }
 }

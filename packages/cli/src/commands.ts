@@ -1,4 +1,4 @@
-/** The commands. Each returns the exit code, or throws the error that decides it. */
+/** The commands. Each command returns the exit code, or throws an error that determines the exit code. */
 import { LONGEST_TIME, PatternNotFoundError } from '@elysia-microservices/transport/kit'
 import type { UntypedClient } from 'elysia-microservices/client'
 import type { Arguments, Command } from './arguments.ts'
@@ -9,7 +9,7 @@ import { type Output, plainText, table, valueText } from './output.ts'
 import { contractOf } from './schema-text.ts'
 import { top } from './top.ts'
 
-/** Runs with a client, which is closed afterwards. */
+/** Runs a command with a client, which is closed afterwards. */
 export type Run = (client: UntypedClient, args: Arguments, output: Output) => Promise<number>
 
 /** The commands by their names. */
@@ -69,7 +69,7 @@ async function describe(client: UntypedClient, args: Arguments, output: Output):
   )
   output.out(table(['kind', 'pattern', 'data', 'answer', 'errors'], rows))
   if (handlers.some(({ data, response }) => isCut(data) || isCut(response)))
-    output.out('Schemas are cut; --json shows them whole')
+    output.out('Long schemas are cut; --json shows the whole schemas')
   return EXIT.ok
 }
 
@@ -81,7 +81,7 @@ async function types(client: UntypedClient, args: Arguments, output: Output): Pr
   return EXIT.ok
 }
 
-/** Characters of a schema in the table. */
+/** Largest number of characters of a schema in the table. */
 const MAX_SCHEMA = 60
 
 function schemaText(schema: unknown): string {
@@ -103,7 +103,7 @@ async function health(client: UntypedClient, args: Arguments, output: Output): P
     if (args.service !== undefined || client.traits.shares === 'caller')
       status = (await askDescription(client, args, false)).status
   } catch (error) {
-    // A service that does not describe itself has answered, and that is what was asked.
+    // A service that does not describe itself has answered nevertheless, which is what `health` asks for.
     if (args.service !== undefined || !(error instanceof PatternNotFoundError)) throw error
   }
   const ok = status === 'connected' || status === 'listening'
@@ -111,7 +111,7 @@ async function health(client: UntypedClient, args: Arguments, output: Output): P
   return ok ? EXIT.ok : EXIT.unhealthy
 }
 
-/** Connects within the time, which calls have by themselves. */
+/** Connects within the timeout. Calls have a timeout themselves, but `connect()` has none. */
 async function connected(client: UntypedClient, timeout: number): Promise<void> {
   const late = setTimeout(() => void client.close(), timeout === 0 ? LONGEST_TIME : timeout)
   try {

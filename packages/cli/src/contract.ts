@@ -1,6 +1,6 @@
 /**
- * A contract out of a service's types: the compiler of the service's project writes them down as plain data types, so that
- * nothing is left of what the service imports.
+ * Makes a contract from a service's types. The TypeScript compiler of the service's project writes the types as
+ * plain data types, so that the contract does not depend on the service's imports.
  */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,8 +11,8 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import { declaration, interfaceName } from './schema-text.ts'
 
 /**
- * The types that are compiled. Conditional types have no name of their own, so that the compiler writes them out; data
- * that travels has no functions; an enumeration is its values.
+ * The source that is compiled. The compiler writes conditional types out, because they have no name. Functions are
+ * removed, because data cannot contain them. An enumeration becomes a union of its values.
  */
 const PROBE = `
 type Kept =
@@ -56,7 +56,7 @@ type Services<Module, Ones> = [Module] extends [infer All]
   : never
 `
 
-/** Options of a project's compiler that replace the project's own. */
+/** Compiler options that replace those of the project. */
 const OPTIONS = {
   noEmit: false,
   composite: false,
@@ -71,7 +71,7 @@ const OPTIONS = {
   strict: true,
   outDir: 'out'
 }
-/** Options for compiling a contract's file alone: it may need nothing else. */
+/** Compiler options for checking that the contract's file compiles alone. */
 const ALONE = {
   target: 'esnext',
   module: 'esnext',
@@ -81,28 +81,28 @@ const ALONE = {
   skipLibCheck: true
 }
 
-/** Bytes that the compiler may say: a project may be full of mistakes. */
+/** Largest size in bytes of the compiler's output, since a project may have very many errors. */
 const MAX_OUTPUT = 64 * 1024 * 1024
 
-/** A service among the exports of a module, as the compiler writes it down. */
+/** Matches a service among the exports of a module, in the compiler's declarations. */
 const EXPORTED = /^ {4}(?:readonly )?"?([\w$]+)"?: (\{\}|\{[\s\S]*?\n {4}\});$/gm
-/** The compiler's text for a type that contains itself. */
+/** Matches the compiler's text for the inner use of a recursive type. */
 const ELIDED = /\/\*elided\*\/ any\b/g
 
-/** Errors of a contract are of a class that callers have. */
+/** Declared errors use a type that callers can import. */
 const ERRORS = "import type { DeclaredError } from 'elysia-microservices/client'"
 
-/** The contracts of a file. */
+/** The contracts of the services in a file. */
 export interface Contracts {
   readonly text: string
-  /** Whether a type contains itself: it is written down to a depth. */
+  /** Whether a type is recursive, and so was written only up to a certain depth. */
   readonly isCut: boolean
 }
 
 /**
- * The contracts of the services that a file exports.
- * @throws {OptionError} there is no such file, TypeScript is not installed, no service is exported, or its types need what
- *   only its own project has
+ * Returns the contracts of the services that a file exports.
+ * @throws {OptionError} the file does not exist, TypeScript is not installed, no service is exported, or the types
+ * depend on something that only the service's own project has
  */
 export async function contractsOf(file: string): Promise<Contracts> {
   const path = resolve(file)
@@ -157,7 +157,7 @@ export const families = services<false>()
     if (missing !== '')
       throw new OptionError(
         'file',
-        `The types of ${file} need what only its own project has: ${missing}; write the type down where it is used`
+        `The types of ${file} depend on something that only its own project has: ${missing}; write that type out where the service uses it`
       )
     return { text, isCut: ELIDED.test(declared) }
   } finally {
@@ -166,8 +166,8 @@ export const families = services<false>()
 }
 
 /**
- * The contracts in the declarations that the compiler has written.
- * @param file the name for a service that is the default export
+ * Extracts the contracts from the compiler's declarations.
+ * @param file its name is used for a service that is the default export
  */
 function contractText(declared: string, file: string): string {
   const plain = declared
@@ -185,7 +185,7 @@ function contractText(declared: string, file: string): string {
   return contracts.includes('DeclaredError<') ? `${ERRORS}\n\n${contracts}` : contracts
 }
 
-/** Runs the compiler; what it says first of a file, `''` if nothing. */
+/** Runs the compiler. Returns its first message about a file, or `''` if there is none. */
 function compile(compiler: string, folder: string, file: string): Promise<string> {
   const args = [compiler, '-p', folder, '--pretty', 'false']
   return new Promise((done) => {
@@ -202,7 +202,7 @@ function files(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))
 }
 
-/** The nearest file or folder of a name, in the folders above a file. */
+/** Finds a file or folder by its name, in the folder of a file or the nearest folder above. */
 function above(file: string, name: string): string | undefined {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     const path = join(folder, name)
@@ -217,7 +217,7 @@ function found(find: () => string, name: string): string {
   } catch {
     throw new OptionError(
       'file',
-      `types needs the package ${name} where the file is: npm install --save-dev ${name}`
+      `types needs the package ${name} in the project of the file: npm install --save-dev ${name}`
     )
   }
 }

@@ -1,14 +1,14 @@
-/** `dead-letters`: the durable events of a group that its handlers could not do. */
+/** `dead-letters`: lists, resends or deletes the dead letters of a group. */
 import { changeDeadLetters } from '@elysia-microservices/transport/kit'
 import { type DeadLetter, deadLetters, type UntypedClient } from 'elysia-microservices/client'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './exit-codes.ts'
 import { type Output, plainText, table, valueText } from './output.ts'
 
-/** Characters of a reason in the table. */
+/** Largest number of characters of a reason in the table. */
 const MAX_REASON = 60
 
-/** Lists them; or gives some or all of them back to their group; or deletes them. */
+/** Lists the dead letters, or sends some or all of them to their group again, or deletes them. */
 export async function deadLettersOf(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
   const { action, group, positions, all } = args.letters
   await client.connect()
@@ -48,5 +48,5 @@ async function list(letters: AsyncIterable<DeadLetter>, output: Output): Promise
   if (output.json) return
   if (rows.length === 0) output.out('No dead letters')
   else output.out(table(['position', 'pattern', 'id', 'attempts', 'died', 'reason'], rows))
-  if (isCut) output.out('Reasons are cut; --json shows them whole, with headers and data')
+  if (isCut) output.out('Long reasons are cut; --json shows the whole reasons, headers and data')
 }

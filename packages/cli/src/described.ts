@@ -1,4 +1,4 @@
-/** The description of a service that need not be trusted: what is not what it must be is left out. */
+/** Reads the description of an untrusted service; invalid parts are left out. */
 import { OptionError, RpcError } from '@elysia-microservices/transport/kit'
 import type { ServiceDescription } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
@@ -8,25 +8,25 @@ import type { Arguments } from './arguments.ts'
 type HandlerDescription = ServiceDescription['handlers'][number]
 type PatternDescription = HandlerDescription['patterns'][number]
 
-/** The fields of a description that are shown. */
+/** The parts of a description that are shown. */
 export interface Described {
   readonly name: string
-  /** The process that has answered; missing if it does not say so. */
+  /** The id of the process that has answered; missing if the answer has none. */
   readonly instance?: string
   readonly status: string
   readonly transports: ServiceDescription['transports']
   readonly handlers: readonly HandlerDescription[]
-  /** Missing if nothing counts. */
+  /** The figures of patterns; missing if the service does not count messages. */
   readonly figures?: NonNullable<ServiceDescription['figures']>
-  /** As it came. */
+  /** The description as it was received. */
   readonly whole: unknown
 }
 
 /**
- * Asks a service what it is.
- * @throws {OptionError} all services share the transport, and it was not said which one is asked
- * @throws {PatternNotFoundError} it does not say so, or not to us
- * @throws {RpcError} what it says is no description
+ * Asks a service for its description.
+ * @throws {OptionError} all services share the transport, and the user has not named the service to ask
+ * @throws {PatternNotFoundError} the service does not describe itself, or not to this caller
+ * @throws {RpcError} the answer is not a description
  */
 export async function askDescription(
   client: UntypedClient,
@@ -36,7 +36,7 @@ export async function askDescription(
   if (service === undefined && client.traits.shares === 'engine')
     throw new OptionError(
       '--service',
-      'All services share this engine; name the one to ask by --service=<name>'
+      'All services share this engine; name the service to ask with --service=<name>'
     )
   const route = service === undefined ? DESCRIBE_ROUTE : describeRoute(service, asked)
   const whole = await client.request(route, { figures }, { headers })

@@ -1,22 +1,22 @@
-/** The exit codes of the command line, for scripts: one for each kind of failure. */
+/** The exit codes of the command line. Each kind of failure has a code of its own, for scripts. */
 import { MicroserviceError } from '@elysia-microservices/transport/kit'
 
-/** Exit codes of the process. */
+/** The exit codes of the process. */
 export const EXIT = {
   ok: 0,
   /** The service answered with an error. */
   answer: 1,
-  /** The command line, or what it was given, is not what it must be. Nothing was sent. */
+  /** The command line is invalid, or something that it names. Nothing was sent. */
   usage: 2,
-  /** There is no connection, or it was lost. */
+  /** There is no connection, or the connection was lost. */
   connection: 3,
-  /** No answer in time. */
+  /** No answer has arrived in time. */
   timeout: 4,
-  /** Nobody handles the pattern. */
+  /** The pattern has no handler. */
   pattern: 5,
   /** The service is busy, or does not accept the credentials. */
   refused: 6,
-  /** `health`: the service is there and not ready. */
+  /** `health`: the service can be reached, but is not ready. */
   unhealthy: 7
 } as const
 
@@ -32,7 +32,7 @@ const BY_CODE: Readonly<Record<string, number>> = {
   UNAUTHENTICATED: EXIT.refused
 }
 
-/** The code of an error. */
+/** The exit code for an error. */
 export function exitCodeOf(error: unknown): number {
   return (error instanceof MicroserviceError ? BY_CODE[error.code] : undefined) ?? EXIT.answer
 }

@@ -1,6 +1,6 @@
-/** Text of `elysia-microservices --help`. A test runs every example. */
+/** The text of `elysia-microservices --help`. A test runs every example. */
 
-/** The examples: `sh` runs them as they are. */
+/** The examples, which a shell can run unchanged. */
 export const EXAMPLES: readonly string[] = [
   "elysia-microservices call tcp://localhost:4000 math.sum '[1,2,3]'",
   `elysia-microservices call tcp://localhost:4000 '{"cmd":"sum"}' '[1,2,3]' --protocol=nest`,
@@ -15,8 +15,8 @@ export const EXAMPLES: readonly string[] = [
   'elysia-microservices types tcp://localhost:4000 > math.d.ts'
 ]
 
-/** The whole text. */
-export const HELP = `Runs all services of a project, and asks services over TCP or an engine: of elysia-microservices, and of NestJS.
+/** The whole help text. */
+export const HELP = `Runs all services of a project, and calls services of elysia-microservices and NestJS over TCP or an engine.
 
   elysia-microservices dev [file]…
   elysia-microservices <command> <url> …

@@ -1,4 +1,7 @@
-/** The entry point: for `microservices.config.ts`, and for the program of the package `elysia-microservices`. */
+/**
+ * The entry point of the package: for `microservices.config.ts`, and for the program of the package
+ * `elysia-microservices`.
+ */
 import { createRequire } from 'node:module'
 import { text } from 'node:stream/consumers'
 
@@ -11,14 +14,15 @@ export {
   type Runtime
 } from './dev/config.ts'
 
-/** Runs a command line in this process, and sets the code that it ends with. */
+/** Runs a command line in this process, and sets the exit code of the process. */
 export async function main(args: readonly string[]): Promise<void> {
   const { version } = createRequire(import.meta.url)('@elysia-microservices/cli/package.json') as {
     readonly version: string
   }
-  // A configuration imports this file, too, and needs none of it.
+  // The import is dynamic, because configuration files import this module, too, and do not need the commands.
   const { run } = await import('./run.ts')
-  // A reader of the output may have enough, such as `head`. Services are ended first.
+  // A program that reads the output may end early, such as `head`. Then this process ends; only `dev` has to end
+  // its services first.
   if (args[0] !== 'dev') process.stdout.on('error', () => process.exit())
   process.exitCode = await run(args, {
     out: (line) => process.stdout.write(`${line}\n`),

@@ -1,31 +1,32 @@
-/** Prints results: for people, or as JSON for programs. */
+/** Prints results: as text for people, or as JSON for programs. */
 
-/** Where it is printed. */
+/** The output of a command. */
 export interface Output {
-  /** The result. */
+  /** Writes a result. */
   out(text: string): void
   /** Writes an error or a warning. */
   error(text: string): void
-  /** Whether somebody looks: then `top` draws over what it has drawn. */
+  /** Whether the output is a terminal. If so, `top` draws over its previous output. */
   readonly isTerminal: boolean
   readonly json: boolean
 }
 
 /**
- * Characters that a terminal obeys, and marks of direction, which let a text be read as another one (U+202E and its
- * like).
+ * Control characters, which a terminal would obey, and direction marks (U+202E and others), which can make a text
+ * look like another one.
  */
 const OBEYED = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu
 
-/** A value of a service as JSON: of several lines for people. What a terminal would obey is escaped by JSON. */
+/** A value from a service as JSON; on several lines for people. Characters that a terminal would obey are escaped. */
 export function valueText(value: unknown, json: boolean): string {
-  // Lines are JSON's own; all else that a terminal would obey stands in texts, where an escape means the same.
+  // JSON itself uses line breaks. All other such characters are inside of texts, where an escape has the same
+  // meaning.
   return (JSON.stringify(value, null, json ? 0 : 2) ?? 'null').replace(OBEYED, (character) =>
     character === '\n' ? character : escaped(character)
   )
 }
 
-/** A text of a service, without what a terminal would obey. */
+/** A text from a service, with characters escaped that a terminal would obey. */
 export function plainText(text: unknown): string {
   return String(text).replace(OBEYED, escaped)
 }
@@ -34,7 +35,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Rows below a head, in columns. Numbers stand on the right. */
+/** A table: a header and rows, in columns. Numbers are aligned to the right. */
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const texts = [head, ...rows.map((row) => row.map((cell) => plainText(cell)))]
   const widths = head.map((_, column) => Math.max(...texts.map((row) => row[column]?.length ?? 0)))

@@ -1,4 +1,4 @@
-/** One command line, from its arguments to the code that the process ends with. */
+/** Runs one command line, and determines the exit code of the process. */
 import { ConnectionError, MicroserviceError } from '@elysia-microservices/transport/kit'
 import { connect } from 'elysia-microservices/client'
 import { readArguments } from './arguments.ts'
@@ -9,21 +9,21 @@ import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { HELP } from './help.ts'
 import { type Output, plainText, valueText } from './output.ts'
 
-/** Environment of a command line. */
+/** The environment of a command line. */
 export interface Terminal extends Pick<Output, 'out' | 'error' | 'isTerminal'> {
-  /** Gives all of the standard input. */
+  /** Reads the whole standard input. */
   stdin(): Promise<string>
-  /** Where lines of services go. */
+  /** The output for the lines of services. */
   readonly stdout: DevTerminal['output']
   readonly version: string
 }
 
-const CUT = 'A type that contains itself is unknown where it does'
+const CUT = 'In a recursive type, the inner use of the type is written as unknown'
 
-/** A logger that writes nothing: the error that ends the command reports failures. */
+/** A logger that writes nothing, because the error that ends the command reports the failure. */
 const QUIET = { error() {}, warn() {} }
 
-/** Runs a command line; gives what the process is to end with. Never rejects. */
+/** Runs a command line, and returns the exit code. Never rejects. */
 export async function run(line: readonly string[], terminal: Terminal): Promise<number> {
   const json = line.includes('--json')
   const output: Output = { ...terminal, json }
@@ -70,12 +70,12 @@ function errorOf(error: unknown) {
   return { code, message, ...(details !== undefined && { details }) }
 }
 
-/** The options of the command line that help against the reason of a failed connection. */
+/** Hints about command-line options, by the reason of a failed connection. */
 const HINTS: Readonly<Record<string, string>> = {
   TLS_NEEDED: 'the url must begin with tls://',
   TLS_NOT_SPOKEN: 'the url must begin with tcp://',
   TLS_NOT_TRUSTED: 'give --ca',
-  TLS_CLIENT_CERTIFICATE_MISSING: 'give --cert and --key'
+  TLS_CLIENT_CERTIFICATE_MISSING: 'set --cert and --key'
 }
 
 function errorText(error: unknown): string {

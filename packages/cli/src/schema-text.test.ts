@@ -58,7 +58,7 @@ const schema = fc.letrec((tie) => ({
   )
 })).any
 
-/** @throws it is no TypeScript */
+/** @throws the text is not TypeScript */
 const parsed = (text: string) => transform(text, { loader: 'ts' })
 
 describe('a schema as a type', () => {

@@ -1,17 +1,20 @@
 /**
- * Contracts as TypeScript: from a description, whose schemas become types. It need not be trusted: every name and value is
- * written as JSON, and what is not understood is `unknown`.
+ * Writes contracts as TypeScript, from the schemas of a description. The description is not trusted: every name and
+ * value is written as JSON, and parts that are not understood become `unknown`.
  */
 import type { Described } from './described.ts'
 
-/** Schemas below schemas that are followed; what is deeper is `unknown`. */
+/** Largest depth of nested schemas; deeper schemas become `unknown`. */
 const MAX_DEPTH = 32
-/** Characters of one type; one that is longer is `unknown`: references can make a short schema endless. */
+/**
+ * Largest number of characters of a type; a longer type becomes `unknown`. References can make the type of a short
+ * schema endless.
+ */
 const MAX_LENGTH = 100_000
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** Types of TypeBox that JSON has not, and JSON Schema's own. */
+/** The types of JSON Schema, and types of TypeBox that JSON does not have. */
 const BY_TYPE: Readonly<Record<string, string>> = {
   string: 'string',
   number: 'number',
@@ -24,7 +27,7 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   Uint8Array: 'Uint8Array'
 }
 
-/** A schema as a type. */
+/** The TypeScript type of a schema. */
 export function typeText(schema: unknown): string {
   const text = new SchemaText(schema).of(schema, 0)
   return text.length > MAX_LENGTH ? 'unknown' : text
@@ -85,7 +88,7 @@ class SchemaText {
     return items === undefined ? 'unknown[]' : `(${this.of(items, depth)})[]`
   }
 
-  /** The target of a reference within the schema. */
+  /** The schema to which a reference within the root schema leads. */
   #at(reference: string): unknown {
     const [start, ...path] = reference.split('/')
     if (start !== '#') return byId(this.#root, reference)
@@ -98,7 +101,7 @@ class SchemaText {
   }
 }
 
-/** TypeBox's way: the definition has an `$id`, which is what the reference says. */
+/** TypeBox's form of references: the definition has an `$id`, which is also the text of the reference. */
 function byId(root: unknown, id: string): unknown {
   if (!isSchema(root)) return undefined
   return [root, ...Object.values(schemasIn(root['$defs']))].find(
@@ -135,13 +138,13 @@ function inBrackets(type: string): string {
   return / [|&] /.test(type) ? `(${type})` : type
 }
 
-/** A contract, and the patterns that no type can name. */
+/** A contract, and the patterns that cannot be written as a type. */
 export interface Contract {
   readonly text: string
   readonly left: readonly string[]
 }
 
-/** The contract of a service, from its description. Unchecked values may be anything. */
+/** Makes the contract of a service from its description, whose values have not been checked. */
 export function contractOf({ name, handlers }: Pick<Described, 'name' | 'handlers'>): Contract {
   const entries = { exact: new Map<string, string[]>(), wildcard: new Map<string, string[]>() }
   const left: string[] = []
@@ -161,15 +164,16 @@ export function contractOf({ name, handlers }: Pick<Described, 'name' | 'handler
   return { text: declaration(interfaceName(name), bodies as [string, string]), left }
 }
 
-/** Of several handlers of a pattern, what fits all. */
+/** The type that fits all handlers of a pattern. */
 function both(types: readonly string[]): string {
   const all = [...new Set(types)]
   return all.length === 1 ? (all[0] as string) : all.map((type) => `(${type})`).join(' & ')
 }
 
 /**
- * A contract of single patterns, and of families of them (`orders.*`): apart, because a single one may differ from its
- * family, and in one interface it could not.
+ * The declaration of a contract, with an interface for single patterns and another one for patterns with wildcards
+ * (`orders.*`). They are separate, because the type of a single pattern may differ from that of the wildcard
+ * pattern, which is impossible within one interface.
  */
 export function declaration(name: string, [ones, families]: readonly [string, string]): string {
   return families === '{}'
@@ -193,11 +197,11 @@ function typeOf(kind: 'message' | 'event', { data, headers, response }: Schemas)
       ? `data${isOptional ? '?' : ''}: ${taken}`
       : `data: ${taken}, headers: ${typeText(headers)}`
   const value = typeText(response)
-  // Whether it answers with a stream is not described: callers may take it for either.
+  // The description does not say whether the handler answers with a stream, so the type allows both.
   return `(${parameters}) => ${value === 'unknown' ? 'unknown' : `${inBrackets(value)} | AsyncIterable<${value}>`}`
 }
 
-/** The key of a pattern; `undefined` of one that stands for all names. */
+/** The key of a pattern; `undefined` for a pattern that matches all names. */
 function keyOf(form: 'exact' | 'wildcard', pattern: string): string | undefined {
   if (form === 'exact') return JSON.stringify(pattern)
   const parts = pattern.split('.').map((part) => (part === '*' || part === '>' ? undefined : part))
@@ -206,7 +210,7 @@ function keyOf(form: 'exact' | 'wildcard', pattern: string): string | undefined 
   return `[name: \`${text}\`]`
 }
 
-/** A name of a service, or of a file, as one of an interface. */
+/** Turns the name of a service or file into the name of an interface. */
 export function interfaceName(text: string): string {
   const words = text.split(/[^a-zA-Z0-9]+/).filter((word) => word !== '')
   const name = words.map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`).join('')

@@ -1,4 +1,4 @@
-/** `top`: what a service does, by pattern, drawn again and again. */
+/** `top`: shows the activity of a service by pattern, and updates it. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { UntypedClient } from 'elysia-microservices/client'
 import { type Row, rowsBetween } from 'elysia-microservices/kit'
@@ -7,15 +7,15 @@ import { askDescription, type Described } from './described.ts'
 import { EXIT } from './exit-codes.ts'
 import { type Output, plainText, table, valueText } from './output.ts'
 
-/** Clears a terminal, and goes to its top. */
+/** The escape sequence that clears the terminal and moves the cursor to its top. */
 const CLEAR = '\u001b[2J\u001b[H'
-/** While this is on, a narrow terminal cuts long lines instead of wrapping them. */
+/** Escape sequences that make the terminal cut long lines, and wrap them again. */
 const CUTTING = { on: '\u001b[?7l', off: '\u001b[?7h' }
 
-/** Draws until `--count` is reached, or somebody ends it. */
+/** Draws until `--count` is reached, or until the user ends the program. */
 export async function top(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
   let before = await askDescription(client, args, true)
-  // The figures of two instances have nothing to do with each other.
+  // The figures of two instances cannot be compared, so the instance that has answered first is asked again.
   const same =
     args.service === undefined || before.instance === undefined
       ? args
@@ -42,8 +42,7 @@ function screen({ name, status, transports, figures }: Described, rows: readonly
     ({ transport, inFlight }) => `${transport} ${Number(Object(inFlight).current)}`
   )
   const title = plainText(`${name}, ${status}; in flight: ${inFlight.join(', ')}`)
-  if (figures === undefined)
-    return `${title}\nNothing is counted by pattern: the service needs .use(telemetry())`
+  if (figures === undefined) return `${title}\nThere are no figures: the service needs .use(telemetry())`
   return `${title}\n${table(
     ['pattern', 'req/s', 'p50 ms', 'p99 ms', 'in flight', 'errors/s'],
     rows.map((row) => [

@@ -1,7 +1,7 @@
-/** Opens a page in the browser of the machine. */
+/** Opens a page in the machine's browser. */
 import { spawn } from 'node:child_process'
 
-/** A machine without a browser has the address in the log, and nothing more is said. */
+/** Opens a URL. A missing browser is no error, because the log has the address. */
 export function openBrowser(url: string): void {
   const program = process.platform === 'darwin' ? 'open' : 'xdg-open'
   const child = spawn(program, [url], { stdio: 'ignore', detached: true })

@@ -21,16 +21,19 @@ const OPTIONS = {
   config: { type: 'string' }
 } as const
 
-/** Signals that end it. Of a terminal that is closed it is SIGHUP. */
+/** The signals that end the command. A closed terminal sends SIGHUP. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** Milliseconds in which a second signal is the same one: npm passes on the Ctrl-C that the terminal sends, too. */
+/**
+ * Milliseconds within which a second signal counts as the same one: npm passes Ctrl-C on, although the terminal has
+ * sent it already.
+ */
 const SAME = 500
 
 /**
  * Runs all services.
- * @param args of the command line, behind `dev`
- * @returns what the process is to end with
- * @throws {OptionError} the command line or the configuration is not what it must be, or something is missing
+ * @param args the command line after `dev`
+ * @returns the exit code of the process
+ * @throws {OptionError} the command line or the configuration is invalid, or something is missing
  */
 export async function dev(args: readonly string[], { output, isTerminal }: DevTerminal): Promise<number> {
   const { values, positionals } = parse(args)
@@ -43,9 +46,9 @@ export async function dev(args: readonly string[], { output, isTerminal }: DevTe
   const lines = new Lines(output, hasColours, names)
   const { FORCE_COLOR, NO_COLOR } = process.env
   const asksForColours = hasColours && FORCE_COLOR === undefined && NO_COLOR === undefined
-  // Programs write into a pipe, and would leave colours out.
+  // Programs write to a pipe, where they would not use colours unless they are told to.
   const system = new System(plan, lines, asksForColours ? { FORCE_COLOR: '1' } : {}, (page) => {
-    // Without a terminal nobody looks.
+    // Without a terminal there is nobody who could look at the page.
     if (values.open && isTerminal && page !== undefined) openBrowser(page)
   })
   const end = ended(system, lines, output)
@@ -67,7 +70,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** The part of a plan that is asked for. */
+/** The part of a plan that the user has asked for. */
 function chosen(plan: Plan, only: string | undefined, hasNoPage: boolean): Plan {
   const pagePort = hasNoPage ? undefined : plan.pagePort
   if (only === undefined) return { ...plan, pagePort }
@@ -82,7 +85,7 @@ function chosen(plan: Plan, only: string | undefined, hasNoPage: boolean): Plan 
   return { ...plan, pagePort, services: plan.services.filter(({ name }) => wanted.includes(name)) }
 }
 
-/** The end of it: at a signal, or when nobody reads the lines any more. */
+/** Ends the command: after a signal, or when the output is closed. */
 function ended(system: System, lines: Lines, output: DevTerminal['output']) {
   let first: number | undefined
   let forget = () => {}
@@ -91,16 +94,16 @@ function ended(system: System, lines: Lines, output: DevTerminal['output']) {
       const now = performance.now()
       if (first !== undefined) {
         if (now - first < SAME) return
-        lines.say(`${signal} again: everything is killed`)
+        lines.say(`${signal} again: all programs are killed`)
         return system.kill()
       }
       first = now
-      lines.say(`${signal}: everything is ended; a second one kills`)
+      lines.say(`${signal}: all programs are stopped; a second signal kills them`)
       void system.stop().then((killed) => {
         for (const name of killed) lines.say(`${name} had to be killed: it did not end by itself`)
         if (killed.length === 0) lines.say('All have ended')
         resolve(killed.length === 0 ? EXIT.ok : EXIT.answer)
-        // A signal that comes twice must not end it by the signal in its last moment.
+        // The listeners stay for a moment: a repeated signal must not kill the process in its last moment.
         setTimeout(forget, SAME).unref()
       })
     }

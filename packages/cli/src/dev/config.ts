@@ -1,76 +1,83 @@
-/** `microservices.config.ts`: which services there are, and what they need. Checked before anything is started. */
+/**
+ * `microservices.config.ts`: the services of a project and their options. The configuration is checked before
+ * anything is started.
+ */
 import { checkNames, milliseconds, nearest, OptionError } from '@elysia-microservices/transport/kit'
 
 /** The runtimes that can run an entry file. */
 export const RUNTIMES = ['bun', 'node', 'deno'] as const
-/** The runtime that runs an entry file. */
+/** A runtime that can run an entry file. */
 export type Runtime = (typeof RUNTIMES)[number]
 
-/** Engines that are started where none answers. */
+/** The engines that `dev` starts if they are needed and do not answer. */
 export const ENGINE_NAMES = ['nats', 'redis', 'mqtt', 'postgres', 'rabbitmq', 'kafka'] as const
-/** An engine that is started where none answers; RabbitMQ is only found. */
+/** An engine that `dev` starts if it does not answer. RabbitMQ and Kafka are only found, not started. */
 export type EngineName = (typeof ENGINE_NAMES)[number]
 
-/** One service. */
+/** The options of one service. */
 export interface DevService<Names extends string = string> {
-  /** The file that is run. One of `entry` and `command` is needed. */
+  /** The file to run. Each service needs either `entry` or `command`. */
   readonly entry?: string | undefined
-  /** A command line for the shell, in place of a file; it reloads by itself, or not at all. */
+  /** A shell command to run instead of a file. It reloads edited files by itself, or not at all. */
   readonly command?: string | undefined
-  /** The folder that it is run in, from the folder of the configuration. Default: that folder. */
+  /** The working directory, relative to the folder of the configuration. Default: that folder. */
   readonly cwd?: string | undefined
   /**
-   * The runtime of the entry. Default: Bun where `dev` runs under it or `bun.lock` is there; Deno where `dev` runs
-   * under it, or `deno.lock`, or `deno.json` without `package.json`, is there; else Node.
+   * The runtime of the entry. Default: Bun if `dev` runs under Bun or `bun.lock` exists; Deno if `dev` runs under
+   * Deno, or `deno.lock` exists, or `deno.json` without `package.json`; else Node.
    */
   readonly runtime?: Runtime | undefined
   /** Arguments of the runtime, such as `--inspect`. */
   readonly flags?: readonly string[] | undefined
   /** Arguments of the program. */
   readonly args?: readonly string[] | undefined
-  /** Variables of its environment, besides those of `dev` and of engines. */
+  /** Environment variables, in addition to those of `dev` and of engines. */
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** Services that must be ready before it is started. */
+  /** Services that must be ready before this service is started. */
   readonly after?: readonly Names[] | undefined
   /**
-   * A url that answers when it is ready (`http://…`, or `tcp://host:port`); `false`: it need not listen at all. Default: it is ready
-   * when it listens on a port, or one of its services listens.
+   * A URL that answers when the service is ready (`http://…`, or `tcp://host:port`); `false` if the service does
+   * not need to listen. Default: the service is ready when its process listens on a port, or when one of its
+   * services listens.
    */
   readonly ready?: string | false | undefined
-  /** Files and folders whose edits restart it, besides what its entry imports. `false`: no edit does. */
+  /**
+   * Files and folders whose edits restart the service, in addition to those that its entry imports. `false`: edits
+   * do not restart the service.
+   */
   readonly watch?: readonly string[] | false | undefined
 }
 
-/** Options of an engine that is started. */
+/** Options of an engine that `dev` starts. */
 export interface DevEngine {
-  /** Where it listens on 127.0.0.1; 0: on any free port, which services learn from their environment. */
+  /** The port on 127.0.0.1; 0 for any free port, which services get in their environment. */
   readonly port?: number | undefined
 }
 
-/** Default export of `microservices.config.ts`. */
+/** The default export of `microservices.config.ts`. */
 export interface DevConfig<Names extends string = string> {
-  /** Services by their names: an entry file, or more. */
+  /** The services by their names: an entry file, or an object with options. */
   readonly services: Readonly<Record<Names, string | DevService<NoInfer<Names>>>>
-  /** Engines that services need. Default: those whose packages `package.json` names. */
+  /** The engines that services need. Default: those whose packages are in `package.json`. */
   readonly engines?: Readonly<Partial<Record<EngineName, boolean | DevEngine>>> | undefined
-  /** The page about all services; `false`: none. */
+  /** The page about all services; `false` for no page. */
   readonly page?: boolean | { readonly port?: number | undefined } | undefined
-  /** Milliseconds after which `dev` says that a service is not ready. Default: 15,000. */
+  /** Milliseconds after which `dev` reports that a service is not ready. Default: 15,000. */
   readonly patience?: number | undefined
   /** Milliseconds that a process may take to end before it is killed. Default: 12,000. */
   readonly grace?: number | undefined
 }
 
-/** A service as it is run. */
+/** A checked service. */
 export interface ServicePlan extends Omit<DevService, 'after'> {
   readonly name: string
   readonly after: readonly string[]
 }
 
-/** The services and engines to run. Paths are from the root. */
+/** The services and engines to run. Paths are relative to the root. */
 export interface Plan {
   readonly root: string
-  /** The configuration, if it is a file. */
+  /** The configuration file, if there is one. */
   readonly file?: string | undefined
   readonly services: readonly ServicePlan[]
   readonly engines: ReadonlyMap<EngineName, DevEngine>
@@ -79,10 +86,10 @@ export interface Plan {
   readonly grace: number
 }
 
-/** Where the page is if nobody says otherwise. */
+/** The default port of the page. */
 const PAGE_PORT = 4400
 const PATIENCE = 15_000
-/** More than the 10 s that services let work in flight end in. */
+/** This is more than the 10 s that services give to work in flight. */
 const GRACE = 12_000
 const MAX_NAME = 40
 
@@ -103,8 +110,8 @@ export function defineConfig<Names extends string>(config: DevConfig<Names>): De
 
 /**
  * Checks a configuration.
- * @param needed the engines that are needed where it names none
- * @throws {OptionError} it is not what it must be
+ * @param needed the engines that are needed if the configuration names none
+ * @throws {OptionError} the configuration is invalid
  */
 export function readConfig(root: string, given: unknown, needed: readonly EngineName[]): Plan {
   checkNames('config', given, ['services', 'engines', 'page', 'patience', 'grace'])
@@ -171,7 +178,7 @@ const SERVICE_OPTIONS = [
 
 function readService(name: string, given: unknown, names: readonly string[]): ServicePlan {
   const path = `config.services.${name}`
-  // The name stands in front of each line, and in one of `--only`.
+  // The name is printed before each line of the service, and is used in the list of `--only`.
   if (!/^[\w.@-]+$/.test(name) || name.length > MAX_NAME)
     throw new OptionError(
       path,
@@ -198,7 +205,7 @@ function readService(name: string, given: unknown, names: readonly string[]): Se
   return { ...service, name, after }
 }
 
-/** @throws {OptionError} services wait for each other */
+/** Checks that services do not wait for each other in a circle. @throws {OptionError} they do */
 function checkOrder(plans: readonly ServicePlan[]): void {
   const left = new Map(plans.map(({ name, after }) => [name, after]))
   for (;;) {

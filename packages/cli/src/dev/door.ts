@@ -1,4 +1,4 @@
-/** Where processes tell that they listen: a socket that only this user can open. */
+/** The socket over which processes tell `dev` that they listen. Only the same user can open it. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,27 +6,27 @@ import { join } from 'node:path'
 import type { Announcement } from '@elysia-microservices/transport/kit'
 import { LineSplitter } from './lines.ts'
 
-/** Message of a process to `dev`. */
+/** A message of a process to `dev`. */
 export interface Told {
-  /** The name that `dev` has given the program. */
+  /** The name under which `dev` runs the program. */
   readonly name: string
-  /** A port that it listens on, */
+  /** A port on which the process listens. */
   readonly port?: number
-  /** what that port is for, if it serves nobody: `health`; */
+  /** The purpose of that port, if it is not for callers: `health`. */
   readonly purpose?: string
-  /** a port that it cannot listen on, because something else does: it waits for an answer before it ends; */
+  /** A port on which the process cannot listen, because it is taken. The process waits for an answer before it ends. */
   readonly taken?: number
-  /** or a service of it that listens. */
+  /** A service of the process that listens. */
   readonly announcement?: Announcement
 }
 
-/** Variables that say where, and who tells. */
+/** The environment variables with the path of the socket, and with the name of the program. */
 export const SOCKET = 'ELYSIA_MICROSERVICES_DEV'
 export const NAME = 'ELYSIA_MICROSERVICES_DEV_NAME'
-/** Where the page is, which takes spans. */
+/** The environment variable with the URL of the page, which collects spans. */
 export const PAGE = 'ELYSIA_MICROSERVICES_DEV_PAGE'
 
-/** Listens for what processes tell. */
+/** Listens for messages of processes. */
 export class Door {
   readonly #folder: string
   readonly #server: net.Server
@@ -43,14 +43,14 @@ export class Door {
         if (told.taken !== undefined) socket.write('heard\n')
       })
       socket.on('data', (chunk) => splitter.add(chunk as Uint8Array))
-      // A process that is killed is gone, and that is all.
+      // An error of this socket means that the process was killed, and needs no other handling.
       socket.on('error', () => {})
       socket.on('close', () => this.#sockets.delete(socket))
     })
   }
 
   static async open(heard: (told: Told) => void): Promise<Door> {
-    // Only this user may enter it.
+    // Only this user has access to the folder.
     const door = new Door(mkdtempSync(join(tmpdir(), 'elysia-microservices-dev-')), heard)
     await new Promise<void>((resolve, reject) => {
       door.#server.once('error', reject)

@@ -1,12 +1,12 @@
-/** Sends the spans and lines of a process of `dev` to the page, as OTLP in JSON. */
+/** Sends the spans and log lines of a process that `dev` runs to the page, as OTLP in JSON. */
 import type { AsyncLocalStorage } from 'node:async_hooks'
 import http from 'node:http'
 
-/** As in `caller-name.ts`. */
+/** The same key as in `caller-name.ts`. */
 const NAME = Symbol.for('elysia-microservices.name')
-/** Milliseconds that spans wait for others. */
+/** Milliseconds for which spans are collected before they are sent. */
 const PAUSE = 300
-/** Spans and lines that wait; more are not made. */
+/** Largest number of waiting spans and lines; further ones are dropped. */
 const MAX_WAITING = 2_000
 
 /** Sends spans and lines to a collector. */
@@ -16,7 +16,7 @@ export class Exporter {
   #spans: object[] = []
   #lines: object[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** Is set while it sends: its own requests are none of the program's. */
+  /** Marks the exporter's own requests, so that they are not traced. */
   readonly #off: AsyncLocalStorage<unknown>
 
   constructor(url: string, service: string, place: AsyncLocalStorage<unknown>) {
@@ -38,7 +38,7 @@ export class Exporter {
   #later(): void {
     if (this.#timer !== undefined) return
     this.#timer = setTimeout(() => this.#send(), PAUSE)
-    // It keeps no process alive.
+    // The timer must not keep the process alive.
     ;(this.#timer as { unref?(): void }).unref?.()
   }
 
@@ -47,7 +47,7 @@ export class Exporter {
     const [spans, logRecords] = [this.#spans, this.#lines]
     this.#spans = []
     this.#lines = []
-    // The service's own name, if it has one: then it is the same on all screens.
+    // The service's own name, if it has one, so that all screens show the same name.
     const own = (globalThis as { [NAME]?: string })[NAME]
     const resource = { attributes: [attribute('service.name', own ?? this.#service)] }
     if (spans.length > 0) this.#post('traces', { resourceSpans: [{ resource, scopeSpans: [{ spans }] }] })
@@ -63,7 +63,7 @@ export class Exporter {
         agent: false
       })
       request.on('response', (response) => response.resume())
-      // Without a page nobody wants to know.
+      // Errors are ignored, because without a page nobody needs the spans.
       request.on('error', () => {})
       request.on('socket', (socket) => socket.unref())
       request.end(JSON.stringify(body))
@@ -71,7 +71,7 @@ export class Exporter {
   }
 }
 
-/** An attribute of a span, as OTLP writes it. */
+/** An attribute of a span in OTLP's form. */
 export function attribute(key: string, stringValue: string): object {
   return { key, value: { stringValue } }
 }

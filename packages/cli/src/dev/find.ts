@@ -1,4 +1,7 @@
-/** Finds what is to be run: the configuration, files named on the command line, or workspaces with a script `dev`. */
+/**
+ * Finds the services to run: in the configuration, in the files on the command line, or in workspaces with a script
+ * `dev`.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -8,16 +11,16 @@ import { neededEngines } from './engines/index.ts'
 import { foldersAbove } from './programs.ts'
 
 const CONFIGS = ['ts', 'mts', 'js', 'mjs'].map((extension) => `microservices.config.${extension}`)
-/** Files that are called after their folder. */
+/** Files with these names give their service the name of their folder. */
 const MAIN = ['index', 'main', 'server', 'service', 'app', 'start']
-/** The lock file of each package manager, and how it runs a script. */
+/** The lock file of each package manager, and its command for running a script. */
 const MANAGERS = [
   ['bun.lock', 'bun run'],
   ['bun.lockb', 'bun run'],
   ['pnpm-lock.yaml', 'pnpm run'],
   ['yarn.lock', 'yarn run']
 ] as const
-/** The script that would start all of it again. */
+/** Matches a script that would run `dev` itself again. */
 const OWN_SCRIPT = /\belysia-microservices(?:-cli)? dev\b/
 
 interface PackageJson {
@@ -33,14 +36,14 @@ export interface Asked {
   readonly folder: string
   /** Entry files. */
   readonly entries: readonly string[]
-  /** A configuration that is called otherwise. */
+  /** Another configuration file, from `--config`. */
   readonly config: string | undefined
 }
 
-/** @throws {OptionError} nothing is found, or it is not what it must be */
+/** Finds the services to run. @throws {OptionError} there are none, or the configuration is invalid */
 export async function findPlan({ folder, entries, config }: Asked): Promise<Plan> {
   if (entries.length > 0) {
-    if (config !== undefined) throw new OptionError('--config', 'Give --config or files, not both')
+    if (config !== undefined) throw new OptionError('--config', 'Use either --config or files, not both')
     return planned(folder, servicesOf(folder, entries))
   }
   const file =
@@ -56,7 +59,7 @@ export async function findPlan({ folder, entries, config }: Asked): Promise<Plan
   if (services.length > 0) return planned(folder, services)
   throw new OptionError(
     'services',
-    `No services are found in ${folder}: name their files (elysia-microservices dev src/orders.ts src/gateway.ts), or write a microservices.config.ts`
+    `There are no services in ${folder}: name their files (elysia-microservices dev src/orders.ts src/gateway.ts), or write a microservices.config.ts`
   )
 }
 
@@ -73,7 +76,7 @@ function planned(root: string, services: readonly (readonly [name: string, servi
   return readConfig(root, { services: Object.fromEntries(services) }, neededEngines(packages))
 }
 
-/** The default export of a configuration. Node alone reads TypeScript only in its newer releases. */
+/** The default export of a configuration. Only newer releases of Node can import TypeScript without a loader. */
 async function defaultOf(file: string): Promise<unknown> {
   try {
     const loaded = (await (process.versions.bun === undefined && /ts$/.test(file)
@@ -94,7 +97,7 @@ async function defaultOf(file: string): Promise<unknown> {
   )
 }
 
-/** Services of files: each called after its file, or after its folder. */
+/** Services from files. Each service is named after its file, or after its folder. */
 function servicesOf(folder: string, entries: readonly string[]): [string, DevService][] {
   return entries.map((entry) => {
     const file = resolve(folder, entry)
@@ -107,7 +110,7 @@ function servicesOf(folder: string, entries: readonly string[]): [string, DevSer
   })
 }
 
-/** Workspaces that have a script `dev`, which reloads by itself. */
+/** Services from workspaces that have a script `dev`, which must reload by itself. */
 function workspaceServices(root: string): [string, DevService][] {
   const { workspaces } = packageJson(root)
   const patterns = Array.isArray(workspaces) ? workspaces : (Object(workspaces).packages ?? [])
@@ -122,7 +125,7 @@ function workspaceServices(root: string): [string, DevService][] {
   })
 }
 
-/** The folders that patterns name: `apps/*`, or a folder. */
+/** The folders that workspace patterns name: `apps/*`, or a single folder. */
 function foldersOf(root: string, patterns: readonly string[]): string[] {
   return patterns.flatMap((pattern) => {
     const [, parent] = /^(.*?)\/?\*{1,2}$/.exec(pattern.replace(/\/$/, '')) ?? []
@@ -135,7 +138,7 @@ function foldersOf(root: string, patterns: readonly string[]): string[] {
   })
 }
 
-/** The packages that a project, and the workspace that it is in, name as their own. */
+/** The names of the packages that a project, and the workspace that contains it, depend on. */
 function packagesOf(folder: string): string[] {
   const nearest = foldersAbove(folder).find((above) => existsSync(join(above, 'package.json')))
   if (nearest === undefined) return []

@@ -1,13 +1,14 @@
 /**
- * A process beside `dev` that ends what `dev` has started if `dev` itself is killed: it hears of each program, and when
- * its input ends without a word, nobody else is left to end them. It imports nothing of this package.
+ * A process that ends the programs of `dev` if `dev` itself is killed. `dev` reports each program to the guard;
+ * when the guard's input ends without the report that all is over, the guard ends the programs. It imports nothing
+ * of this package.
  */
 
-/** Milliseconds that they may take. */
+/** Milliseconds that the programs may take to end. */
 const GRACE = 5_000
 const LOOK = 50
 
-/** Runs in that process. */
+/** The main function of the guard's process. */
 export function guard(): void {
   const groups = new Set<number>()
   let rest = ''
@@ -21,7 +22,7 @@ export function guard(): void {
     }
   })
   process.stdin.once('end', () => end(groups))
-  // A terminal that is closed tells all of its processes; this one has work to do then.
+  // A closed terminal sends signals to all its processes, but the guard must go on then.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 }
 
@@ -30,13 +31,14 @@ function end(groups: ReadonlySet<number>): void {
   const late = performance.now() + GRACE
   const timer = setInterval(() => {
     const isLate = performance.now() > late
-    // If a group's first process has gone, nobody waits for the rest of the group.
+    // If the first process of a group has ended, no one is waiting for the rest of the group, so it is killed at
+    // once.
     for (const pid of groups) if (isLate || !send(pid, 0)) send(-pid, 'SIGKILL')
     if (isLate || ![...groups].some((pid) => send(-pid, 0))) clearInterval(timer)
   }, LOOK)
 }
 
-/** @returns whether somebody was there */
+/** Sends a signal. @returns whether the process or group exists */
 function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal)

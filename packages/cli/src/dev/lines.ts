@@ -1,30 +1,30 @@
-/** Lines of several programs on one output: each with the name of its program, in its colour. */
+/** Writes the lines of several programs to one output, each with the name of its program in the program's colour. */
 import { StringDecoder } from 'node:string_decoder'
 import { plainText } from '../output.ts'
 
-/** Where lines go. */
+/** The output for lines. */
 export interface LineOutput {
   write(text: string): boolean
   once(event: 'drain', listener: () => void): unknown
 }
 
-/** The name in front of lines of the command itself. */
+/** The name before lines of the command itself. */
 export const OWN = 'dev'
-/** Cyan, yellow, green, magenta, blue, and these but brighter: red is for what went wrong. */
+/** Cyan, yellow, green, magenta and blue, followed by brighter versions of them. Red is for errors. */
 const COLOURS = [36, 33, 32, 35, 34, 96, 93, 92, 95, 94]
 const GREY = 90
-/** Characters after which a line without an end is broken. */
+/** A line without an end is broken after so many characters. */
 const MAX_LINE = 16_384
-/** Colours, which a program may use on a terminal; it may not move the cursor, or clear what others wrote. */
+/** Matches colours, which a program may use. Sequences that move the cursor or clear the screen are removed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's own
 const COLOUR = /(\u001b\[[\d;:]*m)/
-/** All else that a terminal obeys and that has more than one character. */
+/** Matches all other escape sequences that a terminal obeys. */
 const SEQUENCE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's own
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~])/g
 const RESET = '\u001b[0m'
 
-/** Whether colours are used: on a terminal, unless NO_COLOR says otherwise; FORCE_COLOR does in any case. */
+/** Whether colours are used: on a terminal, unless NO_COLOR is set; and always if FORCE_COLOR is set. */
 export function usesColours(isTerminal: boolean, env: NodeJS.ProcessEnv): boolean {
   const { NO_COLOR = '', FORCE_COLOR = '', TERM } = env
   if (NO_COLOR !== '') return false
@@ -42,7 +42,7 @@ export class Lines {
   #isClosed = false
   #waiting: (() => void)[] = []
 
-  /** @param names the programs, by which colours and the width of names are chosen */
+  /** @param names the names of the programs, which determine the colours and the width of the names */
   constructor(output: LineOutput, hasColours: boolean, names: readonly string[]) {
     this.#output = output
     this.#hasColours = hasColours
@@ -51,27 +51,27 @@ export class Lines {
       this.#colours.set(name, COLOURS[index % COLOURS.length] as number)
   }
 
-  /** A line of the command itself. */
+  /** Writes a line of the command itself. */
   say(text: string): void {
     this.#write(OWN, plainText(text))
   }
 
-  /** A line of a program. */
+  /** Writes a line of a program. */
   add(name: string, line: string): void {
     this.#write(name, this.#shown(line))
   }
 
-  /** Whether what reads the lines is behind. */
+  /** Whether the reader of the output is too slow at the moment. */
   get isFull(): boolean {
     return this.#isFull
   }
 
-  /** Calls back when there is room again. */
+  /** Calls the listener when the output can take lines again. */
   onRoom(listener: () => void): void {
     this.#waiting.push(listener)
   }
 
-  /** Nobody reads any more: lines are dropped. */
+  /** Drops all further lines, because nobody reads the output any more. */
   close(): void {
     this.#isClosed = true
     this.#room()
@@ -97,18 +97,18 @@ export class Lines {
   #shown(line: string): string {
     if (!this.#hasColours) return plain(line)
     const parts = line.split(COLOUR)
-    // The colours stand at the odd places.
+    // Colour sequences are at the odd indexes.
     const shown = parts.map((part, index) => (index % 2 === 1 ? part : plain(part)))
     return parts.length > 1 ? `${shown.join('')}${RESET}` : shown.join('')
   }
 }
 
-/** A text without what a terminal obeys, but for tabs. */
+/** A text without characters that a terminal would obey, except tabs. */
 function plain(text: string): string {
   return text.replace(SEQUENCE, '').split('\t').map(plainText).join('\t')
 }
 
-/** Takes bytes, gives lines. */
+/** Splits bytes into lines. */
 export class LineSplitter {
   readonly #decoder = new StringDecoder()
   readonly #take: (line: string) => void
@@ -128,7 +128,7 @@ export class LineSplitter {
     }
   }
 
-  /** Takes the rest, which has no end of a line, as a line. */
+  /** Returns the rest, which has no line break at its end, as a line. */
   end(): void {
     const rest = (this.#rest + this.#decoder.end()).replace(/\r$/, '')
     this.#rest = ''

@@ -1,4 +1,4 @@
-/** The page about all services that `dev` runs, on a port of this machine alone. */
+/** The page about all services that `dev` runs, on a port that can be reached only from this machine. */
 import type { GivenClient } from '@elysia-microservices/console'
 import { type OpenConsole, openConsole } from '@elysia-microservices/console/standalone'
 import type { Announcement } from '@elysia-microservices/transport/kit'
@@ -7,21 +7,21 @@ import { addressOf } from '../address.ts'
 
 const QUIET = { error() {}, warn() {} }
 
-/** Shows services as they come and go. */
+/** Shows services as they start and stop. */
 export class Page {
   readonly #clients = new Map<string, { readonly url: string; readonly client: GivenClient }>()
   readonly #closing = new AbortController()
   readonly #say: (text: string) => void
   #open: OpenConsole | undefined
 
-  /** @param say is told what was done on the page */
+  /** @param say prints changes that users make on the page */
   constructor(say: (text: string) => void) {
     this.#say = say
   }
 
-  /** @returns where it is. @param port where it should be; another one if that is taken */
+  /** Opens the page. @returns its address @param port the preferred port; another one is used if that is taken */
   async open(port: number): Promise<string> {
-    // In the order of names, not of who was ready first.
+    // The services are sorted by name, not by the time at which they became ready.
     const sorted = () => [...this.#clients].sort(([one], [other]) => (one < other ? -1 : 1))
     const services = () => Object.fromEntries(sorted().map(([name, { client }]) => [name, client]))
     const logger = { error: this.#say, warn: this.#say }
@@ -33,16 +33,16 @@ export class Page {
 
   /**
    * Shows a service that listens.
-   * @param name where it has none of its own
-   * @param engines the urls of engines by the names of their transports
-   * @throws {OptionError} it cannot be reached
+   * @param name the name for a service without a name of its own
+   * @param engines the URLs of engines by the names of their transports
+   * @throws {OptionError} the service cannot be reached
    */
   async add(
     name: string,
     { service = name, transports }: Announcement,
     engines: ReadonlyMap<string, string>
   ): Promise<void> {
-    // An engine knows of events, too, and of all processes.
+    // A client through an engine is preferred, because an engine also has the events, and reaches all processes.
     const engine = transports.flatMap((transport) => engines.get(transport.name) ?? [])[0]
     const url = engine ?? transports.flatMap(urlsOf)[0]
     const known = this.#clients.get(service)
@@ -50,7 +50,7 @@ export class Page {
     const where = await addressOf(url, { protocol: 'rsocket' })
     const client = connect({
       ...where,
-      // Services come back when they are edited.
+      // The client reconnects, because services restart when they are edited.
       ...('reconnect' in where && { reconnect: true }),
       timeout: 5_000,
       logger: QUIET
@@ -71,7 +71,7 @@ function urlsOf({ name, address }: Announcement['transports'][number]): string[]
 }
 
 function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {
-  // It listens on all addresses: one of them is this machine's own.
+  // The service listens on all addresses, so the loopback address can be used.
   const name = host === '0.0.0.0' || host === '::' || host === '' ? '127.0.0.1' : host
   return `tcp://${name.includes(':') ? `[${name}]` : name}:${port}`
 }

@@ -1,7 +1,7 @@
 /**
- * Is loaded into every process that `elysia-microservices dev` starts, before its program: tells `dev` which ports it
- * listens on, which services listen, and, if there is a page, what they do: spans of messages. It imports nothing of other
- * packages, so that it costs no time.
+ * Loaded into every process that `elysia-microservices dev` starts, before the program. It tells `dev` on which
+ * ports the process listens and which services listen. If there is a page, it also sends spans of messages. It
+ * imports nothing of other packages, so that it costs no time.
  */
 import { EventEmitter, errorMonitor } from 'node:events'
 import net from 'node:net'
@@ -12,11 +12,11 @@ const {
   ELYSIA_MICROSERVICES_DEV_NAME: name,
   ELYSIA_MICROSERVICES_DEV_PAGE: page
 } = process.env
-/** As in `development.ts` of `@elysia-microservices/transport`. */
+/** The same key as in `development.ts` of `@elysia-microservices/transport`. */
 const ANNOUNCE = Symbol.for('elysia-microservices.announce')
-/** As in `development-trace.ts`, and `caller-name.ts`. */
+/** The same keys as in `development-trace.ts` and `caller-name.ts`. */
 const TRACER = Symbol.for('elysia-microservices.tracer')
-/** As in `health.ts` of `@elysia-microservices/telemetry`. */
+/** The same key as in `health.ts` of `@elysia-microservices/telemetry`. */
 const TELL_PURPOSE = Symbol.for('elysia-microservices.tell-purpose')
 const PROCESS_NAME = Symbol.for('elysia-microservices.fallback-name')
 
@@ -29,14 +29,15 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
   const tell = (told: object) => {
     if (socket === undefined) {
       socket = net.connect(path)
-      // It keeps no process alive; and if `dev` is gone, nobody needs to know.
+      // The socket must not keep the process alive. Errors are ignored, because without `dev` nobody needs the
+      // messages.
       socket.unref()
       socket.on('error', () => {})
       socket.on('data', () => socket?.unref())
     }
     socket.write(`${JSON.stringify({ name, ...told })}\n`)
   }
-  /** Elysia's adapter for Node drops the error, and its program ends as if all were well: not before `dev` has heard why. */
+  /** Elysia's adapter for Node drops this error, and the program ends with code 0. It must not end before `dev` knows why. */
   const tellTaken = ({ code, port: taken }: NodeJS.ErrnoException & Listening) => {
     if (code !== 'EADDRINUSE' || taken === undefined) return
     tell({ taken })
@@ -49,7 +50,7 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
   const { listen } = net.Server.prototype
   net.Server.prototype.listen = function (this: net.Server, ...args: unknown[]) {
     this.once('listening', () => tellPort((Object(this.address()) as Listening).port))
-    // Not a listener of `error`, with which an error that nobody handles would be dropped.
+    // No listener of `error` is used, because with one an error that the program does not handle would be dropped.
     EventEmitter.prototype.once.call(this, errorMonitor, tellTaken)
     return Reflect.apply(listen, this, args)
   } as typeof listen

@@ -1,53 +1,54 @@
 /**
- * A program with all that it starts: its process leads a group of its own. So Ctrl-C of the terminal reaches the command
- * alone, which ends each group in its turn, and what a program leaves behind is found.
+ * A program with all processes that it starts, in a process group of its own. So Ctrl-C in the terminal reaches
+ * only the command, which then ends the groups one after the other, and processes that a program leaves behind can
+ * be found.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { LineSplitter } from './lines.ts'
 
-/** A program with its arguments and its surroundings. */
+/** How to start a program. */
 export interface Start {
   readonly file: string
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** Whether `file` is a command line for the shell. */
+  /** Whether `file` is a shell command line. */
   readonly shell?: boolean | undefined
-  /** As whom it runs; missing: as this process. */
+  /** The user that runs the program; missing for the user of this process. */
   readonly uid?: number | undefined
   readonly gid?: number | undefined
-  /** The signal that asks it to end. Default: SIGTERM. */
+  /** The signal that asks the program to end. Default: SIGTERM. */
   readonly signal?: NodeJS.Signals | undefined
 }
 
-/** Takes lines of a program. */
+/** Receives the lines of a program. */
 export interface LineReader {
   line(text: string): void
-  /** Whether no more are wanted at the moment. */
+  /** Whether no more lines are accepted at the moment. */
   readonly isFull: boolean
   onRoom(listener: () => void): void
 }
 
-/** The end of its first process. */
+/** How the program's first process has ended. */
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** It could not be started at all. */
+  /** The error if the program could not be started. */
   readonly error?: Error
 }
 
-/** Milliseconds between two looks at a group that is ending. */
+/** Milliseconds between two checks of a group that is ending. */
 const LOOK = 20
-/** Milliseconds that killed processes get to disappear: nobody can do more for them. */
+/** Milliseconds that killed processes may take to disappear; after that nothing more can be done. */
 const KILLED = 2_000
 
-/** Milliseconds for the last lines of a program that has ended. */
+/** Milliseconds to read the last lines of a program that has ended. */
 const HELD = 2_000
 
-/** A program that runs. */
+/** A running program. */
 export class ProcessGroup {
-  /** Resolves when its first process has ended and all of its lines are read. Never rejects. */
+  /** Resolves when the first process has ended and all its lines have been read. Never rejects. */
   readonly ended: Promise<Ended>
   readonly #child: ChildProcess
   readonly #exited: Promise<void>
@@ -77,7 +78,7 @@ export class ProcessGroup {
     })
     const read = [child.stdout, child.stderr].map((stream) => readLines(stream, reader))
     this.ended = this.#exited.then(async () => {
-      // Processes that it has left behind hold its output open.
+      // Processes that the program has left behind keep its output open, so they are ended first.
       if (this.#stopping === undefined) await this.#sweep(0)
       await this.#readToEnd(Promise.all(read), reader)
       const { exitCode: code, signalCode } = child
@@ -90,16 +91,16 @@ export class ProcessGroup {
   }
 
   /**
-   * Ends it: asks its first process, then what is left of the group, then kills.
-   * @param grace milliseconds until it is killed
-   * @returns whether something had to be killed
+   * Ends the program: asks the first process to end, then the rest of the group, and finally kills what is left.
+   * @param grace milliseconds until processes are killed
+   * @returns whether a process had to be killed
    */
   stop(grace: number): Promise<boolean> {
     this.#stopping ??= this.#stop(grace)
     return this.#stopping
   }
 
-  /** Kills all of it at once. */
+  /** Kills all processes of the group at once. */
   kill(): void {
     this.#kill()
     this.#send('SIGKILL')
@@ -107,7 +108,8 @@ export class ProcessGroup {
 
   async #stop(grace: number): Promise<boolean> {
     const begun = performance.now()
-    // The first process alone: it tells those that it has started, and a second signal would cut short what they end.
+    // The signal is sent only to the first process, which passes it on to processes that it has started. A second
+    // signal would make these end before their work is done.
     const isRunning = this.#child.exitCode === null && this.#child.signalCode === null
     if (isRunning) this.#child.kill(this.#signal)
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -122,7 +124,7 @@ export class ProcessGroup {
     return isLate || wasSwept
   }
 
-  /** Ends what is left of the group. @returns whether it had to be killed */
+  /** Ends the rest of the group. @returns whether a process had to be killed */
   async #sweep(grace: number): Promise<boolean> {
     if (!this.#isThere()) return false
     let isKilled = false
@@ -141,7 +143,10 @@ export class ProcessGroup {
     return true
   }
 
-  /** Reads what it has written; something that has left the group may hold its output open for ever. */
+  /**
+   * Reads the remaining output. There is a time limit, because a process that has left the group may keep the
+   * output open forever.
+   */
   async #readToEnd(read: Promise<unknown>, reader: LineReader): Promise<void> {
     let isRead = false
     const end = read.then(() => {
@@ -153,7 +158,7 @@ export class ProcessGroup {
         timer = setTimeout(resolve, HELD)
       })
       await Promise.race([end, held])
-      // It would keep the whole process from ending.
+      // Without this, the timer would keep this process alive.
       clearTimeout(timer)
     } while (!isRead && reader.isFull)
     this.#child.stdout?.destroy()
@@ -166,7 +171,7 @@ export class ProcessGroup {
     try {
       process.kill(-pid, signal)
     } catch {
-      // Nobody is left.
+      // No process of the group is left.
     }
   }
 
@@ -182,7 +187,7 @@ export class ProcessGroup {
   }
 }
 
-/** Reads the lines of a stream to its end, as fast as they are taken. */
+/** Reads the lines of a stream to its end, as fast as the reader accepts them. */
 function readLines(stream: NodeJS.ReadableStream | null, reader: LineReader): Promise<void> {
   if (stream === null) return Promise.resolve()
   const splitter = new LineSplitter((line) => reader.line(line))
@@ -204,8 +209,8 @@ function readLines(stream: NodeJS.ReadableStream | null, reader: LineReader): Pr
 }
 
 /**
- * Whether a group has processes that still run. Those that have ended stay until their parent has asked for it, and the
- * first process of a container may never ask. Only Linux says which they are.
+ * Whether a group has processes that still run. Ended processes stay in the group until their parent has read their
+ * exit status, which the first process of a container may never do. Only Linux shows which processes have ended.
  */
 function hasLiving(group: number): boolean {
   if (process.platform !== 'linux') return true
@@ -213,11 +218,11 @@ function hasLiving(group: number): boolean {
     if (!/^\d+$/.test(name)) continue
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-      // Behind the name of the program, which may have any characters: state, parent, group.
+      // The name of the program may contain any characters. After it there are state, parent and group.
       const [state, , ofGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
       if (Number(ofGroup) === group && state !== 'Z' && state !== 'X') return true
     } catch {
-      // It has ended meanwhile.
+      // The process has ended in the meantime.
     }
   }
   return false

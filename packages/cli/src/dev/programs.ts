@@ -1,11 +1,11 @@
-/** Programs of this machine, and packages of a project. */
+/** Finds programs of this machine, and packages of a project. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 
-/** Where Debian puts servers, and where the PATH of a user who is not root does not lead. */
+/** The folders into which Debian installs servers, and which are only on root's PATH. */
 const SERVERS = '/usr/sbin'
 
-/** Folders with programs: those that packages of a project bring, those on the PATH, and Debian's of servers. */
+/** The folders in which programs are looked for: those of the project's packages, the PATH, and Debian's for servers. */
 export function programFolders(root: string): string[] {
   return [
     ...foldersAbove(root).map((folder) => join(folder, 'node_modules', '.bin')),
@@ -14,7 +14,7 @@ export function programFolders(root: string): string[] {
   ].filter((folder) => folder !== '' && existsSync(folder))
 }
 
-/** The path of the first of several programs that is there; `undefined` if none is. */
+/** The path of the first of several programs that exists; `undefined` if none does. */
 export function findProgram(names: readonly string[], folders: readonly string[]): string | undefined {
   for (const name of names)
     for (const folder of folders) {
@@ -24,7 +24,7 @@ export function findProgram(names: readonly string[], folders: readonly string[]
   return undefined
 }
 
-/** A folder, and all above it. */
+/** A folder and all folders above it. */
 export function foldersAbove(folder: string): string[] {
   const above = dirname(folder)
   return above === folder ? [folder] : [folder, ...foldersAbove(above)]

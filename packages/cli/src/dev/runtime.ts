@@ -1,4 +1,4 @@
-/** Finds the program and the arguments with which an entry file is run. */
+/** Finds the command that runs an entry file. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isAbsolute, join } from 'node:path'
@@ -7,7 +7,7 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Runtime, ServicePlan } from './config.ts'
 import { findProgram } from './programs.ts'
 
-/** A command as the system runs it. */
+/** A command for the operating system. */
 export interface Command {
   readonly file: string
   readonly args: readonly string[]
@@ -15,20 +15,23 @@ export interface Command {
   readonly shell?: boolean
 }
 
-/** Is loaded into processes: by this package's own name, because a bundle has the code of all files in other folders. */
+/**
+ * The module that is loaded into processes. It is found by this package's own name, because a bundle puts the code
+ * into other folders.
+ */
 const PRELOAD = createRequire(import.meta.url).resolve('@elysia-microservices/cli/preload')
 const HELP: Readonly<Record<Runtime, string>> = {
   bun: 'npm install --save-dev bun, or see https://bun.sh',
   node: 'see https://nodejs.org',
   deno: 'npm install --save-dev deno, or see https://deno.com'
 }
-/** The runtime of this program. */
+/** The runtime of this process. */
 const OWN: Runtime =
   process.versions['bun'] !== undefined ? 'bun' : process.versions['deno'] !== undefined ? 'deno' : 'node'
 /** The first release of Node that runs TypeScript without a flag. */
 const STRIPS_TYPES = [22, 18]
 
-/** The runtime of a project that says nothing. */
+/** The default runtime of a project. */
 export function usualRuntime(root: string): Runtime {
   const has = (...names: string[]) => names.some((name) => existsSync(join(root, name)))
   if (OWN === 'bun' || has('bun.lock', 'bun.lockb')) return 'bun'
@@ -37,9 +40,9 @@ export function usualRuntime(root: string): Runtime {
 }
 
 /**
- * The command of a service.
- * @param folders where programs are looked for
- * @throws {OptionError} its file or its runtime is not there
+ * Returns the command of a service.
+ * @param folders the folders in which programs are looked for
+ * @throws {OptionError} the service's file or runtime does not exist
  */
 export function commandOf(service: ServicePlan, root: string, folders: readonly string[]): Command {
   const { name, entry, command, flags = [], args = [], runtime = usualRuntime(root) } = service
@@ -63,34 +66,34 @@ export function commandOf(service: ServicePlan, root: string, folders: readonly 
   return { file: program, args: [...importing, ...flags, file, ...args], env: {} }
 }
 
-/** The file of a service. @throws {OptionError} it is not there */
+/** The path of a service's file. @throws {OptionError} the file does not exist */
 export function entryOf({ name, entry = '' }: ServicePlan, root: string): string {
   const file = isAbsolute(entry) ? entry : join(root, entry)
   if (!existsSync(file)) throw new OptionError(name, `${name}: there is no file ${file}`)
   return file
 }
 
-/** This process's own program, where it is the one. */
+/** The program of a runtime; this process's own program if it is the same runtime. */
 function programOf(runtime: Runtime, folders: readonly string[]): string | undefined {
   return runtime === OWN ? process.execPath : findProgram([runtime], folders)
 }
 
-/** Loads the preload by environment variables, for a command line that may start any runtime. */
+/** Environment variables that load the preload, for a shell command that may start any runtime. */
 function loadedByEnvironment(preload: string): NodeJS.ProcessEnv {
   const { NODE_OPTIONS = '', BUN_OPTIONS = '' } = process.env
   return {
     NODE_OPTIONS: `${NODE_OPTIONS} --import=${pathToFileURL(preload).href}`.trim(),
-    // Bun splits it at spaces.
+    // Bun splits this variable at spaces, so a path with spaces cannot be used.
     ...(!preload.includes(' ') && { BUN_OPTIONS: `${BUN_OPTIONS} --preload=${preload}`.trim() })
   }
 }
 
-/** The arguments with which Node runs TypeScript: tsx where the project has it, else none. */
+/** The arguments with which Node runs TypeScript: tsx if the project has it, otherwise none. */
 function typeScriptLoader(file: string, name: string): string[] {
   try {
     return ['--import', pathToFileURL(createRequire(file).resolve('tsx')).href]
   } catch {
-    // The project has none.
+    // The project does not have tsx.
   }
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const [from = 0, since = 0] = STRIPS_TYPES

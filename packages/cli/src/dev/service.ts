@@ -1,4 +1,4 @@
-/** One service while `dev` runs: its process, its edits, and whether it is ready. */
+/** One service that `dev` runs: its process, its edited files, and whether it is ready. */
 import net from 'node:net'
 import { relative } from 'node:path'
 import type { ServicePlan } from './config.ts'
@@ -9,49 +9,55 @@ import type { Start } from './process-group.ts'
 import { SourceWatch } from './sources.ts'
 import { Supervisor } from './supervisor.ts'
 
-/** The parts from which a service that `dev` runs is made. */
+/** The arguments from which a service is made. */
 export interface ServiceInit {
   readonly plan: ServicePlan
   readonly lines: Lines
-  /** Makes the program and the arguments of its next start. */
+  /** Makes the command of the next start. */
   readonly start: () => Start
-  /** The files that it is made of. */
+  /** The files of which the program consists. */
   readonly files: () => Set<string>
   readonly patience: number
   readonly grace: number
   readonly guard: Guard
-  /** The folder that paths are shown from. */
+  /** Paths are printed relative to this folder. */
   readonly root: string
-  /** Is called when it is ready, after each start. */
+  /** Called after each start, when the service is ready. */
   readonly ready: () => void
-  /** The other service that listens on a port. */
+  /** The name of the other service that listens on a port. */
   readonly ownerOf: (port: number) => string | undefined
 }
 
-/** Milliseconds between two looks at the url that says whether it is ready. */
+/** Milliseconds between two requests to the URL that says whether the service is ready. */
 const LOOK = 100
-/** Milliseconds between a port and its readiness: a service listens on several addresses, and then says so itself. */
+/**
+ * Milliseconds after the first open port until the service counts as ready: it may listen on several addresses, and
+ * then reports that itself.
+ */
 const SETTLED = 50
-/** Milliseconds in which a service whose port is taken may end of it, which is said then. */
+/** Milliseconds within which a service whose port is taken may end because of that, which is then printed. */
 const TAKEN_PATIENCE = 1_000
-/** The messages of runtimes and libraries about a port that is taken; the number is not everywhere. */
+/** Matches the messages of runtimes and libraries about a port that is taken; not all have the port's number. */
 const TAKEN = /EADDRINUSE|address already in use|port \d+ in use/i
 const PORT = /(?::|port )(\d{2,5})\b/i
-/** The form in which runtimes print a thrown error. */
+/** Matches a thrown error as runtimes print it. */
 const THROWN = /^(?:Uncaught )?((?:(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?|error): .+)$/
 const MAX_THROWN = 300
-/** How they print where: the file, with its line. */
+/** Matches the place of an error as runtimes print it: the file with its line. */
 const AT = /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^()]+:\d+):\d+\)?$/
-/** Milliseconds after which an error that was printed is not why a program ends. */
+/**
+ * An error that was printed more than so many milliseconds before the end of a program is not the reason for the
+ * end.
+ */
 const LAST = 1_000
 const NOT_FOUND = /Cannot find (?:package|module) '([^'.][^']*)'/
 
-/** Runs one. */
+/** Runs one service. */
 export class RunningService {
   readonly plan: ServicePlan
-  /** Resolves when it is ready for the first time, or nobody waits for it any longer. */
+  /** Resolves when the service is ready for the first time, or when waiting for it is pointless. */
   readonly settled: Promise<void>
-  /** Ports that it listens on, each with its purpose unless it serves callers. */
+  /** The ports on which the service listens. The purpose of a port is `undefined` if the port is for callers. */
   readonly ports = new Map<number, string | undefined>()
   readonly #init: ServiceInit
   readonly #supervisor: Supervisor
@@ -60,11 +66,11 @@ export class RunningService {
   #isReady = false
   #begun = 0
   #cause: string | undefined
-  /** The last error that it has printed. */
+  /** The last error that the service has printed. */
   #thrown: { readonly text: string; readonly at: number; place?: string } | undefined
   #patience: ReturnType<typeof setTimeout> | undefined
   #listens: ReturnType<typeof setTimeout> | undefined
-  /** Is set where it has told of a port that is taken; runs out if it goes on without it. */
+  /** Set when the service has reported a port that is taken; ends if the service goes on without that port. */
   #lacksPort: ReturnType<typeof setTimeout> | undefined
   #isStopping = false
 
@@ -96,7 +102,7 @@ export class RunningService {
     )
   }
 
-  /** Whether it was ready since it was started last. */
+  /** Whether the service has been ready since its last start. */
   get isReady(): boolean {
     return this.#isReady
   }
@@ -112,7 +118,7 @@ export class RunningService {
     this.#supervisor.start()
   }
 
-  /** One of its processes has told that it listens. */
+  /** Called when a process of the service has reported that it listens. */
   told({ port, purpose, taken, announcement }: Told): void {
     if (taken !== undefined) return this.#lacks(taken)
     const addresses = announcement?.transports.map(({ address }) => address?.port) ?? []
@@ -120,7 +126,7 @@ export class RunningService {
       if (each !== undefined && each > 0) this.ports.set(each, purpose ?? this.ports.get(each))
     if (this.plan.ready !== undefined) return
     if (announcement !== undefined) return this.#ready()
-    // Such a port may be there before the service listens, and knows when that is ready.
+    // The port for probes may be open before the service listens, but its answer says whether the service is ready.
     if (purpose === 'health') void this.#ask(`http://127.0.0.1:${port}/readyz`, this.#begun)
     if ([...this.ports.values()].every((each) => each !== undefined)) return clearTimeout(this.#listens)
     clearTimeout(this.#listens)
@@ -184,7 +190,7 @@ export class RunningService {
 
   #late(): void {
     this.#settle()
-    // It has crashed, which was said, and waits for its next start.
+    // The service has crashed, which was printed already, and waits for its next start.
     if (this.#supervisor.pid === undefined) return
     const { name, ready } = this.plan
     const seconds = this.#init.patience / 1_000
@@ -196,7 +202,7 @@ export class RunningService {
     this.#init.lines.say(`${name} is not ready after ${seconds} s: ${why}`)
   }
 
-  /** Asks its url until it answers, or it has been started again. */
+  /** Requests the service's URL until it answers, or until the service is started again. */
   async #ask(url: string, begun: number): Promise<void> {
     while (this.#begun === begun && !this.#isStopping && !this.#isReady && !(await doesAnswer(url)))
       await new Promise((resolve) => setTimeout(resolve, LOOK))
@@ -210,24 +216,24 @@ export class RunningService {
     const [, missing] = NOT_FOUND.exec(text) ?? []
     if (missing !== undefined) this.#cause ??= `${missing} is not installed: install the project's packages`
     const [, thrown] = THROWN.exec(text) ?? []
-    // Bun prints causes, too, behind what they have caused.
+    // Bun also prints the causes of an error, after the error itself.
     if (thrown !== undefined && (this.#lastError() === undefined || !thrown.startsWith('error: ')))
       this.#thrown = { text: thrown.slice(0, MAX_THROWN), at: performance.now() }
-    // The first place of the project's own, not of a package.
+    // The first place in the project's own files, not in a package.
     const [, place] = AT.exec(text) ?? []
     if (this.#thrown === undefined || place === undefined || place.includes('/node_modules/')) return
     const shown = relative(this.#init.root, place)
     if (!shown.startsWith('..')) this.#thrown.place ??= shown
   }
 
-  /** The error that it has printed in its last moment. */
+  /** The error that the service has printed just before its end. */
   #lastError(): string | undefined {
     if (this.#thrown === undefined || performance.now() - this.#thrown.at >= LAST) return undefined
     const { text, place } = this.#thrown
     return place === undefined ? text : `${text} (${place})`
   }
 
-  /** It has told of a port that is taken, and may go on: Elysia's adapter for Node drops that error. */
+  /** The service has reported a port that is taken. It may go on, because Elysia's adapter for Node drops that error. */
   #lacks(port: number): void {
     this.#taken(String(port))
     const cause = this.#cause
@@ -238,7 +244,7 @@ export class RunningService {
     }, TAKEN_PATIENCE)
   }
 
-  /** A port is taken. Of an error with several lines only one may have its number. */
+  /** Notes that a port is taken. If an error has several lines, only one of them may have the port's number. */
   #taken(port: string | undefined): void {
     if (port === undefined && this.#cause !== undefined) return
     const owner = port === undefined ? undefined : this.#init.ownerOf(Number(port))
@@ -247,7 +253,7 @@ export class RunningService {
   }
 }
 
-/** Whether something answers at a url: over HTTP anything but an error of the server, over TCP a connection. */
+/** Whether a URL answers: over HTTP with any status below 500, over TCP by accepting a connection. */
 async function doesAnswer(url: string): Promise<boolean> {
   if (!url.startsWith('tcp:')) {
     return fetch(url, { signal: AbortSignal.timeout(5_000) }).then(

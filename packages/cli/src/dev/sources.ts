@@ -1,28 +1,34 @@
 /**
- * The files that a program is made of, and their edits. They are found by reading its imports: what is imported as a type
- * alone is no part of the program, so an edit of it restarts nothing.
+ * Finds the files of which a program consists, and watches their edits. The files are found by reading imports. A
+ * file of which only types are imported is not part of the program, so its edits restart nothing.
  */
 import { existsSync, type FSWatcher, readdirSync, readFileSync, realpathSync, statSync, watch } from 'node:fs'
 import { dirname, extname, join, resolve, sep } from 'node:path'
 import { foldersAbove } from './programs.ts'
 
-/** `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`, `require('x')`, but not `import type`. */
+/**
+ * Matches `import … from 'x'`, `export … from 'x'`, `import 'x'`, `import('x')`, `require('x')`, but not `import
+ * type`.
+ */
 const IMPORT =
   /(?:\b(?:import|export)\s+(?!type\b)(?:[\w$*\s{},]*?\bfrom\s*)?|\b(?:import|require)\s*\(\s*)(['"])([^'"\n]+)\1/g
 const EXTENSIONS = ['.ts', '.tsx', '.mts', '.js', '.mjs', '.cjs', '.jsx', '.json']
-/** Endings of imports in TypeScript, and those of the files that they stand for. */
+/** Extensions in imports of TypeScript files, and the extensions of the files that they mean. */
 const WRITTEN: Readonly<Record<string, readonly string[]>> = {
   '.js': ['.ts', '.tsx'],
   '.mjs': ['.mts'],
   '.jsx': ['.tsx']
 }
 const CODE = /\.[cm]?[jt]sx?$/
-/** Folders that no program is written in. */
+/** Folders without sources of programs. */
 const SKIPPED = new Set(['node_modules', 'coverage'])
-/** Files of one program; more are not watched. */
+/** Largest number of files of one program that are watched. */
 const MAX_FILES = 5_000
 
-/** The files of a program: its entry and what it imports, in its own folder and of packages of the workspace. */
+/**
+ * The files of a program: its entry and the files that it imports, in its own folder and in packages of the
+ * workspace.
+ */
 export function filesOf(entry: string | undefined, more: readonly string[]): Set<string> {
   const files = new Set<string>()
   const add = (path: string) => {
@@ -44,7 +50,7 @@ export function filesOf(entry: string | undefined, more: readonly string[]): Set
   return files
 }
 
-/** Watches the files of a program, until it is told to stop. */
+/** Watches the files of a program until it is told to stop. */
 export class SourceWatch {
   readonly #files: () => Set<string>
   readonly #edited: (file: string) => void
@@ -61,7 +67,7 @@ export class SourceWatch {
     this.#states = this.#read()
   }
 
-  /** Takes the files as they are now: a program that is started now has read all edits. */
+  /** Reads the current state of the files. Called before a start: a program that is started now has all edits. */
   refresh(): void {
     this.#states = this.#read()
   }
@@ -73,7 +79,7 @@ export class SourceWatch {
     this.#watchers.clear()
   }
 
-  /** The current states of the files. Watches the folders that they are in. */
+  /** Reads the state of the files, and watches their folders. */
   #read(): Map<string, string> {
     const files = this.#files()
     const folders = new Set([...files].map((file) => dirname(file)))
@@ -93,18 +99,19 @@ export class SourceWatch {
       watcher.on('error', () => this.#watchers.delete(folder))
       this.#watchers.set(folder, watcher)
     } catch (error) {
-      this.#failed(`Edits in ${folder} are not seen: ${(error as Error).message}`)
+      this.#failed(`Edits in ${folder} cannot be watched: ${(error as Error).message}`)
     }
   }
 
-  /** Soon: an editor writes a file in several steps. */
+  /** Checks the files after a short pause, because an editor writes a file in several steps. */
   #look(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       if (this.#isStopped) return
       const before = this.#states
       this.#states = this.#read()
-      // A file that is new here is imported by one that was edited; one that is gone may come back at once.
+      // A new file is imported by a file that was edited, so it needs no check. A removed file may come back at
+      // once.
       const edited = [...before].find(([file, state]) => {
         const now = this.#states.get(file) ?? stateOf(file)
         if (now === '') this.#states.set(file, state)
@@ -115,10 +122,10 @@ export class SourceWatch {
   }
 }
 
-/** Milliseconds without another change of a folder. */
+/** Milliseconds without a change in a folder after which the files are checked. */
 const SETTLED = 50
 
-/** Time and size of a file, which change with an edit; `''` if it is not there. */
+/** Modification time and size of a file, which change with an edit; `''` if the file does not exist. */
 function stateOf(file: string): string {
   try {
     const { mtimeMs, size } = statSync(file)
@@ -128,7 +135,7 @@ function stateOf(file: string): string {
   }
 }
 
-/** The files next to a file that it imports. @param add takes packages of the workspace */
+/** The files in the same package that a file imports. @param add called with the folders of workspace packages */
 function importsOf(file: string, add: (path: string) => void): string[] {
   let text: string
   try {
@@ -162,7 +169,7 @@ function fileNamed(path: string): string | undefined {
   return candidates.find((candidate) => existsSync(candidate) && statSync(candidate).isFile())
 }
 
-/** The folder of a package that is a link into the workspace, and so is written by its user. */
+/** The folder of a package that is a link into the workspace, whose files the user edits. */
 function workspaceFolder(specifier: string, from: string): string | undefined {
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
   for (const folder of foldersAbove(dirname(from))) {
@@ -174,7 +181,7 @@ function workspaceFolder(specifier: string, from: string): string | undefined {
   return undefined
 }
 
-/** All files of a folder that may be code. */
+/** All files of a folder that may contain code. */
 function filesIn(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) return []

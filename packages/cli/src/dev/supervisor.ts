@@ -1,37 +1,37 @@
-/** Keeps one program running: started again when it crashes, with growing pauses, and at once when it is edited. */
+/** Keeps one program running: restarts it after a crash, with growing pauses, and at once after an edit. */
 import type { Guard } from './guarded.ts'
 import { type Ended, ProcessGroup, type Start } from './process-group.ts'
 
-/** A program, as it is kept running. */
+/** A program that is kept running. */
 export interface Supervised {
   readonly name: string
   /**
-   * Makes the program and arguments, before each start.
-   * @throws {Error} it cannot be started, with what to do in its message
+   * Makes the command before each start.
+   * @throws {Error} the program cannot be started; the message says what to do
    */
   start(): Start | Promise<Start>
-  /** Takes each of its lines. */
+  /** Receives each line of the program. */
   line(text: string): void
-  /** Says something about it. */
+  /** Prints a message about the program. */
   say(text: string): void
-  /** Is told of each start, before it. */
+  /** Called before each start. */
   starting?(): void
-  /** Is told when it has a process. */
+  /** Called when the program has a process. */
   started?(): void
-  /** Whether it is ready; a crash before that is said differently. */
+  /** Whether the program is ready. The message about a crash depends on it. */
   isReady(): boolean
-  /** Why it has crashed, and what to do, if its lines tell. */
+  /** The reason for a crash, with advice, if the program's lines contain it. */
   cause(): string | undefined
-  /** Whether it has failed even if it ends with code 0. Missing: it has not. */
+  /** Whether the program has failed although it has ended with code 0. Default: it has not. */
   hasFailed?(): boolean
   readonly isFull: boolean
   onRoom(listener: () => void): void
 }
 
-/** Milliseconds before it is started again: after the first crash, and at most. */
+/** Milliseconds before a restart: after the first crash, and at most. */
 const FIRST_PAUSE = 500
 const LONGEST_PAUSE = 30_000
-/** Milliseconds after which a program counts as one that runs. */
+/** Milliseconds after which a program counts as running steadily. */
 const STEADY = 10_000
 
 /** Runs one program. */
@@ -43,29 +43,29 @@ export class Supervisor {
   #running: Promise<void> | undefined
   #isStopping = false
   #isKilled = false
-  /** The file whose edit restarts it. */
+  /** The edited file that causes the restart. */
   #edited: string | undefined
   #wake = () => {}
   #wasKilled = false
 
-  /** @param grace milliseconds that it may take to end */
+  /** @param grace milliseconds that the program may take to end */
   constructor(program: Supervised, grace: number, guard: Guard) {
     this.#program = program
     this.#grace = grace
     this.#guard = guard
   }
 
-  /** Its first process, while it runs. */
+  /** The id of the first process, while it runs. */
   get pid(): number | undefined {
     return this.#group?.pid
   }
 
-  /** Starts it. */
+  /** Starts the program. */
   start(): void {
     this.#running ??= this.#run()
   }
 
-  /** Restarts it, or starts it now if it waits. */
+  /** Restarts the program; if it waits for a restart, starts it now. */
   edited(file: string): void {
     this.#edited = file
     this.#wake()
@@ -74,7 +74,7 @@ export class Supervisor {
     })
   }
 
-  /** Ends it. @returns whether it had to be killed */
+  /** Ends the program. @returns whether a process had to be killed */
   async stop(): Promise<boolean> {
     this.#isStopping = true
     this.#wake()
@@ -82,7 +82,7 @@ export class Supervisor {
     return this.#wasKilled
   }
 
-  /** Kills it; it is not started again. */
+  /** Kills the program, and does not start it again. */
   kill(): void {
     this.#isStopping = true
     this.#isKilled = true
@@ -109,7 +109,7 @@ export class Supervisor {
     }
   }
 
-  /** Runs it once, to its end. */
+  /** Runs the program once, to its end. */
   async #once(): Promise<Ended> {
     const program = this.#program
     program.starting?.()
@@ -126,7 +126,7 @@ export class Supervisor {
       this.#guard.add(group.pid)
       program.started?.()
     }
-    // Asked to end while it was started, it would never hear of it.
+    // If the program is asked to stop while it is being started, it must be stopped after the start.
     const stopping = new Promise<void>((resolve) => {
       this.#wake = resolve
     })

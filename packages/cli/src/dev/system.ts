@@ -1,4 +1,4 @@
-/** All that `dev` runs: engines, services in their order, the page; and the end of all of it. */
+/** Everything that `dev` runs: engines, services in their order, and the page. */
 import { basename, delimiter, resolve } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Plan, ServicePlan } from './config.ts'
@@ -13,10 +13,10 @@ import { RunningService } from './service.ts'
 import { filesOf, SourceWatch } from './sources.ts'
 import { Supervisor } from './supervisor.ts'
 
-/** Lines of an engine that are shown if it crashes. */
+/** How many of an engine's last lines are shown if it crashes. */
 const LAST_LINES = 10
 
-/** The services, engines and the page of a plan, while they run. */
+/** The running services and engines of a plan, and the page. */
 export class System {
   readonly #plan: Plan
   readonly #lines: Lines
@@ -24,7 +24,7 @@ export class System {
   readonly #ready: (page: string | undefined) => void
   readonly #services = new Map<string, RunningService>()
   readonly #engines: { readonly name: string; readonly supervisor: Supervisor }[] = []
-  /** Each gives back the data of an engine. */
+  /** Functions that release the data of engines. */
   readonly #claims: (() => void)[] = []
   readonly #folders: readonly string[]
   #door: Door | undefined
@@ -35,13 +35,13 @@ export class System {
   #engineUrls = new Map<string, string>()
   readonly #stopping = new AbortController()
   #isReady = false
-  /** Engines, door and page: what a stop that comes too early waits for. */
+  /** The set-up of engines, socket and page. A stop during the start waits for it. */
   #settingUp: Promise<void> | undefined
   #stopped: Promise<string[]> | undefined
 
   /**
-   * @param env what services find in their environment, besides this process's own
-   * @param ready is called once, when all services are ready, with the page's url if there is one
+   * @param env environment variables for services, in addition to those of this process
+   * @param ready called once when all services are ready, with the page's URL if there is a page
    */
   constructor(
     plan: Plan,
@@ -57,13 +57,13 @@ export class System {
   }
 
   /**
-   * Starts all of it; resolves when all services are started, though the last may not be ready.
+   * Starts everything. Resolves when all services have been started; the last ones may not be ready yet.
    * @throws {OptionError} an engine, a runtime or a file is missing
    */
   async start(): Promise<void> {
     this.#settingUp = this.#setUp()
     await this.#settingUp.catch((error) => {
-      // A set-up that is given up half way may fail.
+      // A set-up that was interrupted by a stop may fail, and its error is ignored.
       if (!this.#isStopping) throw error
     })
     if (this.#isStopping) return
@@ -81,7 +81,7 @@ export class System {
     return this.#stopping.signal.aborted
   }
 
-  /** Says once that all are ready. */
+  /** Prints once that all services are ready. */
   #sayReady(): void {
     if (this.#isReady || ![...this.#services.values()].every(({ isReady }) => isReady)) return
     this.#isReady = true
@@ -91,7 +91,7 @@ export class System {
 
   async #setUp(): Promise<void> {
     const { root, engines, services, pagePort, file } = this.#plan
-    // Before anything runs, so that nothing has to be ended if something is missing.
+    // All commands are checked before anything is started, so that nothing has to be ended if something is missing.
     for (const service of services) commandOf(service, root, this.#folders)
     const fetching = { say: (text: string) => this.#lines.say(text), signal: this.#stopping.signal }
     const found = await Promise.all(
@@ -105,14 +105,14 @@ export class System {
     if (pagePort !== undefined && !this.#isStopping) await this.#openPage(pagePort)
   }
 
-  /** Ends all of it, callers first. @returns the names of what had to be killed */
+  /** Ends everything, callers first. @returns the names of programs that had to be killed */
   stop(): Promise<string[]> {
     this.#stopping.abort()
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
 
-  /** Kills all of it. */
+  /** Kills everything. */
   kill(): void {
     for (const service of this.#services.values()) service.kill()
     for (const { supervisor } of this.#engines) supervisor.kill()
@@ -163,7 +163,7 @@ export class System {
     const supervisor = new Supervisor(
       {
         name,
-        // Anything but a program that is there would fail in the same way each time.
+        // If the program cannot be started, a further attempt would fail in the same way.
         start: () =>
           start().catch((error: Error) => {
             failure = error
@@ -236,8 +236,8 @@ export class System {
   }
 
   /**
-   * The variables that OpenTelemetry's exporters read: the program's own set-up sends its spans to the page, unless it
-   * says where.
+   * The environment variables that OpenTelemetry exporters read: a program's own SDK sends its spans to the page,
+   * unless the program names another address.
    */
   #exporterEnv(name: string): NodeJS.ProcessEnv {
     if (this.#pageUrl === undefined) return {}
@@ -259,7 +259,7 @@ export class System {
   }
 }
 
-/** The page's url with an address in place of a name, which may be looked up as another one. */
+/** The page's URL with an IP address instead of a name, because the name may be resolved to another address. */
 function addressed(url: string): string {
   return url.replace('//localhost:', '//127.0.0.1:')
 }

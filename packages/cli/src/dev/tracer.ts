@@ -1,15 +1,15 @@
 /**
- * The tracer of processes that `dev` runs: W3C's headers in and out, spans of messages and HTTP requests, sent to the
- * page as OTLP. It knows OpenTelemetry's API only by the symbol under which it lies in the process, so it neither loads
- * nor replaces anything: where the program has an SDK of its own, that one's spans are continued, and it keeps the
- * messages around which `telemetry()` stands.
+ * The tracer of processes that `dev` runs. It reads and writes W3C's trace headers, makes spans of messages and
+ * HTTP requests, and sends them to the page as OTLP. It finds OpenTelemetry's API only by the symbol under which
+ * the API is stored in the process, so it neither loads nor replaces anything. If the program has an SDK of its
+ * own, the tracer continues that SDK's spans, and leaves the messages to the SDK that `telemetry()` observes.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { attribute, Exporter } from './exporter.ts'
 import { watchHttp } from './watch-http.ts'
 import { shown, watchOutput } from './watch-output.ts'
 
-/** As in `development-trace.ts` of `@elysia-microservices/transport`, which this file must not load. */
+/** The same type as in `development-trace.ts` of `@elysia-microservices/transport`, which this file must not load. */
 type Headers = Readonly<Record<string, string>> & { readonly traceparent?: string }
 interface Message {
   readonly side: 'server' | 'client' | 'consumer' | 'producer'
@@ -24,7 +24,7 @@ interface Place {
   readonly span: string
 }
 
-/** The part of OpenTelemetry's API that is looked at. */
+/** The part of OpenTelemetry's API that is used here. */
 interface Api {
   readonly trace?: unknown
   readonly context?: {
@@ -44,13 +44,13 @@ const DIRECT = ['tcp', 'memory', 'websocket']
 const PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
 const MAX_LINE = 1_000
 
-/** Makes the tracer, and lets it see HTTP requests and the lines of the console. */
+/** Makes the tracer, and makes it observe HTTP requests and the lines of the console. */
 export function newTracer(url: string, service: string) {
   const places = new AsyncLocalStorage<Place | undefined>()
   const exporter = new Exporter(url, service, places)
   const api = () => (globalThis as { [API]?: Api })[API]
 
-  /** Where the program is now: in a span of its own SDK, or in one of ours. */
+  /** The current span: of the program's own SDK, or of this tracer. */
   const current = (): Place | undefined => {
     const own = places.getStore()
     const span = api()?.context?.active().getValue(SPAN) as { spanContext?(): unknown } | undefined
@@ -68,7 +68,7 @@ export function newTracer(url: string, service: string) {
       run<Result>(work: () => Result): Result {
         const context = api()?.context
         if (context === undefined) return places.run(place, work)
-        // Spans that the program's own SDK makes within belong to this span.
+        // Spans that the program's own SDK makes inside become children of this span.
         const spanContext = { traceId: place.trace, spanId: place.span, traceFlags: 1 }
         const ours = context.active().setValue(SPAN, notRecorded(spanContext))
         return context.with(ours, () => places.run(place, work))
@@ -112,7 +112,7 @@ export function newTracer(url: string, service: string) {
 
   return {
     begin({ side, transport, pattern, headers, isObserved }: Message) {
-      // These ask who is there, and are none of the program's.
+      // Requests for descriptions are not the program's own messages, so they are not traced.
       if (pattern.startsWith('elysia-microservices.')) return undefined
       if (isObserved && api()?.trace !== undefined) return undefined
       const isSent = side === 'client' || side === 'producer'
@@ -174,14 +174,14 @@ function errorType(error: unknown): object[] {
 }
 
 function messageOf(error: unknown): string {
-  // Nest wraps a handler's answer in an object.
+  // Nest wraps the error of a handler in an object.
   const answer = error instanceof Error ? error : ((Object(error) as { value?: unknown }).value ?? error)
   const { code, message } = Object(answer) as { code?: unknown; message?: unknown }
   const text = typeof message === 'string' ? message : shown(answer)
   return (typeof code === 'string' ? `${code}: ${text}` : text).slice(0, 500)
 }
 
-/** Nanoseconds since 1970, as text. */
+/** The current time in nanoseconds since 1970, as text. */
 function now(): string {
   const [whole = '0', part = ''] = (performance.timeOrigin + performance.now()).toFixed(6).split('.')
   return whole + part.padEnd(6, '0')

@@ -1,14 +1,14 @@
-/** Sees the requests to HTTP servers of the process: Node's, and those of `Bun.serve`. */
+/** Observes the requests to HTTP servers of the process: those of Node, and those of `Bun.serve`. */
 import http from 'node:http'
 import { attribute } from './exporter.ts'
 
-/** A span of one request. */
+/** The span of one request. */
 export interface HttpSpan {
   run<Result>(work: () => Result): Result
   end(error?: unknown, more?: object[]): void
 }
 
-/** Lets each request to an HTTP server of the process be a span, whatever answers it. */
+/** Makes a span for each request to an HTTP server of the process, whichever framework answers it. */
 export function watchHttp(
   begin: (method: string, path: string, parent: string | undefined) => HttpSpan
 ): void {
@@ -28,7 +28,7 @@ type Answer = (this: unknown, ...args: unknown[]) => unknown
 /** The options of `Bun.serve` that answer requests. */
 interface BunOptions {
   readonly fetch?: Answer
-  /** Functions, or functions by methods; other values are responses. */
+  /** The routes: functions, or functions by methods. Other values are responses. */
   readonly routes?: Readonly<Record<string, unknown>>
 }
 
@@ -76,13 +76,13 @@ function watchBun(begin: Parameters<typeof watchHttp>[0]): void {
   bun.serve = (options) => {
     const server = serve.call(bun, tracedOptions(options))
     const { reload } = server
-    // Elysia gives its routes again when its plugins are there.
+    // Elysia calls `reload` with its routes when its plugins have been loaded.
     server.reload = (next) => reload.call(server, tracedOptions(next))
     return server
   }
 }
 
-/** The outcome of a span of an HTTP request. */
+/** The outcome of a request's span. */
 function outcomeOf(status: number): [error: unknown, attributes: object[]] {
   return [
     status >= 500 ? new Error(`status ${status}`) : undefined,
@@ -94,7 +94,7 @@ function textOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }
 
-/** Without the query, which may hold what nobody should read. */
+/** The path without the query, which may contain secrets. */
 function pathOf(url = '/'): string {
   return url.split('?', 1)[0]?.slice(0, 200) ?? '/'
 }

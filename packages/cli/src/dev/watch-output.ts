@@ -1,10 +1,11 @@
-/** Hands the lines that a program writes to the traces of `dev`. */
+/** Passes the lines that a program writes to the tracer of `dev`. */
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's own
 const COLOUR = /\u001b\[[\d;]*m/g
 
 /**
- * Lets what is written within a span be shown beside it: by the console, or, as Nest's logger does, to the output itself.
+ * Passes each line that is written within a span to the tracer: lines of the console, and lines that are written to
+ * the output directly, as Nest's logger does.
  */
 export function watchOutput(write: (level: string, text: string) => void): void {
   let isConsole = false
@@ -33,7 +34,7 @@ export function watchOutput(write: (level: string, text: string) => void): void 
   }
 }
 
-/** A value in a line. */
+/** A value as it is shown in a line. */
 export function shown(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   try {

@@ -1,4 +1,4 @@
-/** Fetches the program of an engine by Debian's apt: it needs neither root nor an installation. */
+/** Fetches the program of an engine with Debian's apt. This needs no root, because the package is not installed. */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,23 +7,23 @@ import type { Fetching } from './engine.ts'
 
 const run = promisify(execFile)
 
-/** Where the programs of a package of Debian lie. @param folder of all programs that were fetched */
+/** The folder with the programs of a Debian package. @param folder the folder of all fetched programs */
 export function aptFolder(name: string, folder: string): string {
   return join(folder, `${name}-apt`, 'usr/sbin')
 }
 
 /**
- * Fetches a package. Its version is the system's: apt checks the package by the signature of Debian, or of the
+ * Fetches the system's version of a package. apt checks the package by the signature of Debian, or of another
  * distribution.
- * @returns whether it is there; `false`: this machine has no apt
- * @throws {Error} apt says why it cannot
+ * @returns `true` if the package was fetched; `false` if this machine has no apt
+ * @throws {Error} apt has failed, with its reason
  */
 export async function fetchByApt(name: string, { folder, say, signal }: Fetching): Promise<boolean> {
   const apt = await run('apt-get', ['--version'], { signal }).catch(() => undefined)
   if (apt === undefined) return false
   say(`apt fetches ${name}, once for this project`)
   mkdirSync(folder, { recursive: true })
-  // Fetched into a folder of its own first, so that a part is never taken for the whole.
+  // The package is fetched into a temporary folder first, so that an incomplete package is never used.
   const part = mkdtempSync(join(folder, 'part-'))
   try {
     await download(name, part, signal)
@@ -41,7 +41,7 @@ export async function fetchByApt(name: string, { folder, say, signal }: Fetching
   }
 }
 
-/** Into a folder. Images of containers have no lists of packages: then it fetches those first, beside the package. */
+/** Downloads a package into a folder. If apt has no package lists, as in container images, they are downloaded first. */
 async function download(name: string, folder: string, signal: AbortSignal): Promise<void> {
   const apt = (...args: string[]) => run('apt-get', ['--quiet', ...args], { cwd: folder, signal })
   try {
@@ -55,7 +55,7 @@ async function download(name: string, folder: string, signal: AbortSignal): Prom
   }
 }
 
-/** The first line in which apt calls something an error. */
+/** The first line that apt has marked as an error. */
 function reasonOf({ stderr = '', message }: Error & { readonly stderr?: string }): string {
   const line = stderr.split('\n').find((each) => each.startsWith('E: '))
   return line?.slice('E: '.length).trim() ?? (message.split('\n')[0] as string)

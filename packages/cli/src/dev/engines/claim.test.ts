@@ -26,7 +26,7 @@ describe('the data of an engine', () => {
     server.close()
     await once(server, 'close')
   }
-  /** Somebody who runs. */
+  /** A running owner. */
   const owner = async () => {
     const n = servers.length
     const server = net.createServer((socket) => socket.resume()).listen(join(place, `socket-${n}`))

@@ -1,8 +1,9 @@
 /**
- * The data of an engine belong to one `dev` at a time. Each `dev` that wants them writes a file of its own beside them, and
- * only then looks for files of others: of two that come at the same moment the later one always sees the earlier one, so
- * both can never have the data. A file counts as long as its owner listens, and no name is used twice: to remove the file
- * of a `dev` that was killed cannot hurt anybody.
+ * Makes sure that only one `dev` at a time uses the data of an engine. Each `dev` that wants the data first writes
+ * a file of its own beside them, and then looks for files of others. So if two start at the same moment, the later
+ * one always sees the file of the earlier one, and they can never both get the data. A file counts as long as its
+ * owner listens on its socket. File names are never reused, so removing the file of a `dev` that was killed cannot
+ * harm another one.
  */
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,34 +12,37 @@ import { basename, dirname, join } from 'node:path'
 
 /** The `dev` that has claimed the data. */
 export interface Owner {
-  /** A socket that is open while it runs. */
+  /** The path of a socket that is open while the owner runs. */
   readonly socket: string
-  /** Where its engine is. */
+  /** The URL of the owner's engine. */
   readonly url: string
 }
 
-/** Outcome of `claim`: this process owns the data now, or somebody else does. */
+/** The outcome of `claim`: this process has the data now, or another owner has them. */
 export type Claimed = { readonly release: () => void } | { readonly owner: Owner }
 
-/** How often it looks, and milliseconds between: others who try at the same moment are gone then, an owner is not. */
+/**
+ * How often the files are looked at, and the milliseconds in between. In this time others that only try remove
+ * their files, but an owner's file stays.
+ */
 const LOOKS = 10
 const PAUSE = 50
 
 /**
- * Takes the data of an engine, unless somebody else has them.
- * @param folder of the data
+ * Claims the data of an engine, unless another owner has them.
+ * @param folder the folder of the data
  */
 export async function claim(folder: string, own: Owner): Promise<Claimed> {
   const place = dirname(folder)
   const prefix = `${basename(folder)}.lock-`
-  // In the order of time, so that an owner comes before those who try.
+  // The names are ordered by time, so that an owner comes before those that try later.
   const name = `${prefix}${Date.now()}-${randomUUID()}`
   const file = join(place, name)
   const release = () => rmSync(file, { force: true })
   let owner = own
   let isWaiting = false
   for (let look = 0; look < LOOKS; look++) {
-    // A file of that name is whole.
+    // The file is renamed into place, so that a file with such a name is always complete.
     if (!isWaiting) {
       writeFileSync(`${file}.draft`, JSON.stringify(own))
       renameSync(`${file}.draft`, file)
@@ -47,7 +51,7 @@ export async function claim(folder: string, own: Owner): Promise<Claimed> {
     const [first] = others
     if (first === undefined && !isWaiting) return { release }
     if (first !== undefined) owner = first.owner
-    // Of those who try at the same moment the first stays, and the others make room for it.
+    // If several try at the same moment, the first one stays and the others remove their files for a while.
     isWaiting = first !== undefined && first.name < name
     if (isWaiting) release()
     await new Promise((resolve) => setTimeout(resolve, first === undefined ? 0 : PAUSE))
@@ -56,7 +60,7 @@ export async function claim(folder: string, own: Owner): Promise<Claimed> {
   return { owner }
 }
 
-/** Files of others who run, in their order; those of others who do not are removed. */
+/** The files of other running owners, in their order. Files of owners that do not run any more are removed. */
 async function othersOf(place: string, prefix: string, own: string) {
   const others: { readonly name: string; readonly owner: Owner }[] = []
   for (const name of readdirSync(place)) {

@@ -1,50 +1,51 @@
-/**
- * The interface of an engine for `dev`: the packages that need it, and how it is found, fetched, started and probed.
- */
+/** How `dev` handles an engine: the packages that need it, and how it is found, fetched, started and probed. */
 import type { EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
 
 /** An engine. */
 export interface Engine {
   readonly name: EngineName
-  /** Its name as `dev` prints it, such as `RabbitMQ`. */
+  /** The name that `dev` prints, such as `RabbitMQ`. */
   readonly title: string
-  /** The variable that tells services where it is. A user who sets it has an engine already. */
+  /**
+   * The environment variable that tells services the engine's URL. A user who sets the variable runs an engine
+   * already.
+   */
   readonly variable: string
   readonly port: number
-  /** Packages of which each says that the engine is needed. */
+  /** The packages that need the engine. */
   readonly neededBy: readonly string[]
-  /** Advice on how to install it. */
+  /** Advice on how to install the engine. */
   readonly install: string
-  /** Whether services find it at its usual port by themselves, without the variable. */
+  /** Whether services find the engine at its usual port even without the environment variable. */
   readonly isFoundByPort: boolean
-  /** Its urls name users, whom `dev` does not know: services keep the url they have. */
+  /** The engine's URLs contain a user and password, which `dev` does not know. So services keep their own URL. */
   readonly hasUsers?: true
   url(port: number): string
-  /** Asks who listens there. */
+  /** Finds out what listens on an address. */
   probe(host: string, port: number): Promise<Probed>
-  /** The program, or the folder of its programs; `undefined`: it is not on this machine. */
+  /** The path of the program, or the folder of its programs; `undefined` if this machine does not have it. */
   find(root: string, folders: readonly string[]): string | undefined
-  /** Ways to fetch the program, so that `find` finds it: each is tried until one can. */
+  /** Functions that fetch the program, so that `find` finds it. They are tried in this order until one succeeds. */
   readonly fetch?: readonly Fetch[]
-  /** Its program and arguments. */
+  /** Returns the command that starts the engine. */
   start(init: EngineStart): Promise<Start>
 }
 
 /**
  * Fetches a program.
- * @returns `false`: this machine has nothing to fetch it with
- * @throws {Error} it could not be fetched
+ * @returns `false` if this machine has no tool for fetching the program
+ * @throws {Error} fetching has failed
  */
 export type Fetch = (fetching: Fetching) => Promise<boolean>
 
-/** Where a program is fetched to. */
+/** The arguments for fetching a program. */
 export interface Fetching {
-  /** The folder of all programs that were fetched. */
+  /** The folder of all fetched programs. */
   readonly folder: string
-  /** Says what is fetched, before that. */
+  /** Prints what is going to be fetched. */
   say(text: string): void
-  /** Is aborted when nobody wants it any longer. */
+  /** Aborts when the program is no longer needed. */
   readonly signal: AbortSignal
 }
 
@@ -54,9 +55,9 @@ export interface EngineStart {
   /** The result of `find`. */
   readonly found: string
   readonly port: number
-  /** The folder of its data. */
+  /** The folder of the engine's data. */
   readonly folder: string
 }
 
-/** The listener on a port: the engine, another program, or nobody. */
+/** The result of probing a port: the engine listens, another program (`stranger`), or nothing (`nobody`). */
 export type Probed = 'engine' | 'stranger' | 'nobody'

@@ -1,11 +1,14 @@
-/** Where engines have their data, and programs that were fetched. */
+/** The folders for engines' data and for fetched programs. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { EngineName } from '../config.ts'
 
-/** In the project, out of git's sight. As root, PostgreSQL's user must reach it, which it may not below root's home. */
+/**
+ * The folder of an engine's data: within the project, ignored by git. If this process runs as root, PostgreSQL's
+ * data are elsewhere, because PostgreSQL's user may have no access to folders below root's home.
+ */
 export function dataFolder(name: EngineName, root: string): string {
   if (name === 'postgres' && userInfo().uid === 0) {
     const project = createHash('sha256').update(root).digest('hex').slice(0, 12)
@@ -18,7 +21,7 @@ export function dataFolder(name: EngineName, root: string): string {
   return join(folder, name)
 }
 
-/** The folder of programs that were fetched. */
+/** The folder of fetched programs. */
 export function programsFolder(root: string): string {
   return join(ownFolder(root), 'programs')
 }

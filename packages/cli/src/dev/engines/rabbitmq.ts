@@ -1,10 +1,13 @@
 import type { Engine } from './engine.ts'
 import { probe } from './probe.ts'
 
-/** The first bytes of a client of AMQP 0-9-1. */
+/** The first bytes that a client of AMQP 0-9-1 sends. */
 const GREETING = Uint8Array.of(...Buffer.from('AMQP'), 0, 0, 9, 1)
 
-/** RabbitMQ. It is found and not started: it leaves a process behind that knows all nodes of the machine. */
+/**
+ * RabbitMQ. `dev` finds RabbitMQ but does not start it, because it leaves a process behind that manages all Erlang
+ * nodes of the machine.
+ */
 export const rabbitmq: Engine = {
   name: 'rabbitmq',
   title: 'RabbitMQ',
@@ -16,7 +19,7 @@ export const rabbitmq: Engine = {
   isFoundByPort: true,
   hasUsers: true,
   url: (port) => `amqp://127.0.0.1:${port}`,
-  // A frame of a method on channel 0.
+  // The answer is a method frame on channel 0.
   probe: (host, port) => probe(host, port, GREETING, (answer) => answer.startsWith('\x01\0\0')),
   find: () => undefined,
   start: () => Promise.reject(new Error('RabbitMQ is not started by dev'))

@@ -13,7 +13,7 @@ export const redis: Engine = {
   install: 'brew install valkey, or apt install valkey-server or redis-server',
   isFoundByPort: true,
   url: (port) => `redis://127.0.0.1:${port}`,
-  // One that wants a password refuses, and is one all the same.
+  // A server that wants a password answers with an error of Redis, too.
   probe: (host, port) =>
     probe(host, port, Buffer.from('PING\r\n'), (answer) => /^(\+PONG|-NOAUTH|-DENIED|-LOADING)/.test(answer)),
   find: (_root, folders) => findProgram(['valkey-server', 'redis-server'], folders),
