@@ -105,7 +105,10 @@ export async function readArguments(
   if (command === 'types' && !URL_START.test(url)) return { command, file: url }
   const { service, instance } = values
   if (instance !== undefined && service === undefined)
-    throw wrong('--instance', '--instance needs --service, the name of the instance's service')
+    throw wrong(
+      '--instance',
+      '--instance needs --service, the name of the service that the instance belongs to'
+    )
   return {
     command,
     url,
@@ -152,10 +155,7 @@ function json(what: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw wrong(
-      what,
-      `${what} is not JSON (${(error as Error).message}); a text needs JSON quotes: '"text"'`
-    )
+    throw wrong(what, `${what} is not JSON (${(error as Error).message}); a text needs JSON quotes: '"text"'`)
   }
 }
 

@@ -4,7 +4,7 @@
 const MAX_TEXT = 1_000
 /** Largest depth of a schema. */
 const MAX_DEPTH = 24
-/** So many characters count as one value of a budget. */
+/** This number of characters counts as one value of a budget. */
 const CHARACTERS = 25
 
 /** Control characters except tabs and line breaks. They are invisible, and each takes six bytes in JSON. */

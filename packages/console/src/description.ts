@@ -40,7 +40,7 @@ const MAX_NAME = 100
 const MAX_CALLERS = 1_000
 /** Largest number of characters of a pattern beside its caller, where it is only shown. */
 const MAX_CALLED = 200
-/** So many descriptions may each have the full size. If there are more, each of them may only have a part of it. */
+/** Up to this number, descriptions may have the full size. With more descriptions each one may only have a part of it. */
 const WHOLE = 150
 
 const FORMS = ['exact', 'wildcard', 'regexp', 'all'] as const

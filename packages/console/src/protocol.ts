@@ -97,7 +97,7 @@ export interface CallRate {
   readonly transport: string
   /** Empty for patterns that have no handler. */
   readonly pattern: string
-  /** Calls a second. */
+  /** The number of calls a second. */
   readonly rate: number
   /** Errors a second. */
   readonly errors: number

@@ -72,7 +72,9 @@ export async function ask(given: Given, defaults: Defaults, terminal: Terminal):
  * created.
  */
 export async function wantsInstall(terminal: Terminal): Promise<boolean> {
-  return (await confirm({ ...terminal, message: 'Install its packages?', initialValue: true })) === true
+  return (
+    (await confirm({ ...terminal, message: "Install the project's packages?", initialValue: true })) === true
+  )
 }
 
 function answered<Answer>(answer: Answer): Exclude<Answer, symbol> {

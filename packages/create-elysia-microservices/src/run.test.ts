@@ -243,7 +243,7 @@ describe('create-elysia-microservices at a terminal', () => {
       ['Which folder?', `${asked}${ENTER}`],
       ['What runs it?', ENTER],
       ['What carries messages?', `${DOWN}${ENTER}`],
-      ['Install its packages?', ENTER]
+      ["Install the project's packages?", ENTER]
     ])
     const ran: unknown[] = []
     const runs = async (...command: unknown[]) => ran.push(command) > 0
@@ -263,7 +263,7 @@ describe('create-elysia-microservices at a terminal', () => {
     const { terminal, left } = terminalWith([
       ['Which folder?', `${used}${ENTER}`],
       ['is not empty', `-not${ENTER}`],
-      ['Install its packages?', `n`]
+      ["Install the project's packages?", `n`]
     ])
     const { code } = await said(['--runtime', 'node', '--transport', 'tcp'], { terminal })
     assert.equal(code, EXIT.ok)

@@ -1,4 +1,4 @@
-/** Which values the option `workers` may have, and how many processes each value means. */
+/** The values that the option `workers` may have, and the number of processes that each value means. */
 import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { describe, it } from 'node:test'

@@ -34,7 +34,7 @@ export interface WorkerFigures<Stats extends TransportStats = TransportStats> {
   readonly stats: readonly Stats[]
 }
 
-/** One worker number. When its process ends, another process takes the same number. */
+/** The state of one worker number. When the worker's process ends, another process takes the same number. */
 interface Place {
   readonly worker: number
   readonly restarts: Restarts

@@ -9,7 +9,7 @@ const MAX_FIGURES = 90_000
 const MAX_ALL_SAMPLES = 60_000
 /** How many of the latest samples keep their calls. */
 const RECENT_CALLS = 10
-/** So many histories are always kept. */
+/** If there are no more histories than this, all of them are kept. */
 const FEW = 100
 /** Largest number of lines in a chart. */
 export const MAX_LINES = 6

@@ -11,7 +11,7 @@ export interface Door {
   newServer(context: ServerContext): ServerTransport
 }
 
-/** A service, as a door sees it. */
+/** The part of a service that a door uses. */
 export interface Behind {
   /** Called once for each door at each start of an app. */
   answerAt(door: Door): void

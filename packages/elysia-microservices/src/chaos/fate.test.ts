@@ -1,5 +1,5 @@
 /**
- * Which messages are hit: the choice is reproducible, does not depend on other rules, and has the given
+ * The choice of messages that are hit: it is reproducible, does not depend on other rules, and has the given
  * probability.
  */
 import assert from 'node:assert/strict'

@@ -201,8 +201,8 @@ interface RouteFields<All extends AnyKnown, Key, Given>
   readonly status?: 'stream' extends keyof Given ? never : number
   /** Milliseconds without a value after which a stream sends a comment. Default: no comments are sent. */
   readonly heartbeat?: 'stream' extends keyof Given ? number | undefined : never
-  /** See {@link RouteBase}. Not for events, which have no answer and are not retried. */
+  /** See {@link RouteBase}. Events cannot have this option, because they have no answer and are not retried. */
   readonly idempotent?: ForAnswers<Given, boolean | undefined>
-  /** See {@link RouteBase}. Not for events. */
+  /** See {@link RouteBase}. Events cannot have this option. */
   readonly within?: ForAnswers<Given, RouteBase<ContextAt<Key, Given>>['within']>
 }

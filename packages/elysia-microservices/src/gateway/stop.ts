@@ -49,7 +49,7 @@ export class Clients {
    */
   endWith(plugin: AnyElysia, before?: () => void): void {
     const after = () => this.#end()
-    // This is one object for all starts, so that an app that listens again calls it only once.
+    // All starts share this object, so that an app that listens again closes its clients only once.
     const stopping: Stopping = before === undefined ? { after } : { before, after }
     follow(
       plugin,

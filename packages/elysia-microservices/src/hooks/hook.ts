@@ -3,7 +3,7 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import type { MessageContext } from './context.ts'
 
 /**
- * Which services a hook applies to. `local`: this service; `scoped`: also the service that uses it; `global`: also
+ * The services to which a hook applies. `local`: this service; `scoped`: also the service that uses it; `global`: also
  * all services above that.
  */
 export type HookScope = 'local' | 'scoped' | 'global'

@@ -6,7 +6,7 @@ export interface Violation {
   readonly path: string
   /** The expected value, in words. */
   readonly expected: string
-  /** The value at that path. */
+  /** The value that was found at `path`. */
   readonly received: unknown
   /** The sentence of the schema's library, if it is better than the sentence of this library. */
   readonly message?: string

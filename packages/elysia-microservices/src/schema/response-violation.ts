@@ -11,7 +11,7 @@ export class ResponseValidationError extends Error {
   readonly path: string
   /** The expected value, in words. */
   readonly expected: string
-  /** The value at that path. */
+  /** The value that was found at `path`. */
   readonly received: unknown
 
   constructor({ path, expected, received, message }: Violation, cause: unknown, root = 'response') {

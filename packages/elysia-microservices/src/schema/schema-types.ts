@@ -24,7 +24,7 @@ interface ReadonlySchema extends Marked<ReturnType<typeof t.Readonly>, 'Readonly
 type OrMissing<Schema, Type> = Schema extends OptionalSchema ? Type | undefined : Type
 
 /**
- * Which form of a value a type describes: `encoded` is the form that is sent, `decoded` the form after decoding.
+ * The form of a value that a type describes: `encoded` is the form that is sent, `decoded` the form after decoding.
  * The two differ wherever the schema has a `t.Transform`, at any depth.
  */
 type Side = 'encoded' | 'decoded'

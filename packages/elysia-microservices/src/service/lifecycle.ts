@@ -35,7 +35,7 @@ export function followApp(app: AnyElysia, service: Startable): void {
   const heard = warnIfUnheard(service)
   if (service.role === 'supervisor') return supervise(outermost(app) ?? app, service)
   const stopped = (host: AnyElysia) => stopFor(host, service)
-  // This is one object for all starts, so that an app that listens again stops the service only once.
+  // All starts share this object, so that an app that listens again stops the service only once.
   const stopping: Stopping = { before: stopped }
   const started = (host: AnyElysia) => {
     heard()

@@ -86,7 +86,7 @@ export class HandlerRegistry implements Dispatcher {
       )
   }
 
-  /** Replaces all handlers by these. */
+  /** Replaces all handlers by the given ones. */
   replaceAll(handlers: readonly RegisteredHandler[]): void {
     this.#messages = new PatternRouter()
     this.#events = new PatternRouter()

@@ -3,10 +3,10 @@ import { memory, type Transport } from '@elysia-microservices/transport'
 import type { ConnectOptions, TcpConnectOptions } from '../client/connect.ts'
 import { tcp } from '../tcp.ts'
 
-/** All ways. */
+/** The ways by which tests reach a service. */
 export const WAYS = ['rsocket', 'nest', 'memory'] as const
 
-/** One way. */
+/** A way by which tests reach a service. */
 export type Way = (typeof WAYS)[number]
 
 /** The transport of a service, and the options of its clients, which are known once the service listens. */
@@ -16,7 +16,7 @@ export interface Ends {
   client(options?: TcpConnectOptions): ConnectOptions
 }
 
-/** A new way to a service. */
+/** Makes the transport and the client options of a way. */
 export function newWay(way: Way): Ends {
   if (way === 'memory') {
     const transport = memory()

@@ -36,7 +36,7 @@ export interface NoSchemas {
 
 /** The types that a service has collected along its chain of calls. */
 export interface ScopeTypes {
-  /** Decorators, and the store under `store`. */
+  /** The decorators, and the field `store` with the store. */
   readonly context: object
   /** The fields that `derive` and `resolve` add, by their scope. */
   readonly local: object

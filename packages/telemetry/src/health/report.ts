@@ -83,7 +83,7 @@ export class Health {
     if (!this.#services.includes(service)) this.#services.push(service)
   }
 
-  /** The current state of all parts. Never rejects. */
+  /** The current state of all services, transports and checks. Never rejects. */
   async report(): Promise<HealthReport> {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined

@@ -136,7 +136,7 @@ export class WebSocketOutput implements Output {
     this.#closing = setTimeout(() => this.destroy(reason), CLOSE_TIMEOUT)
   }
 
-  destroy(reason: Error = new Error('this end has closed it')): void {
+  destroy(reason: Error = new Error('this end has closed the WebSocket')): void {
     this.#isEnding = true
     if (this.#isClosed) return
     this.#socket.close()

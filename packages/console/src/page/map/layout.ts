@@ -42,7 +42,7 @@ const [FAR, NEAR, CLOSE] = [90, 44, 34]
 const WIDE: Size = { width: 148, height: 56 }
 /** With this width a row of five boxes fits on a small screen, too. */
 const MEDIUM: Size = { width: 128, height: 56 }
-/** For phones. */
+/** The size of boxes on phones. */
 const NARROW: Size = { width: 116, height: 52 }
 
 /**

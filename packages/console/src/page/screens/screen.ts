@@ -12,7 +12,7 @@ export interface ScreenProps {
   readonly path: readonly string[]
 }
 
-/** One screen. */
+/** A screen of the page. */
 export interface Screen {
   /** The screen's id in the address. */
   readonly id: string
