@@ -2,6 +2,7 @@
  * The topics of a Kafka cluster as one client or service knows them: which topics exist, and which broker leads each
  * partition.
  */
+import { repeat } from '@elysia-microservices/transport/engine'
 import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
 import { deleteTopicsV6, metadataV12 } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
@@ -42,14 +43,13 @@ export class Cluster extends Brokers {
   readonly #topics = new Map<string, Topic>()
   /** Topics by id: in some answers, brokers name a topic by its id only. */
   readonly #byId = new Map<string, Topic>()
-  readonly #stale: ReturnType<typeof setInterval>
+  readonly #stopRefreshing: () => void
   #lookups = new Map<string, Promise<void>>()
   readonly #moved = new Set<(topic: string) => void>()
 
   private constructor(options: CheckedOptions, clientId: string, listener: BrokersListener) {
     super(options, clientId, listener)
-    this.#stale = setInterval(() => void this.refreshAll().catch(() => {}), STALE_AFTER)
-    this.#stale.unref?.()
+    this.#stopRefreshing = repeat(() => void this.refreshAll().catch(() => {}), STALE_AFTER)
   }
 
   /**
@@ -221,7 +221,7 @@ export class Cluster extends Brokers {
   }
 
   override async close(): Promise<void> {
-    clearInterval(this.#stale)
+    this.#stopRefreshing()
     await super.close()
   }
 }

@@ -2,7 +2,7 @@
  * One durable handler of a service in one process: the partitions assigned to it, their events, and the retries and
  * dead letters of failed events.
  */
-import type { Consumer } from '@elysia-microservices/transport/engine'
+import { type Consumer, repeat } from '@elysia-microservices/transport/engine'
 import {
   type Dispatcher,
   type DurableFigures,
@@ -69,7 +69,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   readonly #beingPut = new Map<KafkaEvent, Promise<void>>()
   /** Partitions that go to another process as soon as none of their events runs here. */
   #leaving: { readonly sources: ReadonlySet<Source>; readonly free: () => void }[] = []
-  readonly #look: ReturnType<typeof setInterval>
+  readonly #stopLooking: () => void
   #connection: KafkaConnection | undefined
   #member: Member | undefined
   #readers: { readonly fresh: Reader; readonly again: Reader } | undefined
@@ -111,8 +111,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
         if (this.#connection?.isConnected === true) this.#failed(error)
       }
     })
-    this.#look = setInterval(() => void this.#lookNow().catch(() => {}), LOOK)
-    this.#look.unref?.()
+    this.#stopLooking = repeat(() => void this.#lookNow().catch(() => {}), LOOK)
   }
 
   get running(): number {
@@ -387,7 +386,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    clearInterval(this.#look)
+    this.#stopLooking()
     const { ended } = this.#worker.stop()
     this.#waiting.stop()
     this.#feed()
@@ -401,7 +400,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   cut(): void {
     this.#isStopped = true
-    clearInterval(this.#look)
+    this.#stopLooking()
     this.#partitions.stop()
     void this.#member?.leave()
   }

@@ -132,11 +132,11 @@ export class EventStore implements Store<StoredRecord> {
         ? this.#turnOf(topic, count)
         : (murmur2(Buffer.from(event.key)) & 0x7fffffff) % count
     const key = keyOf({ topic, partition })
+    const sequence = this.#sequences.get(key) ?? 0
     const queue = this.#queue({ topic, partition })
     let batch = queue.at(-1)
     const isOpen = batch !== undefined && !batch.wasSent && batch.topicId === topicId
     if (batch === undefined || !isOpen || batch.size + event.size > MOST_TOGETHER) {
-      const sequence = this.#sequences.get(key) ?? 0
       batch = {
         topic,
         topicId,
@@ -154,7 +154,7 @@ export class EventStore implements Store<StoredRecord> {
     batch.events.push(one)
     batch.size += event.size
     event.batch = batch
-    this.#sequences.set(key, ((this.#sequences.get(key) ?? 0) + 1) % 2 ** 31)
+    this.#sequences.set(key, (sequence + 1) % 2 ** 31)
   }
 
   /**

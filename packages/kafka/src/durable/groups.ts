@@ -2,7 +2,8 @@
  * Keeps which groups are paused: a topic has one record for each paused group, and all processes with durable
  * handlers read the topic.
  */
-import { ConnectionError, OptionError } from '@elysia-microservices/transport/kit'
+import { unknownGroup } from '@elysia-microservices/transport/engine'
+import { ConnectionError } from '@elysia-microservices/transport/kit'
 import { listGroupsV5 } from '@platformatic/kafka'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { describeGroupApi } from '../connection/corrected-apis.ts'
@@ -110,11 +111,7 @@ export async function pauseGroup(
 ): Promise<void> {
   const { cluster } = connection
   const members = await membersOf(cluster, group)
-  if (members === undefined)
-    throw new OptionError(
-      'group',
-      `There is no group '${group}' on this Kafka cluster: a group begins when its first service starts`
-    )
+  if (members === undefined) throw unknownGroup(group, 'on this Kafka cluster')
   const inbox = connection.newInbox()
   let late: ReturnType<typeof setTimeout> | undefined
   try {
