@@ -233,7 +233,7 @@ describe('a MicroserviceClient', () => {
     [{ socketClass: class {} }, /options\.socketClass/],
     [{ tlsOptions: { pfx: 'x' } }, /options\.tls\.pfx/],
     [{ tlsOptions: {}, tls: {} }, /options\.tlsOptions is the same as options\.tls/],
-    [{ options: {} }, /options\.options .*beside each other/],
+    [{ options: {} }, /options\.options .*given directly/],
     [{ protocol: 'http' }, /options\.protocol/],
     [{ rsocket: { codec: 'xml' } }, /options\.rsocket\.codec/],
     [{ timeout: -1 }, /options\.timeout/],
