@@ -65,7 +65,7 @@ function suiteConditions(comparison: Comparison, suite: SuiteName): string {
   return (
     `${caveat}${plural(options.runs, 'interleaved run')} of ${durations.join(' or ')} s (${startedAt.slice(0, 10)}) on a machine with ` +
     `${plural(cpuCount, 'core')} (${cpu}, ${kernel}), Bun ${bun}, Elysia ${packages['elysia']}, ${peer}. ` +
-    `[The whole report](docs/benchmarks/${suite}.md) has every figure, and says how it was measured.`
+    `[The whole report](docs/benchmarks/${suite}.md) has all figures and the method.`
   )
 }
 
