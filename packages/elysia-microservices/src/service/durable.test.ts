@@ -299,12 +299,12 @@ describe('what cannot be durable is refused', () => {
     })
     await assert.rejects(
       service.listen(),
-      refused('durable', /'e' is durable, and tcp stores no events.*traits have `stores`/)
+      refused('durable', /'e' is durable, and tcp stores no events.*a transport that stores events/)
     )
     const client = connect({ transport: tcp({ port: 1 }) })
     await assert.rejects(
       client.publish('e', 1),
-      refused('transport', /tcp\(\) stores no events.*traits have `stores`/)
+      refused('transport', /tcp\(\) stores no events.*use a transport that stores events/)
     )
     assert.throws(() => deadLetters(client, 'g'), refused('transport', /stores no events/))
     await client.close()

@@ -212,7 +212,7 @@ describe('the value of a transport', () => {
   it('of TCP is for one service', () => {
     const outside = door()
     microservice({ transport: outside })
-    const refused = { name: 'OptionError', path: 'options.transport', message: /another service already/ }
+    const refused = { name: 'OptionError', path: 'options.transport', message: /used by another service/ }
     assert.throws(() => microservice({ transport: outside }), refused)
     const twice = door()
     assert.throws(() => microservice({ transport: [twice, twice] }), refused)
