@@ -78,6 +78,21 @@ const ROLES: Readonly<Record<string, () => Promise<void>>> = {
     told({ 'publish ours': await many(EVENTS, 2_000, () => client.publish(topic, DATA)) })
     await client.close()
   },
+  /** Three events in each turn of the event loop, as handlers that come and go publish them. */
+  async 'publish scattered'() {
+    const client = connect({ transport: transport(), logger })
+    await many(2_000, 500, () => client.publish(topic, DATA))
+    let started = 0
+    let stored = 0
+    const begun = performance.now()
+    while (stored < EVENTS) {
+      for (let n = 0; n < 3 && started < EVENTS && started - stored < 2_000; n++, started++)
+        void client.publish(topic, DATA).then(() => stored++)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    told({ 'publish scattered': Math.round((EVENTS / (performance.now() - begun)) * 1_000) })
+    await client.close()
+  },
   /**
    * The most that the driver can do: batches of 100, without headers and without sequence numbers, so some may be
    * stored twice.
@@ -286,7 +301,7 @@ if (role === 'all' || /^\d+$/.test(role)) {
   })
   const ends = [await run('serve ours', '', server.broker), await run('serve nest', '', server.broker)]
   for (let round = 0; round < Number(role === 'all' ? 3 : role); round++) {
-    for (const how of ['ours', 'bare', 'bare with headers', 'bare alike'])
+    for (const how of ['ours', 'scattered', 'bare', 'bare with headers', 'bare alike'])
       await run(`publish ${how}`, `${how.replaceAll(' ', '-')}.round${round}`, server.broker)
     // All of them read the same events.
     for (const how of ['ours', 'bare', 'bare alike'])

@@ -36,9 +36,12 @@ class FakeBroker {
     log: [],
     batches: new Map()
   }))
-  /** Requests under way, and the most that have been. */
+  /** Requests under way, the most that have been, and all. */
   underWay = 0
   most = 0
+  requests = 0
+  /** It answers nothing before. */
+  slow: Promise<unknown> = Promise.resolve()
   restored: () => void = () => {}
   readonly #fates: Fate[]
   #producers = 0n
@@ -57,8 +60,10 @@ class FakeBroker {
 
   #ask(batches: readonly Batch[]): Promise<unknown> {
     this.most = Math.max(this.most, ++this.underWay)
+    this.requests++
     // A broker handles the requests of a connection one after the other.
     const answer = this.#answering.then(async () => {
+      await this.slow
       await turn()
       this.underWay--
       if (!this.isConnected) throw new Error('lost')
@@ -127,9 +132,7 @@ interface Simulated {
   readonly size: number
 }
 
-/** Publishes, and returns what is stored when all events are confirmed. */
-async function simulate({ fates, turns, size }: Simulated) {
-  const broker = new FakeBroker(fates)
+function publisherTo(broker: FakeBroker): Publisher<StoredRecord> {
   const publisher = new Publisher<StoredRecord>({
     title: 'Kafka',
     duplicateWindow: Number.POSITIVE_INFINITY,
@@ -137,6 +140,13 @@ async function simulate({ fates, turns, size }: Simulated) {
   })
   publisher.attach(new EventStore(broker as unknown as KafkaConnection, publisher))
   broker.restored = () => publisher.restored()
+  return publisher
+}
+
+/** Publishes, and returns what is stored when all events are confirmed. */
+async function simulate({ fates, turns, size }: Simulated) {
+  const broker = new FakeBroker(fates)
+  const publisher = publisherTo(broker)
   const published: Promise<unknown>[] = []
   for (const count of turns) {
     for (let left = count; left > 0; left--) {
@@ -196,5 +206,23 @@ describe('events that are published to Kafka', () => {
   it('are stored once when the connection is lost before the answer', async () => {
     for (const { broker, count } of await Promise.all(fc.sample(simulated('lost'), 100).map(simulate)))
       assert.equal(broker.partitions.flatMap(({ log }) => log).length, count)
+  })
+
+  it('leave together when they come in many turns while their broker is busy', async () => {
+    const broker = new FakeBroker([])
+    let answer = () => {}
+    broker.slow = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const publisher = publisherTo(broker)
+    const published: Promise<unknown>[] = []
+    while (published.length < 50) {
+      published.push(publisher.publish(eventOf(published.length, 'k', 10)))
+      await turn()
+    }
+    answer()
+    await Promise.all(published)
+    publisher.close(new Error('over'))
+    assert.equal(broker.requests, 2)
   })
 })
