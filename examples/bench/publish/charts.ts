@@ -90,7 +90,13 @@ export const CHARTS: Readonly<Record<string, Chart>> = {
   }
 }
 
-/** The contents of a chart as text, for readers who cannot see it. */
+/** The title of a chart and its first group, for a reader who does not see it; the tables have all figures. */
+export function inBrief(name: string, comparison: Comparison): string {
+  const [brief = ''] = described(name, comparison).split(';')
+  return brief.replace(/\.?$/, '.')
+}
+
+/** All figures of a chart in words. */
 export function described(name: string, comparison: Comparison): string {
   const { title, figure, groups } = CHARTS[name]!
   const said = groups(comparison).map(

@@ -6,7 +6,7 @@ import { runsOf } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
 import { type Mode, taskOf } from '../task/task.ts'
 import { type Block, shown, table } from './cells.ts'
-import { CHARTS, described } from './charts.ts'
+import { CHARTS, inBrief } from './charts.ts'
 import {
   find,
   type Is,
@@ -83,7 +83,7 @@ function summary({ environment, startedAt }: Comparison): string {
 const chart =
   (name: string): Block =>
   (comparison) =>
-    `![${described(name, comparison)}](docs/benchmarks/chart-${name}.svg)`
+    `![${inBrief(name, comparison)}](docs/benchmarks/chart-${name}.svg)`
 
 /** The figures of each mode that the documentation shows. */
 const COLUMNS: Readonly<Partial<Record<Mode, readonly Figure[]>>> = {
