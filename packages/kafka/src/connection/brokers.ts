@@ -6,7 +6,7 @@ import { backoffDelay, ConnectionError, UnauthenticatedError } from '@elysia-mic
 import { type API, type Connection, metadataV12 } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 import { type Broker, Connections } from './connections.ts'
-import { isUnauthenticated, isUnreached } from './errors.ts'
+import { isUnauthenticated, isUnreached, reasonOf } from './errors.ts'
 
 /** Milliseconds between attempts to reach a broker: the defaults of Kafka's own clients. */
 const AGAIN_AFTER = { minDelay: 50, maxDelay: 1_000 }
@@ -184,11 +184,4 @@ export abstract class Brokers {
 
 export function soon(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
-}
-
-function reasonOf(error: unknown): string {
-  const { errors, cause, message } = error as { errors?: unknown[]; cause?: unknown; message?: string }
-  if (Array.isArray(errors) && errors.length > 0) return reasonOf(errors[0])
-  if (cause instanceof Error) return reasonOf(cause)
-  return String(message)
 }

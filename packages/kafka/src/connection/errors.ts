@@ -65,3 +65,10 @@ export function isUnauthenticated(error: unknown): boolean {
   const { code, errors = [], cause } = error as DriversError
   return code === 'PLT_KFK_AUTHENTICATION' || [...errors, cause].some(isUnauthenticated)
 }
+
+/** The reason that a broker or the operating system gives; the driver's own message only says what was asked. */
+export function reasonOf(error: unknown): string {
+  const { errors = [], cause, message } = error as DriversError & { readonly message?: string }
+  if (errors.length > 0) return reasonOf(errors[0])
+  return cause instanceof Error ? reasonOf(cause) : String(message)
+}

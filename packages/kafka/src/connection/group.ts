@@ -3,7 +3,7 @@ import { ConnectionError, ListenError } from '@elysia-microservices/transport/ki
 import { findCoordinatorV6, offsetCommitV9, offsetFetchV9 } from '@platformatic/kafka'
 import { grouped } from '../words/grouped.ts'
 import type { Cluster } from './cluster.ts'
-import { Code, codesIn } from './errors.ts'
+import { Code, codesIn, reasonOf } from './errors.ts'
 
 /** A committed position, with the metadata that is stored beside the position. */
 export interface Committed {
@@ -119,10 +119,9 @@ export class Group {
 
   /** The error for a user who may not join the group, or for another failure of joining. */
   refusal(cause: unknown): ListenError {
-    const { message } = cause as Error
     const why = codesIn(cause).includes(Code.groupAuthorization)
       ? new Error('this user may not join the group; give the user the rights Read and Describe on the group')
-      : new Error(message)
+      : new Error(reasonOf(cause))
     return new ListenError(`Kafka as a member of the group '${this.name}'`, why)
   }
 
