@@ -24,7 +24,7 @@ const INSTEAD = {
 } as const
 /** The environment variables that say where callers find the services, as rows of a table. */
 const WHERE = {
-  tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where orders listens, and where its callers find it |\n| `STOCK_HOST`, `STOCK_PORT` | `localhost`, `4001` | where stock listens, and where its callers find it |',
+  tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | address on which orders listens, and which its callers use |\n| `STOCK_HOST`, `STOCK_PORT` | `localhost`, `4001` | address on which stock listens, and which its callers use |',
   nats: '| `NATS_URL` | `nats://localhost:4222` | the NATS server between services and their callers |',
   redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between services and their callers |',
   rabbitmq:
@@ -60,7 +60,7 @@ export function firstCommands({ runtime, transport, web }: Options): readonly st
 /** The rows of the README for the files of the web page. */
 const WEB_FILES = `| \`src/page.ts\` | the page, in the browser: a client with the types of the service |
 | \`src/door.ts\` | the patterns of orders that web pages may call |
-| \`src/assets.ts\`, \`src/web.ts\` | the page bundled and served, by the process of orders; \`web\` of \`package.json\` runs it alone |
+| \`src/assets.ts\`, \`src/web.ts\` | code that bundles and serves the page in the process of orders; the script \`web\` serves the page alone |
 `
 
 const WEB_PORT = '| `WEB_PORT` | `3001` | the page |\n'
@@ -73,27 +73,27 @@ export function readme(options: Options): string {
   const where = WHERE[transport]
   return `# ${name}
 
-Orders: ${summary(options)}, made of [elysia-microservices](https://www.npmjs.com/package/elysia-microservices).
+Orders: ${summary(options)}, made with [elysia-microservices](https://www.npmjs.com/package/elysia-microservices).
 
 \`\`\`sh
 ${firstCommands(options).join('\n')}
 \`\`\`
 
-\`${run} dev\` starts services${web ? ', page' : ''} and gateway, restarts what you edit, and shows all services on a page whose address it prints; Ctrl-C ends everything. Then \`${run} client\` in another terminal places an order by a typed client, and with HTTP:
+\`${run} dev\` starts services${web ? ', page' : ''} and gateway, restarts a service when you edit it, and prints the address of a page that shows all services; Ctrl-C ends everything. In another terminal, \`${run} client\` places an order with a typed client, and this command places an order over HTTP:
 
 \`\`\`sh
 curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
 \`\`\`
 
-\`${TEST[runtime]}\` needs no port. \`docker compose up --build\` starts everything in containers; it needs \`${lock}\`, which the install writes: commit it.
+\`${TEST[runtime]}\` needs no port. \`docker compose up --build\` starts everything in containers; for this, commit \`${lock}\`, which the installation writes.
 
 | file | |
 | --- | --- |
-| \`src/orders.ts\`, \`src/stock.ts\` | the services: what they answer, and which events they take; orders calls stock |
-| \`src/schemas.ts\` | the data that travel, checked by the services and shown by the gateway |
+| \`src/orders.ts\`, \`src/stock.ts\` | the services with their patterns and events; orders calls stock |
+| \`src/schemas.ts\` | schemas of the data, checked by the services and shown by the gateway |
 | \`src/routes.ts\` | HTTP routes that call orders |
-| \`microservices.config.ts\` | what \`${run} dev\` runs |
-| \`src/transport.ts\` | what carries messages |
+| \`microservices.config.ts\` | the programs that \`${run} dev\` runs |
+| \`src/transport.ts\` | the transport |
 | \`src/service.ts\`, \`src/stock-service.ts\`, \`src/gateway.ts\`, \`src/client.ts\` | the programs |
 ${web ? WEB_FILES : ''}| \`src/*.test.ts\` | tests of the services and of the routes |
 
@@ -103,6 +103,6 @@ ${where}
 | \`HEALTH_PORT\`, \`STOCK_HEALTH_PORT\` | \`8081\`, \`8082\` | where orders and stock answer \`/livez\`, \`/readyz\` and \`/healthz\` |
 | \`PORT\` | \`3000\` | HTTP of the gateway |
 ${web ? WEB_PORT : ''}
-Services and gateway end with SIGTERM or SIGINT, after the work in flight. They keep their data in memory: give them a database before a second process of one.
+Services and gateway end with SIGTERM or SIGINT, after the work in flight. The services keep their data in memory: add a database before you start a second process of a service.
 `
 }
