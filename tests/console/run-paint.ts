@@ -33,7 +33,7 @@ try {
   paints.sort((one, other) => one - other)
   const [median = 0, most = 0] = [paints[Math.floor(TIMES / 2)], paints.at(-1)]
   write(
-    `The page is ${Math.round(bytes / 1_000)} KB, compressed by gzip. Chromium paints it first after ${Math.round(median)} ms (median of ${TIMES} times; at most ${Math.round(most)}), on ${availableParallelism()} cores with a load of ${loadavg()[0]?.toFixed(1)}.`
+    `The page is ${Math.round(bytes / 1_000)} KB, compressed by gzip. Chromium paints the page first after ${Math.round(median)} ms (median of ${TIMES} times; at most ${Math.round(most)}), on ${availableParallelism()} cores with a load of ${loadavg()[0]?.toFixed(1)}.`
   )
 } finally {
   await browser.close()
