@@ -10,11 +10,11 @@ import {
   type ServerTransport
 } from '@elysia-microservices/transport/kit'
 
-/** Answers the questions of the page. */
+/** Answers requests of the page for the description of this server. */
 export class Description {
   readonly #name: string | undefined
   readonly #instance = randomUUID()
-  /** The routes of these questions. */
+  /** The routes by which the page asks for the description. */
   readonly routes: readonly Route[]
 
   constructor(name: string | undefined) {

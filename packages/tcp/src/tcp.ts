@@ -18,7 +18,7 @@ import { TcpServer } from './server/server.ts'
 import type { TcpServerStats } from './server/server-stats.ts'
 import type { TlsServerOptions } from './socket/tls.ts'
 
-/** TCP, for one service or for any number of clients. */
+/** The transport over TCP, for one service or for any number of clients. */
 export interface TcpTransport extends Transport {
   readonly name: 'tcp'
   /** The address at which its service listens, with the real port; `undefined` while it does not listen. */

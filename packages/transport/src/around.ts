@@ -117,7 +117,7 @@ export interface CallerFigures {
   readonly pattern: string
   /** Messages that have ended. */
   readonly count: number
-  /** Number of those messages that failed. */
+  /** Number of messages that have failed. */
   readonly errors: number
   /** Sum of the durations of all messages; a stream counts until it begins. */
   readonly milliseconds: number

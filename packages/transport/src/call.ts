@@ -57,7 +57,7 @@ export interface HandledMessage {
   readonly remaining: number | undefined
   readonly signal?: AbortSignal
   readonly kind?: 'request' | 'event'
-  /** The call sends those of these headers that the client's option `forward` names. */
+  /** Headers of the handled message. The call sends the headers that the client's option `forward` names. */
   readonly headers?: Headers
 }
 

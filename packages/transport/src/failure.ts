@@ -84,7 +84,7 @@ function readObject(error: object): Failure {
   return answer === undefined ? UNEXPECTED : { answer }
 }
 
-/** Recognised by its method, because the class comes from the user's own copy of Nest. */
+/** `RpcException` is recognised by its method, because the class comes from the user's own copy of Nest. */
 function isNestRpcException(error: object): error is { getError(): unknown } {
   return 'getError' in error && typeof error.getError === 'function'
 }

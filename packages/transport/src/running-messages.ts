@@ -30,7 +30,7 @@ export class RunningMessages {
     return this.#answers.size + this.#events
   }
 
-  /** Number of streams among them. */
+  /** Number of streams in flight. */
   get streams(): number {
     return this.#streams.size
   }

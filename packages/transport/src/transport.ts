@@ -164,7 +164,7 @@ export interface ServerTransport {
 /** A number and its limit. */
 export interface Gauge {
   readonly current: number
-  /** 0 if there is no limit. */
+  /** The limit; 0 if there is none. */
   readonly limit: number
 }
 

@@ -23,7 +23,7 @@ export class FlushQueue {
     this.#later = later
   }
 
-  /** Adds a connection. Call it once before each flush. */
+  /** Adds a connection. Call `add` once before each flush. */
   add(connection: Flushable): void {
     if (this.#asked.push(connection) > 1) return
     // Copied to a variable, because browsers refuse to call `queueMicrotask` as a method.
@@ -52,7 +52,7 @@ let behindMicrotasks: FlushQueue | undefined
 let atTurnEnd: FlushQueue | undefined
 
 /**
- * Flushes a connection together with all other connections of the process, after the waiting microtasks. Call it once
+ * Flushes a connection together with all other connections of the process, after the waiting microtasks. Call this once
  * before each flush.
  */
 export function flushSoon(connection: Flushable): void {

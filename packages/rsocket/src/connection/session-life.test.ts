@@ -385,7 +385,7 @@ describe('a connection ends', () => {
   it('is named by its certificate in the log, too', async () => {
     socket.certificate = { subject: { CN: 'orders' } } as unknown as Socket['certificate']
     session.end(new Error('it is over'))
-    assert.match(logger.lines[0] ?? '', /of 192\.0\.2\.1:5, the certificate's "?'?orders/)
+    assert.match(logger.lines[0] ?? '', /of 192\.0\.2\.1:5 \(certificate of "?'?orders/)
     session.close()
   })
 })

@@ -255,7 +255,7 @@ export class Session implements SocketListener, Output {
     const { remoteAddress, remotePort } = this.socket
     const address = remoteAddress === undefined ? 'an unnamed peer' : `${remoteAddress}:${remotePort}`
     const name = this.socket.certificate?.subject['CN']
-    const peer = name === undefined ? address : `${address}, the certificate's ${shown(String(name))}`
+    const peer = name === undefined ? address : `${address} (certificate of ${shown(String(name))})`
     // An error of this library, or a plain Error, has a message about the peer. Any other error is a bug whose stack is
     // needed.
     const isSentence = reason instanceof MicroserviceError || reason.constructor === Error

@@ -39,7 +39,7 @@ export function toWireError(error: unknown, logger: Logger, of: IncomingMessage 
   const length = text.length(data)
   if (length <= MAX_DATA_LENGTH) return { code: codeOf(error, data), data }
   const most = `more than fit into a frame (${MAX_DATA_LENGTH})`
-  logger.error(`An error for the other side has ${length} bytes, ${most}; send less in details`, error)
+  logger.error(`An error for the other side has ${length} bytes, ${most}; put less into its details`, error)
   return { code: ErrorCode.APPLICATION_ERROR, data: INTERNAL_ERROR_TEXT }
 }
 

@@ -136,7 +136,9 @@ export class FrameReader {
 
   #checked(length: number): number {
     if (length < HEADER_LENGTH) {
-      throw new ProtocolError(`A frame of ${length} bytes was announced; the shortest has ${HEADER_LENGTH}`)
+      throw new ProtocolError(
+        `A frame of ${length} bytes was announced; a frame has at least ${HEADER_LENGTH}`
+      )
     }
     if (length > this.#maxBufferSize) {
       throw new PayloadTooLargeError('limits.receiveBuffer', this.#maxBufferSize, length, 'bytes')

@@ -24,7 +24,7 @@ export class Wire {
   readonly #maxFrameLength: number
   /** Most bytes that may wait to be sent, and most bytes of one message. */
   readonly maxUnsent: number
-  // Fields, not accessors: they are read many times for each message. Only the wire sets them.
+  // These are fields and not accessors, because they are read many times for each message. Only the wire sets them.
   /** The session of the present socket; `undefined` while there is none. */
   output: Output | undefined
   /** The state for resuming; `undefined` if the connection cannot be resumed. */

@@ -282,7 +282,7 @@ for (const [name, sockets] of SOCKETS) {
       await once(server, 'listening')
       const { port } = server.address() as net.AddressInfo
       const client = inTheClear.client(port, { tls: true, retry: false, reconnect: false })
-      await assert.rejects(client.request('echo', 1), { message: /do not speak TLS/ })
+      await assert.rejects(client.request('echo', 1), { message: /does not support TLS/ })
       // `close` calls back when all connections of the server are closed.
       await new Promise((resolve) => server.close(resolve))
       await inTheClear.close()

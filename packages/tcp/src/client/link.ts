@@ -111,7 +111,7 @@ export class TcpLink implements Link {
         return NOBODY
       }
       await sockets.connect({ host, port, path, tls }, accept, attempt.signal)
-      if (isInTheClear) throw new Error('options.sockets do not speak TLS')
+      if (isInTheClear) throw new Error('options.sockets does not support TLS')
     } finally {
       clearTimeout(timer)
     }

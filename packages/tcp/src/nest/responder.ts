@@ -41,7 +41,7 @@ export interface NestResponderOptions {
   readonly output: Output
   /** Most UTF-16 units that may wait to be handled. */
   readonly maxBufferSize: number
-  /** Reads the patterns of packets. All connections of a server share it. */
+  /** Reads the patterns of packets. All connections of a server share one reader. */
   readonly patterns: PatternReader
   readonly limits: SharedLimits
 }
@@ -142,7 +142,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   #handle(packet: NestPacket, size: number): void {
     const { pattern, data, metadata } = packet
-    // Without pattern and data it is not a packet of Nest: it counts as an event without a pattern, and gets no answer.
+    // JSON without pattern and data is not a packet of Nest: it counts as an event without a pattern, and gets no answer.
     const id = pattern === undefined && data === undefined ? undefined : packet.id
     let text: string
     let route: string | undefined

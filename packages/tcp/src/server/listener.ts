@@ -120,7 +120,7 @@ export class Listener {
     return (socket) => {
       if (!this.#admits(socket.remoteAddress)) return refuse(socket)
       if (!encrypted || socket.encrypted === true) return accept(socket)
-      this.#logger.error('Closing a connection: options.sockets do not speak TLS')
+      this.#logger.error('Closing a connection: options.sockets does not support TLS')
       return refuse(socket)
     }
   }

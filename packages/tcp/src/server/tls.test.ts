@@ -352,7 +352,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         name: 'UnauthenticatedError',
         message: /: The credentials are not accepted$/
       })
-      assert.match(String(ends.logger.lines), /127\.0\.0\.1:\d+, the certificate's service: The credentials/)
+      assert.match(String(ends.logger.lines), /127\.0\.0\.1:\d+ \(certificate of service\): The credentials/)
     })
 
     it('leaves the decision to authenticate, with rejectUnauthorized: false', async () => {
@@ -410,7 +410,7 @@ describe('sockets that know no TLS', () => {
       const client = ends.client(plain.address!.port, { tls: true })
       await assert.rejects(client.request('echo', 1), {
         name: 'ConnectionError',
-        message: /do not speak TLS/
+        message: /does not support TLS/
       })
       await ends.close()
     })

@@ -19,7 +19,7 @@ const NO_BUFFER = new Uint8Array()
 
 /** Writes numbers, text and bytes. Positions count from the start of the buffer. */
 export class ByteWriter {
-  // Fields, not accessors: they are read many times for each message. Only the writer's own methods set them.
+  // These are fields and not accessors, because they are read many times for each message. Only the writer sets them.
   /** Bytes written since the last `reset`. */
   length = 0
   /** The buffer, whose first `length` bytes are written. Valid as long as `written`. */

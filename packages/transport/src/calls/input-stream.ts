@@ -15,7 +15,7 @@ const WINDOW_BYTES = 1024 * 1024
 /** Values requested ahead of the reader at first: their sizes tell how many more can be requested. */
 const FIRST = 4
 /**
- * Most bytes that may wait; one value may exceed them. If values suddenly grow, a sender has already been granted too
+ * Most bytes that may wait; one value may exceed the limit. If values suddenly grow, a sender has already been granted too
  * many of them, so this limit is larger than WINDOW_BYTES.
  */
 const MOST_BYTES = 16 * WINDOW_BYTES

@@ -53,8 +53,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Advances the clock. Calls all functions that are due, in order. When it resolves, the work that they started has
-   * ended, except for work that waits for something.
+   * Advances the clock and calls all functions that are due, in order. The promise resolves when the work of these
+   * functions has ended, except for work that waits for something.
    */
   async advance(milliseconds: number): Promise<void> {
     const end = this.#now + milliseconds

@@ -445,7 +445,7 @@ describe('a lost connection', () => {
     service?.end()
     await until('the service listens again', () => both.hub.carriers.size === 2)
     assert.equal(await client.request('echo', 3), 3)
-    assert.ok(both.log.some((line) => /is over; connecting again/.test(line)))
+    assert.ok(both.log.some((line) => /has ended; connecting again/.test(line)))
   })
 
   it('at the first attempt fails calls at once, and the next call tries again', async () => {

@@ -7,7 +7,7 @@ const NUMBERS: Readonly<Record<string, number>> = {
   rabbitmq: 5,
   kafka: 6
 }
-/** Nest's names of transports, by its numbers. */
+/** Nest's names of transports, by Nest's numbers. */
 const NAMES = ['TCP', 'REDIS', 'NATS', 'MQTT', 'GRPC', 'RMQ', 'KAFKA']
 
 /** Returns Nest's number of a transport of this library; `undefined` if Nest does not have that transport. */

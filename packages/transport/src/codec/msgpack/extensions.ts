@@ -66,7 +66,8 @@ function listOf(content: unknown): unknown[] {
 }
 
 function entryOf(item: unknown): [unknown, unknown] {
-  if (!Array.isArray(item) || item.length !== 2) throw new ProtocolError('An entry of a Map is not a pair')
+  if (!Array.isArray(item) || item.length !== 2)
+    throw new ProtocolError('An entry of a Map is not a pair of key and value')
   return item as [unknown, unknown]
 }
 
@@ -74,7 +75,7 @@ function bigintOf(content: unknown): bigint {
   // Limited, because the conversion of a very long text of digits takes very long.
   if (typeof content === 'string' && content.length <= MAX_DIGITS && /^-?\d+$/.test(content))
     return BigInt(content)
-  throw new ProtocolError('The content of a bigint is not its digits')
+  throw new ProtocolError('The content of a bigint is not a text of digits')
 }
 
 /**

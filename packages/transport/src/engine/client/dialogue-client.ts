@@ -197,7 +197,7 @@ export class DialogueClient<Connection extends Carrier>
         this.durable?.detach()
         this.#notices.status = 'disconnected'
         const over = (mayHaveRun: boolean) =>
-          new ConnectionError(`The connection to ${title} is over`, mayHaveRun, cause)
+          new ConnectionError(`The connection to ${title} has ended`, mayHaveRun, cause)
         this.#calls.lost(over)
         this.#calls.failWaiting(over)
       }

@@ -225,7 +225,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
   async #listenAgain(dispatcher: Dispatcher, responder: Responder, error: Error | undefined): Promise<void> {
     const { context, engine } = this.#init
     const { logger } = context
-    this.#lost = `The connection to ${engine.title} is over`
+    this.#lost = `The connection to ${engine.title} has ended`
     logger.error(`${this.#lost}; connecting again`, error)
     this.#listening?.callers.stop()
     this.#listening?.control.stop()
