@@ -55,12 +55,13 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
     const letters = () => broker.countDeadLetters(setting.client, server?.url ?? '')
     const poisoned = poisonFirst + (Number.isFinite(every) ? Math.floor(begun / every) : 0)
     const hung = await settled(() => begun - failed - poisoned - healthy(), PATIENCE + takes)
-    await until('The poisoned ones are dead letters', async () => (await letters()) >= poisoned).catch(
-      () => {}
-    )
-    return [
-      rowOf(plan, setting, [...failures], { events: begun, failed, poisoned, dead: await letters(), hung })
-    ]
+    let dead = -1
+    await until('The poisoned ones are dead letters', async () => {
+      // The client may not be connected again yet after the last fault.
+      dead = await letters().catch(() => -1)
+      return dead >= poisoned
+    }).catch(() => {})
+    return [rowOf(plan, setting, [...failures], { events: begun, failed, poisoned, dead, hung })]
   } finally {
     await setting.end()
   }
