@@ -103,7 +103,7 @@ async function run(job: Job, place: () => string): Promise<Counts> {
     console.log(withoutPassed(output).slice(-SHOWN))
     if (isLate) console.log(`The job was ended after its limit of ${limit} s`)
     console.log(
-      `---- ${name} failed; all it said: ${file}; again: bun scripts/test.ts nightly --only=${name}`
+      `---- ${name} failed. Its whole output: ${file}. To repeat: bun scripts/test.ts nightly --only=${name}`
     )
   }
   return counts

@@ -64,7 +64,7 @@ function isIn(gate: Gate, file: string): boolean {
 export function compiled(file: string): string {
   const [, before, rest] =
     /^(packages\/[^/]+\/|examples\/[^/]+\/|tests\/)(?:src\/)?(.*)\.ts$/.exec(file) ?? []
-  if (before === undefined) throw new Error(`${file} is compiled to nowhere`)
+  if (before === undefined) throw new Error(`${file} is not part of any compiled project`)
   return `${before}dist/${rest}.js`
 }
 

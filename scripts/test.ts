@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
 })
 const gate = (positionals[0] ?? 'test') as Gate
 if (!['check', 'test', 'nightly'].includes(gate)) {
-  console.error(`There is no gate '${gate}': check, test or nightly`)
+  console.error(`There is no gate '${gate}'; the gates are check, test and nightly`)
   process.exit(2)
 }
 const names = values.only?.split(',')
@@ -35,7 +35,7 @@ if (values.list) {
   process.exit(0)
 }
 if (first.length + jobs.length + last.length === 0) {
-  console.error(`No job is called ${values.only}; --list says which there are`)
+  console.error(`No job is called ${values.only}; --list prints all names`)
   process.exit(2)
 }
 

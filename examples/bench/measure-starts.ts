@@ -29,7 +29,7 @@ export async function measureStarts(options: BenchOptions, pinning: Pinning): Pr
   const load = clients[client].load
   const program = targets[target].server
   if (load === null || program === null || shape === customShape) {
-    throw new BenchError(`${target} cannot be started by the bench, or the ${client} client cannot ask it.`)
+    throw new BenchError(`${target} cannot be started by the bench, or the ${client} client cannot call it.`)
   }
   const payload = makePayload(shape, options.payload)
   const startOnce = async (): Promise<Start> => {

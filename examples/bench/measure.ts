@@ -71,7 +71,7 @@ async function findCapacity(
     search.tell(kept)
   }
   if (best === undefined)
-    throw new BenchError(`No rate keeps p99 under ${sloMs} ms, not even one request per second.`)
+    throw new BenchError(`At no rate is p99 under ${sloMs} ms, not even one request per second.`)
   return { ...best, capacity: { sloMs, trials } }
 }
 
@@ -95,7 +95,7 @@ function tallyOf({ task, host, port }: BenchOptions, started: ServerProcess | un
   if (task.mode !== 'emit') return undefined
   if (started !== undefined) return new EventTally(started)
   throw new BenchError(
-    `The server that is listening on ${host}:${port} cannot be asked how many events it got. --port=0 starts one.`
+    `The server that is listening on ${host}:${port} does not report how many events it has received. With --port=0, the bench starts a server that does.`
   )
 }
 

@@ -35,8 +35,8 @@ await runCommand(
     await print(`${JSON.stringify(shown, null, 2)}\n`)
     const { errors, firstError, completed, lost = 0 } = result
     if (errors > 0) console.error(`${errors} requests failed; the first: ${firstError}`)
-    if (lost > 0) console.error(`${lost} events were sent, as the client said, and did not arrive`)
-    if (completed === 0) console.error('Nothing was completed in the time measured')
+    if (lost > 0) console.error(`${lost} events were sent according to the client, and did not arrive`)
+    if (completed === 0) console.error('Nothing was completed in the measured time')
     return errors === 0 && lost === 0 && completed > 0 ? 0 : 1
   },
   async () => {

@@ -64,7 +64,7 @@ await runCommand(
     await stopServers()
     if (unfinished === undefined) return
     const files = await writeReports(unfinished.comparison, unfinished.file)
-    console.error(`What was measured so far: ${files.map(shown).join(', ')}`)
+    console.error(`Results so far: ${files.map(shown).join(', ')}`)
   }
 )
 

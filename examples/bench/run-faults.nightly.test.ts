@@ -60,7 +60,7 @@ describe('during a comparison', () => {
     process.kill(bench, 'SIGSTOP')
     const { code, stdout } = await comparison.finished
     assert.equal(code, 1)
-    assert.match(stdout, /^nest was not measured: the measurement was not over after 4 s and was given up$/m)
+    assert.match(stdout, /^nest was not measured: the measurement had not ended after 4 s and was given up$/m)
     const [, elysia] = await resultsIn(out)
     assert.deepEqual([elysia!.errors, elysia!.figures.rps === null], [0, false])
     assert.deepEqual([isRunning(bench), isRunning(server)], [false, false])
@@ -86,7 +86,7 @@ describe('during a comparison', () => {
     process.kill(comparison.pid, 'SIGTERM')
     const { code, stdout, stderr } = await comparison.finished
     assert.deepEqual([code, stdout], [143, ''])
-    assert.match(stderr, /^What was measured so far: .*ended\.json, .*ended\.md, .*ended\.html$/m)
+    assert.match(stderr, /^Results so far: .*ended\.json, .*ended\.md, .*ended\.html$/m)
     const [nest] = await resultsIn(out)
     assert.notEqual(nest!.figures.rps, null)
     assert.equal(nest!.reason, 'the run ended before its turn')

@@ -66,6 +66,6 @@ describe('the highest rate', () => {
   it('that does not exist is reported', async () => {
     const { code, stdout, stderr } = await find('--rate=2', '--slo=0.001')
     assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /^No rate keeps p99 under 0\.001 ms/)
+    assert.match(stderr, /^At no rate is p99 under 0\.001 ms/)
   })
 })

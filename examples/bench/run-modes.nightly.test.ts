@@ -173,7 +173,7 @@ describe('a measurement of events', () => {
     assert.equal(lost, sent! - arrived!)
     assert.equal(code, lost! + errors > 0 ? 1 : 0)
     if (lost! > 0)
-      assert.ok(stderr.includes(`${lost} events were sent, as the client said, and did not arrive`))
+      assert.ok(stderr.includes(`${lost} events were sent according to the client, and did not arrive`))
   })
 
   it('needs a server that reports its events, and fails otherwise with code 1', async () => {
@@ -195,7 +195,7 @@ describe('a measurement of events', () => {
       assert.deepEqual([code, stdout], [1, ''])
       assert.match(
         stderr,
-        /^The server that is listening on 127\.0\.0\.1:\d+ cannot be asked how many events it got/
+        /^The server that is listening on 127\.0\.0\.1:\d+ does not report how many events it has received/
       )
     } finally {
       await server.stop()

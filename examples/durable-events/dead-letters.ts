@@ -18,7 +18,7 @@ if (command === 'list') {
   for await (const letter of letters.list()) await letters.redrive(letter.position)
 } else if (command === 'redrive') isDone = await letters.redrive(position)
 else if (command === 'delete') isDone = await letters.delete(position)
-else throw new Error(`'${command}' is none of list, show, redrive and delete`)
+else throw new Error(`'${command}' is not a command: use list, show, redrive or delete`)
 
 await client.close()
 if (!isDone) {

@@ -71,7 +71,11 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
     })
     await new Promise<void>((resolve, reject) => {
       const late = setTimeout(() => {
-        reject(new Error(`Of the shop only ${[...processes.keys()].join(', ') || 'nothing'} is ready`))
+        reject(
+          new Error(
+            `Only these services of the shop are ready: ${[...processes.keys()].join(', ') || 'nothing'} is ready`
+          )
+        )
       }, PATIENCE)
       createInterface(shop.stdout!).on('line', (line) => {
         const [, name, pid] = /^dev +\| (\w+) is ready after .* \(process (\d+)/.exec(line) ?? []

@@ -20,7 +20,9 @@ run('changeset', 'publish', '--no-git-tag')
 function refuseUnlessReady(): void {
   const left = readdirSync('.changeset').filter((name) => name.endsWith('.md') && name !== 'README.md')
   if (left.length > 0)
-    throw new Error(`${left.length} changesets are in no version yet: run \`npm run version-packages\` first`)
+    throw new Error(
+      `${left.length} changesets are not part of a version yet: run \`npm run version-packages\` first`
+    )
   const { GITHUB_REF_TYPE: kind, GITHUB_REF_NAME: tag } = process.env
   if (kind === 'tag' && tag !== `v${version}`)
     throw new Error(`The tag is ${tag}, and the packages have version ${version}`)

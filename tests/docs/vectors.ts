@@ -73,7 +73,7 @@ function readBytes(text: string): Buffer {
   while (TOKEN.lastIndex < text.length) {
     const at = TOKEN.lastIndex
     const groups = TOKEN.exec(text)?.groups
-    if (groups === undefined) throw new Error(`Neither hex nor text at ${at} of ${text}`)
+    if (groups === undefined) throw new Error(`Expected hex or text at ${at} of ${text}`)
     if (groups['text'] !== undefined) parts.push(Buffer.from(groups['text']))
     if (groups['hex'] !== undefined) parts.push(Buffer.from(groups['hex'], 'hex'))
   }

@@ -59,7 +59,7 @@ export function withPart({ page, name, text }: Part): { readonly is: string; rea
   const [begin, end] = [`<!-- ${name}: written by tests/engines/docs.ts -->\n`, `\n<!-- /${name} -->`]
   const from = is.indexOf(begin)
   const to = is.indexOf(end, from)
-  if (from < 0 || to < 0) throw new Error(`${page} has no place for '${name}'`)
+  if (from < 0 || to < 0) throw new Error(`${page} has no markers for '${name}'`)
   return { is, shouldBe: is.slice(0, from + begin.length) + text + is.slice(to) }
 }
 

@@ -283,7 +283,7 @@ const onKafka: EngineUnderTest = {
       ? 'it is empty; give it a text'
       : /^[\w.-]+$/.test(pattern)
         ? undefined
-        : "it is no name of a topic; use letters, digits, '.', '_' and '-'",
+        : "it is not a valid name of a topic; use letters, digits, '.', '_' and '-'",
   async start() {
     // One server for all tests, because it takes seconds to start. Tests use patterns of their own where something
     // could be left.

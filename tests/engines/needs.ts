@@ -68,7 +68,7 @@ export function isLeftOut(engine: EngineUnderTest, what: string, needs: readonly
   const lacking = needs.filter((need) => !has(abilities, need))
   if (lacking.length === 0) return false
   console.log(
-    `Left out over ${engine.title}: ${what}: it has no ${lacking.map((need) => NEEDS[need]).join(', and no ')}`
+    `Left out over ${engine.title}: ${what}: the engine has no ${lacking.map((need) => NEEDS[need]).join(', and no ')}`
   )
   return true
 }

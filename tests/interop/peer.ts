@@ -94,7 +94,7 @@ class Mailbox {
   }
 
   #unexpected(on: EventName, instead: string): Error {
-    return new Error(`Waiting for '${on}' of ${this.#key}: ${instead.slice(0, 1_000)}`)
+    return new Error(`Expected the event '${on}' of ${this.#key}, got: ${instead.slice(0, 1_000)}`)
   }
 }
 

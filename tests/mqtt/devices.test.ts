@@ -186,7 +186,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       )
       await refused(
         make().message('$SYS/a', () => 1),
-        /server's own/
+        /belong to the server/
       )
       await refused(
         make().message('a/reply', () => 1),

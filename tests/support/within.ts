@@ -14,7 +14,7 @@ export async function within<Value>(
 ): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what}: not within ${milliseconds} ms`)), milliseconds)
+    timer = setTimeout(() => reject(new Error(`Not within ${milliseconds} ms: ${what}`)), milliseconds)
   })
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
@@ -32,7 +32,7 @@ export async function until(
 ): Promise<void> {
   const end = performance.now() + milliseconds
   for (let wait = 1; !(await isSo()); wait = Math.min(2 * wait, 50)) {
-    if (performance.now() > end) throw new Error(`${what}: not within ${milliseconds} ms`)
+    if (performance.now() > end) throw new Error(`Not within ${milliseconds} ms: ${what}`)
     await pause(wait)
   }
 }

@@ -65,7 +65,7 @@ export class RunningProgram {
       const found = find()
       if (found !== undefined && found !== false) return found
       if (this.#end !== undefined)
-        throw new Error(`The program has ended (${this.#end}) before that happened; it logged: ${this.log}`)
+        throw new Error(`The program has ended (${this.#end}) before that happened. Its log: ${this.log}`)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
   }

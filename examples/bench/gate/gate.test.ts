@@ -142,7 +142,7 @@ describe('a run of a gate', () => {
 
   for (const [flags, message] of [
     [[], /--base: missing, expected a commit/],
-    [['--base=x', '--runs=7'], /--runs: got '7', expected at least 8: with fewer no drop/],
+    [['--base=x', '--runs=7'], /--runs: got '7', expected at least 8: with fewer, no drop/],
     [
       ['--base=x', '--runs=5', '--figures=rps', '--shapes=shared', '--payloads=flat', '--handlers=sync'],
       undefined

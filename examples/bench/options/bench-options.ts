@@ -119,7 +119,7 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
   const task =
     asked.mode === 'stream' && !clients[client].choices.includes('take') ? { ...asked, take: null } : asked
   if (client === 'elysia' && target === 'nest' && given.protocol === 'rsocket') {
-    throw new UsageError("--protocol: got 'rsocket' with --target=nest, which speaks nest only")
+    throw new UsageError("--protocol: got 'rsocket' with --target=nest, which only speaks nest")
   }
   const protocol = given.protocol ?? (target === 'nest' ? 'nest' : 'rsocket')
   const custom = readCustom(target === 'custom', given)

@@ -213,11 +213,11 @@ function readService(targets: readonly TargetName[], given: GivenService) {
   if (custom === null) {
     if (given.host === undefined && given.port === undefined) return null
     throw new UsageError(
-      '--host and --port are for the target custom: other servers are started where there is room'
+      '--host and --port are for the target custom: the bench chooses the addresses of its own servers'
     )
   }
   if (targets.length > 1) {
-    throw new UsageError(`--targets: got '${targets.join(',')}', but nobody else answers as custom does`)
+    throw new UsageError(`--targets: got '${targets.join(',')}', but no other target answers like custom`)
   }
   if (given.port === undefined) throw new UsageError('--port: missing, the target custom needs one')
   const { pattern, data, headers, tls, ca, cert, key, servername, host } = given
@@ -235,7 +235,7 @@ function readService(targets: readonly TargetName[], given: GivenService) {
 
 function rejectBoth(name: string, one: unknown, more: unknown): void {
   if (one === undefined || more === undefined) return
-  throw new UsageError(`--${name}: given beside its plural, expected one of them`)
+  throw new UsageError(`--${name}: given together with its plural, expected one of them`)
 }
 
 /** Joins the paths of `--from a.json b.json`, as users type it, to one value. */

@@ -47,7 +47,7 @@ export function readFull(
 ): FullOptions {
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || FOR_FULL.includes(name)) continue
-    throw new UsageError(`--${name}: given with --full, which has a plan of its own`)
+    throw new UsageError(`--${name}: given with --full, which has its own plan`)
   }
   const { runs, duration, warmup, runtimes, parts, patience, within } = given
   return {

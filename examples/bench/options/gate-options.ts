@@ -77,7 +77,7 @@ export function readGateOptions(argv: readonly string[]): GateOptions | 'help' {
   }
   if (runs < pairsNeeded(rule)) {
     throw new UsageError(
-      `--runs: got '${runs}', expected at least ${pairsNeeded(rule)}: with fewer no drop can be told from chance`
+      `--runs: got '${runs}', expected at least ${pairsNeeded(rule)}: with fewer, no drop can be distinguished from chance`
     )
   }
   return {

@@ -49,7 +49,7 @@ function obstacleIn(target: TargetName, task: Task): string | undefined {
       ? `${target} has no streams here`
       : `a handler of ${target} does not stream ${NAMES[task.generator]}`
   }
-  if (task.mode === 'emit' && !does.events) return `${target} has no events here`
-  if (task.mode === 'start' && server === null) return `${target} is started by somebody else`
+  if (task.mode === 'emit' && !does.events) return `${target} has no events in this bench`
+  if (task.mode === 'start' && server === null) return `${target} is not started by the bench`
   return undefined
 }

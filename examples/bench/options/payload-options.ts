@@ -23,7 +23,7 @@ export function readPayload(
 ): PayloadOptions {
   const { defaultBytes } = shapes[shape]
   if (defaultBytes === undefined && payload !== undefined) {
-    throw new UsageError(`--payload: got '${payload}' with --shape=${shape}, which has a size of its own`)
+    throw new UsageError(`--payload: got '${payload}' with --shape=${shape}, which has a fixed size`)
   }
   return { shape, payload: payload ?? defaultBytes ?? makePayload(shape).bytes }
 }
@@ -64,7 +64,7 @@ const CARRIES: Partial<Readonly<Record<Codec, { carries(shape: PayloadShape): bo
 export function readCodec(codec: Codec | undefined, protocol: Protocol, shape: PayloadShape): Codec {
   if (protocol === 'nest') {
     if (codec === undefined) return 'json'
-    throw new UsageError(`--codec: got '${codec}' with --protocol=nest, which has JSON only`)
+    throw new UsageError(`--codec: got '${codec}' with --protocol=nest, which only has JSON`)
   }
   const chosen = codec ?? 'json'
   const rule = CARRIES[chosen]

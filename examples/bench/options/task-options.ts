@@ -80,7 +80,7 @@ export const callersOf = (mode: Mode): number => CALLERS[mode] ?? 1
 export function rejectBeside(mode: Mode, given: Readonly<Record<string, unknown>>): void {
   for (const [name, allowed] of Object.entries(ALLOWED)) {
     if (given[name] === undefined || given[name] === false || allowed.includes(mode)) continue
-    throw new UsageError(`--${name}: got '${given[name]}' with --mode=${mode}, which does not have it`)
+    throw new UsageError(`--${name}: got '${given[name]}' with --mode=${mode}, which has no such flag`)
   }
 }
 

@@ -87,7 +87,7 @@ export class BenchProcess {
     this.#running = undefined
     // After a stop, the whole command ends, so nothing may follow.
     if (this.#stopped) return new Promise(() => {})
-    if (isLate) throw new BenchError(`the measurement was not over after ${limit} s and was given up`)
+    if (isLate) throw new BenchError(`the measurement had not ended after ${limit} s and was given up`)
     if (output === '') throw new BenchError(whatBecameOf(end, complaints))
     return JSON.parse(output) as Measurement
   }

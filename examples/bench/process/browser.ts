@@ -39,7 +39,7 @@ export async function openBrowser(): Promise<Browser | undefined> {
   const obstacle = obstacleToBrowser()
   if (obstacle === undefined) return startBrowser()
   if (process.env['CI'] !== undefined) throw new Error(`The browser tests cannot run: ${obstacle}.`)
-  console.log(`Browser tests were left out: ${obstacle}.`)
+  console.log(`Browser tests are skipped: ${obstacle}.`)
   return undefined
 }
 

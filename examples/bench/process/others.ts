@@ -40,7 +40,7 @@ export function prepareOthers(runtimes: readonly (Runtime | 'go')[]): void {
     const { packages } = JSON.parse(lock) as { packages: object }
     const count = Object.keys(packages).length - 1
     console.error(
-      `Installing the other peers, once: npm ci in examples/bench/others, up to ${count} packages`
+      `Installing the other peers, only once: npm ci in examples/bench/others, up to ${count} packages`
     )
     run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
     writeFileSync(STAMP, wanted)

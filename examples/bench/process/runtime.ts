@@ -21,7 +21,7 @@ export function commandFor(runtime: Runtime, program: string, folder = BENCH_FOL
   const compiled = join(folder, 'dist', `${program}.js`)
   if (!existsSync(compiled)) {
     throw new BenchError(
-      `--runtime=node runs dist/${program}.js, which is not there. Run \`npm run build\` first.`
+      `--runtime=node runs dist/${program}.js, which does not exist. Run \`npm run build\` first.`
     )
   }
   return [executable('node'), '--expose-gc', compiled]
@@ -32,7 +32,7 @@ function executable(runtime: Runtime): string {
   const path = which(runtime)
   if (path !== undefined && isReally(runtime, path)) return path
   const name = runtime === 'bun' ? 'Bun' : 'Node'
-  throw new BenchError(`--runtime=${runtime} needs ${name} on the PATH, and found none.`)
+  throw new BenchError(`--runtime=${runtime} needs ${name} on the PATH, which was not found.`)
 }
 
 /**

@@ -41,6 +41,6 @@ export const find = (
 /** @throws Error if the target is not in the contest */
 export function resultOf({ results }: ContestResult, name: string): TargetResult {
   const result = results.find(({ target }) => target === name)
-  if (result === undefined) throw new Error(`${name} is in no contest of the report`)
+  if (result === undefined) throw new Error(`${name} is not in any contest of the report`)
   return result
 }

@@ -35,18 +35,18 @@ describe('a stored report', () => {
   })
 
   const rejected: [what: string, text: string, message: RegExp][] = [
-    ['no JSON', '{', /a\.json is no JSON\.$/],
-    ['something else', '{"contests":[]}', /a\.json is no report of this benchmark\.$/],
-    ['nothing', 'null', /is no report of this benchmark/],
+    ['no JSON', '{', /a\.json is not JSON\.$/],
+    ['something else', '{"contests":[]}', /a\.json is not a report of this benchmark\.$/],
+    ['nothing', 'null', /is not a report of this benchmark/],
     [
       'another version',
       JSON.stringify({ ...comparison([]), version: 1 }),
-      /has version 1 of the report, this reads version 2\.$/
+      /has version 1 of the report, but only version 2 can be read\.$/
     ],
     [
       'a broken field',
       JSON.stringify({ ...comparison([]), contests: [{ rounds: 1 }] }),
-      /is no report of version 2: \/contests\/0\/\w+ /
+      /is not a report of version 2: \/contests\/0\/\w+ /
     ]
   ]
   for (const [what, text, message] of rejected) {

@@ -30,15 +30,15 @@ export interface Stored {
 export function readStored(file: string, text: string): Stored {
   const value = parse(file, text)
   const { schema, version } = (value ?? {}) as { schema?: unknown; version?: unknown }
-  if (schema !== SCHEMA) throw new BenchError(`${file} is no report of this benchmark.`)
+  if (schema !== SCHEMA) throw new BenchError(`${file} is not a report of this benchmark.`)
   if (version !== VERSION) {
     throw new BenchError(
-      `${file} has version ${String(version)} of the report, this reads version ${VERSION}.`
+      `${file} has version ${String(version)} of the report, but only version ${VERSION} can be read.`
     )
   }
   if (!Value.Check(comparisonSchema, value)) {
     const wrong = Value.Errors(comparisonSchema, value).First()
-    throw new BenchError(`${file} is no report of version ${VERSION}: ${wrong?.path} ${wrong?.message}`)
+    throw new BenchError(`${file} is not a report of version ${VERSION}: ${wrong?.path} ${wrong?.message}`)
   }
   return { label: basename(file).replace(/\.json$/, ''), comparison: value }
 }
@@ -47,7 +47,7 @@ function parse(file: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new BenchError(`${file} is no JSON.`)
+    throw new BenchError(`${file} is not JSON.`)
   }
 }
 

@@ -205,7 +205,7 @@ async function check(asked: readonly Asked[], { port }: ServerProcess): Promise<
     const { method, path, headers, body = null } = one
     const response = await fetch(`http://${HOST}:${port}${path}`, { method, body, headers: { ...headers } })
     const wrong = wrongIn(one, response.status, await response.text(), response.headers)
-    if (wrong !== undefined) throw new BenchError(`${method} ${path} was answered wrongly: ${wrong}`)
+    if (wrong !== undefined) throw new BenchError(`${method} ${path} had a wrong answer: ${wrong}`)
   }
 }
 
@@ -300,7 +300,7 @@ async function openMessages(
     ...[`--concurrency=${concurrency}`, `--connections=${concurrency}`, `--processes=${processes}`]
   ])
   // No flag here asks for help.
-  if (options === 'help') throw new BenchError('run-bench gave its help in place of options.')
+  if (options === 'help') throw new BenchError('run-bench printed its help instead of reading options.')
   const phases = phasesOf(await RemoteRun.open({ ...options, label, progress }, server.port, cpus))
   const finish = async (patience: number) => {
     const totals = await phases.finish(patience)

@@ -45,7 +45,7 @@ export async function serve(start: (work: Work) => Promise<number | undefined>):
   const { host, workload, database, slow } = values
   let opened: Promise<Work['users']> | undefined
   const users: Work['users'] = async (limit) => {
-    if (database === undefined) throw new Error('--database: missing, there are no users')
+    if (database === undefined) throw new Error('--database is missing, so there are no users')
     // Imported only when used, so that servers without a database need no driver.
     opened ??= import('./users.ts').then(({ openUsers }) => openUsers(database, slow))
     return (await opened)(limit)

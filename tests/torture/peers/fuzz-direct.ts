@@ -106,6 +106,6 @@ async function client(): Promise<FuzzResult['client']> {
 }
 
 const result: FuzzResult = { server: await server(), client: await client() }
-if (({} as { polluted?: unknown }).polluted !== undefined) throw new Error('A prototype was changed')
+if (({} as { polluted?: unknown }).polluted !== undefined) throw new Error('Object.prototype was changed')
 console.log(JSON.stringify(result))
 process.exit()

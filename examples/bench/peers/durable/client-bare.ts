@@ -15,7 +15,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
   await manager.streams.add({ name: PATTERN, subjects: [PATTERN], storage: StorageType.File })
   const js = jetstream(connection)
   return {
-    echo: (_payload, _answered, failed) => failed(new Error('Nothing is answered here')),
+    echo: (_payload, _answered, failed) => failed(new Error('Events have no answers')),
     emit: (data) => js.publish(PATTERN, JSON.stringify(data)),
     fill: (count) => {
       const text = JSON.stringify(payload.value)

@@ -19,7 +19,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
   await client.connect()
   let relay: OutboxRelay | undefined
   return {
-    echo: (_payload, _answered, failed) => failed(new Error('Nothing is answered here')),
+    echo: (_payload, _answered, failed) => failed(new Error('Events have no answers')),
     async fill(count) {
       await migrate(sql)
       const data = JSON.stringify(payload.value)

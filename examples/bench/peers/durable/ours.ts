@@ -42,7 +42,7 @@ export async function storedEvents({
     await (service as AnyMicroservice | undefined)?.stop()
   }
   return {
-    echo: (_payload, _answered, failed) => failed(new Error('Nothing is answered here')),
+    echo: (_payload, _answered, failed) => failed(new Error('Events have no answers')),
     emit: (data) => client.publish(PATTERN, data),
     fill: (count) => (fill === undefined ? byPublish(client, count, payload.value) : fill(client, count)),
     ...(takesAtMost !== undefined && { takesAtMost }),

@@ -28,7 +28,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
       )
     })
   return {
-    echo: (_payload, _answered, failed) => failed(new Error('Nothing is answered here')),
+    echo: (_payload, _answered, failed) => failed(new Error('Events have no answers')),
     emit: publish,
     takesAtMost: TAKEN,
     fill: (count) =>

@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 export const openEchoClient: OpenEchoClient = async (host, port, { payload }) => {
-  if (payload.bytes === 0) throw new Error('without a protocol, nothing cannot be echoed')
+  if (payload.bytes === 0) throw new Error('an empty payload cannot be echoed without a protocol')
   const client = new SocketClient(payload)
   await client.connect(host, port)
   return client

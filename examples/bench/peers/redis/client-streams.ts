@@ -36,7 +36,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
     }
   }
   return {
-    echo: (_payload, _answered, failed) => failed(new Error('Nothing is answered here')),
+    echo: (_payload, _answered, failed) => failed(new Error('Events have no answers')),
     emit: (data) => add(JSON.stringify(data)),
     fill(count) {
       const text = JSON.stringify(payload.value)

@@ -58,7 +58,8 @@ export async function run(load: HttpLoad, seconds: number, over: AbortSignal): P
     const [output, complaints] = await Promise.all([text(child.stdout), text(child.stderr)])
     clearInterval(ending)
     const line = output.split('\n').find((one) => one.startsWith('{'))
-    if (line === undefined) throw new BenchError(`wrk has measured nothing: ${(complaints || output).trim()}`)
+    if (line === undefined)
+      throw new BenchError(`wrk has printed no results: ${(complaints || output).trim()}`)
     return totalsOf(JSON.parse(line) as Printed, asked, connections)
   } finally {
     await rm(folder, { recursive: true })

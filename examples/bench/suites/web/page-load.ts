@@ -85,7 +85,7 @@ export class PageLoad {
       try {
         await this.#peer.read(name, (value) => {
           if (name === 'records' && (value as SmallRecord).id !== next)
-            throw new Error(`in place of value ${next} came ${JSON.stringify(value)}`)
+            throw new Error(`expected value ${next}, got ${JSON.stringify(value)}`)
           next++
           this.#completed++
           first()

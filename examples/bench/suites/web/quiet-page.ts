@@ -65,7 +65,7 @@ async function talkTo(address: string, browser: Browser): Promise<QuietPage> {
     socket.onerror = () => reject(new BenchError('the browser does not answer'))
   })
   socket.onclose = () => {
-    for (const { reject } of waiting.values()) reject(new BenchError('the page is gone'))
+    for (const { reject } of waiting.values()) reject(new BenchError('the page was closed'))
     waiting.clear()
   }
   socket.onmessage = ({ data }) => {
@@ -81,7 +81,7 @@ async function talkTo(address: string, browser: Browser): Promise<QuietPage> {
   return {
     evaluate: (expression) =>
       new Promise((resolve, reject) => {
-        if (socket.readyState !== WebSocket.OPEN) return reject(new BenchError('the page is gone'))
+        if (socket.readyState !== WebSocket.OPEN) return reject(new BenchError('the page was closed'))
         const id = ++asked
         waiting.set(id, { resolve, reject })
         const params = { expression, awaitPromise: true, returnByValue: true }

@@ -144,7 +144,7 @@ export class Cluster extends Brokers {
     while (!names.every((name) => this.#topics.get(name)?.leaders.every((leader) => leader >= 0) ?? false)) {
       if (performance.now() > until)
         throw new ConnectionError(
-          `Kafka at ${this.options.where} has no leader for topics of ${names.join(', ')}`,
+          `Kafka at ${this.options.where} has topics without a leader: ${names.join(', ')}`,
           false
         )
       await soon(SOON)
@@ -241,7 +241,7 @@ const MOVING: ReadonlySet<number> = new Set([
 
 function forbidden(topic: string): ConnectionError {
   return new ConnectionError(
-    `Kafka does not let this user see the topic '${topic}'; give it the right to Describe`,
+    `Kafka does not let this user see the topic '${topic}'; give the user the right to Describe`,
     false,
     undefined,
     false

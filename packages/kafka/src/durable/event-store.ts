@@ -338,5 +338,8 @@ function refusal(topic: string, code: number, cause: unknown): NotStoredError | 
         false,
         cause
       )
-    : new EventRefusedError(`The event '${topic}' is larger than Kafka takes; make it smaller`, cause)
+    : new EventRefusedError(
+        `The event '${topic}' is larger than Kafka accepts; make the event smaller`,
+        cause
+      )
 }

@@ -60,7 +60,7 @@ export const OWN_NAMES: ReadonlyMap<string, Buffer> = new Map(
 
 /** Why Kafka cannot carry a header; `undefined`: Kafka can. */
 export function whyNoHeader(name: string, value: unknown): string | undefined {
-  if (RESERVED.test(name)) return "begins with 'kafka_', 'elysia-' or 'ce_', as the transport's own do"
+  if (RESERVED.test(name)) return "begins with 'kafka_', 'elysia-' or 'ce_', which the transport uses itself"
   for (const text of [name, [value].flat().join(', ')]) {
     if (/\p{Cs}/u.test(text)) return 'has half of a surrogate pair'
     if (Buffer.byteLength(text) > 65_535) return 'has more than 65535 bytes'

@@ -148,13 +148,13 @@ export function replyAddress(topic: string, place: Place, own: readonly string[]
 function whyNot(route: string): string | undefined {
   if (route === '') return 'it is empty; give it a text'
   if (!/^[\w.-]+$/.test(route) || route === '.' || route === '..')
-    return "it is no name of a topic; use letters, digits, '.', '_' and '-'"
+    return "it is not a valid name of a topic; use letters, digits, '.', '_' and '-'"
   if (route.length > LONGEST_PATTERN)
-    return `it has more than ${LONGEST_PATTERN} characters; give it a shorter name`
+    return `it has more than ${LONGEST_PATTERN} characters; use a shorter name`
   if (route.startsWith(OURS) || route.startsWith('__'))
-    return `topics that begin with '${OURS}' or '__' are not for handlers; give it another name`
+    return `topics that begin with '${OURS}' or '__' are reserved; use another name`
   if (/\.(reply|dlt|retry-\d+)$/.test(route))
-    return "topics that end in '.reply', '.dlt' or '.retry-<n>' have what becomes of messages; give it another name"
+    return "topics that end in '.reply', '.dlt' or '.retry-<n>' are reserved for answers, dead letters and retries; use another name"
   return undefined
 }
 

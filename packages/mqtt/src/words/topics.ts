@@ -181,7 +181,7 @@ export function whyNoFilter(filter: string): string | undefined {
   if (filter === '') return 'it is empty; give it a text'
   if (UNWRITABLE.test(filter)) return 'it has a character that MQTT cannot carry; leave it out'
   if (Buffer.byteLength(filter) > LONGEST || filter.split('/').length > MOST_LEVELS)
-    return `it has more than ${LONGEST} bytes or ${MOST_LEVELS} levels; give it a shorter name`
+    return `it has more than ${LONGEST} bytes or ${MOST_LEVELS} levels; use a shorter name`
   const levels = filter.split('/')
   if (levels.some((level) => level.length > 1 && /[+#]/.test(level)) || levels.slice(0, -1).includes('#'))
     return "'+' must be a whole level between slashes, and '#' the last one"
@@ -195,9 +195,9 @@ export function whyNot(route: string): string | undefined {
     return 'a shared subscription is written $share/<group>/<topic>'
   const why = whyNoFilter(filter)
   if (why !== undefined) return why
-  if (filter.startsWith('$')) return "topics that begin with '$' are the server's own; give it another name"
+  if (filter.startsWith('$')) return "topics that begin with '$' belong to the server; use another name"
   if (isOfSystem(filter))
-    return `topics that begin with '${OURS}' or end in '${REPLY}' carry answers; give it another name`
+    return `topics that begin with '${OURS}' or end in '${REPLY}' carry answers; use another name`
   // A pattern that is the JSON of an object may have dots that separate nothing.
   if (!filter.startsWith('{') && hasWildcards(filter))
     return "'*' and '>' between dots are not wildcards of MQTT; use '+' for one level between slashes, and '#' for the rest"

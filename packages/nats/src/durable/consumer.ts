@@ -217,7 +217,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     const lost = waiting.filter(({ isOnlyHere }) => isOnlyHere).length
     if (lost > 0)
       this.#options.logger.error(
-        `${lost} durable events '${this.#options.pattern}' were deleted with their stream, and had not been handled here before the service stopped`
+        `${lost} durable events '${this.#options.pattern}' were deleted with their stream, and had not been handled by this process before it stopped`
       )
     for (const event of waiting) this.#giveBack(event, 0)
     await this.leave()

@@ -35,7 +35,7 @@ export function writeHeaders(given: CarriedHeaders): MsgHdrs {
  * `undefined`: the header can be sent.
  */
 export function whyNoHeader(name: string, value: string | readonly string[]): string | undefined {
-  if (OWN.test(name)) return "is NATS's own, and would act on its streams"
+  if (OWN.test(name)) return 'belongs to NATS, and would change its streams'
   return [value]
     .flat()
     .map(whyChanged)

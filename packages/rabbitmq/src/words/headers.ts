@@ -49,7 +49,7 @@ function isPlain(value: unknown): boolean {
  * Why a header cannot be sent: RabbitMQ would react to it, or cannot carry it. `undefined`: the header can be sent.
  */
 export function whyNoHeader(name: string, value: unknown): string | undefined {
-  if (OWN.test(name)) return "is RabbitMQ's own, and would act on its queues"
+  if (OWN.test(name)) return 'belongs to RabbitMQ, and would affect its queues'
   if (Buffer.byteLength(name) > 255) return 'has a name of more than 255 bytes'
   if (name === PRIORITY) {
     const number = Number(value)

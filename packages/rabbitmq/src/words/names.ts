@@ -111,7 +111,7 @@ export function bindingOf(route: string): string {
 export function whyNot(route: string): string | undefined {
   if (route.split('.').includes('')) return 'a segment of it is empty; give each segment between dots a text'
   if (Buffer.byteLength(bindingOf(route)) > LONGEST)
-    return `its routing key would have more than ${LONGEST} bytes; give it a shorter name`
+    return `its routing key would have more than ${LONGEST} bytes; use a shorter name`
   return undefined
 }
 

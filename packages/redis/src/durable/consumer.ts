@@ -241,7 +241,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     const lost = released.filter(({ isOnlyHere }) => isOnlyHere).length
     if (lost > 0)
       this.#options.logger.error(
-        `${lost} durable events '${this.#options.pattern}' were deleted with their stream, and had not succeeded here before the service stopped`
+        `${lost} durable events '${this.#options.pattern}' were deleted with their stream, and had not been handled by this process before it stopped`
       )
     for (const event of released) this.#feedOf(event).giveBack([event], 0)
     await this.leave()

@@ -110,7 +110,7 @@ export function globOf(pattern: string): string {
 /** Why Redis cannot have a channel for a pattern; `undefined`: Redis can. */
 export function whyNot(route: string): string | undefined {
   if (isOfSystem(route))
-    return `channels that begin with '${OURS}' or end in '${REPLY}' carry answers; give it another name`
+    return `channels that begin with '${OURS}' or end in '${REPLY}' carry answers; use another name`
   if (route.split('.').includes('')) return 'a segment of it is empty; give each segment between dots a text'
   return undefined
 }

@@ -28,7 +28,7 @@ export function open(): WebPeer {
             end(error as Error)
           }
         }
-        source.onerror = () => end(new Error('the stream of events was cut'))
+        source.onerror = () => end(new Error('the stream of events was interrupted'))
         source.addEventListener('end', () => end())
       })
   }
