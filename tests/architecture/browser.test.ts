@@ -91,7 +91,7 @@ describe('the contract in a browser', () => {
   })
 })
 
-/** What `rsocket-page.ts` reports if everything works. */
+/** The outcome that `rsocket-page.ts` reports if everything works. */
 const OUTCOME = {
   values: [1, 1, 'é€😀', 'é€😀', { a: [null, 1.5] }, { a: [null, 1.5] }],
   large: true,

@@ -163,7 +163,7 @@ async function failuresOf(
   }: {
     readonly data?: unknown
     readonly options?: CallOptions
-    /** What happens after the calls were made. */
+    /** The event that ends the calls, after they were made. */
     readonly meanwhile?: () => Promise<unknown>
   } = {}
 ): Promise<MicroserviceError> {

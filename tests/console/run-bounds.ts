@@ -41,7 +41,7 @@ const SETTLED = 5_000
 const CLICKS = 10
 const SCREENS = ['Map', 'Traces', 'Events', 'Alerts', 'Services']
 
-/** Which parts a service tells of itself. */
+/** The parts of its description that a service sends. */
 type Told = 'patterns' | 'calls' | 'figures'
 
 const [role, ...given] = process.argv.slice(2)

@@ -119,7 +119,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
     })
 
-    it('are handled from the beginning of a stream that was deleted and made again, by every process', async () => {
+    it('are handled from the beginning of a stream that was deleted and created again, by every process', async () => {
       const pattern = fresh()
       const seen: number[] = []
       for (let process = 0; process < 3; process++) await serve(pattern, ({ data }) => void seen.push(data))

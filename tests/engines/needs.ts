@@ -1,4 +1,4 @@
-/** What a case needs of an engine: it is skipped over an engine that lacks one of its needs. */
+/** The needs of a case: it is skipped over an engine that lacks one of them. */
 import { it } from 'node:test'
 import { isMissing } from '../support/missing.ts'
 import { PATIENCE } from '../support/within.ts'

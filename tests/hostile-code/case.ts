@@ -14,7 +14,7 @@ export const TRANSPORT_NAMES: readonly TransportName[] = [
 ]
 export type TransportName = 'RSocket' | "Nest's wire" | (string & {})
 
-/** What a case works with. */
+/** The clients and the service that a case uses. */
 export interface Ends {
   readonly transport: TransportName
   readonly service: Pick<Microservice, 'stop'>

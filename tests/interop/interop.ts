@@ -30,7 +30,7 @@ interface TestOptions {
 type ServiceOptions = AnyServiceOptions & Omit<TcpServerOptions, 'host' | 'port'> & TestOptions
 type ClientOptions = AnyClientOptions & Omit<TcpClientOptions, 'host' | 'port' | 'onEvent'> & TestOptions
 
-/** What a case works with. Everything that it creates here is closed after the case, the newest first. */
+/** The clients and servers of a case. All that a case creates here is closed after the case, the newest first. */
 export class Case {
   readonly peer: Peer
   readonly #cleanUps: (() => unknown)[] = []

@@ -15,7 +15,7 @@ export interface Circumstances {
 export interface Row {
   /** The fault, such as `server killed with SIGKILL 50 times under load`. */
   readonly scenario: string
-  /** Whose server was under the fault: ours or NestJS's. */
+  /** The library of the server: ours or NestJS. */
   readonly server: 'ours' | 'nest'
   /** How many faults were injected: kills, cuts, hostile peers, mutated frames. */
   readonly faults: number

@@ -16,7 +16,7 @@ export interface InstalledSize {
   readonly packages: number
   readonly files: number
   readonly bytes: number
-  /** The compressed download size of those of its packages that belong to this project. */
+  /** The compressed download size of its packages, if they belong to this project. */
   readonly packedBytes: number
 }
 

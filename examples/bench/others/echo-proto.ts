@@ -1,4 +1,4 @@
-/** What peers with Protocol Buffers share: `echo.proto`, and which of its messages carries a payload. */
+/** The common part of peers with Protocol Buffers: `echo.proto`, and which of its messages carries a payload. */
 import { join } from 'node:path'
 import { loadSync } from '@grpc/proto-loader'
 import type { ShapeName } from '../payload/payload.ts'

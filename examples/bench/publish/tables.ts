@@ -153,7 +153,7 @@ export const BLOCKS: Readonly<Record<string, Block>> = {
   ...overEngine('redis', OVER_REDIS),
   ...overEngine('rabbitmq', OVER_RABBITMQ),
   ...overEngine('mqtt', OVER_MQTT),
-  // What counting and tracing cost a service.
+  // The cost of counting and tracing for a service.
   watched: own(() => true, layoutOf, { scope: WATCHED, runtimes: true })
 }
 

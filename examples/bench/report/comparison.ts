@@ -58,8 +58,8 @@ export function decisiveFigures(contest: Pick<Contest, 'rate' | 'sloMs' | 'task'
 }
 
 /**
- * Targets that are variants of ours, with another codec or protocol: they are not rivals, and only listed besides the
- * ranking.
+ * Targets that are variants of this project's target, with another codec or protocol: they are not rivals, and only
+ * listed besides the ranking.
  */
 export function variantsIn(names: readonly string[]): string[] {
   const targetOf = (name: string) => name.split(LABEL)[0]

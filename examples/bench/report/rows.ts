@@ -107,7 +107,8 @@ function winsOf(runs: readonly (string | null)[]): string[] {
 }
 
 /**
- * With many targets, only those figures are named in which the base is ahead of ours; the table has all other ratios.
+ * With many targets, only those figures are named in which the base is ahead of this project; the table has all other
+ * ratios.
  */
 const isInteresting = (contest: ContestResult) => {
   const { results } = contest

@@ -107,7 +107,7 @@ export const webWorkloads = {
   }
 } as const satisfies Readonly<Record<string, Workload>>
 
-/** What is wrong with an answer; `undefined`: nothing. A gateway answers with text encoded as JSON. */
+/** The fault of an answer; `undefined`: the answer is right. A gateway answers with text encoded as JSON. */
 export function wrongIn(
   { text, status, headers }: Asked,
   gotStatus: number,

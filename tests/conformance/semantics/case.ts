@@ -71,7 +71,7 @@ export interface Traits {
   readonly peerAddress: string | undefined
 }
 
-/** What a scenario gets. */
+/** The client and the service that a scenario uses. */
 export interface Given {
   readonly transport: TransportName
   readonly service: ServiceName

@@ -1,4 +1,4 @@
-/** What libraries do that lack a feature which a case needs. */
+/** The behaviour of libraries that lack a feature which a case needs. */
 import assert from 'node:assert/strict'
 import { ConnectionError } from 'elysia-microservices/client'
 import type { Case, Run } from '../interop.ts'

@@ -98,7 +98,7 @@ export class Setting {
     return setting
   }
 
-  /** What the handlers have written, line by line. */
+  /** The lines that the handlers have written. */
   get lines(): { readonly what: string; readonly key: string; readonly n: number }[] {
     const lines = readFileSync(this.path, 'utf8').split('\n').slice(0, -1)
     return lines.map((line) => {

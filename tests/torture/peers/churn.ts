@@ -20,7 +20,7 @@ const KEPT_MB = 100
 /** Milliseconds within which the server must have forgotten the last connection. */
 const FORGETS = 15_000
 
-/** What connections do, in turn. */
+/** The behaviour of connections, in turn. */
 const LIVES: readonly ((peer: RawPeer) => Promise<void> | void)[] = [
   (peer) => peer.close(),
   (peer) => peer.close('rst'),

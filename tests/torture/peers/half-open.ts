@@ -35,7 +35,7 @@ function limitsOf(server: 'ours' | 'nest', length: Circumstances['length']): obj
   return { maxBufferSize: MB, maxSendBufferSize: MB, incompleteMessageTimeout: times.incompleteMessage }
 }
 
-/** What a peer does, and the limit that must end it. */
+/** The behaviour of a peer, and the limit that must end its connection. */
 interface Kind {
   readonly name: string
   readonly endedBy: string | undefined

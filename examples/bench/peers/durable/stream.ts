@@ -1,4 +1,4 @@
-/** What all peers with durable events share. */
+/** The common part of all peers with durable events. */
 
 /** The pattern of the event, and the stream that stores it. */
 export const PATTERN = 'stored'

@@ -16,7 +16,7 @@ const NOT_ENOUGH_REPLICAS = 20
 const RECOGNIZED = 5
 
 /**
- * What happens to a batch: `'stored'`; `'refused'`, because its partition has moved; `'late'`: stored, though the broker
+ * The fate of a batch: `'stored'`; `'refused'`, because its partition has moved; `'late'`: stored, though the broker
  * answers with an error; `'lost'`: stored, and the connection is lost before the answer; `'unreached'`: its request is
  * not sent; `'unanswered'`: stored, and the broker does not answer in time.
  */

@@ -32,7 +32,7 @@ export interface Subscription {
   readonly consumer: string
 }
 
-/** What must be known of a group to go on at the same position if its consumer has to be created again. */
+/** The position of a group, with all that is needed to go on there if its consumer has to be created again. */
 export interface Standpoint {
   readonly stream: string
   /**

@@ -12,7 +12,7 @@ import { readableError } from './errors.ts'
 import { EventStore } from './event-store.ts'
 import { before, GROUPS, handlerOf, pausedOf, readHandler, STREAMS, streamOf } from './keys.ts'
 
-/** What all processes of a durable handler share, as it is stored in Redis. */
+/** The record of a durable handler in Redis, which all its processes share. */
 interface Handler {
   readonly ordered: boolean
   /** Further settings that should be the same in all processes of a group. */
