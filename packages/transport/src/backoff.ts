@@ -8,10 +8,7 @@ export interface BackoffOptions {
   readonly maxDelay: number
 }
 
-/**
- * After so many doublings a pause has reached every sensible `maxDelay`. The limit keeps 2 ** 1024 from becoming
- * Infinity.
- */
+/** After 30 doublings a pause has reached every sensible `maxDelay`. The limit keeps 2 ** 1024 from becoming Infinity. */
 const MAX_DOUBLINGS = 30
 
 /** Longest pause after `attempt` failures in a row (from 0); doubles with each failure. */

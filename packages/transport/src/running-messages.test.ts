@@ -97,7 +97,7 @@ describe('running messages', () => {
       return original(task, delay, ...rest)
     }) as typeof setTimeout
     try {
-      // A timer that is not cleared would keep this process alive for so long.
+      // A timer that is not cleared would keep this process alive until it fires.
       assert.equal(await endedWithin(Promise.resolve(), Number.POSITIVE_INFINITY), true)
       assert.equal(await endedWithin(Promise.resolve()), true)
       await assert.rejects(endedWithin(Promise.reject(new Error('no')), 60_000), { message: 'no' })

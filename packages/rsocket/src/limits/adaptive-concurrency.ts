@@ -77,7 +77,7 @@ export class AdaptiveConcurrency {
   #untilProbe = FIRST_PAUSE
   /**
    * The load is reduced to measure the baseline. `'falling'`: the limit is reduced, and the requests in flight become
-   * fewer. `left`: so many requests must end before the measurement, because mostly long requests are left in flight at
+   * fewer. `left`: the number of requests that must end before the measurement, because mostly long requests are left in flight at
    * that moment. `'measuring'`: the baseline is measured.
    */
   #probe: 'falling' | 'measuring' | { left: number } | undefined

@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { frame } from '../testing/rsocket-frames.ts'
 import { type FrameHandler, FrameInput } from './frame-input.ts'
 
-/** Makes a frame of so many bytes, with its length field. */
+/** Makes a frame of `size` bytes, its length field included. */
 const sized = (size: number, fill = 0) => frame(1, 'PAYLOAD', 'N', Buffer.alloc(size - 9, fill))
 
 /** Collects frames as hexadecimal digits; the test can block it. */

@@ -53,10 +53,7 @@ export const NO_METADATA: RequestMetadata = {
 
 /** The header with the caller's timeout: remaining milliseconds, as text. */
 const TIMEOUT = `${RESERVED_PREFIX}timeout`
-/**
- * The header with the bytes of a stream's window: the reader asks for more values when it has read half of so many
- * bytes.
- */
+/** The header with the bytes of a stream's window: the reader asks for more values when it has read half of them. */
 const WINDOW = `${RESERVED_PREFIX}window`
 const MAX_REMEMBERED = 1024
 const MAX_REMEMBERED_LENGTH = 512

@@ -15,7 +15,7 @@ import { Wire } from './wire.ts'
 /** Bytes of a request without metadata, in addition to its data. */
 const OVERHEAD = 3 + 6 + 3
 
-/** Sends a request whose frame has so many bytes, its length field included. */
+/** Sends a request whose frame has `size` bytes, its length field included. */
 function send(wire: Wire, size: number): void {
   const data = Buffer.alloc(size - OVERHEAD)
   wire.request(1, FrameType.REQUEST_RESPONSE, 0, -1, new Uint8Array(), data)

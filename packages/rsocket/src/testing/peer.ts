@@ -100,7 +100,7 @@ export class FakeClock {
     return Math.min(Number.POSITIVE_INFINITY, ...[...this.#timers].map(({ at }) => at))
   }
 
-  /** Moves the clock by so many milliseconds. */
+  /** Moves the clock by a number of milliseconds. */
   pass(milliseconds: number): void {
     const until = this.time + milliseconds
     while (this.next <= until) {

@@ -89,7 +89,7 @@ export class TestDispatcher implements Dispatcher {
   }
 }
 
-/** Makes an Observable that emits so many values at once, and never ends. */
+/** Makes an Observable that emits `to` values at once, and never ends. */
 function burst(to: number) {
   return {
     '@@observable'() {

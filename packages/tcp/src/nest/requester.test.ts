@@ -32,7 +32,7 @@ function streamOf(caller: PendingCaller) {
   return receiver.seen
 }
 
-/** Makes an array of so many levels. */
+/** Makes an array with this number of levels. */
 function nested(levels: number): unknown {
   let value: unknown = []
   for (let level = 1; level < levels; level++) value = [value]

@@ -52,7 +52,7 @@ export interface ServerLimitOptions extends ConnectionLimits {
    */
   readonly inFlight?: number | 'adaptive' | AdaptiveConcurrencyOptions | undefined
   /**
-   * RSocket: most requests of one connection in flight. Clients that honour leases are granted so many requests;
+   * RSocket: most requests of one connection in flight. Clients that honour leases are granted this number;
    * further requests are answered with `REJECTED`. Default: 0.
    */
   readonly inFlightPerConnection?: number | undefined

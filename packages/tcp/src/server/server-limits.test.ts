@@ -52,7 +52,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       return made
     }
 
-    /** Resolves when so many handlers have begun that wait for `answer`. */
+    /** Resolves when `count` handlers have begun and wait for `answer`. */
     const begun = (count: number) =>
       new Promise<void>((resolve) => {
         const check = () => {

@@ -11,7 +11,7 @@ export interface RetryBudgetOptions {
   readonly perSecond: number
 }
 
-/** The bucket holds the tokens of at most so many seconds, and of at most so many calls. */
+/** Most seconds, and most calls, for which the bucket keeps unused tokens. */
 const KEPT_SECONDS = 10
 const KEPT_CALLS = 1_000
 

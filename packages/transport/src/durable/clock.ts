@@ -4,7 +4,7 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Calls `wake` once after so many milliseconds. Returns a function that cancels the call. */
+  /** Calls `wake` once after a time in milliseconds. Returns a function that cancels the call. */
   after(milliseconds: number, wake: () => void): () => void
 }
 

@@ -13,7 +13,7 @@ export type Outcome =
   | { readonly kind: 'discard'; readonly reason: string }
 
 /**
- * An event that was delivered so many times beyond `attempts` becomes a dead letter: engines do not say whether its
+ * Most deliveries beyond `attempts`, after which an event becomes a dead letter: engines do not say whether the event's
  * handler asked for later deliveries or crashed its process each time.
  */
 const MOST_BEYOND = 20

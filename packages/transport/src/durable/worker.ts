@@ -59,7 +59,7 @@ export interface DurableEngine<Event extends HeldEvent> {
 const QUICK = 100
 /** Weight of the latest handler in the moving average of durations. */
 const WEIGHT = 0.2
-/** For each event that may run, so many events may wait for an earlier event with the same key. */
+/** Number of events that may wait for an earlier event with the same key, for each event that may run. */
 const WAITING_FOR_KEY = 16
 
 /** Events with the same key, which run one after the other: the first event runs, or pauses before it runs again. */

@@ -21,7 +21,7 @@ export class RecordingSink implements StreamSink {
     return this
   }
 
-  /** Takes so many more values. */
+  /** Takes `count` more values. */
   more(count: number): void {
     this.room += count
     this.source?.resume()

@@ -27,7 +27,7 @@ import { dataToJson, type OutgoingCall, packetOf } from './outgoing-call.ts'
 import { RequestsOfTurn } from './requests-of-turn.ts'
 
 /**
- * For so many milliseconds after a server is back, its services may not be back yet: a request without a listener is
+ * When a server is back, its services may not be back yet. For `GRACE` milliseconds, a request without a listener is
  * sent again every `AGAIN_AFTER` milliseconds.
  */
 const GRACE = 5_000

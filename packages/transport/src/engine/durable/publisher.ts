@@ -353,7 +353,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#refused = []
     const now = performance.now()
     for (const entry of refused) {
-      // After so long the server may have forgotten the id, and would store the event a second time.
+      // After nearly the whole window, the server may have forgotten the id and would store the event a second time.
       if (now - entry.firstSentAt < this.#options.duplicateWindow * 0.8) this.#transmit(store, entry)
       else this.#end(entry, this.#unknown(entry))
     }

@@ -1,6 +1,6 @@
 /**
  * The format of a part of a message that is too large for an engine: `~<id> <index> <bytes of all>`, a line feed, and
- * bytes. `~+20480` acknowledges so many bytes. `~-` says that no more parts follow.
+ * bytes. `~+20480` acknowledges 20,480 bytes. `~-` says that no more parts follow.
  */
 import { text as utf8 } from '../../bytes/text.ts'
 import type { Words } from '../carrier.ts'
@@ -57,7 +57,7 @@ export function isNoMore(words: Words): boolean {
   return words.length === NO_MORE.length && textOf(words) === NO_MORE
 }
 
-/** Makes the word that acknowledges so many bytes. */
+/** Makes the word that acknowledges a number of bytes. */
 export function receivedWord(bytes: number): string {
   return `${PART}${RECEIVED}${bytes}`
 }

@@ -30,7 +30,7 @@ import type { Caller } from './callers.ts'
 import type { Controlled } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
 
-/** When the values of a turn reach so many characters, they are sent before the turn ends. */
+/** Number of characters from which the values of a turn are sent before the turn ends. */
 const BATCH_SIZE = 16 * 1024
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
