@@ -7,6 +7,7 @@ import {
   type Carrier,
   type Hearing,
   newSecret,
+  OncePerQueue,
   type Subject,
   textOf
 } from '@elysia-microservices/transport/engine'
@@ -19,7 +20,6 @@ import { bindingOf, CALLS, queueOfService, replyOf, routeOfKey } from '../words/
 import { routeOfMessage } from '../words/properties.ts'
 import { acknowledging, afterAll } from './acknowledging.ts'
 import { consume } from './consume.ts'
-import { Handling, Overlapping } from './handlers.ts'
 import type { Link, Part } from './link.ts'
 
 /**
@@ -43,12 +43,14 @@ export interface TakingInit {
 /** The queues of a service's handlers. */
 export class Taking {
   readonly #init: TakingInit
+  readonly #once: OncePerQueue
   #taken: Part[] = []
   #leaving: (() => Promise<void>)[] = []
   #hasLeft = false
 
   constructor(init: TakingInit) {
     this.#init = init
+    this.#once = new OncePerQueue(init.subjects)
   }
 
   /**
@@ -84,7 +86,7 @@ export class Taking {
   }
 
   async #takeSome(channel: Channel, some: readonly Subject[], id: string): Promise<void> {
-    const { hearing, link, subjects, receive } = this.#init
+    const { hearing, link, receive } = this.#init
     const tags: string[] = []
     this.#leaving.push(async () => void (await Promise.all(tags.map((tag) => channel.cancel(tag)))))
     for (const subject of some) {
@@ -97,10 +99,10 @@ export class Taking {
           : { autoDelete: true, durable: !link.allowsTransient, expires: UNUSED_FOR }
       )
       await channel.bindQueue(name, CALLS, bindingOf(address))
-      const overlapping = new Overlapping(subject, subjects)
       const tag = await consume(channel, name, hearing, (message) => {
         const route = isExact ? address : routeOfKey(message.fields.routingKey)
-        if (overlapping.isFirst(route)) receive(subject, this.#carriedOf(message, route))
+        if (isExact || this.#once.of(route).includes(subject))
+          receive(subject, this.#carriedOf(message, route))
       })
       tags.push(tag)
     }
@@ -116,11 +118,10 @@ export class Taking {
       await channel.assertExchange(exchange, 'topic', { durable: true })
       for (const { address } of subjects) await channel.bindQueue(queue, exchange, bindingOf(address))
     }
-    const handling = new Handling(subjects)
     const handle = (message: ConsumeMessage, ended?: () => void): boolean => {
       const route = routeOfMessage(message)
       const carried = this.#carriedOf(message, route)
-      const matching = handling.of(route)
+      const matching = this.#once.of(route)
       if (matching.length === 0) this.#notHandled(message, carried)
       const tell = ended && afterAll(matching.length, ended)
       for (const subject of matching)

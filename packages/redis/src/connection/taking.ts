@@ -2,7 +2,13 @@
  * The subscriptions of a service over one connection: to the messages that clients of this library send to this
  * process, and to those that NestJS clients send to all.
  */
-import { type Carried, newSecret, type Subject, textOf } from '@elysia-microservices/transport/engine'
+import {
+  type Carried,
+  newSecret,
+  OncePerQueue,
+  type Subject,
+  textOf
+} from '@elysia-microservices/transport/engine'
 import { hasWildcards, routeMatches } from '@elysia-microservices/transport/kit'
 import { answersOf, globOf, NEST_ANSWER, placeOf } from '../words/channels.ts'
 import { readFrame, readNest } from '../words/frames.ts'
@@ -17,6 +23,7 @@ export class Taking {
   readonly #taken = new Map<string, Subject>()
   readonly #exact = new Map<string, Subject[]>()
   readonly #wild = new Map<string, Subject[]>()
+  #once = new OncePerQueue([])
   #receive: (subject: Subject, message: Carried) => void = () => {}
   /** Durable handlers, which also receive what NestJS clients publish. */
   #besides: { readonly pattern: string; readonly receive: (channel: string, text: string) => void }[] = []
@@ -36,6 +43,7 @@ export class Taking {
     receive: (subject: Subject, message: Carried) => void
   ): Promise<void> {
     this.#receive = receive
+    this.#once = new OncePerQueue(subjects)
     const wanted: Promise<void>[] = []
     for (const subject of subjects) {
       const { channel } = placeOf(subject.address, subject.queue, this.#id, subject.answers)
@@ -100,17 +108,8 @@ export class Taking {
       headers
     }
     for (const subject of subjects) {
-      if (!routeMatches(subject.address, channel) || reached.includes(subject.queue ?? this.#id)) continue
-      if (subject.queue === undefined || this.#firstOf(subject.queue, channel) === subject)
-        this.#receive(subject, message)
+      if (reached.includes(subject.queue ?? this.#id)) continue
+      if (this.#once.of(channel).includes(subject)) this.#receive(subject, message)
     }
-  }
-
-  #firstOf(queue: string, channel: string): Subject | undefined {
-    for (const subject of this.#exact.get(channel) ?? []) if (subject.queue === queue) return subject
-    for (const subjects of this.#wild.values())
-      for (const subject of subjects)
-        if (subject.queue === queue && routeMatches(subject.address, channel)) return subject
-    return undefined
   }
 }

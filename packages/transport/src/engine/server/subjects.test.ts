@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Route } from '../../dispatcher.ts'
-import { Subjects } from './subjects.ts'
+import { OncePerQueue, Subjects } from './subjects.ts'
 
 function subjectsOf(
   routes: Readonly<Record<string, Route['kind']>>,
@@ -83,5 +83,22 @@ describe('subjects', () => {
       ['users.get', 'orders.get', 'mails.sent'].map((subject) => subjects.answers(subject)),
       [false, true, true]
     )
+  })
+})
+
+describe('subjects that are delivered to one by one', () => {
+  it('handle a message once for each queue, and once for each subject without a queue', () => {
+    const { all } = subjectsOf(
+      { 'orders.>': 'event', 'orders.*': 'message', 'orders.placed': 'message' },
+      { message: 'q', event: undefined }
+    )
+    const once = new OncePerQueue(all)
+    const addresses = (route: string) => once.of(route).map(({ address }) => address)
+    for (let time = 0; time < 2; time++) {
+      assert.deepEqual(addresses('orders.placed'), ['orders.placed', 'orders.>'])
+      assert.deepEqual(addresses('orders.paid'), ['orders.>', 'orders.*'])
+      assert.deepEqual(addresses('orders.paid.late'), ['orders.>'])
+      assert.deepEqual(addresses('stock'), [])
+    }
   })
 })

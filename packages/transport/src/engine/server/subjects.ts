@@ -5,7 +5,7 @@
  * in the same way.
  */
 import type { Route } from '../../dispatcher.ts'
-import { SEGMENTS, type Wildcards } from '../../wildcards.ts'
+import { routeMatches, SEGMENTS, type Wildcards } from '../../wildcards.ts'
 import type { Carried } from '../carrier.ts'
 
 /** One subscription of a service, with its figures. */
@@ -137,5 +137,36 @@ export class Subjects {
     const inOrder =
       kind === 'message' ? [...message, ...event.filter(({ isExact }) => isExact)] : [...event, ...message]
     return inOrder.find((subject) => this.#wildcards.match(subject.address, address))
+  }
+}
+
+/**
+ * Chooses the subjects that handle a message, for an engine that delivers the message once for each matching pattern
+ * with segments.
+ */
+export class OncePerQueue {
+  readonly #inOrder: readonly Subject[]
+  readonly #chosen = new Map<string, readonly Subject[]>()
+
+  constructor(subjects: readonly Subject[]) {
+    // The same order in all processes of the service: subjects without wildcards first.
+    this.#inOrder = [...subjects].sort((a, b) => Number(b.isExact) - Number(a.isExact))
+  }
+
+  /** One subject of each queue, and all subjects without a queue. */
+  of(route: string): readonly Subject[] {
+    const known = this.#chosen.get(route)
+    if (known !== undefined) return known
+    const queues = new Set<string>()
+    const chosen = this.#inOrder.filter(({ address, queue }) => {
+      if (!routeMatches(address, route)) return false
+      if (queue === undefined) return true
+      const isNew = !queues.has(queue)
+      queues.add(queue)
+      return isNew
+    })
+    if (this.#chosen.size >= MAX_REMEMBERED) this.#chosen.clear()
+    this.#chosen.set(route, chosen)
+    return chosen
   }
 }
