@@ -1,4 +1,4 @@
-/** Which test runs on which gate. */
+/** Tests that each test file runs on the right gate. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { compiled, type Gate, runsOnNode, suitesOf } from './test-files.ts'

@@ -47,7 +47,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 // More jobs than processors, because most jobs spend half of their time waiting for timers and other processes.
 const atATime = availableParallelism() + 3
 const counted = [...(await runJobs(first, atATime))]
-// After a failed build, tests would run the old build and say nothing about these sources.
+// After a failed build, tests would run the old build, so their results would say nothing about the present sources.
 if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))
   console.log(`The build failed: ${jobs.length + last.length} jobs are not run`)
 else counted.push(...(await runJobs(jobs, atATime)), ...(await runJobs(last, 1)))

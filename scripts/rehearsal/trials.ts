@@ -128,7 +128,7 @@ export const RESOLUTIONS = {
   bundler: { module: 'esnext', moduleResolution: 'bundler' }
 } as const
 
-/** Compiles the twenty lines and the sources of a project, with the strictest settings. */
+/** Compiles the README's twenty lines and the sources of a project, with the strictest settings. */
 export async function compile(
   version: string,
   resolution: keyof typeof RESOLUTIONS,
@@ -156,7 +156,7 @@ export async function compile(
   await run([`node_modules/typescript-${version}/bin/tsc`, '-p', config, '--pretty', 'false'], place)
 }
 
-/** Adds the twenty lines and the compilers to the folder of a project. */
+/** Adds the README's twenty lines and the compilers to the folder of a project. */
 export async function addCompilers(
   versions: readonly string[],
   lines: TwentyLines,

@@ -295,7 +295,7 @@ export class NamedController {
   }
 }
 
-/** The same handlers, and some with patterns that are objects or texts of objects. */
+/** The handlers of `NamedController`, and some with patterns that are objects or texts of objects. */
 @Controller()
 export class CarriedController extends NamedController {
   @MessagePattern({ b: { d: 1, c: 'q"' }, a: 2 })
@@ -319,7 +319,7 @@ export class CarriedController extends NamedController {
   }
 }
 
-/** The same handlers, and one with the pattern that NATS cannot have as a subject. */
+/** The handlers of `CarriedController`, and one with the pattern that NATS cannot have as a subject. */
 @Controller()
 export class ConformanceController extends CarriedController {
   @MessagePattern('')

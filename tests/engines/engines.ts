@@ -223,8 +223,8 @@ const onRabbitmq: EngineUnderTest = {
       ? 'a segment of it is empty; give each segment between dots a text'
       : undefined,
   async start() {
-    // One server for all tests, because it takes seconds to start. Nothing of one test is left for the next, because
-    // queues are deleted with their users.
+    // All tests use one server, because a server takes seconds to start. Nothing of one test is left for the next,
+    // because queues are deleted with their users.
     const server = await sharedRabbitmq()
     return {
       port: server.port,

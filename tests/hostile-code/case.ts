@@ -55,7 +55,7 @@ export function checkAnswer(error: unknown): void {
   if (!isAnswer || text.includes(SECRET)) throw new Error(`the caller got ${text}`)
 }
 
-/** @throws {Error} something is not as it was before */
+/** @throws {Error} the service or the client is not as it was before the case */
 export async function alright(look: Look, what: string): Promise<void> {
   const problems = await look()
   if (problems.length > 0) throw new Error([what, ...problems].join('\n'))

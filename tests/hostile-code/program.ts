@@ -16,7 +16,7 @@ import { make } from './recipes.ts'
 import { hostileService } from './service.ts'
 import { Tap } from './tap.ts'
 
-/** So few places that a case which never gives one back is noticed soon. */
+/** How many messages may be in flight. The limit is low, so that a case whose messages never end is noticed soon. */
 const PLACES_IN_FLIGHT = 8
 
 const unhandled: string[] = []

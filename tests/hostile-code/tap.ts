@@ -38,7 +38,7 @@ export class Tap {
 
   /**
    * @param target the port to which everything is passed on
-   * @param watched which of the two runs the hostile code
+   * @param watched the side that runs the hostile code
    */
   static async before(target: number, watched: 'server' | 'client'): Promise<Tap> {
     const tap = new Tap(target, watched)

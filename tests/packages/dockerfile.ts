@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 
-/** One stage. */
+/** One stage of a Dockerfile: the instructions from a `FROM` to the next. */
 interface Stage {
   readonly from: string
   readonly env: Record<string, string>

@@ -204,7 +204,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       await serve(pattern, ({ data }) => void seen.push(data))
       await pauseGroup(client, 'test')
       await client.publish(pattern, 0)
-      // The other process: it has failed, and gives the event back for later.
+      // The other process, whose handler has failed, gives the event back for later.
       const read = (await operator.xreadgroup(
         'GROUP',
         'test',

@@ -21,15 +21,15 @@ export interface Row {
   readonly faults: number
   /** How many requests were made. */
   readonly requests: number
-  /** How many of them succeeded. */
+  /** How many requests succeeded. */
   readonly succeeded: number
-  /** How many of them failed with a typed error. */
+  /** How many requests failed with a typed error. */
   readonly failed: number
-  /** How many of them ended with another error, or with the answer of another request. */
+  /** How many requests ended with another error, or with the answer of another request. */
   readonly lost: number
-  /** How many were settled twice, or run by a handler twice although that must not happen. */
+  /** How many requests were settled twice, or run twice by a handler although no request may run twice. */
   readonly doubled: number
-  /** How many had not settled long after their time limit. */
+  /** How many requests had not settled long after their time limit. */
   readonly hung: number
   /** The longest time from the restart of the server to the next success, in milliseconds. */
   readonly worstRecoveryMs?: number | undefined

@@ -61,7 +61,7 @@ export function latencyChart({ rounds }: ContestResult, all: readonly Series[]):
       .filter(isMeasured)
       .filter(({ target }) => target === series.name)
     const histogram = mergeHistograms(runs.map(({ latencyHistogram }) => latencyHistogram))
-    // Zero has no logarithm.
+    // Zero has no logarithm, so a small value replaces it.
     const points = percentileCurve(histogram).map(({ oneIn, milliseconds }) => ({
       x: oneIn,
       y: Math.max(milliseconds, 0.001)

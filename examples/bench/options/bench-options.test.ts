@@ -154,7 +154,7 @@ const rejected: [flags: string, message: string][] = [
   ],
   [
     '--client=raw --connections=3 --concurrency=100',
-    "--concurrency: got '100', expected 99: 3 connections, 33 requests deep each"
+    "--concurrency: got '100', expected 99: 3 connections, 33 requests at a time on each"
   ],
   ['--handler=slow', "--handler: got 'slow', expected sync or async or waits"],
   ['--mode=idle', "--mode: got 'idle', expected request or stream or emit or start or durable"],

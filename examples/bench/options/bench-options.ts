@@ -233,7 +233,7 @@ function layout(
   const depth = pipeline ?? Math.max(1, Math.round((concurrency ?? 100) / sockets))
   if (concurrency !== undefined && concurrency !== sockets * depth) {
     throw new UsageError(
-      `--concurrency: got '${concurrency}', expected ${sockets * depth}: ${sockets} connections, ${depth} requests deep each`
+      `--concurrency: got '${concurrency}', expected ${sockets * depth}: ${sockets} connections, ${depth} requests at a time on each`
     )
   }
   return { concurrency: sockets * depth, connections: sockets }

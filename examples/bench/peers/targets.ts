@@ -6,11 +6,11 @@ export interface Target {
   /** The default port of its server. */
   readonly port: number
   /**
-   * The program of its server, which the bench or a user starts: a path without extension, below the bench's folder.
+   * The program of the target's server, which the bench or a user starts: a path without extension, below the bench's folder.
    * `null`: there is none.
    */
   readonly server: string | null
-  /** The client that its users have. */
+  /** The client that users of this server have. */
   readonly client: ClientName
   /** The package that is measured; `undefined`: there is none. */
   readonly package?: string
@@ -86,7 +86,7 @@ const TARGETS = {
     does: REQUESTS,
     package: 'moleculer'
   },
-  // Its handlers write values to a stream of Node, as fast as it accepts them.
+  // The handlers of gRPC write values to a stream of Node, as fast as the stream accepts them.
   grpc: {
     port: 7005,
     server: 'others/grpc/server',
@@ -98,14 +98,14 @@ const TARGETS = {
     port: 7006,
     server: 'others/rsocket-js/server',
     client: 'rsocket-js',
-    // Its handlers return values synchronously when they are requested; a promise is not possible.
+    // The handlers of rsocket-js return values synchronously when the client requests them; a promise is not possible.
     does: { ...EVERYTHING, streams: ['sync'] },
     package: 'rsocket-core'
   },
-  // These show the cost of additions by applications, and of many patterns, in comparison with the plain service.
+  // These targets show the cost of hooks, and of many patterns, in comparison with the plain service.
   'elysia-hooks': { port: 7007, server: 'peers/elysia/server-hooks', client: 'elysia', does: REQUESTS },
   'elysia-10000': { port: 7008, server: 'peers/elysia/server-10000', client: 'elysia', does: REQUESTS },
-  // These show the cost of telemetry: counting; tracing one of a hundred messages; tracing each.
+  // These targets show the cost of telemetry: counting; tracing one of a hundred messages; tracing each message.
   'elysia-metrics': { port: 7017, server: 'peers/elysia/server-metrics', client: 'elysia', does: SYNC },
   'elysia-sampled': { port: 7018, server: 'peers/elysia/server-sampled', client: 'elysia', does: SYNC },
   'elysia-traced': { port: 7019, server: 'peers/elysia/server-traced', client: 'elysia', does: SYNC },

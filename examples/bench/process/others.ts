@@ -1,5 +1,5 @@
 /**
- * The peers beside Nest, HTTP frameworks and `autocannon`. They have as many packages as the rest of this repository,
+ * The peers besides Nest, HTTP frameworks and `autocannon`. They have as many packages as the rest of this repository,
  * so they have their own lockfile, and are installed when one of them is first measured.
  */
 import { spawnSync } from 'node:child_process'

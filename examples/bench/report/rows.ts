@@ -145,7 +145,7 @@ function isBetter(figure: Figure, a: Spread | null | undefined, b: Spread | null
   return figures[figure].better === 'higher' ? a.median > b.median : a.median < b.median
 }
 
-/** Targets with the same reason in one line. */
+/** The targets that could not be measured: one line for each reason. */
 function notMeasured(results: readonly TargetResult[]): string[] {
   const lines = new Map<string, string[]>()
   for (const { target, runs, notMeasured, reason } of results) {

@@ -51,7 +51,7 @@ export class Schedule {
 const sum = (planned: readonly Planned[]): number =>
   planned.reduce((seconds, { duration, warmup }) => seconds + duration + warmup, 0)
 
-/** `p99 0.578 ms` */
+/** A figure with its name, for example `p99 0.578 ms`. */
 const describe = (figure: 'listenMs' | 'p50' | 'p99', outcome: Measurement): string =>
   `${titleOfFigure(figure, outcome).replace(/ ms$/, '')} ${format(figure, outcome[figure])} ms`
 

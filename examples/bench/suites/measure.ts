@@ -101,7 +101,7 @@ function toldOf({ suite, workers }: SuiteOptions, totals: PhaseTotals): NonNulla
   }
 }
 
-/** Starts a database on the cores of the load: the server has its core for itself. */
+/** Starts a database on the cores of the load, so that the server has its core for itself. */
 async function findDatabase(
   { database }: SuiteOptions,
   { client }: Pinning
@@ -299,7 +299,7 @@ async function openMessages(
     ...['--target=custom', `--port=${server.port}`, '--pattern=users.get', '--data={"id":"42"}'],
     ...[`--concurrency=${concurrency}`, `--connections=${concurrency}`, `--processes=${processes}`]
   ])
-  // No flag here asks for help.
+  // None of these flags asks for help, so this never happens.
   if (options === 'help') throw new BenchError('run-bench printed its help instead of reading options.')
   const phases = phasesOf(await RemoteRun.open({ ...options, label, progress }, server.port, cpus))
   const finish = async (patience: number) => {

@@ -1,4 +1,4 @@
-/** HTTP for customers: a page, orders, their progress as Server-Sent Events, and a page that documents both. */
+/** HTTP for customers: a page, orders, their progress as Server-Sent Events, and a page that documents these routes. */
 import { node } from '@elysiajs/node'
 import { openapi } from '@elysiajs/openapi'
 import { Elysia, t } from 'elysia'

@@ -165,7 +165,7 @@ export class WildcardController {
   }
 }
 
-/** The same handlers, for transports whose wildcards stand for levels. */
+/** The handlers of `WildcardController`, for transports whose wildcards stand for levels. */
 @Controller()
 export class LevelsController {
   @MessagePattern('orders/+/items')

@@ -39,7 +39,7 @@ function deleteAt({ servers, broker }: Setting, what: 'stream' | 'group'): Promi
 async function deleteStream(setting: Setting): Promise<void> {
   const { done } = setting
   await deleteAt(setting, 'stream')
-  // Events that are published from now on must be handled.
+  // The events so far may be lost with the stream. Events that are published from now on must be handled.
   for (let n = 0; n < setting.begun; n++) if (!done.has(n)) setting.deleted.add(n)
 }
 

@@ -20,7 +20,7 @@ export class RunRecorder {
   }
 }
 
-/** The reading side, in the process that makes the requests. */
+/** Reads the file, in the process that makes the requests. */
 export class RunRecord {
   readonly #folder = mkdtempSync(join(tmpdir(), 'torture-'))
   readonly path = join(this.#folder, 'runs')

@@ -22,7 +22,7 @@ interface Printed {
   /** The number of answers with a status of 400 or more. */
   readonly status: number
   readonly mean: number
-  /** Pairs of microseconds and their number. */
+  /** Pairs of a latency in microseconds and the number of answers with this latency. */
   readonly latencies: readonly (readonly [number, number])[]
 }
 

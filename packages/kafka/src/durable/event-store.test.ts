@@ -40,7 +40,7 @@ class FakeBroker {
   underWay = 0
   most = 0
   requests = 0
-  /** It answers nothing before. */
+  /** The broker answers nothing until this promise is settled. */
   slow: Promise<unknown> = Promise.resolve()
   restored: () => void = () => {}
   readonly #fates: Fate[]
@@ -128,7 +128,7 @@ interface Simulated {
   readonly fates: readonly Fate[]
   /** How many events are published in each turn. */
   readonly turns: readonly number[]
-  /** Of each event, as it is counted. */
+  /** The size that the publisher counts for each event. */
   readonly size: number
 }
 

@@ -45,7 +45,7 @@ interface Batch {
   readonly events: Numbered[]
   size: number
   isUnderWay: boolean
-  /** It may have been stored: nothing may be added. */
+  /** The broker may have stored the batch, so no event may be added to it. */
   wasSent: boolean
 }
 
@@ -287,11 +287,16 @@ export class EventStore implements Store<StoredRecord> {
     await this.#connection.cluster.refresh([...new Set(batches.map(({ topic }) => topic))]).catch(() => {})
   }
 
-  /** Refuses a batch. What would be stored before it, if it is sent again, waits with it. */
+  /**
+   * Refuses a batch. If its events are sent again later, the events behind this batch are refused, too: otherwise they
+   * would be stored first.
+   *
+   * @param isForNow the reason is temporary, so the events are sent again
+   */
   #refuse(batch: Batch, error: NotStoredError | EventRefusedError, isForNow: boolean): void {
     const refused = [batch]
     if (isForNow) refused.push(...this.#queue(batch).filter((one) => one !== batch && !one.isUnderWay))
-    // The batches behind it have sequence numbers that the brokers will never expect.
+    // The batches behind this batch have sequence numbers that the brokers will never expect.
     else this.#isForgotten = true
     for (const one of refused) this.#leave(one)
     this.#begun.delete(keyOf(batch))

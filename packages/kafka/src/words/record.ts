@@ -91,7 +91,7 @@ function put(words: Words | undefined): void {
   end = putVarint(slab, size, end) + size
 }
 
-/** Headers as they stand in records. */
+/** Headers in the bytes of the record format. */
 export interface WrittenHeaders {
   readonly count: number
   readonly bytes: Buffer

@@ -262,7 +262,7 @@ class NatsMessage implements Carried {
   constructor(message: Msg, prefix = 0) {
     this.#message = message
     this.#prefix = prefix
-    // Read once, because the driver makes a new view at each access.
+    // `data` is read once, because the driver makes a new view at each access.
     this.words = message.data
   }
 

@@ -8,8 +8,8 @@ import { EventStore } from './event-store.ts'
 import { GROUPS, readHandler } from './keys.ts'
 
 /**
- * Routes for which it is remembered whether their events are stored; limited, because patterns may be created at run
- * time.
+ * The most routes for which a process remembers whether their events are stored. The number is limited, because
+ * patterns may be created at run time.
  */
 const MAX_REMEMBERED = 1_024
 
