@@ -150,7 +150,7 @@ const rejected: [flags: string, message: string][] = [
   ['--pipeline=5', "--pipeline: got '5' with the elysia client, expected --client=raw"],
   [
     '--client=raw --pipeline=5 --concurrency=9',
-    "--concurrency: got '9', expected 5: 1 connections, 5 requests deep"
+    "--concurrency: got '9', expected 5: 1 connections, 5 requests at a time on each"
   ],
   [
     '--client=raw --connections=3 --concurrency=100',
