@@ -73,7 +73,7 @@ function register(): void {
   it('shows which services do not describe themselves, and runs no code from descriptions', async () => {
     await open({})
     await page.getByRole('link', { name: 'silent' }).click()
-    await page.getByText('It does not describe itself: the service needs the option describe').waitFor()
+    await page.getByText('The service does not describe itself: it needs the option describe').waitFor()
     await page.getByRole('link', { name: 'lying' }).click()
     await page.getByRole('heading', { level: 2, name: HOSTILE }).waitFor()
     await openPattern(HOSTILE)

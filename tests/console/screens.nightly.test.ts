@@ -100,7 +100,7 @@ function register(): void {
     await sendSpans(shop.url, 'stock', [span(1, 3, 2, { name: 'stock.count' })])
     await page.getByRole('button', { name: /stock.count/ }).waitFor()
     await page.goto(`${shop.url}#/traces/${hex(99, 32)}`)
-    await page.getByText('This trace is not kept').waitFor()
+    await page.getByText('The server does not have this trace').waitFor()
   })
 
   for (const [width, scheme] of [

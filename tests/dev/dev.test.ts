@@ -110,7 +110,7 @@ describe('dev', () => {
       'next.js': idle("console.log('next runs')")
     })
     await dev.says(
-      'idle is not ready after 0.05 s: it listens on no port; if it never does, say ready: false in microservices.config.ts'
+      'idle is not ready after 0.05 s: it listens on no port; if it never listens, set ready: false in microservices.config.ts'
     )
     await dev.says('next is started (process ')
     await dev.says('next | next runs')
@@ -228,7 +228,7 @@ ${body}
 
   it('does not restart a program that has ended by itself', async () => {
     const { project, dev } = start({ 'once.js': "console.log('done')" }, { args: ['--no-page', 'once.js'] })
-    await dev.says('once has ended with code 0; it is started again when one of its files is edited')
+    await dev.says('once has ended with code 0; an edit of one of its files starts it again')
     project.write('once.js', "console.log('done twice')")
     await dev.says('done twice')
   })

@@ -85,7 +85,7 @@ const MISTAKES = [
   ["page.stream('users.list')", "'users.list'", UNEXPOSED],
   ["page.emit('users.made', { id: 'a' })", "'users.made'", UNEXPOSED],
   ["page.stream('users.get')", "'users.get'", `"${IS_VALUE} 'request' or 'send'"`],
-  ["connectPage<typeof service, typeof app>().request('users.get')", "'users.get'", 'This is no door'],
+  ["connectPage<typeof service, typeof app>().request('users.get')", "'users.get'", 'This is not a door'],
   ["client.request('users.list')", "'users.list'", `"${IS_STREAM} 'stream' or 'send'"`],
   ["client.request('users.made', { id: 'a' })", "'users.made'", `"${IS_EVENT} 'emit'"`],
   ["client.request('users.gte')", "'users.gte'", 'AsPattern<"users.age" | "users.get">'],

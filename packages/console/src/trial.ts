@@ -83,7 +83,7 @@ export function errorOf(error: unknown): TrialError {
   const { code, message, details } = fieldsOf(error)
   return {
     code: shortText(code, 100) || 'UNKNOWN',
-    message: shortText(message) || 'It failed without a word',
+    message: shortText(message) || 'The call failed without a message',
     ...(details !== undefined && { details: shortText(jsonText(details), MAX_VALUE) })
   }
 }

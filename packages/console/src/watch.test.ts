@@ -116,7 +116,7 @@ describe('Watch', () => {
     let overviews = 0
     await page.overview(({ services }) => {
       overviews++
-      return services.every(({ problem }) => problem !== 'It has not answered yet')
+      return services.every(({ problem }) => problem !== 'The service has not answered yet')
     })
     assert.ok(overviews < 50, `${overviews} overviews`)
   })
@@ -183,13 +183,13 @@ describe('Watch', () => {
     clients.set('silent', client)
     const page = opened(new Watch(() => clients, settings))
     const { services } = await page.overview(({ services }) =>
-      services.every(({ problem }) => problem !== 'It has not answered yet')
+      services.every(({ problem }) => problem !== 'The service has not answered yet')
     )
     const problems = Object.fromEntries(services.map(({ id, problem }) => [id, problem]))
-    assert.match(problems['lies']!, /^It does not describe itself: .*no lists/)
-    assert.match(problems['endless']!, /^It does not describe itself: .*no lists/)
-    assert.match(problems['fails']!, /^It cannot be asked: Internal server error/)
-    assert.match(problems['silent']!, /^It does not describe itself: the service needs the option describe/)
+    assert.match(problems['lies']!, /^The service does not describe itself: .*no lists/)
+    assert.match(problems['endless']!, /^The service does not describe itself: .*no lists/)
+    assert.match(problems['fails']!, /^The service cannot be asked: Internal server error/)
+    assert.match(problems['silent']!, /^The service does not describe itself: it needs the option describe/)
   })
 
   it('shows every instance of a service, those that come and not those that have gone', async () => {

@@ -21,7 +21,7 @@ const MAX_PROBLEM = 300
 const REST = 10
 /** Largest number of requests in one round that look for unknown instances. */
 const MAX_SEARCHES = 10
-/** After so many rounds without an answer an instance counts as gone. */
+/** The number of rounds without an answer after which an instance counts as gone. */
 const MAX_MISSED = 3
 
 /** The number of services and instances that are watched together. */
@@ -37,7 +37,7 @@ export class WatchedService {
   readonly client: ConsoleClient
   /** The pattern of the request that any instance of the service answers. */
   readonly #anybody: string
-  #problem: string | undefined = 'It has not answered yet'
+  #problem: string | undefined = 'The service has not answered yet'
   /** The instances by their ids. A service whose answers have no id has one instance, `''`. */
   readonly #instances = new Map<string, WatchedInstance>()
   #isAsking = false
@@ -239,17 +239,20 @@ function problemOf(
 ): { readonly problem: string; readonly isSilent: boolean } {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }
   if (code === 'PATTERN_NOT_FOUND' && wasThere)
-    return { problem: 'Nobody answers for it any more', isSilent: true }
+    return { problem: 'No instance of the service answers any more', isSilent: true }
   if (code === 'PATTERN_NOT_FOUND')
     return {
       problem:
-        'It does not describe itself: the service needs the option describe, and over an engine this name',
+        'The service does not describe itself: it needs the option describe, and over an engine the name that is shown here',
       isSilent: false
     }
   if (error instanceof TypeError)
-    return { problem: `It does not describe itself: ${shortText(message, MAX_PROBLEM)}`, isSilent: false }
+    return {
+      problem: `The service does not describe itself: ${shortText(message, MAX_PROBLEM)}`,
+      isSilent: false
+    }
   return {
-    problem: `It cannot be asked: ${shortText(message, MAX_PROBLEM) || 'it failed without a word'}`,
+    problem: `The service cannot be asked: ${shortText(message, MAX_PROBLEM) || 'the request failed without a message'}`,
     isSilent: true
   }
 }

@@ -26,7 +26,8 @@ function namesIn(folder: string): string[] {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return []
-    if (code === 'ENOTDIR') throw new UsageError(`${folder} is a file, or below one: choose another folder`)
+    if (code === 'ENOTDIR')
+      throw new UsageError(`${folder} is a file, or is inside of a file: choose another folder`)
     throw error
   }
 }

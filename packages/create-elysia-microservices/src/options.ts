@@ -114,7 +114,7 @@ export function nameOf(folder: string): string {
     .slice(0, LONGEST_NAME)
   if (folder.trim() === '' || name === '' || name === 'node_modules')
     throw new UsageError(
-      `${JSON.stringify(folder)} gives no name for a package: choose a folder whose name has letters from a to z or digits`
+      `${JSON.stringify(folder)} has no characters for the name of a package: choose a folder whose name has letters from a to z or digits`
     )
   return name
 }

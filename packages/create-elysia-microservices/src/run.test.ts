@@ -170,7 +170,7 @@ describe('create-elysia-microservices', () => {
     for (const path of ['file', 'file/below']) {
       const { code, error } = await said([join(folder, path), '--yes'])
       assert.equal(code, EXIT.usage)
-      assert.match(error, /is a file, or below one: choose another folder/)
+      assert.match(error, /is a file, or is inside of a file: choose another folder/)
     }
   })
 
@@ -185,8 +185,8 @@ describe('create-elysia-microservices', () => {
       [['shop', '--engine', 'nats', '--transport', 'tcp'], /--transport and --engine have the same meaning/],
       [['shop', 'two'], /Only one folder can be created: leave out two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],
-      [['...', '--yes'], /"..." gives no name for a package/],
-      [['', '--yes'], /"" gives no name for a package/],
+      [['...', '--yes'], /"..." has no characters for the name of a package/],
+      [['', '--yes'], /"" has no characters for the name of a package/],
       [['elysia', '--yes'], /elysia is also the name of a package that the project installs/],
       [
         ['shop', '--runtime', 'bun'],

@@ -71,4 +71,4 @@ export type Behind<Service, Door> = '~exposes' extends keyof Door
         readonly '~unexposed': Others<MessagesOf<Service> & EventsOf<Service>, Patterns[number]>
       }
     : never
-  : Typed<MistakenAnswers<'This is no door: take typeof of what websocket() returns'>, unknown>
+  : Typed<MistakenAnswers<'This is not a door: use typeof of the value that websocket() returns'>, unknown>

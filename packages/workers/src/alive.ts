@@ -40,10 +40,10 @@ function kept(): string {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   if (counts.size === 0)
-    return 'what keeps it alive (this runtime cannot name it): timers, clients, pools, servers'
+    return 'what keeps the process alive: timers, clients, pools, servers (this runtime does not say which)'
   const parts = [...counts].map(([name, count]) => {
     const words = WORDS[name]
     return `${count} ${name}${words === undefined ? '' : ` (${words})`}`
   })
-  return `what keeps it alive: ${parts.join(', ')}`
+  return `what keeps the process alive: ${parts.join(', ')}`
 }

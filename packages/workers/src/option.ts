@@ -30,7 +30,7 @@ export function checkWorkers(workers: Workers | undefined): void {
   if (!CAN_SPREAD && workers !== 'auto' && workers > 1) {
     throw new OptionError(
       'options.workers',
-      `options.workers can only be 1 or 'auto' here: under Bun, only Linux spreads connections over processes, and this is ${process.platform}; Node spreads them on every system`
+      `options.workers can only be 1 or 'auto' here: under Bun, only Linux spreads connections over processes, and this system is ${process.platform}; Node spreads them on every system`
     )
   }
 }

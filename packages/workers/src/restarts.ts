@@ -11,7 +11,7 @@ import { backoffDelay } from '@elysia-microservices/transport/kit'
 const BACKOFF = { minDelay: 100, maxDelay: 30_000 }
 /** Milliseconds that a worker must live for its start to count as successful. */
 const STABLE_AFTER = 10_000
-/** After so many quick ends in a row the service is given up, if no other worker is left. */
+/** The number of quick ends in a row after which the service is given up, if no other worker is left. */
 const MAX_QUICK_ENDS = 5
 
 /** Counts how often the processes of one worker number have ended soon after their start. */

@@ -241,7 +241,7 @@ export class Supervisor {
   async #stop(process: WorkerProcess): Promise<boolean> {
     const { drain, logger } = this.#options
     if (await process.stop(drain + END_TIMEOUT)) return true
-    logger.error(`Worker ${process.worker} (process ${process.pid}) did not end in time: it was killed`)
+    logger.error(`Worker ${process.worker} (process ${process.pid}) did not end in time and was killed`)
     return false
   }
 

@@ -38,7 +38,7 @@ const SAME = 500
 export async function dev(args: readonly string[], { output, isTerminal }: DevTerminal): Promise<number> {
   const { values, positionals } = parse(args)
   if (process.platform === 'win32')
-    throw new OptionError('dev', 'dev needs process groups, which Windows has not: run it in WSL')
+    throw new OptionError('dev', 'dev needs process groups, which Windows does not have: run dev in WSL')
   const found = await findPlan({ folder: process.cwd(), entries: positionals, config: values.config })
   const plan = chosen(found, values.only, values['no-page'])
   const hasColours = usesColours(isTerminal, process.env)

@@ -189,7 +189,7 @@ function readService(name: string, given: unknown, names: readonly string[]): Se
   const service = options as DevService
   const { entry, command, runtime, after = [], ready } = service
   if ((typeof entry === 'string') === (typeof command === 'string'))
-    throw new OptionError(path, `${path} needs a file as entry, or a command line as command: one of the two`)
+    throw new OptionError(path, `${path} needs either a file as entry, or a command line as command`)
   if (runtime !== undefined && !RUNTIMES.includes(runtime))
     throw OptionError.expected(`${path}.runtime`, `one of ${RUNTIMES.join(', ')}`, runtime)
   for (const other of after) {
@@ -216,6 +216,6 @@ function checkOrder(plans: readonly ServicePlan[]): void {
   if (left.size > 0)
     throw new OptionError(
       'config.services',
-      `${[...left.keys()].join(', ')} wait for each other: take one of them out of 'after' of another`
+      `${[...left.keys()].join(', ')} wait for each other: remove one of these names from the list 'after' of another service`
     )
 }

@@ -17,7 +17,7 @@ export class Guard {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore']
     })
-    // Everything else works without a guard; only the programs would live on if this process were killed.
+    // A failed guard is ignored: everything else works without it, but programs would live on if this process were killed.
     this.#process.once('error', () => {})
     this.#process.stdin?.on('error', () => {})
   }

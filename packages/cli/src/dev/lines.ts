@@ -13,7 +13,7 @@ export const OWN = 'dev'
 /** Cyan, yellow, green, magenta and blue, followed by brighter versions of them. Red is for errors. */
 const COLOURS = [36, 33, 32, 35, 34, 96, 93, 92, 95, 94]
 const GREY = 90
-/** A line without an end is broken after so many characters. */
+/** The number of characters after which a line without an end is broken. */
 const MAX_LINE = 16_384
 /** Matches colours, which a program may use. Sequences that move the cursor or clear the screen are removed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's own

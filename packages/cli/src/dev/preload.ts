@@ -37,7 +37,7 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
     }
     socket.write(`${JSON.stringify({ name, ...told })}\n`)
   }
-  /** Elysia's adapter for Node drops this error, and the program ends with code 0. It must not end before `dev` knows why. */
+  /** Reports a port that is taken to `dev`, before the program ends: Elysia's adapter for Node drops the error and ends with 0. */
   const tellTaken = ({ code, port: taken }: NodeJS.ErrnoException & Listening) => {
     if (code !== 'EADDRINUSE' || taken === undefined) return
     tell({ taken })

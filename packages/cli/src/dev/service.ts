@@ -46,7 +46,7 @@ const MAX_THROWN = 300
 /** Matches the place of an error as runtimes print it: the file with its line. */
 const AT = /^\s+at (?:.*\()?(?:file:\/\/)?(\/[^()]+:\d+):\d+\)?$/
 /**
- * An error that was printed more than so many milliseconds before the end of a program is not the reason for the
+ * An error that was printed more than this number of milliseconds before a program ends is not the reason for the
  * end.
  */
 const LAST = 1_000
@@ -197,7 +197,7 @@ export class RunningService {
     const why =
       this.#cause ??
       (ready === undefined
-        ? 'it listens on no port; if it never does, say ready: false in microservices.config.ts'
+        ? 'it listens on no port; if it never listens, set ready: false in microservices.config.ts'
         : `${ready} does not answer`)
     this.#init.lines.say(`${name} is not ready after ${seconds} s: ${why}`)
   }

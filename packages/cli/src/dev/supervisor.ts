@@ -145,7 +145,7 @@ export class Supervisor {
       this.#wake = resolve
     })
     if (ended.code === 0 && this.#program.hasFailed?.() !== true) {
-      this.#program.say(`${name} has ended with code 0; it is started again when one of its files is edited`)
+      this.#program.say(`${name} has ended with code 0; an edit of one of its files starts it again`)
       await woken
     } else {
       const cause = ended.signal === null ? this.#program.cause() : undefined

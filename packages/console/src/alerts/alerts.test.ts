@@ -30,7 +30,7 @@ const titles = (conditions: readonly { readonly title: string }[]) => conditions
 
 describe('conditions', () => {
   it('tell a service that does not answer from one of its processes', () => {
-    const away = { isSilent: true as const, problem: 'It cannot be asked' }
+    const away = { isSilent: true as const, problem: 'The service cannot be asked' }
     assert.deepEqual(titles(silent(watched({ services: [view('a', away), view('b', away)] }))), [
       'orders does not answer'
     ])
@@ -39,7 +39,7 @@ describe('conditions', () => {
       ['A process of orders does not answer']
     )
     assert.deepEqual(
-      silent(watched({ services: [view('a', { problem: 'It does not describe itself' })] })),
+      silent(watched({ services: [view('a', { problem: 'The service does not describe itself' })] })),
       []
     )
   })

@@ -52,7 +52,8 @@ export function silent({ services, told }: Watched): Condition[] {
       kind: 'silent',
       title: `A process of ${service} does not answer`,
       detail: `The process ${instance} has not answered; ${views.length - away.length} of the service do.`,
-      advice: 'If it hangs, end it: the others take over. Look at the end of its log for the reason.',
+      advice:
+        'If the process hangs, end it: the other processes take over. Read the end of its log for the reason.',
       place: ['services', id]
     }))
   })
@@ -96,7 +97,7 @@ export function dead({ groups }: Watched): Condition[] {
             kind: 'dead',
             title: `${group} has ${dead > 100 ? 'more than 100 dead letters' : plural(dead, 'dead letter')}`,
             detail:
-              'Events whose handler has failed for good. They stay until they are sent again or deleted.',
+              'Dead letters are events whose handler has failed for good. They stay until they are sent again or deleted.',
             advice: 'Read the reasons, fix the handler, and send the events again.',
             place: ['events', engine, group]
           }

@@ -11,11 +11,11 @@ const MANY = 0.05
 const FEW = 0.02
 /** The smallest number of failures for an alert. */
 const ENOUGH = 5
-/** For an alert a number must have grown over so many milliseconds, by this factor, to at least this value. */
+/** For an alert a number must have grown over `OVER` milliseconds, by the factor `FACTOR`, to at least `AT_LEAST`. */
 const OVER = 30_000
 const FACTOR = 1.2
 const AT_LEAST = 100
-/** An outbox whose oldest event has waited for so many milliseconds counts as stuck. */
+/** An outbox counts as stuck if its oldest event has waited for this number of milliseconds. */
 const OUTBOX_LAG = 30_000
 
 /** Messages and failures of a process; older ones have less weight. */

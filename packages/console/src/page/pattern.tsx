@@ -14,7 +14,7 @@ export function Pattern({
   return (
     <div class="pattern">
       {trying === undefined ? (
-        <p class="hint">The console is read-only: it was made without the option try.</p>
+        <p class="hint">The console is read-only: its option try is not set.</p>
       ) : (
         <Trial view={view} service={trying} />
       )}

@@ -6,7 +6,7 @@ import type { Link, SpanView } from '../protocol.ts'
 import type { ReceivedSpan } from './otlp.ts'
 import type { TraceStore } from './store.ts'
 
-/** Messages are counted over so many milliseconds, and so many messages at most. */
+/** Milliseconds over which messages are counted, and the largest number of counted messages. */
 const LATELY = 10_000
 const MAX_MESSAGES = 10_000
 /** Largest number of different links that are sent to pages. */

@@ -121,12 +121,12 @@ describe('OTLP as protobuf', () => {
     const whole = requestOf(SPAN_BYTES)
     for (let length = 1; length < whole.length; length++)
       assert.throws(() => decodeOtlp('traces', whole.subarray(0, length)), TypeError)
-    assert.throws(() => decodeOtlp('traces', Uint8Array.of(0x0b, 0x0b, 0x0c, 0x0c)), /it has a group/)
+    assert.throws(() => decodeOtlp('traces', Uint8Array.of(0x0b, 0x0b, 0x0c, 0x0c)), /the body has a group/)
     let value = message(text(1, 'deep'))
     for (let n = 0; n < 50; n++) value = message(bytes(5, message(bytes(1, value))))
     assert.throws(
       () => decodeOtlp('traces', requestOf(message(bytes(9, attribute('deep', value))))),
-      /too many messages within messages/
+      /its messages are nested too deeply/
     )
   })
 

@@ -95,14 +95,14 @@ export function decodeOtlp(signal: 'traces' | 'logs', body: Uint8Array): unknown
 
 function messageOf(reader: BinaryReader, message: Message, depth: number, length = reader.uint32()) {
   const end = reader.pos + length
-  if (end > reader.len) throw new RangeError('it ends within a message')
-  if (depth > MAX_DEPTH) throw new RangeError('it has too many messages within messages')
+  if (end > reader.len) throw new RangeError('the body ends within a message')
+  if (depth > MAX_DEPTH) throw new RangeError('its messages are nested too deeply')
   const made: Record<string, unknown> = {}
   while (reader.pos < end) {
     const [number, wire] = reader.tag()
     const field = message[number]
     // Groups are refused: no message of OTLP has them, and they could be nested without limit.
-    if (wire === WireType.StartGroup) throw new TypeError('it has a group')
+    if (wire === WireType.StartGroup) throw new TypeError('the body has a group')
     if (field === undefined || field.wire !== wire) {
       reader.skip(wire)
       continue

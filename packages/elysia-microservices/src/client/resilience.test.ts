@@ -15,7 +15,7 @@ afterEach(async () => {
 const echo = () => newService().message('echo', ({ data }: Message<number>) => data)
 
 describe('a client that has lost its connection', () => {
-  /** A client whose service has stopped, after its first attempt to reconnect was refused. */
+  /** A client that has lost its service, and whose first attempt to reconnect was refused. */
   async function orphan(options: { readonly waitForConnection?: number } = {}) {
     const service = echo()
     await service.listen()

@@ -26,7 +26,7 @@ export async function bind(
 ): Promise<(message: Message) => unknown> {
   const own: unknown = Reflect.get(instance, name)
   if (typeof own !== 'function')
-    throw OptionError.expected(where, 'a method of the instance that resolve gave', own)
+    throw OptionError.expected(where, 'a method of the instance that resolve() returned', own)
   const parts = [preRequestHooks, guards, pipes, interceptors, filters]
   const isDirect = parameters.every(
     (parameter) => parameter.source !== 'custom' && parameter.pipes.length === 0

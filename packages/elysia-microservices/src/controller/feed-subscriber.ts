@@ -2,7 +2,7 @@
 import { consume, type Logger } from '@elysia-microservices/transport/kit'
 import type { Subscriber } from 'rxjs'
 
-/** After so many values in a row other work gets its turn. */
+/** The number of values in a row after which other work gets its turn. */
 const VALUES_A_TURN = 256
 
 /** Passes the values of a stream to a subscriber. Returns the function that cancels the stream. */

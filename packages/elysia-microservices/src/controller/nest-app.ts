@@ -125,7 +125,7 @@ function globalsOf(app: object): (name: string) => readonly unknown[] {
     if (Array.isArray(list)) return list
     throw OptionError.expected(
       'options.nest.app',
-      'an application context, as NestFactory.createApplicationContext() gives it',
+      'an application context, as NestFactory.createApplicationContext() returns',
       app
     )
   }

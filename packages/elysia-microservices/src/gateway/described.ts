@@ -47,7 +47,7 @@ export function handlersOf(service: Describable): readonly HandlerDescription[] 
     typeof Object(service).describe === 'function' ? (service as { describe(): unknown }).describe() : service
   const { handlers } = Object(described) as Partial<ServiceDescription>
   if (Array.isArray(handlers)) return handlers
-  throw OptionError.expected('options.service', 'a service, or what its describe() gives', service)
+  throw OptionError.expected('options.service', 'a service, or the result of its describe()', service)
 }
 
 /** Returns the description of a route, which is taken from the description of its handler. */

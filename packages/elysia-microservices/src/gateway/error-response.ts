@@ -47,9 +47,9 @@ const PUBLIC_MESSAGES: ReadonlyMap<string, string> = new Map([
   ['CONNECTION', 'The service cannot be reached'],
   ['INTERNAL', INTERNAL.message],
   ['OVERLOADED', 'The service takes no more requests at the moment'],
-  ['PATTERN_NOT_FOUND', 'The service does not offer this'],
+  ['PATTERN_NOT_FOUND', 'The service has no handler for this request'],
   ['PAYLOAD_TOO_LARGE', 'The request is too large'],
-  ['PROTOCOL', 'The service gave no valid answer'],
+  ['PROTOCOL', 'The service has given no valid answer'],
   ['REJECTED', 'The service takes no more requests at the moment'],
   ['TIMEOUT', 'The service did not answer in time']
 ])

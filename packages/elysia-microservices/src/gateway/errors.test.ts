@@ -184,7 +184,7 @@ describe('an error of the service', () => {
 
   it('for a pattern that nobody handles is a 501 that does not name it', async () => {
     const { status, body } = await answerOf('/unknown')
-    const message = 'The service does not offer this'
+    const message = 'The service has no handler for this request'
     assert.deepEqual([status, body], [501, { code: 'PATTERN_NOT_FOUND', message }])
   })
 

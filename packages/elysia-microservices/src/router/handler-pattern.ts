@@ -43,7 +43,7 @@ export function parsePattern(pattern: HandlerPattern): ParsedPattern {
   if (segments.slice(0, -1).includes(THE_REST)) {
     throw new OptionError(
       'pattern',
-      `The pattern '${pattern}' has '${THE_REST}' before its end; it may only be the last segment`
+      `The pattern '${pattern}' has '${THE_REST}' before its end; this wildcard may only be the last segment`
     )
   }
   const hasWildcard = segments.includes(ONE_SEGMENT) || segments.at(-1) === THE_REST

@@ -147,7 +147,7 @@ export class ServiceRunner {
     if (this.role === 'alone')
       throw new OptionError(
         'options.workers',
-        'restartWorkers() needs options.workers: this service has none'
+        'restartWorkers() needs options.workers, which this service does not have'
       )
     await this.#group?.restart()
   }

@@ -187,8 +187,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
 
   /**
-   * Includes the handlers of another service, and the hooks whose scope reaches this service. Of an app, uses the
-   * decorators and the store.
+   * Includes the handlers of another service, and the hooks whose scope reaches this service. If an app is passed,
+   * its decorators and store are used.
    * @throws {OptionError} both services answer the same message pattern
    */
   use<Service extends Typed & { readonly message: unknown }>(

@@ -49,7 +49,7 @@ export function transactionOf(sql: TransactionSql): Connection {
     if (!isTaggedSql(sql)) return taggedConnection(sql)
     throw new OptionError(
       'sql',
-      'sql is not in a transaction, so the event would not be part of one; ' +
+      'sql is not in a transaction, so the event would not be part of a transaction; ' +
         'pass the sql that sql.begin() passes to its function: sql.begin((tx) => outbox(tx).publish(…))'
     )
   }
@@ -63,7 +63,7 @@ export function transactionOf(sql: TransactionSql): Connection {
   if (isIdle(sql))
     throw new OptionError(
       'sql',
-      "sql is a client without an open transaction; begin one first: await client.query('begin')"
+      "sql is a client without an open transaction; begin a transaction first: await client.query('begin')"
     )
   return pgConnection(sql)
 }

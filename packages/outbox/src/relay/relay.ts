@@ -291,7 +291,7 @@ class Relay implements OutboxRelay {
     const { schema } = this.#options
     return new OptionError(
       'options.schema',
-      `The schema ${schema} has no outbox; make it: await migrate(sql${schema === 'elysia_microservices' ? '' : `, { schema: '${schema}' }`})`,
+      `The schema ${schema} has no outbox; create its tables: await migrate(sql${schema === 'elysia_microservices' ? '' : `, { schema: '${schema}' }`})`,
       cause
     )
   }

@@ -18,7 +18,7 @@ import { MOVE_MARK } from './statements.ts'
 /** At night there are ten times as many runs. */
 const RUNS = Number(process.env['OUTBOX_SCHEDULES'] ?? 20)
 
-/** If the relays have found nothing in so many readings, the missing events count as skipped. */
+/** Missing events count as skipped if the relays have found nothing in this number of readings. */
 const ENOUGH = 40
 
 /** A pool that counts the readings of relays. */

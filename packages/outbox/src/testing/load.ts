@@ -14,9 +14,9 @@ const COMMITTED_AT = `select (extract(epoch from pg_xact_commit_timestamp(number
 from unnest($1::text[]) with ordinality as given (number, place) order by place`
 
 export interface LoadOptions {
-  /** The load ends when at least so many events were committed. */
+  /** The number of events to commit before the load may end. */
   readonly events: number
-  /** Called once there are so many events: whether the load may end. Default: always. */
+  /** Called when this number of events was committed. Returns whether the load may end. Default: always true. */
   readonly isEnough?: () => boolean
   readonly writers: number
   readonly keys: number

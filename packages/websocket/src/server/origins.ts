@@ -30,11 +30,11 @@ export function originRefusal(headers: Headers, allowed: Origins): string | unde
   if (allowed === undefined) {
     const host = headers.get('host')?.toLowerCase()
     if (host !== undefined && hostOf(origin) === host) return undefined
-    return `pages of ${origin} may not connect: it is not the host of this app (${host}); name it in options.origins`
+    return `pages of ${origin} may not connect, because the host of this app is ${host}: add the origin to options.origins`
   }
   return allowed.includes(origin)
     ? undefined
-    : `pages of ${origin} may not connect: options.origins does not name it`
+    : `pages of ${origin} may not connect: options.origins does not name this origin`
 }
 
 function hostOf(origin: string): string | undefined {

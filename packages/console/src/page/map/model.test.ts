@@ -79,7 +79,9 @@ describe('the map', () => {
 
   it('takes from spans what services do not say themselves, and nothing twice', () => {
     const link = { kind: 'message', transport: 'tcp', pattern: 'x', rate: 5, errors: 0, ms: 1 } as const
-    const { described: _, ...silent } = service('payments', { problem: 'It does not describe itself' })
+    const { described: _, ...silent } = service('payments', {
+      problem: 'The service does not describe itself'
+    })
     const graph = graphOf(
       overview(service('orders'), silent),
       histories({ orders: [call('web', 'x')] }),

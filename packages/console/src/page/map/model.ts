@@ -48,7 +48,7 @@ export const MAX_NODES = 60
 export const MAX_EDGES = 100
 /** Largest number of patterns of an edge. */
 const MAX_PARTS = 50
-/** Rates are averaged over so many samples, so that figures do not jump. */
+/** The number of samples over which rates are averaged, so that figures do not jump. */
 const AVERAGED = 5
 
 const NO_ENGINE: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket'])

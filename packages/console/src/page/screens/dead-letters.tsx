@@ -76,7 +76,7 @@ export function DeadLetters(props: {
           <span role="status">{said}</span>
         </div>
       )}
-      {!canTry && <p class="hint">The console is read-only: it was made without the option try.</p>}
+      {!canTry && <p class="hint">The console is read-only: its option try is not set.</p>}
       {letters.length === 0 && (
         <p class="hint" role="status">
           {listed === undefined ? 'Reading…' : said === '' ? 'There are none' : `${said}. There are no more`}

@@ -13,7 +13,7 @@ export const services: Screen = { id: 'services', title: 'Services', View: Servi
 
 /** Largest number of services in the list at the same time; others can be found by name. */
 const MAX_LISTED = 100
-/** From so many services on there is a search field. */
+/** The search field is shown if there are at least this number of services. */
 const MANY = 12
 
 type Histories = ReadonlyMap<string, History>

@@ -211,7 +211,7 @@ function One({ shown, id }: Pick<ScreenProps, 'shown'> & { readonly id: string }
           {problem}
         </p>
       )}
-      {trace === null && <p class="hint">This trace is not kept, or not any more.</p>}
+      {trace === null && <p class="hint">The server does not have this trace, or has dropped it.</p>}
       {trace && <Waterfall trace={trace} />}
     </main>
   )
