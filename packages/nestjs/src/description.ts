@@ -42,7 +42,8 @@ export class Description {
         hooks: []
       }))
     }
-    // Converted to JSON and back, because a codec other than JSON would send fields that are `undefined`.
+    // The description is converted to JSON and back, because a codec other than JSON would send fields that are
+    // `undefined`.
     return JSON.parse(JSON.stringify(description)) as object
   }
 }

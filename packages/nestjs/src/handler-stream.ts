@@ -19,7 +19,7 @@ import { catchError, concatMap, isObservable, Observable, of, throwError } from 
 const filter = new BaseRpcExceptionFilter()
 /** A logger with the name under which Nest logs errors that its filters do not send to the caller. */
 const logger = new Logger('RpcExceptionsHandler')
-/** Passed as the host, which Nest's default filter does not read. */
+/** The value that is passed as the host, which Nest's default filter does not read. */
 const NO_HOST = undefined as unknown as ArgumentsHost
 
 /**

@@ -113,7 +113,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       })
 
       it('gives a call up when its time has passed, and the default time too', async () => {
-        // Connected first, because a timeout while connecting would report that nothing has run.
+        // The client connects first, because a timeout while connecting would report that nothing has run.
         await client.connect()
         await assert.rejects(client.request('wait', 1, { timeout: 20 }), {
           name: 'TimeoutError',

@@ -60,7 +60,7 @@ const TRAITS: Traits = {
   hearsNobody: true,
   shares: 'caller',
   headers: true,
-  // Only between clients and services of this library.
+  // Channels work only between clients and services of this library.
   channels: true
 }
 

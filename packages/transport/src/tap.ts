@@ -87,7 +87,7 @@ function feed(stream: object, watcher: ResultWatcher, sink: StreamSink): StreamS
   const watcherThrew = (error: unknown) => {
     if (isOver) return sink.teardownFailed(error)
     isOver = true
-    // Called without `run`, because `run` itself may have thrown.
+    // `cancel` is called without `run`, because `run` itself may have thrown.
     source?.cancel()
     try {
       watcher.ended({ outcome: 'failed', error })

@@ -197,7 +197,7 @@ export class Balancer<Endpoint extends Candidate> {
       left -= endpoint.weight
       if (left < 0) return endpoint
     }
-    // Only reached after a rounding error.
+    // This line is reached only after a rounding error.
     return endpoints.at(-1) as Endpoint
   }
 

@@ -26,7 +26,7 @@ export class FlushQueue {
   /** Adds a connection. Call `add` once before each flush. */
   add(connection: Flushable): void {
     if (this.#asked.push(connection) > 1) return
-    // Copied to a variable, because browsers refuse to call `queueMicrotask` as a method.
+    // The function is copied to a variable, because browsers refuse to call `queueMicrotask` as a method.
     const later = this.#later
     later(this.#flush)
   }
@@ -46,8 +46,8 @@ export class FlushQueue {
   }
 }
 
-// Made when a session first writes, so that the bundle of a web page, which has no sessions, does not contain the
-// class.
+// The queues are made when a session first writes, so that the bundle of a web page, which has no sessions, does not
+// contain the class.
 let behindMicrotasks: FlushQueue | undefined
 let atTurnEnd: FlushQueue | undefined
 

@@ -27,7 +27,10 @@ export class Outbox {
   #streamed = 0
   /** Whether the peer has left more than 256 KB unread. Stays true until `unblock`. Only the outbox sets it. */
   isBlocked = false
-  /** Streams that wait for the peer to read or for the next turn. A set, because an Observable asks again with every value. */
+  /**
+   * Streams that wait for the peer to read or for the next turn. A set, because an Observable asks again with every
+   * value.
+   */
   #waiting: Set<WaitingStream> | undefined
 
   constructor(socket: Pick<Socket, 'unsent' | 'write' | 'writeBytes'>) {
@@ -130,7 +133,8 @@ export class Outbox {
 
   #wait(streams: readonly WaitingStream[]): void {
     this.#waiting = new Set(streams)
-    // Resumed in another turn, because a stream that always has a value ready would block sockets and timers.
+    // The streams are resumed in another turn, because a stream that always has a value ready would block sockets and
+    // timers.
     if (!this.isBlocked) nextTurn(outside(() => this.resumeStreams()))
   }
 }

@@ -58,7 +58,7 @@ export class Session implements SocketListener, Output {
   #isCollecting = false
   /** A chunk was read since the last write. */
   #hasRead = false
-  /** Made for the first write that does not answer a chunk just read. */
+  /** Decides about the end of the turn. Made for the first write that does not answer a chunk just read. */
   #turns: TurnWrites | undefined
   /** FIN was sent or the socket was destroyed: nothing more is handled or sent. */
   #isEnding = false

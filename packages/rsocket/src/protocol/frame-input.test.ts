@@ -66,7 +66,7 @@ describe('FrameInput', () => {
               input.resume()
             } else if ('blocksAfter' in what) left = what.blocksAfter
             else {
-              // Copied, because the memory of a chunk is reused for the next chunk.
+              // The chunk is copied, because the memory of a chunk is reused for the next chunk.
               const chunk = Buffer.from(bytes.subarray(received, received + what.size))
               input.receive(chunk)
               chunk.fill(0xff)

@@ -71,7 +71,7 @@ export class FrameReader {
    * are handled.
    */
   keepRest(): void {
-    // Released now, because the last frame may be large, and the next one may come late.
+    // The buffer is released now, because the last frame may be large, and the next one may come late.
     this.buffer = EMPTY
     if (this.#at === this.#chunk.length) return
     this.#chunk = copyBytes(this.#chunk, this.#at, this.#chunk.length)

@@ -246,8 +246,8 @@ export class RSocketRequester implements CallSender {
     const wire = this.#wire
     const codec = this.#codec
     const metadata = this.#metadataOf(call)
-    // Encoded before the call gets its stream id, because a `toJSON` may make calls, end this call or close the
-    // connection.
+    // The data is encoded before the call gets its stream id, because a `toJSON` may make calls, end this call or close
+    // the connection.
     const encoded = codec.encode(data)
     if (call.isSettled) return false
     calls.add(call)
@@ -286,7 +286,8 @@ export class RSocketRequester implements CallSender {
         call.isOver = hasEnded
         return calls.giveUp(call, unsendable(error))
       }
-      // Set before `next`, because the receiver may cancel the stream during its last value (`firstValueFrom` does).
+      // `isOver` is set before `next`, because the receiver may cancel the stream during its last value
+      // (`firstValueFrom` does).
       if (hasEnded && call.input === undefined) call.isOver = true
       try {
         isSatisfied = call.next(value, payload.dataEnd - payload.dataStart)

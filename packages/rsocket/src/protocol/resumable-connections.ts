@@ -32,7 +32,7 @@ interface Load {
 
 interface Entry {
   readonly connection: Resumable
-  /** Set while the connection waits. */
+  /** The data of the wait; `undefined` while the connection does not wait. */
   waiting: Waiting | undefined
 }
 
@@ -92,7 +92,7 @@ export class ResumableConnections {
     this.#load(address, 1, resumption.kept)
     resumption.grown = (bytes) => {
       this.#load(address, 0, bytes)
-      // Checked in a microtask, because the connection that grows is in the middle of sending an answer.
+      // The limit is checked in a microtask, because the connection that grows is in the middle of sending an answer.
       if (bytes > 0) queueMicrotask(() => this.#limit(address))
     }
     this.#limit(address)
@@ -166,7 +166,7 @@ export class ResumableConnections {
       const { connections, bytes } = this.#total
       const where = address === undefined ? '' : ` (the address ${address} may have a quarter of that)`
       const why = `${connections} connections with ${bytes} bytes wait to be resumed, more than rsocket.resume allows${where}`
-      // Removed before its end, because if `end` failed, the caller's loop would never stop.
+      // The entry is removed before its end, because if `end` failed, the caller's loop would never stop.
       this.#waitsNoMore(entry)
       connection.end(new Error(why))
       return this.#givenUp(why)

@@ -116,8 +116,8 @@ export class ServerGate {
     const { maxInFlight, admission } = this.#init.limits
     if (this.#leases !== undefined) {
       if (!this.#leases.take()) return 'No lease covers the request'
-      // Granted after this request, which may run long. Without this grant, the client might wait for a lease until
-      // another request ends.
+      // The lease is granted after this request, which may run long. Without this grant, the client might wait for a
+      // lease until another request ends.
       if (this.#leases.isUsedUp) this.#init.wire.output?.defer(() => this.#grant())
     } else if (inFlight >= maxInFlight)
       return `The connection has as many requests in flight as limits.inFlightPerConnection allows (${maxInFlight})`

@@ -96,7 +96,8 @@ describe('a connection that has ended', () => {
     assert.match(frames[0] ?? '', /^ERROR 0 0x101 /)
     const reason = server.output.ended
     assert.ok(reason instanceof Error)
-    // Small enough to stay below the limit of bytes, which would be another reason to end the connection.
+    // These chunks are small enough to stay below the limit of bytes, which would be another reason to end the
+    // connection.
     assert.deepEqual(server.on(Buffer.alloc(9_000), Buffer.alloc(9_000)), [])
     answer(7)
     assert.deepEqual(await server.later(), [])

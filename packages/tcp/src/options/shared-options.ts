@@ -1,5 +1,5 @@
 /** The options that client and server share, and their checks. */
-// Imported here, because users of TCP choose codecs by name, and `'msgpack'` must always be available.
+// MessagePack is imported here, because users of TCP choose codecs by name, and `'msgpack'` must always be available.
 import '@elysia-microservices/transport/msgpack'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { nativeSockets } from '../socket/index.ts'

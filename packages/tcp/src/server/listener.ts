@@ -156,7 +156,7 @@ function reload(listening: ListeningSocket, tls: TlsServerOptions): void {
 }
 
 function refuse(socket: Socket) {
-  // Destroyed in a microtask, because the runtime must first get the listener of the socket.
+  // The socket is destroyed in a microtask, because the runtime must first get the listener of the socket.
   queueMicrotask(() => socket.destroy())
   return NOBODY
 }

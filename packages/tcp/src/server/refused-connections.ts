@@ -22,7 +22,7 @@ export class RefusedConnections {
    */
   refuse(socket: Socket, reason: string): SocketListener {
     if (this.#open.size >= MAX_AT_ONCE) {
-      // Destroyed in a microtask, because the runtime must first get the listener of the socket.
+      // The socket is destroyed in a microtask, because the runtime must first get the listener of the socket.
       queueMicrotask(() => socket.destroy())
       return NOBODY
     }

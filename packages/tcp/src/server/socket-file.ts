@@ -50,7 +50,7 @@ export class SocketFile {
     try {
       this.#fs.unlinkSync(this.#path)
     } catch (error) {
-      // Ignored, because the file may already be gone.
+      // ENOENT is ignored, because the file may already be gone.
       if ((error as { code?: string }).code !== 'ENOENT') throw error
     }
   }

@@ -24,7 +24,7 @@ export class NodeSocket implements Socket {
   }
 
   writeBytes(bytes: Uint8Array, length: number): void {
-    // Copied, because Node uses the buffer until the kernel has taken it.
+    // The bytes are copied, because Node uses the buffer until the kernel has taken it.
     this.#socket.write(Buffer.from(bytes.subarray(0, length)))
   }
 
@@ -58,7 +58,7 @@ export function attach(
   const listener = accept(socket)
   let failure: Error | undefined
   stream.on('data', (chunk) => listener.data(chunk as Buffer))
-  // Added before the stream's own listener, because that listener ends the other direction.
+  // This listener is added before the stream's own listener, because that listener ends the other direction.
   stream.prependListener('end', () => listener.eof())
   stream.on('drain', () => listener.drain())
   stream.on('error', (error) => {

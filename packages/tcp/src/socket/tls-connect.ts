@@ -32,8 +32,8 @@ export function connectTls(
     const abort = () => socket.destroy(signal.reason as Error)
     const fail = (error: Error) => {
       failure = error
-      // Checked only after a TLS alert, because Node 20 crashes when asked for the cipher of a socket without a
-      // handshake.
+      // The cipher is checked only after a TLS alert, because Node 20 crashes when asked for the cipher of a socket
+      // without a handshake.
       if (isHandshakeFailure(error)) cipherChosen = hasCipher(socket)
     }
     const closed = () => {

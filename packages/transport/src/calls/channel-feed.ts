@@ -13,7 +13,7 @@ import type { ChannelInput } from './pending-call.ts'
 export interface ChannelOutput {
   /** Most bytes of values that may wait for demand. */
   readonly maxHeldSize: number
-  /** Returns whether a value may be sent now. If it returns false, it calls `resume` of the feed later. */
+  /** Returns whether a value may be sent now. If not, the output calls `resume` of the feed later. */
   hasRoomFor(feed: { resume(): void }): boolean
   /**
    * Sends the request with the first value.

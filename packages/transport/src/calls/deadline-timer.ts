@@ -30,7 +30,7 @@ export class DeadlineTimer implements Timer {
     if (time >= this.#at) return
     clearTimeout(this.#timer)
     this.#at = time
-    // Rounded up, because a timer that fires early finds no deadline that is due.
+    // The delay is rounded up, because a timer that fires early finds no deadline that is due.
     const delay = Math.max(0, Math.ceil(time - this.now()))
     this.#timer = setTimeout(fire, Math.min(delay, this.#longest), this)
   }

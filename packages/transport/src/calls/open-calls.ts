@@ -77,7 +77,7 @@ export interface FailedAttempt {
   readonly started?: number
 }
 
-/** Thrown to leave `send` when the call has already ended. No user sees this error. */
+/** This error is thrown to leave `send` when the call has already ended. No user sees this error. */
 const ENDED = new Error('The call has ended')
 
 /**

@@ -30,7 +30,7 @@ export function inheritedOptions<Options extends CallOptions>(
   const signals = [options.signal, outer].filter((signal) => signal !== undefined && signal !== null)
   return {
     ...options,
-    // Set only if the message has a limit, because a timeout that is set is also sent to the other side.
+    // The timeout is set only if the message has a limit, because a timeout is also sent to the other side.
     ...(remaining === undefined ? {} : { timeout: own === 0 ? remaining : Math.min(own, remaining) }),
     ...(signals.length === 0 ? {} : { signal: signals.length === 1 ? signals[0] : AbortSignal.any(signals) })
   } as Options

@@ -53,8 +53,8 @@ export interface DurableEngine<Event extends HeldEvent> {
 }
 
 /**
- * Only if a handler takes less than so many milliseconds, further events are fetched before they can begin: with a slow
- * handler, other processes could run those events meanwhile.
+ * Only if a handler takes less than this number of milliseconds, further events are fetched before they can begin: with
+ * a slow handler, other processes could run those events meanwhile.
  */
 const QUICK = 100
 /** Weight of the latest handler in the moving average of durations. */
@@ -275,7 +275,7 @@ export class DurableWorker<Event extends HeldEvent> {
 
   #bury(event: Event, reason: string, error?: unknown): void {
     const what = `The durable event '${shown(event.pattern)}' (id ${event.id}, attempt ${event.attempt})`
-    // Without the reason, which is the message of the error: the logger writes it with the error.
+    // If there is an error, the line needs no reason: the reason is the message of the error, which the logger writes.
     this.#logger.error(
       error === undefined ? `${what} becomes a dead letter: ${reason}` : `${what} becomes a dead letter`,
       error

@@ -43,7 +43,7 @@ export function noteCall<Failure>(
     if (!(error instanceof MicroserviceError)) return error
     const { pattern, endpoint, mayHaveRun } = call()
     const noted: { pattern?: string; endpoint?: string; mayHaveRun: boolean } = error
-    // Set in any case, because an answer knows only about its own attempt.
+    // `mayHaveRun` is set in any case, because an answer knows only about its own attempt.
     if (mayHaveRun) noted.mayHaveRun = true
     if (pattern !== undefined) noted.pattern ??= pattern
     if (endpoint !== undefined) noted.endpoint ??= endpoint

@@ -193,7 +193,7 @@ export class MemoryGroup {
   /** A member gives an event back, perhaps with a pause before the next delivery. */
   back(event: GroupEvent, delay = 0): void {
     if (!this.#away.has(event)) return
-    // Copied, so that the member which had the event does not own the new object.
+    // The event is copied, so that the member which had the event does not own the new object.
     const again = { ...event }
     this.#away.delete(event)
     if (delay === 0) return this.#return(again)

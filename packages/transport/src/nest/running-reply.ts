@@ -31,7 +31,7 @@ export interface Replies {
 
 /** Answers one request. */
 export class RunningReply implements Answer, StreamSink, TableEntry {
-  /** Set by the table of the connection. */
+  /** The number of the reply, set by the table of the connection. */
   sequence = 0
   readonly #replies: Replies
   readonly #id: string

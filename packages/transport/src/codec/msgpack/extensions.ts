@@ -72,7 +72,7 @@ function entryOf(item: unknown): [unknown, unknown] {
 }
 
 function bigintOf(content: unknown): bigint {
-  // Limited, because the conversion of a very long text of digits takes very long.
+  // The length is limited, because the conversion of a very long text of digits takes very long.
   if (typeof content === 'string' && content.length <= MAX_DIGITS && /^-?\d+$/.test(content))
     return BigInt(content)
   throw new ProtocolError('The content of a bigint is not a text of digits')

@@ -24,7 +24,7 @@ interface Native {
   readonly default: { readonly extractStrings: unknown }
 }
 
-/** Joined at run time, so that no bundler looks for the module. */
+/** The name is joined at run time, so that no bundler looks for the module. */
 const NATIVE = ['msgpackr', 'extract'].join('-')
 let accelerated = false
 

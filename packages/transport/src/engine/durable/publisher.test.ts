@@ -71,7 +71,7 @@ describe('a publisher', () => {
   it('says that its server is there, and silent, when nobody confirms an event', async () => {
     const { server, publisher } = setting()
     const silent = publisher.publish(event('a', { timeout: 20 }))
-    // Awaited from now on, because a turn of the event loop may take longer than the event's timeout.
+    // The rejection is awaited from now on, because a turn of the event loop may take longer than the event's timeout.
     const refused = assert.rejects(silent, (error: Error) => {
       assert.ok(error instanceof TimeoutError && error.mayHaveRun)
       assert.match(

@@ -18,7 +18,7 @@ export interface StoredEvent extends DeliveredEvent {
 export class StoredFields {
   readonly #event: StoredEvent
   readonly #group: string
-  /** Copied, because `attempt` of the event grows when the event is retried in this process. */
+  /** A copy, because `attempt` of the event grows when the event is retried in this process. */
   readonly #attempt: number
   readonly #now = Date.now()
   /** The headers; `null`: not read yet. */

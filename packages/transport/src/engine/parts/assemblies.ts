@@ -175,7 +175,7 @@ export class Assemblies {
     if (!this.#charge(assembly, bytes.length + COST_OF_PART)) return
     assembly.received += bytes.length
     assembly.heardAt = performance.now()
-    // Copied, because the bytes lie in a chunk from the socket.
+    // The bytes are copied, because they lie in a chunk from the socket.
     chunks.push(new Uint8Array(bytes))
     if (assembly.received === assembly.size) return this.#end(assembly, undefined, message)
     if (assembly.isRequest) void this.#acknowledge(assembly)

@@ -158,7 +158,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   #grant(words: string): void {
     const grant = readGrant(words)
     if (grant === undefined) return
-    // Limited, because a caller may claim more characters than were sent.
+    // The number is limited, because a caller may claim more characters than were sent.
     this.#takenSize = Math.min(Math.max(this.#takenSize, grant.size), this.#sentSize)
     const more = grant.values - this.#granted
     if (more > 0) {

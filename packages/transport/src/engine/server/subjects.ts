@@ -52,7 +52,7 @@ export class Subject {
 
 /** The address to which a message of a subject was published. */
 export function addressOfMessage({ isExact, address }: Subject, message: Carried): string {
-  // Only read if needed, because the engine may have to decode the address.
+  // The address is only read if needed, because the engine may have to decode the address.
   return isExact ? address : message.address
 }
 
