@@ -47,7 +47,7 @@ function begin(connections: ResumableConnections, change: Parameters<typeof setu
   return server
 }
 
-/** Makes the next socket of its client, which sends RESUME. */
+/** Makes the next socket of a client that resumes its connection. */
 function goOn(connections: ResumableConnections, received = 0, available = 0, address?: string) {
   const next = newRsocketServer({ resumable: connections, handshakeTimeout: 10 })
   next.output.remote = { remoteAddress: address, remotePort: 1 }

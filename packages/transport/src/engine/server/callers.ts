@@ -146,7 +146,7 @@ export class Caller implements Controlled, Sender, Source {
   }
 
   told(_word: string, { address, words }: { readonly address: string; readonly words: Words }): void {
-    // The name follows the word that confirms.
+    // The name of the caller follows the word `Told.heard`.
     this.name ??= readCallerName(textOf(words, 1))
     // An answer to an earlier question is ignored: messages sent since then may not have arrived.
     if (address.endsWith(`.${this.#asked}`)) this.callerGone()
