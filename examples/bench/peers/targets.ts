@@ -7,16 +7,16 @@ export interface Target {
   readonly port: number
   /**
    * The program of the target's server, which the bench or a user starts: a path without extension, below the bench's folder.
-   * `null`: there is none.
+   * `null`: the target has no server.
    */
   readonly server: string | null
   /** The client that users of this server have. */
   readonly client: ClientName
   /** The package that is measured; `undefined`: there is none. */
   readonly package?: string
-  /** How its handlers can answer, what they can stream, and whether they handle events. */
+  /** How the handlers of the target can answer, what they can stream, and whether they handle events. */
   readonly does: Does
-  /** Whether it is the upper limit for all peers, and not a peer: it is measured, but not ranked. */
+  /** Whether the target is the upper limit for all peers, and no peer: such a target is measured, but not ranked. */
   readonly isLimit?: boolean
 }
 

@@ -38,12 +38,12 @@ export function baseOf(targets: readonly string[]): string {
   return targets.includes('nest') ? 'nest' : targets[0]!
 }
 
-/** The target by whose figures those of another one are divided; `undefined`: none. */
+/** The target by whose figures the figures of the target `name` are divided; `undefined`: there is none. */
 export function baseFor(asked: Asked, name: string, names: readonly string[]): string | undefined {
   const target = inSuite(asked, name)
   const base = target === 'none' ? baseOf(names) : target?.against
   if (base === undefined) return undefined
-  // With the same runtime, if there are two.
+  // The target with the same runtime, if the targets run on two.
   const [, label] = name.split(LABEL)
   const same = target !== 'none' && label !== undefined ? `${base}${LABEL}${label}` : base
   return same !== name && names.includes(same) ? same : undefined

@@ -42,7 +42,7 @@ export interface Broker {
   readonly name: string
   readonly title: string
   readonly missing: string | undefined
-  /** The scheme of its addresses. Default: its name. */
+  /** The scheme of the engine's addresses. Default: the name of the engine. */
   readonly scheme?: string
   /**
    * Starts a server, or several as one cluster. @param store the folder for events; `undefined`: the server stores no

@@ -77,8 +77,8 @@ function kinds(protocol: Protocol, interval: number): Kind[] {
     {
       name: 'never reads one huge answer',
       endedBy: 'limits.sendBuffer',
-      // Only a few at a time: an answer of this size is in memory once its handler returns it, whatever the limits
-      // are.
+      // Only a few peers act at a time: an answer of this size is in memory once its handler returns it, whatever the
+      // limits are.
       act: (peer, round, index) =>
         round === index % HUGE_ROUNDS && peer.send(Buffer.concat([open, big(HUGE, 0)]))
     },

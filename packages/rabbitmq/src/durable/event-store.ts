@@ -68,7 +68,7 @@ function nobody(address: string): NotStoredError {
 
 function full(address: string): NotStoredError {
   return new NotStoredError(
-    `RabbitMQ does not store the event '${address}' now: the queue of a group is full, or the majority of its servers cannot be reached`,
+    `RabbitMQ does not store the event '${address}' now: the queue of a group is full, or most servers of this queue cannot be reached`,
     true
   )
 }

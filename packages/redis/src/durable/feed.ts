@@ -176,7 +176,7 @@ export class Feed {
     }
     const [isNew, more, undone, done, first, entries] = rest as Answer
     this.#undone = undone
-    // Events that the server has not yet been told to be done count as not done.
+    // An event counts as done only after the server has been told so.
     if (done !== '') this.floor = done
     else if (first !== '') this.floor = before(first)
     if (entries.length < room) this.#undelivered = 0
