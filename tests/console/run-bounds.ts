@@ -1,13 +1,13 @@
 /**
- * Measures the console at its bounds, and writes the result in `docs/observability.md`: 10,000 services of a stranger whose
- * names, patterns, codes and spans are as long and as many as they can be. How much memory the app with the page takes, on
- * Bun and on Node, and how long the page takes for a click then.
+ * Measures the console at its bounds, and writes the result in `docs/observability.md`: 10,000 services of a stranger, with
+ * names, patterns, schemas and spans as long and as many as possible. It measures the memory of the app with the page, and
+ * the time from a click to the picture in Chromium.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { console as consolePage } from '@elysia-microservices/console'
 import { microservice } from 'elysia-microservices'
@@ -15,16 +15,14 @@ import { connect, type UntypedClient } from 'elysia-microservices/client'
 import type { Page } from 'playwright-core'
 import { openBrowser } from '../support/browser.ts'
 import { listen, newApp } from '../support/http-app.ts'
-import { rootFolder, testsFolder } from '../workspace.ts'
+import { rootFolder } from '../workspace.ts'
 import { sendSpans } from './in-browser.ts'
 
 const SERVICES = 10_000
 /** Services that are asked; the page says that the others are too many. */
 const WATCHED = 1_000
-/** Of each service: more than are kept beside a thousand others, and some of them longer. */
+/** Patterns of each service: more than are kept beside a thousand other services. */
 const PATTERNS = 160
-const CODES = 120
-const BUCKETS = 40
 /** More than are kept. */
 const SPANS = 30_000
 const SPANS_OF_TRACE = 20
@@ -33,103 +31,55 @@ const BATCH = 100
 const HOSTILE = '\u202e<img src=x>'
 const LONG = 'x'.repeat(5_000)
 const MIB = 2 ** 20
-/** Answers of each service after a change until it counts as settled: figures are the difference of two. */
-const ANSWERS = { patterns: 1, calls: 1, figures: 2 }
-/** Milliseconds that a runtime has to give memory back. */
+/** Milliseconds for the runtime to give memory back. */
 const SETTLED = 5_000
-/** Times that each screen is clicked. */
+/** Clicks on each screen. */
 const CLICKS = 10
 const SCREENS = ['Map', 'Traces', 'Events', 'Alerts', 'Services']
 
-/** The parts of its description that a service sends. */
-type Told = 'patterns' | 'calls' | 'figures'
-
 const [role, ...given] = process.argv.slice(2)
+// Without the measuring process nobody needs the others.
+if (role !== undefined) process.once('disconnect', () => process.exit())
 if (role === 'stranger') await stranger()
 else if (role === 'app') await app(Number(given[0]))
-else await measureAll()
-
-// ── the stranger's services ──────────────────────────────────────────────────────────────────────────────
+else await measure()
 
 async function stranger(): Promise<void> {
-  let told: Told = 'patterns'
-  let asked = 0
   const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message(
     'describe',
-    ({ data }) => description(String(data), told, ++asked)
+    ({ data }) => description(String(data))
   )
   await service.listen()
-  process.on('message', (message) => {
-    told = message as Told
-  })
   process.send?.(service.address?.port)
 }
 
-/** Nobody is left to measure. */
-if (role !== undefined) process.once('disconnect', () => process.exit())
-
-function description(id: string, told: Told, asked: number) {
+function description(id: string) {
   const own = id.slice(-20)
   const nameOf = (n: number, length: number) => `${own} ${n} ${HOSTILE}`.padEnd(length, 'x')
-  const all = <Made>(count: number, make: (n: number) => Made) =>
-    Array.from({ length: count }, (_, n) => make(n))
-  const patterns = all(PATTERNS, (n) => nameOf(n, n % 40 === 39 ? 5_000 : 500))
-  const schema = (n: number) => ({ type: 'object', title: nameOf(n, 1_000) })
   return {
     name: own + LONG,
     version: own + LONG,
     status: own + LONG,
     transports: [{ transport: own + LONG, unavailable: own + LONG }],
-    handlers: patterns.map((pattern, n) => ({
+    handlers: Array.from({ length: PATTERNS }, (_, n) => ({
       kind: 'message',
-      patterns: [{ kind: 'exact', pattern }],
-      data: schema(n)
-    })),
-    ...(told !== 'patterns' && {
-      callers: all(PATTERNS, (n) => ({
-        from: 'client',
-        caller: `${own}${n}${LONG}`,
-        kind: 'message',
-        transport: `${own}${LONG}`,
-        pattern: `${own}${n}${LONG}`,
-        count: asked,
-        errors: asked,
-        milliseconds: asked
-      }))
-    }),
-    ...(told === 'figures' && {
-      figures: patterns.map((pattern) => {
-        const durations = {
-          bounds: all(BUCKETS, (n) => (n + 1) / 1_000),
-          counts: all(BUCKETS + 1, (n) => asked + n)
-        }
-        return {
-          kind: 'message',
-          pattern,
-          inFlight: 1,
-          outcomes: Object.fromEntries(all(CODES, (n) => [nameOf(n, 150), asked])),
-          durations,
-          lifetimes: durations
-        }
-      })
-    })
+      patterns: [{ kind: 'exact', pattern: nameOf(n, n % 40 === 39 ? 5_000 : 500) }],
+      data: { type: 'object', title: nameOf(n, 1_000) }
+    }))
   }
 }
 
-// ── the app with the page ────────────────────────────────────────────────────────────────────────────────
-
 async function app(port: number): Promise<void> {
-  const plain = connect({ host: '127.0.0.1', port, timeout: 60_000 })
-  /** How often each service has answered. */
-  const answers = new Map<string, number>()
+  const plain = connect({ host: '127.0.0.1', port })
+  const answered = new Set<string>()
   // As over an engine, so that the question has the name of the service.
   const client = new Proxy(plain, {
     get(target, name) {
       if (name === 'traits') return { ...target.traits, shares: 'engine' }
       if (name !== 'request') return Reflect.get(target, name)
-      return async (route: string, _question: unknown, options: object) => {
-        const answer = await target.request('describe', route, { ...options, timeout: 60_000 })
-        answers.set(route, (answers.get(route) ?? 0) + 1)
+      return async (route: string) => {
+        const answer = await target.request('describe', route, { timeout: 60_000 })
+        answered.add(route)
         return answer
       }
     }
@@ -141,113 +91,52 @@ async function app(port: number): Promise<void> {
     )
   )
   process.on('message', async (message) => {
-    const told = message as Told
-    if (told === 'patterns')
+    if (message === 'services') {
       services = Object.fromEntries(
-        // Every tenth has a name that is too long to be shown.
+        // Every tenth name is too long to be shown.
         Array.from({ length: SERVICES }, (_, n) => [
           `${HOSTILE}${(n % 10 === 9 ? LONG : '').padEnd(250, 'long')} ${n}`,
           client as UntypedClient
         ])
       )
-    if (told in ANSWERS) {
-      answers.clear()
-      const isSettled = () =>
-        answers.size >= WATCHED && [...answers.values()].every((count) => count >= ANSWERS[told])
-      while (!isSettled()) await pause(100)
+      while (answered.size < WATCHED) await pause(100)
     }
-    const { Bun: bun, gc } = globalThis as { Bun?: { gc(isSync: boolean): void }; gc?: () => void }
     for (let n = 0; n < 3; n++) {
-      bun?.gc(true)
-      gc?.()
+      ;(globalThis as { Bun?: { gc(isSync: boolean): void } }).Bun?.gc(true)
       await pause(SETTLED / 3)
     }
-    process.send?.({
-      mebibytes: process.memoryUsage().rss / MIB,
-      most: process.resourceUsage().maxRSS / 1_024
-    })
+    process.send?.(process.memoryUsage().rss / MIB)
   })
   process.send?.(`${url}/console`)
 }
 
-// ── the measurement ──────────────────────────────────────────────────────────────────────────────────────
-
-interface Memory {
-  readonly mebibytes: number
-  readonly most: number
-}
-
-async function measureAll(): Promise<void> {
-  const runtimes: {
-    readonly name: string
-    readonly file: string
-    readonly execPath: string
-    readonly flags: string[]
-  }[] = [
-    { name: 'Bun', file: fileURLToPath(import.meta.url), execPath: process.execPath, flags: [] },
-    {
-      name: 'Node',
-      file: join(
-        testsFolder,
-        'dist',
-        `${relative(testsFolder, fileURLToPath(import.meta.url)).slice(0, -2)}js`
-      ),
-      execPath: 'node',
-      flags: ['--expose-gc']
-    }
-  ]
-  const columns: string[][] = []
-  let clicks = ''
-  for (const runtime of runtimes) {
-    const children: ChildProcess[] = []
-    const start = async <Where>(...args: string[]) => {
-      const child = fork(runtime.file, args, { execPath: runtime.execPath, execArgv: runtime.flags })
-      children.push(child)
-      return { child, where: (await once(child, 'message'))[0] as Where }
-    }
-    try {
-      const strangers = await start<number>('stranger')
-      const page = await start<string>('app', String(strangers.where))
-      const ask = async (message: string) => {
-        const answer = once(page.child, 'message')
-        page.child.send(message)
-        const [memory] = (await answer) as [Memory]
-        process.stderr.write(
-          `${runtime.name} ${message}: ${memory.mebibytes.toFixed()} MiB, at most ${memory.most.toFixed()}\n`
-        )
-        return memory
-      }
-      const steps = [await ask('nothing')]
-      await fillTraces(page.where)
-      steps.push(await ask('traces'))
-      for (const told of Object.keys(ANSWERS)) {
-        strangers.child.send(told)
-        steps.push(await ask(told))
-      }
-      columns.push([
-        ...steps.map(({ mebibytes }) => mebibytes.toFixed()),
-        Math.max(...steps.map(({ most }) => most)).toFixed()
-      ])
-      if (clicks === '') clicks = await measureClicks(page.where)
-    } finally {
-      for (const child of children) child.kill('SIGKILL')
-    }
+async function measure(): Promise<void> {
+  const children: ChildProcess[] = []
+  const start = async <Where>(...args: string[]) => {
+    const child = fork(fileURLToPath(import.meta.url), args)
+    children.push(child)
+    return { child, where: (await once(child, 'message'))[0] as Where }
   }
-  const rows = [
-    'nothing to show',
-    'traces: 20,000 spans, 20 million characters',
-    `10,000 services, of which ${WATCHED.toLocaleString('en')} are asked, with patterns and schemas`,
-    'and their callers: the map',
-    'and their figures: the last hour',
-    'the most of all the time'
-  ]
-  write(
-    [
-      '| MiB of the app with the page | Bun | Node |\n| --- | --- | --- |\n',
-      ...rows.map((row, n) => `| ${row} | ${columns.map((column) => column[n]).join(' | ')} |\n`),
-      `\n${clicks}\n`
-    ].join('')
-  )
+  try {
+    const strangers = await start<number>('stranger')
+    const page = await start<string>('app', String(strangers.where))
+    const memory = async (message: string) => {
+      const answer = once(page.child, 'message')
+      page.child.send(message)
+      const mebibytes = ((await answer)[0] as number).toFixed()
+      process.stderr.write(`${message}: ${mebibytes} MiB\n`)
+      return mebibytes
+    }
+    const empty = await memory('nothing')
+    await fillTraces(page.where)
+    const traces = await memory('traces')
+    const all = await memory('services')
+    write(
+      `The app has ${empty} MiB at first, ${traces} MiB with all the traces it keeps (20,000 spans), and ${all} MiB with 10,000 services too, of which it asks 1,000: each has 160 patterns of 500 characters, with schemas of 1,000 (on Bun). ${await measureClicks(page.where)}\n`
+    )
+  } finally {
+    for (const child of children) child.kill('SIGKILL')
+  }
 }
 
 async function fillTraces(url: string): Promise<void> {
@@ -275,7 +164,7 @@ async function fillTraces(url: string): Promise<void> {
     )
 }
 
-/** From a click to the second picture after the screen has come. */
+/** Measures the time from a click to the second picture after the screen has come. */
 async function measureClicks(url: string): Promise<string> {
   const browser = await openBrowser()
   try {
