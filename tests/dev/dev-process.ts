@@ -15,6 +15,8 @@ const projects = new Set<Project>()
 process.once('exit', () => {
   for (const project of projects) project.remove()
 })
+// A runner that gives up sends a signal, which would end this process without `exit`.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 export const PROGRAM = join(rootFolder, 'packages/cli/lib/main.js')
 
