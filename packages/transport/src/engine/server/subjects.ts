@@ -6,7 +6,6 @@
  */
 import type { Route } from '../../dispatcher.ts'
 import { routeMatches, SEGMENTS, type Wildcards } from '../../wildcards.ts'
-import type { Carried } from '../carrier.ts'
 
 /** One subscription of a service, with its figures. */
 export class Subject {
@@ -51,7 +50,10 @@ export class Subject {
 }
 
 /** The address to which a message of a subject was published. */
-export function addressOfMessage({ isExact, address }: Subject, message: Carried): string {
+export function addressOfMessage(
+  { isExact, address }: Subject,
+  message: { readonly address: string }
+): string {
   // The address is only read if needed, because the engine may have to decode the address.
   return isExact ? address : message.address
 }
