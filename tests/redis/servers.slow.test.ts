@@ -140,7 +140,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       const main = await start()
       const client = newClient({ url: main.url, durable: { replicas: 2 } })
       await assert.rejects(client.publish('orders.placed', 1, { timeout: 1_500 }), (error: Error) => {
-        assert.match(error.message, /0 of 1 replicas have it/)
+        assert.match(error.message, /on 0 of 1 replicas/)
         return true
       })
     })
@@ -150,7 +150,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       for (const connects of [() => serve({ url }), () => newClient({ url }).connect()])
         await assert.rejects(connects, (error: Error) => {
           assert.ok(error instanceof OptionError, String(error))
-          assert.match(error.message, /is a node of a cluster.*give its nodes as options.cluster/)
+          assert.match(error.message, /is a node of a cluster.*give the nodes of the cluster as options.cluster/)
           return true
         })
     })

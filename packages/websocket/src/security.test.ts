@@ -228,7 +228,7 @@ describe('who a client is', () => {
     for (const [first, why] of [
       [credentials('mallory'), 'belongs to another user'],
       [Buffer.alloc(0), 'credentials are not accepted'],
-      [Buffer.concat([credentials('ada'), credentials('ada')]), 'comes one METADATA_PUSH']
+      [Buffer.concat([credentials('ada'), credentials('ada')]), 'only one METADATA_PUSH']
     ] as const) {
       const thief = await new Bare(app.url, [TURNS]).opened()
       thief.socket.send(Buffer.concat([first, resume]))

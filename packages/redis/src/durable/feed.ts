@@ -73,6 +73,8 @@ export class Feed {
   readonly #acknowledgements: Acknowledgements
   #connection: RedisConnection | undefined
   #taking: Promise<void> | undefined
+  /** Resolves when the server has all events that were given back. */
+  #givenBack: Promise<unknown> = Promise.resolve()
   #asked = 0
   #isAsleep = false
   #isWoken = false
@@ -287,10 +289,12 @@ export class Feed {
     if (ours.length === 0 || this.#connection?.isConnected !== true) return
     const { group, process } = this.#options
     const [stream = '', , later = '', wake = ''] = this.#keys
+    const keys = [stream, later, wake]
     // If giving back fails, the events are delivered again when their leases end.
-    run(this.#connection.commands, GIVE_BACK, [stream, later, wake], [group, process, ...ours]).catch(
+    const given = run(this.#connection.commands, GIVE_BACK, keys, [group, process, ...ours]).catch(
       (error: Error) => this.#failed(error)
     )
+    this.#givenBack = Promise.all([this.#givenBack, given])
   }
 
   /**
@@ -371,7 +375,9 @@ export class Feed {
 
   /** Removes this process from the group. */
   async leave(): Promise<void> {
-    await this.#sendAcknowledgements()
+    // The server keeps a process that has events. A script that the server does not know yet is sent twice, so commands
+    // that are sent one after another may arrive in another order.
+    await Promise.all([this.#sendAcknowledgements(), this.#givenBack])
     if (this.#connection?.isConnected !== true) return
     const { group, process, turn } = this.#options
     const keys = [this.source.stream, wakeOf(this.source.stream), ...(turn === undefined ? [] : [turn])]
