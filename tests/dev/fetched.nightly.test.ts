@@ -69,7 +69,7 @@ describe('an engine that dev fetches', () => {
       const dev = new DevProcess(project, { env: { PATH: join(project.folder, 'bin') } })
       try {
         assert.equal(await dev.ended(), 2)
-        const said = `could not be fetched: apt has nats-server ${candidate}, and 2.10 or later is needed`
+        const said = `could not be fetched: apt has nats-server ${candidate}, and 2.11 or later is needed`
         assert.ok(dev.errors.lines.join().includes(said), dev.errors.lines.join())
       } finally {
         await dev.endAnyway()

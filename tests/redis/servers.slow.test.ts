@@ -150,7 +150,10 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       for (const connects of [() => serve({ url }), () => newClient({ url }).connect()])
         await assert.rejects(connects, (error: Error) => {
           assert.ok(error instanceof OptionError, String(error))
-          assert.match(error.message, /is a node of a cluster.*give the nodes of the cluster as options.cluster/)
+          assert.match(
+            error.message,
+            /is a node of a cluster.*give the nodes of the cluster as options.cluster/
+          )
           return true
         })
     })

