@@ -193,6 +193,8 @@ export class DialogueClient<Connection extends Carrier>
       // The driver has given up the connection; the next call makes a new one.
       ended: (cause) => {
         if (!isCurrent()) return
+        // Otherwise incomplete messages and timers of the connection would stay for ever.
+        void this.#connected?.requester.close().catch(() => {})
         this.#connected = undefined
         this.durable?.detach()
         this.#notices.status = 'disconnected'
