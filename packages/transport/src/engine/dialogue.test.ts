@@ -469,6 +469,22 @@ describe('a lost connection', () => {
     assert.equal(server.stats().parts.current, 0)
   })
 
+  it('that is over before it is used fails calls at once, and the next call makes a new one', async () => {
+    const both = ends()
+    await both.serve({ echo: ({ data }) => data })
+    const client = both.client()
+    const { engine } = both
+    const opened = engine.open.bind(engine)
+    engine.open = async (listener) => {
+      engine.open = opened
+      const carrier = await opened(listener)
+      carrier.flush = async () => carrier.end(new Error('expired'))
+      return carrier
+    }
+    await assert.rejects(client.request('echo', 1), /The connection to TEST has ended/)
+    assert.equal(await client.request('echo', 2), 2)
+  })
+
   it('at the first attempt fails calls at once, and the next call tries again', async () => {
     const both = ends()
     await both.serve({ echo: ({ data }) => data })
