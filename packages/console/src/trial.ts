@@ -6,7 +6,7 @@ import type { Trial, TrialError, TrialUpdate } from './protocol.ts'
 
 /** Largest number of characters of a value that are sent to the page. */
 const MAX_VALUE = 64 * 1024
-/** Without end, but for a service that is not there. */
+/** The call has no timeout, but gives up a service that is not there. */
 const UNTIL_STOPPED = { timeout: 0, waitForConnection: 5_000 }
 
 /**
@@ -26,8 +26,8 @@ export function readTrial(given: unknown): Trial {
 }
 
 /**
- * Sends the message and yields the answer's values, as fast as they are read. The call runs until it ends or the
- * signal aborts, also when the page is closed. There is no timeout, because a stream may be silent for hours.
+ * Sends the message and yields the answer's values, as fast as they are read. There is no timeout, because a stream
+ * may be silent for hours: the call runs until it ends or the signal aborts, as it does when the page is closed.
  */
 export async function* run(
   client: ConsoleClient,

@@ -121,6 +121,37 @@ describe('Watch', () => {
     assert.ok(overviews < 50, `${overviews} overviews`)
   })
 
+  it('asks a limited number of silent services at the same time, and each of them in its turn', async () => {
+    const ids = Array.from({ length: 500 }, (_, n) => `shop ${n}`)
+    const asked = new Set<string>()
+    const waiting = new Set<() => void>()
+    let most = 0
+    const silent = (id: string) => {
+      let times = 0
+      const request = async () => {
+        // The first answer is an error, so that the service counts as silent.
+        if (++times > 1) {
+          asked.add(id)
+          await new Promise<void>((resolve) => {
+            waiting.add(resolve)
+            most = Math.max(most, waiting.size)
+          })
+        }
+        throw new Error('away')
+      }
+      return { status: 'connected', request } as unknown as ConsoleClient
+    }
+    const clients = new Map(ids.map((id) => [id, silent(id)]))
+    const page = opened(new Watch(() => clients, { ...settings, interval: 5 }))
+    await page.overview(({ services }) => services.every(({ isSilent }) => isSilent === true))
+    while (asked.size < ids.length) {
+      for (let n = 0; n < 3; n++) await page.sample()
+      for (const resolve of waiting) resolve()
+      waiting.clear()
+    }
+    assert.ok(most <= 220, `${most} at the same time`)
+  })
+
   it('tells what each pattern did, and all together', async () => {
     let times = 0
     const figures = (): HandlerFigures[] => {

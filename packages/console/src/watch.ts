@@ -4,7 +4,7 @@ import type { ConsoleClient } from './clients.ts'
 import { overviewFor, sampleFor } from './look.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
 import type { Source } from './sources/source.ts'
-import { type Crowd, WatchedService } from './watched-service.ts'
+import { WatchedService } from './watched-service.ts'
 
 /** Largest number of services that are asked; further ones are only counted. */
 const MAX_SERVICES = 1_000
@@ -20,10 +20,15 @@ const GATHERED_EACH = 0.25
 
 /**
  * Largest number of services that are asked at the same time: if all were asked at once, all their long answers
- * would arrive late. Services that did not answer the last time are asked in addition, because they cost nothing
- * until they answer.
+ * would arrive late.
  */
 const MAX_ANSWERING = 20
+/**
+ * Largest number of services that are asked in addition, because they did not answer the last time. They cost nothing
+ * until they answer, but all of them may answer at once, as after a restart of the broker. A service that never
+ * answers occupies its place for 5 s, so the answer of one in a thousand is noticed within 25 s.
+ */
+const MAX_SILENT = 200
 
 /** If all descriptions together have fewer characters than this, every page gets all of them. */
 const LITTLE = 500_000
@@ -39,9 +44,8 @@ export class Watch {
   #asking = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
   #gathering: ReturnType<typeof setTimeout> | undefined
-  /** The services that still have to be asked in this round, and the number of those that are being asked. */
-  readonly #waiting = new Set<WatchedService>()
-  #answering = 0
+  readonly #answering = new Turns(MAX_ANSWERING)
+  readonly #silent = new Turns(MAX_SILENT)
   /** The number of services that are not asked, because there are too many. */
   #leftOut = 0
   /** Whether services are asked even while no page is open. */
@@ -162,7 +166,8 @@ export class Watch {
     this.#timer = undefined
     this.#gathering = undefined
     this.#asking.abort()
-    this.#waiting.clear()
+    this.#answering.clear()
+    this.#silent.clear()
     for (const service of this.#present) service.rest()
     for (const source of this.#sources) source.rest?.()
   }
@@ -172,22 +177,9 @@ export class Watch {
     if (this.#follow()) this.#tellOverview()
     const present = this.#present
     const crowd = { services: present.length, instances: present.reduce((sum, { size }) => sum + size, 0) }
-    for (const service of present)
-      if (service.isSilent) void this.#askOne(service, signal, crowd)
-      else this.#waiting.add(service)
-    this.#askThoseWaiting(signal, crowd)
-  }
-
-  #askThoseWaiting(signal: AbortSignal, crowd: Crowd): void {
-    for (const service of this.#waiting) {
-      if (this.#answering >= MAX_ANSWERING || signal.aborted) return
-      this.#waiting.delete(service)
-      this.#answering++
-      void this.#askOne(service, signal, crowd).then(() => {
-        this.#answering--
-        this.#askThoseWaiting(signal, crowd)
-      })
-    }
+    for (const service of present) (service.isSilent ? this.#silent : this.#answering).add(service)
+    for (const turns of [this.#answering, this.#silent])
+      turns.run(signal, (service) => this.#askOne(service, signal, crowd))
   }
 
   async #askOne(service: WatchedService, signal: AbortSignal, crowd: Crowd): Promise<void> {
@@ -225,6 +217,38 @@ export class Watch {
 
   #tellOf(source: Source): void {
     for (const page of this.#pages) page.tellOf(source)
+  }
+}
+
+/** Services that still have to be asked. Only some of them are asked at the same time. */
+class Turns {
+  readonly #most: number
+  readonly #waiting = new Set<WatchedService>()
+  #asking = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  add(service: WatchedService): void {
+    this.#waiting.add(service)
+  }
+
+  clear(): void {
+    this.#waiting.clear()
+  }
+
+  /** Asks the services, one after the other where there is no room, until the signal aborts. @param ask never rejects */
+  run(signal: AbortSignal, ask: (service: WatchedService) => Promise<void>): void {
+    for (const service of this.#waiting) {
+      if (this.#asking >= this.#most || signal.aborted) return
+      this.#waiting.delete(service)
+      this.#asking++
+      void ask(service).then(() => {
+        this.#asking--
+        this.run(signal, ask)
+      })
+    }
   }
 }
 

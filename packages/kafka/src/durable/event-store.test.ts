@@ -31,6 +31,7 @@ interface Partition {
 /** One broker that takes batches as Kafka does: in the order of their sequence numbers, and each once. */
 class FakeBroker {
   isConnected = true
+  topicId = 'id'
   readonly maxPayload = 1024 * 1024
   readonly partitions: readonly Partition[] = Array.from({ length: PARTITIONS }, () => ({
     log: [],
@@ -52,7 +53,7 @@ class FakeBroker {
   }
 
   readonly cluster = {
-    topic: (name: string) => ({ name, id: 'id', leaders: Array<number>(PARTITIONS).fill(1) }),
+    topic: (name: string) => ({ name, id: this.topicId, leaders: Array<number>(PARTITIONS).fill(1) }),
     askAny: async () => ({ producerId: this.#producers++, producerEpoch: 0 }),
     ask: (...[, , , , , batches]: [0, 0, 0, 0, 0, readonly Batch[]]) => this.#ask(batches),
     refresh: async () => {}
@@ -206,6 +207,21 @@ describe('events that are published to Kafka', () => {
   it('are stored once when the connection is lost before the answer', async () => {
     for (const { broker, count } of await Promise.all(fc.sample(simulated('lost'), 100).map(simulate)))
       assert.equal(broker.partitions.flatMap(({ log }) => log).length, count)
+  })
+
+  it('are stored once when their topic is created again while the brokers are lost', async () => {
+    const broker = new FakeBroker([])
+    const publisher = publisherTo(broker)
+    const published = [0, 1, 2].map((n) => publisher.publish(eventOf(n, 'k', 10)))
+    broker.isConnected = false
+    await turn()
+    broker.topicId = 'another'
+    broker.isConnected = true
+    broker.restored()
+    await Promise.all(published)
+    for (let n = 0; n < 10; n++) await turn()
+    publisher.close(new Error('over'))
+    assert.deepEqual(broker.partitions.flatMap(({ log }) => log).sort(), ['k 0', 'k 1', 'k 2'])
   })
 
   it('leave together when they come in many turns while their broker is busy', async () => {

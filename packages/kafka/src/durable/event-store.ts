@@ -104,6 +104,8 @@ export class EventStore implements Store<StoredRecord> {
       }
       const known = one.event.batch as Batch | undefined
       if (known?.producer !== this.#producer || known.topicId !== topic.id) {
+        // The topic was created again while the batch waited: sent as well, the batch would store its events twice.
+        if (known?.isUnderWay === false) this.#leave(known)
         this.#add(one, topic)
         continue
       }

@@ -40,6 +40,14 @@ export function readableError(error: unknown, what: string): Error {
   }
   if (/jetstream.*not enabled|no responders|503/i.test(`${cause?.name} ${cause?.message}`))
     return noJetStream(what, cause)
+  // The driver does not send a request that the server is too old for.
+  const [, version] = /requires server (\d[\d.]*)/.exec(String(cause?.message)) ?? []
+  if (version !== undefined)
+    return new NotStoredError(
+      `${what}: this server is too old for durable events; update nats-server to ${version} or later`,
+      false,
+      cause
+    )
   return new ConnectionError(`${what}: JetStream does not answer (${cause?.message})`, false, cause)
 }
 

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { RpcError } from '../errors/index.ts'
+import { newSecret } from './secret.ts'
 import { Ends, valuesOf } from './testing/ends.ts'
+import type { TestCarrier } from './testing/hub.ts'
+import { replyToken } from './words.ts'
 
 const open: Ends[] = []
 function ends(...options: ConstructorParameters<typeof Ends>): Ends {
@@ -446,6 +449,40 @@ describe('a lost connection', () => {
     await until('the service listens again', () => both.hub.carriers.size === 2)
     assert.equal(await client.request('echo', 3), 3)
     assert.ok(both.log.some((line) => /has ended; connecting again/.test(line)))
+  })
+
+  it('that is over keeps no timers and no parts of messages', async () => {
+    const both = ends()
+    const server = await both.serve({ echo: ({ data }) => data })
+    const client = both.client()
+    assert.equal(await client.request('echo', 1), 1)
+    const [service, own] = [...both.hub.carriers] as [TestCarrier, TestCarrier]
+    own.publish(
+      'echo',
+      `~${newSecret()} 0 100\n0123456789`,
+      `${own.newInbox()}${replyToken('request', 1, newSecret(), undefined)}`
+    )
+    await until('a part is held', () => server.stats().parts.current > 0)
+    own.end()
+    service.end()
+    assert.deepEqual([service.isClosed, own.isClosed], [true, true])
+    assert.equal(server.stats().parts.current, 0)
+  })
+
+  it('that is over before it is used fails calls at once, and the next call makes a new one', async () => {
+    const both = ends()
+    await both.serve({ echo: ({ data }) => data })
+    const client = both.client()
+    const { engine } = both
+    const opened = engine.open.bind(engine)
+    engine.open = async (listener) => {
+      engine.open = opened
+      const carrier = await opened(listener)
+      carrier.flush = async () => carrier.end(new Error('expired'))
+      return carrier
+    }
+    await assert.rejects(client.request('echo', 1), /The connection to TEST has ended/)
+    assert.equal(await client.request('echo', 2), 2)
   })
 
   it('at the first attempt fails calls at once, and the next call tries again', async () => {

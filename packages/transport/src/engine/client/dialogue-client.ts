@@ -26,6 +26,8 @@ export interface DialogueClientInit<Connection extends Carrier> {
 interface Connected<Connection> {
   readonly connection: Connection
   readonly requester: Requester
+  /** Set when the driver has given up the connection. */
+  ended?: ConnectionError
 }
 
 /** Calls over an engine. */
@@ -141,6 +143,7 @@ export class DialogueClient<Connection extends Carrier>
       const requester = new Requester(engine, connection, this.#context, this.#calls, this.#table)
       connected = { connection, requester }
       await requester.listen()
+      if (connected.ended !== undefined) throw connected.ended
     } catch (error) {
       if (!this.#calls.isClosed) this.#notices.status = 'disconnected'
       this.#notices.tell({ type: 'connect-failed', endpoint: engine.where, error: error as Error })
@@ -192,12 +195,18 @@ export class DialogueClient<Connection extends Carrier>
         quietLog(this.#context.logger).error('failed', `A message of ${title} could not be handled`, error),
       // The driver has given up the connection; the next call makes a new one.
       ended: (cause) => {
+        const over = (mayHaveRun: boolean) =>
+          new ConnectionError(`The connection to ${title} has ended`, mayHaveRun, cause)
+        const connected = ours()
+        if (connected !== undefined) {
+          connected.ended = over(false)
+          // Otherwise incomplete messages and timers of the connection would stay for ever.
+          void connected.requester.close().catch(() => {})
+        }
         if (!isCurrent()) return
         this.#connected = undefined
         this.durable?.detach()
         this.#notices.status = 'disconnected'
-        const over = (mayHaveRun: boolean) =>
-          new ConnectionError(`The connection to ${title} has ended`, mayHaveRun, cause)
         this.#calls.lost(over)
         this.#calls.failWaiting(over)
       }

@@ -97,6 +97,8 @@ export class Assemblies {
     clearTimeout(this.#check)
     this.#check = undefined
     this.#assemblies.clear()
+    this.#held.clear()
+    this.#heldSize = 0
     this.#whole?.()
   }
 

@@ -229,6 +229,8 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     logger.error(`${this.#lost}; connecting again`, error)
     this.#listening?.callers.stop()
     this.#listening?.control.stop()
+    // Otherwise incomplete messages, and the timer that looks after them, would stay for ever.
+    void this.#listening?.carrier.close().catch(() => {})
     await this.#durable?.leave()
     for (let attempt = 0; this.#responder === responder; attempt++) {
       await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN, attempt, Math.random())))

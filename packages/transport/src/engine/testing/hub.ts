@@ -160,6 +160,8 @@ export class TestCarrier implements Carrier {
   readonly server = 'hub'
   readonly number = ++connections
   isConnected = true
+  /** Whether `close` was called. */
+  isClosed = false
   readonly #hub: Hub
   readonly #listener: CarrierListener
   readonly #held: HeldMessages
@@ -256,6 +258,7 @@ export class TestCarrier implements Carrier {
   }
 
   async close(): Promise<void> {
+    this.isClosed = true
     this.#hub.remove(this)
     this.#hub.carriers.delete(this)
   }
