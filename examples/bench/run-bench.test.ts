@@ -96,6 +96,9 @@ describe('a measurement that is impossible', () => {
   it('because its client does not support it is reported, with code 1', async () => {
     const { code, stdout, stderr } = await bench('--target=raw', '--payload=0', ...SHORT)
     assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /^The socket client cannot connect to 127\.0\.0\.1:\d+: an empty payload cannot be echoed without a protocol/)
+    assert.match(
+      stderr,
+      /^The socket client cannot connect to 127\.0\.0\.1:\d+: an empty payload cannot be echoed without a protocol/
+    )
   })
 })

@@ -4,7 +4,7 @@ import type { ConsoleClient } from './clients.ts'
 import { overviewFor, sampleFor } from './look.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
 import type { Source } from './sources/source.ts'
-import { WatchedService } from './watched-service.ts'
+import { type Crowd, WatchedService } from './watched-service.ts'
 
 /** Largest number of services that are asked; further ones are only counted. */
 const MAX_SERVICES = 1_000
