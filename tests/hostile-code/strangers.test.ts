@@ -158,13 +158,13 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
       const rejected = () => heard.filter(({ words }) => words.startsWith('+r')).length
       await until('some are refused', () => rejected() > 5)
       assert.ok(stats().parts.current <= 64 * MIB, String(stats().parts.current))
-      // Messages from many callers with almost no content: their cost in memory is counted, not only their bytes.
+      // Messages of another caller with almost no content: their cost in memory is counted, not only their bytes.
       const before = stats().parts.current
       for (let call = 1; call <= 5_000; call++)
         stranger.publish(
           'echo',
           `~${newSecret()} 0 ${32 * MIB}\nx`,
-          inboxNamed(`other${call}`) + replyToken('request', 1, newSecret(), undefined)
+          inboxNamed('stranger') + replyToken('request', call, newSecret(), undefined)
         )
       await stranger.flush()
       await until('they have come', () => stats().parts.current >= before + 5_000 * 1_024)

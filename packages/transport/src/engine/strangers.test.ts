@@ -249,6 +249,7 @@ describe('parts of requests', () => {
 
   it('that do not come whole are bounded for each caller, counted, and refused', async () => {
     const { both, service, stranger, client } = await setting()
+    stranger.listen('_INBOX.one.', () => {})
     const size = 32 * 1024 * 1024
     const part = 'x'.repeat(900_000)
     for (let call = 1; call <= 80; call++)
@@ -267,8 +268,20 @@ describe('parts of requests', () => {
     assert.equal(await client.request('echo', text), text)
   })
 
+  it('of a caller that has gone are not held', async () => {
+    const { both, service, stranger } = await setting()
+    const to = reply('gone', 1)
+    stranger.publish('echo', `${head(0, 100, newSecret())}0123456789`, to)
+    const isAnswered = () => both.hub.published.some(({ address }) => address === to)
+    for (let tries = 0; !isAnswered() || service.stats().parts.current > 0; tries++) {
+      assert.ok(tries < 1_000, 'the part is held')
+      await later(1)
+    }
+  })
+
   it('that contradict each other end the request, and nothing else', async () => {
     const { both, service, stranger, client } = await setting()
+    stranger.listen('_INBOX.one.', () => {})
     const id = newSecret()
     const to = reply('one', 1)
     stranger.publish('echo', `${head(0, 100, id)}0123456789`, to)

@@ -118,11 +118,11 @@ export class Assemblies {
     this.#isOpen = this.#carrier.flush().catch(() => {})
   }
 
-  /** Takes a further part of a request, or the notice that no more parts will follow. */
+  /** Takes a further part of a request, or a notice: no more parts follow, or the caller has gone. */
   #more(message: Carried): void {
     const assembly = this.#assemblies.get(message.address)
     if (assembly === undefined) return
-    if (isNoMore(message.words)) return this.#drop(assembly)
+    if (message.isNobody === true || isNoMore(message.words)) return this.#drop(assembly)
     const part = readPart(message.words)
     if (part !== undefined) this.#add(assembly, message, part)
   }
