@@ -457,10 +457,12 @@ describe('a lost connection', () => {
     const client = both.client()
     assert.equal(await client.request('echo', 1), 1)
     const [service, own] = [...both.hub.carriers] as [TestCarrier, TestCarrier]
+    const inbox = own.newInbox()
+    own.listen(inbox, () => {})
     own.publish(
       'echo',
       `~${newSecret()} 0 100\n0123456789`,
-      `${own.newInbox()}${replyToken('request', 1, newSecret(), undefined)}`
+      `${inbox}${replyToken('request', 1, newSecret(), undefined)}`
     )
     await until('a part is held', () => server.stats().parts.current > 0)
     own.end()
