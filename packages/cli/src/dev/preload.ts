@@ -49,7 +49,11 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
 
   const { listen } = net.Server.prototype
   net.Server.prototype.listen = function (this: net.Server, ...args: unknown[]) {
-    this.once('listening', () => tellPort((Object(this.address()) as Listening).port))
+    this.once('listening', () => {
+      // A server that listens again and again must not collect listeners.
+      this.off(errorMonitor, tellTaken)
+      tellPort((Object(this.address()) as Listening).port)
+    })
     // No listener of `error` is used, because with one an error that the program does not handle would be dropped.
     EventEmitter.prototype.once.call(this, errorMonitor, tellTaken)
     return Reflect.apply(listen, this, args)

