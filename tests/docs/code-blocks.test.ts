@@ -127,7 +127,7 @@ describe('the documentation', () => {
     const service = spawn(bun, [server!], { stdio: ['ignore', 'pipe', 'inherit'] })
     try {
       const said = once(service.stdout, 'data')
-      await listening(Number(port))
+      await listening(Number(port), service)
       await run(bun, [client!], { timeout: PATIENCE })
       assert.equal(String((await said)[0]).trim(), 'order 7')
       service.kill('SIGTERM')

@@ -106,11 +106,11 @@ describe('the packages as users install them', () => {
       JSON.stringify({ name: 'project', private: true, type: 'module' })
     )
     const wanted = [...tarballs, create, ...OTHERS.map((name) => `${name}@${versionOf(name)}`)]
-    // A request that hangs is retried well before the time limit of the test.
-    const patience = ['--fetch-timeout=20000', '--fetch-retries=4', '--fetch-retry-maxtimeout=1000']
-    await run('npm', ['install', '--prefer-offline', ...patience, '--no-audit', '--no-fund', ...wanted], {
-      cwd: project
-    })
+    // A request that hangs is retried well before the time limit of the test. npm fails every request at once if the
+    // shortest pause between retries, 10 s by default, is longer than the longest.
+    const retries = ['--fetch-retries=4', '--fetch-retry-mintimeout=100', '--fetch-retry-maxtimeout=1000']
+    const flags = ['--prefer-offline', '--fetch-timeout=20000', ...retries, '--no-audit', '--no-fund']
+    await run('npm', ['install', ...flags, ...wanted], { cwd: project })
     for (const { code } of codeBlocks(join(rootFolder, 'README.md'))) {
       const name = /^\/\/ (math|caller)\.ts\n/.exec(code)?.[1]
       if (name !== undefined) writeFileSync(join(project, `${name}.ts`), code)
@@ -325,16 +325,17 @@ async function runExample(command: string, extension: string, cwd: string): Prom
   const port = await freePort('localhost')
   const env = { ...process.env, PORT: String(port) }
   const server = spawn(command, [`math${extension}`], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(server, 'exit')
   try {
     const said = firstLine(server)
-    await listening(port)
+    await listening(port, server)
     const { stdout } = await run(command, [`caller${extension}`], { cwd, env, timeout: 20_000 })
     const promised = codeBlocks(join(rootFolder, 'README.md')).find(({ info }) => info === 'text')!.code
     assert.equal(stdout, promised)
     assert.equal(await said, 'order 7 placed')
   } finally {
     server.kill()
-    await once(server, 'exit')
+    await ended
   }
 }
 

@@ -1,17 +1,28 @@
 /** Waits for programs that do not report when they listen. */
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
+import { pause } from './within.ts'
 
-/** Waits until a program listens on a port of this machine. */
-export async function listening(port: number): Promise<void> {
-  while (true) {
-    const socket = net.connect({ host: 'localhost', port })
-    const connected = await Promise.race([
-      once(socket, 'connect').then(() => true),
-      once(socket, 'error').then(() => false)
-    ]).catch(() => false)
-    socket.destroy()
-    if (connected) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
+/**
+ * Waits until a program listens on a port of this machine.
+ * @throws {Error} the program has ended before
+ */
+export async function listening(port: number, program: ChildProcess): Promise<void> {
+  while (!(await canConnect(port))) {
+    const { exitCode, signalCode } = program
+    if (exitCode !== null || signalCode !== null)
+      throw new Error(`The program ended before it listened on port ${port} (${signalCode ?? exitCode})`)
+    await pause(20)
   }
+}
+
+async function canConnect(port: number): Promise<boolean> {
+  const socket = net.connect({ host: 'localhost', port })
+  const connected = await Promise.race([
+    once(socket, 'connect').then(() => true),
+    once(socket, 'error').then(() => false)
+  ]).catch(() => false)
+  socket.destroy()
+  return connected
 }
