@@ -23,6 +23,8 @@ class FakeGroup {
   /** The member epoch of each commit. */
   readonly commits: number[] = []
   fence = false
+  /** The error of the next request for positions. */
+  noPositions: Error | undefined
   #joined = 0
 
   ask<Result>(task: (node: number) => Promise<Result>): Promise<Result> {
@@ -30,6 +32,9 @@ class FakeGroup {
   }
 
   async committed(): Promise<Committed[]> {
+    const error = this.noPositions
+    this.noPositions = undefined
+    if (error !== undefined) throw error
     return [{ ...position, next: 0n }]
   }
 
@@ -75,6 +80,30 @@ describe('a member of a group', () => {
       await new Promise<void>((known) => member.beat(known))
       await member.commit([position])
       assert.deepEqual(group.commits, [10, 20])
+    } finally {
+      await member.leave()
+      clearInterval(awake)
+    }
+  })
+
+  it('joins although the coordinator does not tell its positions, and asks again', async () => {
+    const group = new FakeGroup()
+    group.noPositions = refused(Code.unknownMember)
+    const failures: unknown[] = []
+    let assigned: (partitions: readonly Committed[]) => void = () => {}
+    const first = new Promise<readonly Committed[]>((resolve) => (assigned = resolve))
+    const listener = {
+      assigned: (partitions: readonly Committed[]) => assigned(partitions),
+      revoked: async () => {},
+      lost: (partitions: readonly unknown[]) => assert.deepEqual(partitions, []),
+      failed: (error: unknown) => void failures.push(error)
+    }
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map())
+    const awake = setInterval(() => {}, 1_000)
+    try {
+      await member.join()
+      assert.deepEqual(await first, [{ ...position, next: 0n }])
+      assert.deepEqual(failures, [])
     } finally {
       await member.leave()
       clearInterval(awake)

@@ -81,9 +81,11 @@ export class Member {
       await this.#beat()
     } catch (error) {
       if (error instanceof ConnectionError) throw error
-      throw this.group.refusal(error)
+      if (this.#epoch === 0) throw this.group.refusal(error)
+      // The coordinator has accepted this member, but did not tell the positions of its partitions.
+      this.#failed(error)
     }
-    this.#next(BEAT)
+    this.#next(this.#interval)
   }
 
   /**

@@ -41,6 +41,8 @@ import { WaitingEvents } from './waiting.ts'
 const LOOK = 5_000
 /** Milliseconds until an event whose copy for a retry cannot be stored runs again in this process. */
 const AGAIN_HERE = 1_000
+/** Attempts to commit the last done events when the handler stops. */
+const COMMITS_AT_THE_END = 20
 
 export interface ConsumerOptions {
   readonly dispatcher: Dispatcher
@@ -211,7 +213,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       this.#leaving.push({ sources, free })
       this.#freeLeft()
     })
-    await this.#partitions.commit().catch(() => {})
+    await this.#partitions.commitAll(sources)
     this.#partitions.remove(sources)
   }
 
@@ -393,7 +395,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     await Promise.all([this.#readers?.fresh.stop(), this.#readers?.again.stop()])
     await ended
     await Promise.all(this.#beingPut.values())
-    await this.#partitions.commit().catch(() => {})
+    await this.#partitions.commitAll(new Set(this.#partitions), COMMITS_AT_THE_END)
     this.#partitions.stop()
     await this.#member?.leave()
   }

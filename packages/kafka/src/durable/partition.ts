@@ -1,4 +1,5 @@
 /** The partitions that are assigned to one durable handler in one process, and the events of each that are done. */
+import { soon } from '../connection/brokers.ts'
 import type { Committed, Partition } from '../connection/group.ts'
 import { Tracker } from './tracker.ts'
 
@@ -7,6 +8,8 @@ import { Tracker } from './tracker.ts'
  * again.
  */
 const COMMIT_AFTER = 50
+/** Milliseconds until a commit that has failed is repeated. */
+const AGAIN_AFTER = 100
 
 /** A partition from which events have come. */
 export class Source {
@@ -119,6 +122,20 @@ export class Partitions {
     } catch (error) {
       for (const { tracker } of dirty) tracker.isDirty = true
       throw error
+    }
+  }
+
+  /**
+   * Commits the done events of partitions that go to another member, and repeats commits that fail: the other member
+   * runs every event again whose end was not committed. Returns early when the partitions are lost, and after `stop`.
+   * @param attempts default: without a limit
+   */
+  async commitAll(sources: ReadonlySet<Source>, attempts = Number.POSITIVE_INFINITY): Promise<void> {
+    const isLeft = () => [...sources].some(({ isOurs, tracker }) => isOurs && tracker.isDirty)
+    for (let attempt = 1; ; attempt++) {
+      await this.commit().catch((error) => this.#options.failed(error))
+      if (this.#isStopped || !isLeft() || attempt >= attempts) return
+      await soon(AGAIN_AFTER)
     }
   }
 
