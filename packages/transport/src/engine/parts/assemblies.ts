@@ -219,7 +219,11 @@ export class Assemblies {
   /** Acknowledges a part of a request, so that its sender sends more. */
   async #acknowledge({ first, received, address }: Assembly): Promise<void> {
     await this.#isOpen
-    this.#carrier.publish(first.reply, receivedWord(received), address)
+    try {
+      this.#carrier.publish(first.reply, receivedWord(received), address)
+    } catch {
+      // The server is lost, and more messages wait for it than may be held. The sender gives up by itself.
+    }
   }
 
   #full({ owner, isRequest }: Assembly): Error {

@@ -148,9 +148,9 @@ class Parts implements PartedCarrier {
       to: undefined
     }
     if (reply === undefined || this.isInbox(address))
-      while (outgoing.sent < bytes.length) this.#sendPart(outgoing, address, reply, headers)
+      while (outgoing.sent < bytes.length) this.#sendPart(outgoing, address, reply, headers, expires)
     else {
-      this.#sendPart(outgoing, address, reply, headers)
+      this.#sendPart(outgoing, address, reply, headers, expires)
       this.#outgoing.set(reply, outgoing)
     }
   }
@@ -211,13 +211,20 @@ class Parts implements PartedCarrier {
 
   // ── outgoing parts ───────────────────────────────────────────────────────────────────────────────────
 
-  #sendPart(outgoing: Outgoing, address: string, reply: string | undefined, headers?: CarriedHeaders): void {
+  #sendPart(
+    outgoing: Outgoing,
+    address: string,
+    reply: string | undefined,
+    headers?: CarriedHeaders,
+    expires?: number
+  ): void {
     const { id, bytes, partSize, sent } = outgoing
     const part = bytes.subarray(sent, sent + partSize)
     const words = partOf(id, outgoing.index, bytes.length, part)
     outgoing.sent += part.length
-    // The headers belong to the whole message, so only the first part has them.
-    this.#carrier.publish(address, words, reply, outgoing.index === 0 ? headers : undefined)
+    // Headers and expiry belong to the whole message, so only the first part has them.
+    if (outgoing.index === 0) this.#carrier.publish(address, words, reply, headers, expires)
+    else this.#carrier.publish(address, words, reply)
     outgoing.index++
   }
 
