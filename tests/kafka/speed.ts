@@ -1,5 +1,5 @@
 /**
- * Measures the speed of Kafka's transport, of the bare driver and of NestJS: `bun tests/kafka/speed.ts [rounds]`.
+ * Measures the speed of Kafka's transport, of the bare driver and of NestJS: `cd tests && bun kafka/speed.ts [rounds]`.
  * Each runs in its own process with one broker, in turn; prints lines of JSON.
  */
 import 'reflect-metadata'

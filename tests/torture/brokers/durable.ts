@@ -112,13 +112,13 @@ function rowOf(
     ...{
       faults,
       requests: events,
-      succeeded: done.size + dead + gone,
+      succeeded: done.size + Math.min(dead, poisoned) + gone,
       failed,
       hung,
       lost: 0,
       doubled: isOnce ? again : 0
     },
-    remark: `${again} ran twice, as at least once allows${deleted.size === 0 ? '' : `; ${gone} were deleted with the stream before they had been handled`}`,
+    remark: `${again} ran twice${dead > poisoned ? ` and ${dead - poisoned} were buried twice` : ''}, as at least once allows${deleted.size === 0 ? '' : `; ${gone} were deleted with the stream before they had been handled`}`,
     broken
   }
 }
