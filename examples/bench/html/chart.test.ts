@@ -90,6 +90,8 @@ describe('a page', () => {
     const html = renderHtml(report, true)
     assert.equal(html.match(/<figure/g)?.length, 1 + 2 * 2)
     assert.ok(!html.includes('<table'))
+    assert.ok(html.includes('<a href="../performance.html">← Documentation</a>'))
+    assert.ok(html.includes('<code>npm run bench --</code>'))
   })
 
   it('without contests is still a page', () => {

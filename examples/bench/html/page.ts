@@ -12,7 +12,10 @@ import { type Chart, chartsOf, concurrencyChart } from './charts.ts'
 import { escaped, type Series, seriesOf } from './draw.ts'
 import { STYLE } from './style.ts'
 
-/** @param brief whether to write only the charts of the deciding figures, because the tables are in another file */
+/**
+ * @param brief for publication: only the charts of the deciding figures, because the tables are in another file, and links
+ *   to the site, where the file is in the folder `benchmarks`
+ */
 export function renderHtml(comparison: Comparison, brief = false): string {
   const { contests, command, commit, startedAt } = comparison
   const names = [...new Set(contests.flatMap(({ results }) => results.map(({ target }) => target)))]
@@ -34,9 +37,9 @@ export function renderHtml(comparison: Comparison, brief = false): string {
 <title>Benchmark</title>
 <style>${STYLE}</style>
 <main>
-<h1>Benchmark</h1>
+${brief ? '<a href="../performance.html">← Documentation</a>\n' : ''}<h1>Benchmark</h1>
 <pre class="command">${escaped(command)}</pre>
-${list([...describeConditions(comparison), `commit ${commit ?? 'unknown'}, ${startedAt}`], 'conditions')}
+${brief ? `${inTheRoot(command)}\n` : ''}${list([...describeConditions(comparison), `commit ${commit ?? 'unknown'}, ${startedAt}`], 'conditions')}
 <h2>Who is ahead</h2>
 ${list(contests.map(summaryOf), 'summary', (line, index) => `<a href="#contest-${index}">${line}</a>`)}
 ${curves.length === 0 ? '' : `<h2>Throughput against concurrency</h2>${gallery(curves)}`}
@@ -51,6 +54,10 @@ ${sectionsOf(comparison)
 </html>
 `
 }
+
+/** How the command of a published report relates to those of the page about performance. */
+const inTheRoot = (command: string): string =>
+  `<p>The same from the root of the repository: <code>${escaped(command.replace('bun run compare', 'npm run bench --'))}</code>. <code>npm run bench:publish</code> measures all reports of <a href="../performance.html">Performance</a>.</p>`
 
 /**
  * Groups contests that differ only in the number of requests at a time. A contest with one request at a time belongs
