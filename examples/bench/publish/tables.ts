@@ -60,13 +60,16 @@ function conditions(comparison: Comparison): string {
   const contest = find(comparison, { is: isText, layout: 'shared' })
   if (environment === null || contest === undefined) return 'Nothing could be measured.'
   const { cpu, cpuCount, kernel, bun, node, packages } = environment
-  const runs = runsOf(resultOf(contest, 'elysia')).replace(' × ', ' interleaved runs of ')
+  const [runs, others] = [contest, find(comparison, { is: isObject, layout: 'shared' }) ?? contest].map(
+    (each) => runsOf(resultOf(each, 'elysia')).replace(' × ', ' runs of ')
+  )
   const caveat = options.duration < SECONDS_TO_TRUST ? '**Preliminary, from a short run.** ' : ''
   return (
     `${caveat}Measured on ${startedAt.slice(0, 10)} on a machine with ${plural(cpuCount, 'core')} (${cpu}, ${kernel}), the server ` +
     `on one and the client on another, with Bun ${bun}, Node ${node} and NestJS ${packages['@nestjs/microservices']}. ` +
-    `Figures are medians of ${runs} (the text of 200 B) or fewer; ratios are taken run by run. [The whole report](${REPORT}) has all ` +
-    'figures, ranges and peers.'
+    'Figures are medians, ratios are taken run by run, and servers are measured in turns. ' +
+    `The first table has ${runs} for the text of 200 B, and ${others} for the rest. ` +
+    `[The whole report](${REPORT}) has all figures, runs, ranges and peers.`
   )
 }
 
