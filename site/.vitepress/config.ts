@@ -1,6 +1,6 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { defineConfig, type HeadConfig, type MarkdownOptions } from 'vitepress'
+import { defineConfig, type HeadConfig, type MarkdownOptions, type MarkdownRenderer } from 'vitepress'
 import { hoverTypes } from './hover-types.ts'
 import { pagesOf, TOPICS } from './navigation.ts'
 import { address, NOT_ON_THE_SITE, pageOf, REPORTS, rootFolder, slugOf, targetOf } from './pages.ts'
@@ -10,8 +10,29 @@ const { version } = JSON.parse(
   readFileSync(join(rootFolder, 'packages/elysia-microservices/package.json'), 'utf8')
 ) as { readonly version: string }
 
+/** A figure with its unit, a ratio with its range, or the number and length of runs: a table must not break it into lines. */
+const FIGURE = /^[*\d.,–-]+x?\**( \([\d.,]+–[\d.,]+\)| × [\d.]+ s| MiB| ms| µs)?$/
+
+/** Diagrams with labels that a phone would show too small; charts have larger ones. */
+const DIAGRAM = /(diagrams\/.+|\/system)\.svg$/
+
+type Token = ReturnType<MarkdownRenderer['parse']>[number]
+
+/** Marks cells with figures, and paragraphs with a diagram, for the style sheets. */
+function markForStyles(tokens: readonly Token[]): void {
+  for (const [index, { type, content, children }] of tokens.entries()) {
+    const around = tokens[index - 1]
+    if (type !== 'inline' || around === undefined) continue
+    if (around.type === 'td_open' && FIGURE.test(content)) around.attrJoin('class', 'figure')
+    const [image, ...others] = children ?? []
+    const source = image?.type === 'image' && others.length === 0 ? image.attrGet('src') : null
+    if (around.type === 'paragraph_open' && DIAGRAM.test(source ?? '')) around.attrJoin('class', 'diagram')
+  }
+}
+
 /** Rewrites links between files, which GitHub follows, to links between pages. */
 const config: MarkdownOptions['config'] = (markdown) => {
+  markdown.core.ruler.push('marks-for-styles', ({ tokens }) => markForStyles(tokens))
   markdown.core.ruler.push('links-of-files', ({ tokens, env }) => {
     const from = (env.realPath ?? env.path) as string
     const inline = tokens.flatMap(({ children }) => children ?? [])
@@ -88,7 +109,7 @@ export default defineConfig({
   },
   themeConfig: {
     nav: [
-      { text: 'Docs', link: '/getting-started', activeMatch: '^/getting-started' },
+      { text: 'Docs', link: '/getting-started', activeMatch: '^/(?!$|production$|performance$)' },
       { text: 'Production', link: '/production' },
       { text: 'Figures', link: '/performance' },
       { text: 'API', link: '/api/index.html', target: '_self' },

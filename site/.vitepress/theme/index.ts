@@ -1,5 +1,6 @@
 import DefaultTheme from 'vitepress/theme'
 import './code.css'
+import './diagrams.css'
 import './home.css'
 import './tables.css'
 
