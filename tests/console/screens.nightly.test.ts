@@ -70,7 +70,7 @@ function register(): void {
     assert.match(page.url(), /#\/map\/service%20orders$/)
     await page.reload()
     await page.getByRole('heading', { name: 'Calls and events of orders' }).waitFor()
-    await page.getByRole('link', { name: 'Look at the service' }).click()
+    await page.getByRole('link', { name: 'Open the service' }).click()
     await page.getByRole('heading', { level: 2, name: 'orders' }).waitFor()
     await page.goBack()
     await page.getByRole('heading', { level: 2, name: 'Map' }).waitFor()
@@ -90,7 +90,7 @@ function register(): void {
     // The filter also works while the pointer is on the list.
     await links.first().hover()
     await page.getByLabel('Find').fill('no such thing')
-    await page.getByText('No trace is like that').waitFor()
+    await page.getByText('No trace matches').waitFor()
     await page.getByLabel('Find').fill('sold out')
     await links.filter({ hasText: 'orders.left' }).waitFor({ state: 'detached' })
     await links.filter({ hasText: 'orders.place' }).click()

@@ -164,7 +164,7 @@ try {
     place: 'traces',
     before: async (page) => {
       await page.getByLabel('Find').fill('no such thing')
-      await page.getByText('No trace is like that').waitFor()
+      await page.getByText('No trace matches').waitFor()
     }
   })
   await take({ name: '09-events', place: 'events' })

@@ -14,7 +14,7 @@ export function AlertLine({ alerts }: { readonly alerts: AlertsView | undefined 
       ) : (
         <a href={hrefOf('alerts')}>
           <bdi>{first.title}</bdi>
-          {others.length > 0 && ` and ${others.length} more`}
+          {others.length > 0 && ` · ${others.length} more ${others.length === 1 ? 'alert' : 'alerts'}`}
         </a>
       )}
     </p>

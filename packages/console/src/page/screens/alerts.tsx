@@ -38,7 +38,7 @@ function Alerts({ shown: { topics } }: ScreenProps) {
             {past.map(({ key, title, since, until }) => (
               <li key={`${key} ${since}`}>
                 <time dateTime={new Date(since).toISOString()}>{clock(since)}</time> <bdi>{title}</bdi>{' '}
-                <span class="hint">for {duration(Math.max(1_000, until - since))}</span>
+                <span class="hint">· lasted {duration(Math.max(1_000, until - since))}</span>
               </li>
             ))}
           </ul>

@@ -141,9 +141,7 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
           </h3>
           {node !== undefined && (
             <span class="links">
-              {node.service !== undefined && (
-                <a href={hrefOf('services', node.service)}>Look at the service</a>
-              )}
+              {node.service !== undefined && <a href={hrefOf('services', node.service)}>Open the service</a>}
               <a href={hrefOf('map')}>Show all</a>
             </span>
           )}

@@ -20,6 +20,7 @@ export function Service(props: {
   const last = history.moments.at(-1)
   const latest = last?.sample.isBrief ? undefined : last
   const { id, problem, described } = service
+  const isSilent = service.isSilent === true
   const [opened, open] = useState<string | undefined>()
   const [wanted, setWanted] = useState('')
   /** The server sends the patterns a moment after the user has chosen the service. */
@@ -35,10 +36,10 @@ export function Service(props: {
         <h2>{described?.name || id}</h2>
         {described?.version ? <span class="version">{described.version}</span> : null}
         {service.instance !== undefined && <span class="version">{service.instance}</span>}
-        {described !== undefined && <span class="status">{described.status}</span>}
+        {described !== undefined && <span class="status">{isSilent ? 'not reached' : described.status}</span>}
       </div>
       {problem !== undefined &&
-        (service.isSilent === true ? (
+        (isSilent ? (
           <p class="problem" role="alert">
             {problem}
           </p>
@@ -76,7 +77,8 @@ export function Service(props: {
               <PatternTable
                 patterns={found}
                 columns={described.isCounted ? COLUMNS : []}
-                moment={latest}
+                // The last figures of a service that does not answer would look like present ones.
+                moment={isSilent ? undefined : latest}
                 opened={key}
                 open={open}
                 trying={trying}

@@ -56,11 +56,11 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
         <span class="note">
           {told === undefined || told.kept === 0
             ? ''
-            : `${told.kept.toLocaleString('en')} kept${told.dropped > 0 ? ', older ones made room' : ''}`}
+            : `${told.kept.toLocaleString('en')} kept${told.dropped > 0 ? ', older ones were dropped' : ''}`}
           {list.isStill && (
             <>
               {' '}
-              · the list waits<span class="why"> while it is pointed at</span>
+              · paused<span class="why"> while you point at the list</span>
             </>
           )}
         </span>
@@ -103,7 +103,7 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
           {isSearch
             ? found === undefined
               ? 'Looking…'
-              : 'No trace is like that'
+              : 'No trace matches'
             : `No traces yet. What dev starts sends them by itself; other programs send OTLP as JSON to ${new URL(`${base}/v1/traces`, location.href).href}`}
         </p>
       ) : (
