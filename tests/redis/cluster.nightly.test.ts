@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { redis } from '@elysia-microservices/redis'
+import { freePort } from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, PatternNotFoundError } from 'elysia-microservices/client'
@@ -29,9 +30,14 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
 
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'redis-cluster-'))
+      // Without an option, the nodes talk on ports that are 10,000 higher, which connections of other tests may use.
+      const buses: number[] = []
       for (let n = 0; n < 2 * MASTERS; n++) {
+        const bus = await freePort()
+        buses.push(bus)
         const server = await RedisServerProcess.start(
-          ...['--cluster-enabled', 'yes', '--cluster-config-file', join(folder, `${n}.conf`)],
+          ...['--cluster-enabled', 'yes', '--cluster-port', String(bus)],
+          ...['--cluster-config-file', join(folder, `${n}.conf`)],
           ...['--cluster-node-timeout', '1000', '--cluster-replica-validity-factor', '0', '--dir', folder]
         )
         nodes.push(server)
@@ -40,7 +46,8 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
         direct.push(node)
       }
       const [first] = direct as [Redis]
-      for (const { port } of nodes.slice(1)) await first.cluster('MEET', '127.0.0.1', port)
+      for (const [n, { port }] of nodes.entries())
+        if (n > 0) await first.call('CLUSTER', 'MEET', '127.0.0.1', port, buses[n] as number)
       const each = Math.ceil(SLOTS / MASTERS)
       for (const [n, node] of direct.slice(0, MASTERS).entries())
         await node.call('CLUSTER', 'ADDSLOTSRANGE', n * each, Math.min(SLOTS, (n + 1) * each) - 1)

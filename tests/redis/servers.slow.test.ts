@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type RedisOptions, redis } from '@elysia-microservices/redis'
+import { freePort } from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { ConnectionError, connect } from 'elysia-microservices/client'
@@ -146,7 +147,9 @@ if (!isMissing('Redis servers in production', redisMissing())) {
     })
 
     it('a node of a cluster is refused with advice', async () => {
-      const { url } = await start('--cluster-enabled', 'yes', '--dir', folder)
+      // Without an option, the nodes talk on a port that is 10,000 higher, which a connection of another test may use.
+      const bus = ['--cluster-port', String(await freePort())]
+      const { url } = await start('--cluster-enabled', 'yes', ...bus, '--dir', folder)
       for (const connects of [() => serve({ url }), () => newClient({ url }).connect()])
         await assert.rejects(connects, (error: Error) => {
           assert.ok(error instanceof OptionError, String(error))
