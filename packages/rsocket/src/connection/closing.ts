@@ -1,4 +1,4 @@
-/** Closes a connection, from the moment at which this side begins to close it. */
+/** How a connection is closed: from the first step of this side until its socket has ended. */
 import { unref } from '../host.ts'
 import type { Socket } from './socket.ts'
 

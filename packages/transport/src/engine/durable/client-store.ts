@@ -15,7 +15,7 @@ import { CallWriter, eventOf } from '../client/outgoing-call.ts'
 import { newSecret } from '../secret.ts'
 import { type OutgoingEvent, Publisher, type PublisherOptions } from './publisher.ts'
 
-/** The durable part of a client. The client tells it about its connection. */
+/** The durable part of a client. The client calls its methods when the connection changes. */
 export interface ClientStore<Connection> extends DurableCaller {
   /** The client has a connection: events that wait are published over it. */
   attach(connection: Connection): void
