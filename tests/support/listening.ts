@@ -2,19 +2,19 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
-import { pause } from './within.ts'
+import { until } from './within.ts'
 
 /**
  * Waits until a program listens on a port of this machine.
  * @throws {Error} the program has ended before
  */
 export async function listening(port: number, program: ChildProcess): Promise<void> {
-  while (!(await canConnect(port))) {
+  await until(`A program listens on port ${port}`, () => {
     const { exitCode, signalCode } = program
     if (exitCode !== null || signalCode !== null)
       throw new Error(`The program ended before it listened on port ${port} (${signalCode ?? exitCode})`)
-    await pause(20)
-  }
+    return canConnect(port)
+  })
 }
 
 async function canConnect(port: number): Promise<boolean> {

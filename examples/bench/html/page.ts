@@ -13,8 +13,8 @@ import { escaped, type Series, seriesOf } from './draw.ts'
 import { STYLE } from './style.ts'
 
 /**
- * @param brief for publication: only the charts of the deciding figures, because the tables are in another file, and links
- *   to the site, where the file is in the folder `benchmarks`
+ * @param brief for the documentation's site: with links to its pages, and only the charts of the deciding figures,
+ *   because the tables are in another file
  */
 export function renderHtml(comparison: Comparison, brief = false): string {
   const { contests, command, commit, startedAt } = comparison
@@ -39,7 +39,7 @@ export function renderHtml(comparison: Comparison, brief = false): string {
 <main>
 ${brief ? '<a href="../performance.html">← Documentation</a>\n' : ''}<h1>Benchmark</h1>
 <pre class="command">${escaped(command)}</pre>
-${brief ? `${inTheRoot(command)}\n` : ''}${list([...describeConditions(comparison), `commit ${commit ?? 'unknown'}, ${startedAt}`], 'conditions')}
+${brief ? `${npmCommands(command)}\n` : ''}${list([...describeConditions(comparison), `commit ${commit ?? 'unknown'}, ${startedAt}`], 'conditions')}
 <h2>Who is ahead</h2>
 ${list(contests.map(summaryOf), 'summary', (line, index) => `<a href="#contest-${index}">${line}</a>`)}
 ${curves.length === 0 ? '' : `<h2>Throughput against concurrency</h2>${gallery(curves)}`}
@@ -55,9 +55,10 @@ ${sectionsOf(comparison)
 `
 }
 
-/** How the command of a published report relates to those of the page about performance. */
-const inTheRoot = (command: string): string =>
-  `<p>The same from the root of the repository: <code>${escaped(command.replace('bun run compare', 'npm run bench --'))}</code>. <code>npm run bench:publish</code> measures all reports of <a href="../performance.html">Performance</a>.</p>`
+/** Names the npm command that makes the same measurement, and the one that makes all published measurements. */
+function npmCommands(command: string): string {
+  return `<p>The same from the root of the repository: <code>${escaped(command.replace('bun run compare', 'npm run bench --'))}</code>. <code>npm run bench:publish</code> measures all reports of <a href="../performance.html">Performance</a>.</p>`
+}
 
 /**
  * Groups contests that differ only in the number of requests at a time. A contest with one request at a time belongs

@@ -43,6 +43,11 @@ export function codesIn(error: unknown): number[] {
   return [...own, ...[...errors, cause].flatMap(codesIn)]
 }
 
+/** Whether a failure says that this user lacks rights on a topic or a group. */
+export function isForbidden(error: unknown): boolean {
+  return codesIn(error).some((code) => code === Code.topicAuthorization || code === Code.groupAuthorization)
+}
+
 /** Returns a broker's answer, also if the answer has an error for one of its topics or partitions. */
 export async function responseOf<Answer>(asked: Promise<Answer>): Promise<Answer> {
   try {

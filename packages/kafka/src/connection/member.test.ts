@@ -31,6 +31,10 @@ class FakeGroup {
     return task(1)
   }
 
+  refusal(cause: unknown): unknown {
+    return cause
+  }
+
   async committed(): Promise<Committed[]> {
     const error = this.noPositions
     this.noPositions = undefined
@@ -108,5 +112,14 @@ describe('a member of a group', () => {
       await member.leave()
       clearInterval(awake)
     }
+  })
+
+  it('does not join without the rights to read the positions', async () => {
+    const group = new FakeGroup()
+    group.noPositions = refused(Code.topicAuthorization)
+    const listener = { assigned() {}, revoked: async () => {}, lost() {}, failed() {} }
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map())
+    await assert.rejects(member.join(), { apiCode: Code.topicAuthorization })
+    await member.leave()
   })
 })

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { ConnectionError } from '@elysia-microservices/transport/kit'
 import { consumerGroupHeartbeatV1 } from '@platformatic/kafka'
 import { soon } from './brokers.ts'
-import { Code, codesIn } from './errors.ts'
+import { Code, codesIn, isForbidden } from './errors.ts'
 import { byTopic, type Committed, type Group, type Partition } from './group.ts'
 
 /**
@@ -81,7 +81,7 @@ export class Member {
       await this.#beat()
     } catch (error) {
       if (error instanceof ConnectionError) throw error
-      if (this.#epoch === 0) throw this.group.refusal(error)
+      if (this.#epoch === 0 || isForbidden(error)) throw this.group.refusal(error)
       // The coordinator has accepted this member, but did not tell the positions of its partitions.
       this.#failed(error)
     }

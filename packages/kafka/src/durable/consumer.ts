@@ -15,7 +15,7 @@ import {
   viaOf
 } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
-import { Code, codesIn } from '../connection/errors.ts'
+import { isForbidden } from '../connection/errors.ts'
 import { type Committed, Group, type Partition } from '../connection/group.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { Member } from '../connection/member.ts'
@@ -182,7 +182,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   #failed(error: unknown): void {
     const { pattern, group, logger } = this.#options
     const what = `The durable event '${shown(pattern)}' of the group '${group}'`
-    if (codesIn(error).some((code) => code === Code.topicAuthorization || code === Code.groupAuthorization))
+    if (isForbidden(error))
       this.#unavailable = `${what} is not received: Kafka does not let this user read the topic or join the group`
     quietLog(logger).error(`durable ${pattern}`, `${what} cannot be received at the moment`, error)
   }
