@@ -28,7 +28,6 @@ const LONGEST = [
   'examples/bench',
   'system/hostile-code',
   'unit/outbox',
-  'system/site',
   'system/types',
   'system/conformance',
   'system/workers',
@@ -147,16 +146,19 @@ function underDeno({ kind, name, folder, files }: Suite): Job {
 }
 
 /**
- * The suites that run on the newest Node LTS and on Deno: on a push, those that depend on the runtime; at night, all.
+ * The suites that also run on the newest Node LTS and on Deno: at night all units and the small suite, conformance; on
+ * a push the small suite, and on Deno, whose sockets are its own, the units of TCP.
  */
 function otherRuntimes(gate: Gate, suites: readonly Suite[]): { readonly suite: Suite; readonly job: Job }[] {
-  const chosen = suites
-    .filter(({ kind, name }) => kind === 'unit' || name === 'conformance')
-    .map((suite) => onlyFiles(suite, (file) => gate === 'nightly' || dependsOnRuntime(file)))
-    .filter(({ files }) => files.length > 0)
+  const atNight = gate === 'nightly'
+  const chosen = (isOn: (suite: Suite) => boolean) =>
+    suites
+      .filter((suite) => suite.name === 'conformance' || (suite.kind === 'unit' && (atNight || isOn(suite))))
+      .map((suite) => onlyFiles(suite, (file) => atNight || dependsOnRuntime(file)))
+      .filter(({ files }) => files.length > 0)
   return [
-    ...chosen.map((suite) => ({ suite, job: underNode(suite, 'node-lts', NODE_LTS) })),
-    ...chosen.map((suite) => ({ suite, job: underDeno(suite) }))
+    ...chosen(() => false).map((suite) => ({ suite, job: underNode(suite, 'node-lts', NODE_LTS) })),
+    ...chosen(({ name }) => name === 'tcp').map((suite) => ({ suite, job: underDeno(suite) }))
   ]
 }
 

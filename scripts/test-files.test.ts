@@ -48,9 +48,9 @@ describe('Node', () => {
   it('runs tests on each push that depend on its sockets, timers and drivers, and all tests at night', () => {
     const load = 'packages/outbox/src/load.slow.test.ts'
     const commands = 'tests/observability/cli-engines.test.ts'
-    const torture = 'packages/outbox/src/torture.slow.test.ts'
+    const inbox = 'packages/outbox/src/inbox.slow.test.ts'
     assert.deepEqual(
-      [load, commands, torture].map((file) => runsOnNode('test', file)),
+      [load, commands, inbox].map((file) => runsOnNode('test', file)),
       [false, false, true]
     )
     assert.deepEqual(

@@ -73,16 +73,24 @@ export function compiled(file: string): string {
  * sockets, timers, processes and database drivers are different in each runtime.
  */
 const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
-  [/^packages\/outbox\/src\/(load|relay\/(schedules|histories))\./, 'what they vary is what PostgreSQL does'],
+  [
+    /^(packages\/outbox\/src\/(load|torture|relay\/(schedules|histories))|tests\/durable\/outbox)\./,
+    'what they vary is what PostgreSQL does'
+  ],
+  [
+    /^packages\/transport\/src\/(codec|bytes|calls|nest)\//,
+    'bytes and sums without a socket; the same calls go through those of Node in conformance'
+  ],
   [/^tests\/\w+\/cli(-\w+)?\./, 'the command line is a process of Node, whatever runs its tests'],
   [
     /^packages\/rsocket\/src\/(balance|limits|protocol)\//,
     'bytes and sums without a socket; the same frames go over those of Node in packages/tcp and conformance'
   ],
   [
-    /^tests\/dev\/(engines|page|runtimes|traces)\./,
-    'engines, the page and services are processes of their own, whatever runs dev'
+    /^tests\/dev\/(dev|engines|page|runtimes|traces)\./,
+    'engines, the page and services are processes of their own; tests/dev/terminal and shop run dev on Node'
   ],
+  [/^examples\/board\//, 'its service and its page in Chromium are the same; examples/shop runs on both'],
   [/^tests\/docs\//, 'its programs run under Bun in any case, and its bytes are those of conformance']
 ]
 

@@ -1,17 +1,24 @@
 /** One measurement of every target, on both runtimes. */
-import { before, describe } from 'node:test'
+import assert from 'node:assert/strict'
+import { before, describe, it } from 'node:test'
 import { natsServerCommand } from './peers/nats/nats-server.ts'
 import { isOurs, ownTargets } from './peers/targets.ts'
 import { prepareOthers } from './process/others.ts'
+import type { Measurement } from './report/schema.ts'
+import { isRunning } from './test-support/command.ts'
 import { distinctTargets } from './test-support/distinct-targets.ts'
 import {
   type Case,
   dies,
   diesWhileListening,
   hasFigures,
+  measured,
   measures,
-  outlives
+  outlives,
+  startServer
 } from './test-support/measured.ts'
+
+const LIGHT = ['--warmup=0.1', '--concurrency=8']
 
 /** Downloads programs once, before measurements that run at the same time need them. */
 const prepare = () => {
@@ -49,11 +56,12 @@ describe('a measurement', () => {
     ['nest', '--processes=3', '--rate=300']
   ]
   measures(cases, prepare)
-  hasFigures([['emit', '--batch=10'], ['start']])
+  hasFigures([['stream', '--streams=4', '--values=10'], ['emit', '--batch=10'], ['start']])
 })
 
 describe('a server that dies while it is measured', () => {
   dies([
+    ['elysia'],
     ['nest'],
     ['nest', '--client=raw'],
     ['elysia', '--connections=1'],
@@ -79,5 +87,38 @@ describe('the server of a measurement', () => {
 })
 
 describe('a server that is listening already', () => {
+  it('is used, whether or not one may be started, and left running', async () => {
+    const server = await startServer('peers/nest/server')
+    try {
+      for (const flags of [[], ['--no-spawn'], ['--spawn']]) {
+        const asked = ['--target=nest', ...LIGHT, `--port=${server.port}`]
+        const { code, stdout } = await measured(...asked, ...flags)
+        const result = JSON.parse(stdout) as Measurement
+        assert.equal(code, 0)
+        assert.ok(result.completed > 0)
+        assert.deepEqual(
+          [result.port, result.runtime, result.serverCpuUsPerRequest, result.serverRssMb, result.serverPid],
+          [server.port, null, null, null, null]
+        )
+        assert.deepEqual([result.rssIdle, result.rssPeak, result.rssAfter], [null, null, null])
+      }
+      assert.ok(isRunning(server.pid))
+    } finally {
+      await server.stop()
+    }
+  })
+
+  it("is measured as a service of the user's own, by its pattern and data", async () => {
+    const server = await startServer('peers/nest/server')
+    try {
+      const custom = [`--port=${server.port}`, '--pattern=echo', '--data=[1,2,3]', '--protocol=nest']
+      const { code, stdout } = await measured('--target=custom', ...LIGHT, ...custom)
+      const { pattern, completed, errors } = JSON.parse(stdout) as Measurement
+      assert.deepEqual([code, pattern, errors, completed > 0], [0, 'echo', 0, true])
+    } finally {
+      await server.stop()
+    }
+  })
+
   diesWhileListening(['elysia', 'nest', 'raw'])
 })

@@ -1,66 +1,10 @@
-/**
- * One measurement as a user runs it: of this project, NestJS and the limit. `run-bench.nightly.test.ts` has all
- * others.
- */
+/** One measurement as a user runs it. `run-bench.nightly.test.ts` has all others. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Measurement } from './report/schema.ts'
-import { isRunning } from './test-support/command.ts'
-import {
-  bench,
-  dies,
-  hasFigures,
-  measured,
-  measures,
-  outlives,
-  SHORT,
-  startServer
-} from './test-support/measured.ts'
-
-const LIGHT = ['--warmup=0.1', '--concurrency=8']
+import { bench, measures, outlives, SHORT } from './test-support/measured.ts'
 
 describe('a measurement', () => {
-  measures([['elysia'], ['nest'], ['elysia', '--runtime=node', '--connections=1', '--shape=object']])
-  hasFigures([['stream', '--streams=4', '--values=10']])
-})
-
-describe('a server that is listening already', () => {
-  it('is used, whether or not one may be started, and left running', async () => {
-    const server = await startServer('peers/nest/server')
-    try {
-      for (const flags of [[], ['--no-spawn'], ['--spawn']]) {
-        const asked = ['--target=nest', ...LIGHT, `--port=${server.port}`]
-        const { code, stdout } = await measured(...asked, ...flags)
-        const result = JSON.parse(stdout) as Measurement
-        assert.equal(code, 0)
-        assert.ok(result.completed > 0)
-        assert.deepEqual(
-          [result.port, result.runtime, result.serverCpuUsPerRequest, result.serverRssMb, result.serverPid],
-          [server.port, null, null, null, null]
-        )
-        assert.deepEqual([result.rssIdle, result.rssPeak, result.rssAfter], [null, null, null])
-      }
-      assert.ok(isRunning(server.pid))
-    } finally {
-      await server.stop()
-    }
-  })
-
-  it("is measured as a service of the user's own, by its pattern and data", async () => {
-    const server = await startServer('peers/nest/server')
-    try {
-      const custom = [`--port=${server.port}`, '--pattern=echo', '--data=[1,2,3]', '--protocol=nest']
-      const { code, stdout } = await measured('--target=custom', ...LIGHT, ...custom)
-      const { pattern, completed, errors } = JSON.parse(stdout) as Measurement
-      assert.deepEqual([code, pattern, errors, completed > 0], [0, 'echo', 0, true])
-    } finally {
-      await server.stop()
-    }
-  })
-})
-
-describe('a server that dies while it is measured', () => {
-  dies([['elysia']])
+  measures([['elysia']])
 })
 
 describe('the server of a measurement', () => {
@@ -84,7 +28,7 @@ describe('a measurement that is impossible', () => {
     assert.match(stderr, /The server peers\/elysia\/server \(bun\) did not start on 192\.0\.2\.1:0/)
   })
 
-  for (const flags of [[], ['--target=x'], ['--target=nest', '--port=x'], ['--target=nest', '--fast']]) {
+  for (const flags of [['--target=x'], ['--target=nest', '--fast']]) {
     it(`because of wrong flags ('${flags.join(' ')}') is reported, with code 2`, async () => {
       const { code, stdout, stderr } = await bench(...flags)
       assert.deepEqual([code, stdout], [2, ''])

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { isMeasured } from './report/comparison.ts'
 import type { Comparison, Measurement } from './report/schema.ts'
 import { readStored } from './report/stored.ts'
-import { childOf, run, start, underLoad, until } from './test-support/command.ts'
+import { childOf, isRunning, run, start, underLoad, until } from './test-support/command.ts'
 
 const SHORT = ['--duration=0.5', '--warmup=0.1', '--concurrency=4']
 
@@ -17,6 +17,25 @@ before(async () => {
 after(() => rm(folder, { recursive: true }))
 
 describe('a comparison', () => {
+  it('reports what a peer cannot do, and goes on', async () => {
+    const flags = ['--runs=1', '--duration=1', '--warmup=0', '--concurrency=1', '--clients=nest']
+    const out = join(folder, 'obstacle.json')
+    const { code, stdout } = await run('run-comparison.ts', ...flags, '--targets=nest,grpc', `--out=${out}`)
+    assert.equal(code, 0)
+    assert.match(stdout, /^grpc was not measured: the nest client does not speak its protocol$/m)
+  })
+
+  it('that is interrupted leaves no measurement and no server behind', async () => {
+    const comparison = start('run-comparison.ts', '--duration=3600', `--out=${join(folder, 'never.json')}`)
+    const bench = await until(() => childOf(comparison.pid, 'run-bench'))
+    const server = await until(() => childOf(bench, 'peers/'))
+    process.kill(comparison.pid, 'SIGTERM')
+    const { code, stdout, stderr } = await comparison.finished
+    assert.deepEqual([code, stdout], [143, ''])
+    assert.match(stderr, /^run 1 of 12: [^\n]*\n$/)
+    assert.deepEqual([isRunning(bench), isRunning(server)], [false, false])
+  })
+
   it('keeps all other results when a server is killed', async () => {
     const out = join(folder, 'killed.json')
     // Long enough to be killed during a measurement on any machine.

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { isMeasured } from './report/comparison.ts'
 import { readStored } from './report/stored.ts'
 import { writeJson } from './report/write.ts'
-import { childOf, isRunning, run, start, until } from './test-support/command.ts'
+import { run } from './test-support/command.ts'
 import { comparison } from './test-support/comparison.ts'
 import { measurement } from './test-support/measurement.ts'
 
@@ -82,25 +82,6 @@ describe('a comparison', () => {
       const text = await readFile(join(folder, `both.${extension}`), 'utf8')
       assert.ok(text.startsWith(sign) && text.includes('elysia @ again'), extension)
     }
-  })
-
-  it('reports what a peer cannot do, and goes on', async () => {
-    const flags = ['--runs=1', '--duration=1', '--warmup=0', '--concurrency=1', '--clients=nest']
-    const out = join(folder, 'obstacle.json')
-    const { code, stdout } = await run('run-comparison.ts', ...flags, '--targets=nest,grpc', `--out=${out}`)
-    assert.equal(code, 0)
-    assert.match(stdout, /^grpc was not measured: the nest client does not speak its protocol$/m)
-  })
-
-  it('that is interrupted leaves no measurement and no server behind', async () => {
-    const comparison = start('run-comparison.ts', '--duration=3600', `--out=${join(folder, 'never.json')}`)
-    const bench = await until(() => childOf(comparison.pid, 'run-bench'))
-    const server = await until(() => childOf(bench, 'peers/'))
-    process.kill(comparison.pid, 'SIGTERM')
-    const { code, stdout, stderr } = await comparison.finished
-    assert.deepEqual([code, stdout], [143, ''])
-    assert.match(stderr, /^run 1 of 12: [^\n]*\n$/)
-    assert.deepEqual([isRunning(bench), isRunning(server)], [false, false])
   })
 
   it('with wrong flags is refused, with code 2', async () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { microservice } from 'elysia-microservices'
 import { connect, deadLetters } from 'elysia-microservices/client'
-import type { RunningEngine } from '../engines/engines.ts'
+import { isOnPush, type RunningEngine } from '../engines/engines.ts'
 import { overEngines } from '../engines/needs.ts'
 import { until } from '../support/within.ts'
 import { rootFolder } from '../workspace.ts'
@@ -44,7 +44,8 @@ it('without the package of the engine, one line says what to install', async () 
   }
 })
 
-overEngines('the command line', ['stores', 'server', 'browses'], ({ name: scheme, title, start }) => {
+overEngines('the command line', ['stores', 'server', 'browses'], ({ name: scheme, title, start, isSlow }) => {
+  if (isSlow && isOnPush) return
   describe(`the command line over ${title}`, () => {
     let engine: RunningEngine
     let url: string

@@ -22,8 +22,8 @@ import {
 } from './made-for.ts'
 import { answers, develops, showsOrders } from './running.ts'
 
-/** Whether to test every transport and runtime, and the page for every runtime. */
-const AT_NIGHT = process.env['MADE_PROJECTS'] === 'all'
+/** Whether to test every transport and runtime, the page for every runtime, and the types of every package. */
+export const AT_NIGHT = process.env['MADE_PROJECTS'] === 'all'
 /** Projects for Deno differ from those for Node only in their scripts and images. */
 export const MADE_FOR: readonly Runtime[] = AT_NIGHT ? ['bun', 'node', 'deno'] : ['bun', 'node']
 
