@@ -165,6 +165,29 @@ for (const words of ['text', 'bytes'] as const)
     })
   })
 
+it('lets nothing run for a client that has closed, even if its call had only begun', async () => {
+  for (const kind of ['request', 'stream'] as const) {
+    const both = ends()
+    let begun = 0
+    let ended = 0
+    await both.serve({
+      long: ({ signal }) => {
+        begun++
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve(++ended)))
+      }
+    })
+    const client = both.client()
+    await client.connect()
+    const call = kind === 'request' ? client.request('long', undefined) : valuesOf(client, 'long').ended
+    const failed = assert.rejects(call, { code: 'CONNECTION' })
+    await until('the handler runs', () => begun === 1)
+    await client.close()
+    await failed
+    // The service gets the messages of a client before the client's carrier is closed.
+    assert.equal(ended, 1, kind)
+  }
+})
+
 describe('demand', () => {
   it('keeps a generator within the window of its reader', async () => {
     const both = ends()

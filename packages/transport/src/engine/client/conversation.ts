@@ -95,9 +95,9 @@ export class Conversation {
     else this.#carrier.publish(this.#control, words, reply)
   }
 
+  /** Tells the service, which is reached, that the call is cancelled. */
   cancel(): void {
-    // Without a control address the service cannot be told yet: it is told when its first message names the address.
-    if (this.#control !== '') this.#carrier.publish(this.#control, Told.canceled)
+    this.#carrier.publish(this.#control, Told.canceled)
   }
 
   /** Grants more values. */

@@ -98,9 +98,12 @@ export class DialogueClient<Connection extends Carrier>
   async close(): Promise<void> {
     if (this.#calls.isClosed) return
     this.durable?.close(ConnectionError.closed(true), ConnectionError.closed())
-    this.#calls.close((mayHaveRun) => ConnectionError.closed(mayHaveRun), true)
-    this.#notices.status = 'closed'
-    await this.#connected?.requester.close()
+    const end = () => {
+      this.#calls.close((mayHaveRun) => ConnectionError.closed(mayHaveRun), true)
+      this.#notices.status = 'closed'
+    }
+    if (this.#connected === undefined) end()
+    else await this.#connected.requester.close(end)
     await this.#connecting?.catch(() => {})
   }
 

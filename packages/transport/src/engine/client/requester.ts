@@ -7,6 +7,7 @@ import type { StreamTable } from '../../calls/stream-table.ts'
 import { ConnectionError, ProtocolError, RejectedError } from '../../errors/index.ts'
 import type { NestPacket } from '../../nest/packet.ts'
 import { isForeign, readRemoteError } from '../../nest/reply.ts'
+import { endedWithin } from '../../running-messages.ts'
 import type { ClientContext } from '../../transport.ts'
 import { readErrorText } from '../../wire-error.ts'
 import { ANSWERS, QUESTION, REQUESTS, readAnswers } from '../batches.ts'
@@ -19,6 +20,12 @@ import { CallSender } from './call-sender.ts'
 import { type Conversation, serviceGone } from './conversation.ts'
 import type { OutgoingCall } from './outgoing-call.ts'
 
+/**
+ * Most milliseconds that a closing client waits until the services of its open calls can be told that nobody waits for
+ * them any more. A service of ours says after 25 ms where it can be told, and a service that uses Nest never does.
+ */
+const LEAVING = 250
+
 /** Sends calls, and finds the call that an answer belongs to. */
 export class Requester {
   readonly #engine: Engine
@@ -29,6 +36,9 @@ export class Requester {
   readonly #inbox: string
   readonly #name: string | undefined
   readonly #stopBeating: () => void
+  /** While the client closes: the numbers of the calls whose services cannot be told yet. */
+  #untold: Set<number> | undefined
+  #allTold: (() => void) | undefined
 
   /** @param table the table in which `calls` stores its calls by number */
   constructor(
@@ -78,8 +88,17 @@ export class Requester {
     return this.#carrier.server
   }
 
-  async close(): Promise<void> {
+  /** Closes the connection, after the services of open calls were told. @param end cancels all open calls */
+  async close(end?: () => void): Promise<void> {
     this.#stopBeating()
+    this.#untold = new Set()
+    end?.()
+    if (this.#untold.size > 0 && this.isConnected) {
+      const told = new Promise<void>((resolve) => {
+        this.#allTold = resolve
+      })
+      await endedWithin(told, LEAVING)
+    }
     await this.#carrier.close()
   }
 
@@ -91,7 +110,10 @@ export class Requester {
 
   /** Tells the service that a call is cancelled. */
   cancel(call: PendingCall): void {
-    if (!call.isOver) this.#sender.conversations.get(call)?.cancel()
+    if (call.isOver) return
+    const conversation = this.#sender.conversations.get(call)
+    if (conversation?.isReached === true) conversation.cancel()
+    else if (call.mayHaveRun && call.kind !== 'event') this.#untold?.add(call.sequence)
   }
 
   demand(call: PendingCall, n: number): void {
@@ -159,6 +181,7 @@ export class Requester {
     if (call === undefined) {
       if (reply !== '' && !(isSaid && letterAt(words, 1) === Said.gone) && this.#carrier.isInbox(reply))
         this.#carrier.publish(reply, Told.canceled)
+      if (this.#untold !== undefined) this.#told(address, this.#untold)
       return
     }
     if (message.isNobody === true) return this.#sender.nobody(call)
@@ -175,6 +198,13 @@ export class Requester {
     } catch (error) {
       this.#calls.giveUp(call, error as Error)
     }
+  }
+
+  /** The client closes, and the service of the call at this address was told or has answered. */
+  #told(address: string, untold: Set<number>): void {
+    const start = this.#inbox.length + VERSION.length + 1
+    untold.delete(numberIn(address, start, address.indexOf('-', start)))
+    if (untold.size === 0) this.#allTold?.()
   }
 
   #packet(call: PendingCall, message: Carried, text: string): void {
