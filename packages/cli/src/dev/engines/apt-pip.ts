@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { download, extract } from './apt-get.ts'
 
-/** What pip needs. apt leaves out those that are installed, and adds the libraries that are not. */
+/** The packages that pip needs. apt leaves out those that are installed, and adds the libraries that are not. */
 const PACKAGES = ['python3-minimal', 'libpython3-stdlib', 'python3-pip-whl']
 const INSTALL = ['--yes', '--download-only', '--no-install-recommends', '--no-upgrade', 'install']
 /** The certificates of the system, which Debian's pip trusts. */
