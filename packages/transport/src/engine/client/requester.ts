@@ -21,8 +21,8 @@ import { type Conversation, serviceGone } from './conversation.ts'
 import type { OutgoingCall } from './outgoing-call.ts'
 
 /**
- * Most milliseconds that a closing client waits until the services of its open calls can be told that nobody waits for
- * them any more. A service of ours says after 25 ms where it can be told, and a service that uses Nest never does.
+ * Most milliseconds that a closing client waits until it can tell the services of its open calls that nobody waits for
+ * them any more. Our services send their control address after 25 ms; services that use Nest never do.
  */
 const LEAVING = 250
 
