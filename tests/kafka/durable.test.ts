@@ -58,13 +58,13 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
     it('is stored once and in order while the server is killed: what is sent again has the same number', {
       timeout: 4 * PATIENCE
     }, async () => {
-      // On a busy machine, each of the three starts of the server takes 15 s.
+      // On a busy machine, each of the three starts of the server may take a minute.
       const pattern = fresh()
       const client = newClient()
       await client.connect()
       const all: Promise<unknown>[] = []
       for (let n = 0; n < 3_000; n++) {
-        all.push(client.publish(pattern, n, { key: 'k' }))
+        all.push(client.publish(pattern, n, { key: 'k', timeout: 3 * PATIENCE }))
         if (n % 1_000 === 500) {
           await server.stop()
           await server.start()
