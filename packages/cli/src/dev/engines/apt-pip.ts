@@ -27,7 +27,7 @@ export async function pipByApt(folder: string, signal: AbortSignal): Promise<Com
   for (const archive of await download([...INSTALL, ...PACKAGES], folder, signal))
     await extract(archive, own, signal)
   const [wheel] = [own, '/'].flatMap((root) =>
-    under(join(root, 'usr/share/python-wheels'), (name) => name.startsWith('pip-'))
+    inside(join(root, 'usr/share/python-wheels'), (name) => name.startsWith('pip-'))
   )
   if (wheel === undefined) throw new Error('the package python3-pip-whl has no pip')
   const python = join(own, 'usr/bin/python3')
@@ -42,23 +42,24 @@ export async function pipByApt(folder: string, signal: AbortSignal): Promise<Com
 /** Where a fetched Python finds its modules and libraries. */
 function homeOf(own: string): NodeJS.ProcessEnv {
   const libraries = ['usr/lib', 'lib'].flatMap((each) =>
-    under(join(own, each), (name) => /^[^/]+-linux-gnu[^/]*$/.test(name))
+    inside(join(own, each), (name) => name.includes('-linux-gnu'))
   )
   return { PYTHONHOME: join(own, 'usr'), LD_LIBRARY_PATH: libraries.join(':') }
 }
 
 /** The fetched certificates, in one file, where the system has none. */
 function certificates(own: string): NodeJS.ProcessEnv {
-  const fetched = under(join(own, 'usr/share/ca-certificates'), (name) => name.endsWith('.crt'))
+  const fetched = inside(join(own, 'usr/share/ca-certificates/mozilla'), (name) => name.endsWith('.crt'))
   if (existsSync(CERTIFICATES) || fetched.length === 0) return {}
   const file = join(own, 'certificates.pem')
   writeFileSync(file, fetched.map((each) => readFileSync(each, 'utf8')).join('\n'))
   return { REQUESTS_CA_BUNDLE: file }
 }
 
-/** The paths of what a folder and its folders hold, if their names are wanted; the folder may be missing. */
-function under(folder: string, isWanted: (name: string) => boolean): string[] {
+/** The paths in a folder, if their names are wanted; the folder may be missing. */
+function inside(folder: string, isWanted: (name: string) => boolean): string[] {
   if (!existsSync(folder)) return []
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-  return names.filter(isWanted).map((name) => join(folder, name))
+  return readdirSync(folder)
+    .filter(isWanted)
+    .map((name) => join(folder, name))
 }
