@@ -245,7 +245,7 @@ function register(): void {
     await press('Enter')
     await isAt(/Keep/)
     await press('Shift+Tab')
-    await isAt(/Delete, for good/)
+    await isAt(/Delete permanently/)
     await press('Enter')
     await page.locator('.letter').nth(1).waitFor({ state: 'detached' })
     await isAt(/^A its trace/)

@@ -78,7 +78,7 @@ function register(): void {
     await page.getByRole('button', { name: 'Keep' }).click()
     assert.equal(await letters().count(), 3)
     await page.getByRole('button', { name: 'Delete all' }).click()
-    await page.getByRole('button', { name: 'Delete all, for good' }).click()
+    await page.getByRole('button', { name: 'Delete all permanently' }).click()
     await page.getByRole('link', { name: 'No dead letters' }).waitFor()
     assert.equal(await letters().count(), 0)
     await until('the log says so', () => billing.log.length === 1)

@@ -30,7 +30,7 @@ const titles = (conditions: readonly { readonly title: string }[]) => conditions
 
 describe('conditions', () => {
   it('tell a service that does not answer from one of its processes', () => {
-    const away = { isSilent: true as const, problem: 'The service cannot be asked' }
+    const away = { isSilent: true as const, problem: 'The service cannot be described' }
     assert.deepEqual(titles(silent(watched({ services: [view('a', away), view('b', away)] }))), [
       'orders does not answer'
     ])

@@ -6,20 +6,34 @@ import { clock } from './format.ts'
 import type { Lines } from './history.ts'
 
 const HEIGHT = 180
+/** Steps between the labels of whole numbers: 1, 2, 5, 10, 20, 50, … */
+const WHOLE = [1, 2, 5]
+  .flatMap((digit) => [...Array(9).keys()].map((zeros) => digit * 10 ** zeros))
+  .sort((a, b) => a - b)
+
+/** What changes between two drawings of a chart. */
+interface Drawn {
+  readonly marks: readonly Mark[]
+  readonly from: number
+}
 
 export function Chart(
   props: Lines & {
     readonly title: string
     readonly format: (value: number) => string
+    /** The time of the left edge, in seconds since 1970; the right edge is now. Charts side by side so have one axis. */
+    readonly from: number
+    /** Whether the values are whole numbers, so that the axis has no others. */
+    readonly areWhole?: boolean
     /** Changes that are marked by vertical lines. */
     readonly marks?: readonly Mark[]
     /** The text that is shown if there are no lines. */
     readonly empty?: string
   }
 ) {
-  const { title, times, lines, format, marks = [], empty = 'No figures yet' } = props
-  const drawn = useRef(marks)
-  drawn.current = marks
+  const { title, times, lines, format, from, areWhole = false, marks = [], empty = 'No figures yet' } = props
+  const drawn = useRef<Drawn>({ marks, from })
+  drawn.current = { marks, from }
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const [pointed, point] = useState<number | undefined>()
@@ -32,7 +46,7 @@ export function Chart(
     const element = box.current
     if (element === null) return
     const made = new uPlot(
-      optionsOf(element, lines.length, point, () => drawn.current),
+      optionsOf(element, lines.length, areWhole, point, () => drawn.current),
       data,
       element
     )
@@ -47,6 +61,7 @@ export function Chart(
   }, [names, isDark])
   useEffect(() => plot.current?.setData(data))
 
+  const isEmpty = !hasValues(lines)
   const at = pointed !== undefined && pointed < times.length ? pointed : times.length - 1
   const step = (event: KeyboardEvent) => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
@@ -79,8 +94,8 @@ export function Chart(
         <div ref={box} aria-hidden="true" />
       </section>
       <ul class="legend">
-        {lines.length === 0 && <li class="hint">{empty}</li>}
-        {latest.map(([label, value], index) => (
+        {isEmpty && <li class="hint">{empty}</li>}
+        {(isEmpty ? [] : latest).map(([label, value], index) => (
           <li key={label}>
             <span class={`mark line${index}`} aria-hidden="true" />
             <span class="label">{label}</span> <b>{value}</b>
@@ -94,8 +109,9 @@ export function Chart(
 function optionsOf(
   element: HTMLElement,
   count: number,
+  areWhole: boolean,
   point: (index: number | undefined) => void,
-  marks: () => readonly Mark[]
+  drawn: () => Drawn
 ): uPlot.Options {
   // A canvas does not know CSS variables, so an element with that colour is used to find its value.
   const probe = element.appendChild(document.createElement('i'))
@@ -115,15 +131,18 @@ function optionsOf(
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false, setScale: false }, points: { size: 6 } },
-    scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+    scales: {
+      x: { range: () => [drawn().from, Date.now() / 1_000] },
+      y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] }
+    },
     axes: [
       {
         ...axis,
-        space: 90,
+        space: 75,
         size: 28,
         values: (_, splits) => splits.map((seconds) => clock(seconds * 1_000))
       },
-      { ...axis, size: 52, values: (_, splits) => splits.map(axisText) }
+      { ...axis, size: 52, values: (_, splits) => splits.map(axisText), ...(areWhole && { incrs: WHOLE }) }
     ],
     series: [
       {},
@@ -137,11 +156,16 @@ function optionsOf(
     ],
     hooks: {
       setCursor: [({ cursor }) => point(cursor.idx ?? undefined)],
-      draw: [(plot) => drawMarks(plot, marks(), soft)]
+      draw: [(plot) => drawMarks(plot, drawn().marks, soft)]
     }
   }
   probe.remove()
   return options
+}
+
+/** Whether any line has a value. */
+export function hasValues(lines: Lines['lines']): boolean {
+  return lines.some(({ values }) => values.some((value) => value != null))
 }
 
 /** The indexes of values without neighbours. */

@@ -77,6 +77,17 @@ describe('the map', () => {
     ])
   })
 
+  it('shows that an engine cannot be reached, by the key of its alert', () => {
+    const told = histories({ mail: [] }, 'nats')
+    const engine = (problems: Set<string>) =>
+      graphOf(overview(service('mail')), told, undefined, problems).nodes.find(
+        ({ kind }) => kind === 'engine'
+      )
+    assert.deepEqual([engine(new Set())?.state, engine(new Set())?.note], ['good', 'engine'])
+    const lost = engine(new Set(['engine nats']))
+    assert.deepEqual([lost?.state, lost?.note], ['bad', 'not reached'])
+  })
+
   it('takes from spans what services do not say themselves, and nothing twice', () => {
     const link = { kind: 'message', transport: 'tcp', pattern: 'x', rate: 5, errors: 0, ms: 1 } as const
     const { described: _, ...silent } = service('payments', {
@@ -106,7 +117,7 @@ describe('the map', () => {
       overview(service('a'), service('a', { id: 'a 2', problem: 'gone' })),
       histories({ a: [call('web', 'x')], 'a 2': [call('web', 'x')] })
     )
-    assert.deepEqual(lines(graph), ['caller web > service a message 20'])
+    assert.deepEqual(lines(graph), ['caller web > service a message 10'])
     assert.equal(graph.nodes[0]?.note, '1 of 2 not reached')
   })
 

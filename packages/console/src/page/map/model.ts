@@ -59,11 +59,15 @@ const NOBODY = {
   client: 'Unnamed'
 } as const
 
-/** Makes the graph from the current data. */
+/**
+ * Makes the graph from the current data.
+ * @param problems the keys of the current alerts: that of an engine which cannot be reached is the id of its box
+ */
 export function graphOf(
   { services }: Overview,
   histories: ReadonlyMap<string, History>,
-  traces?: TracesView
+  traces?: TracesView,
+  problems: ReadonlySet<string> = new Set()
 ): Graph {
   const nodes = new Map<string, Node>()
   let leftOut = 0
@@ -82,18 +86,18 @@ export function graphOf(
   }
   for (const [name, views] of byName) add(serviceNode(name, views))
   const drafts = new Map<string, Draft>()
-  const engineOf = (transport: string) => ({
-    id: `engine ${transport}`,
-    kind: 'engine' as const,
-    name: transport,
-    state: 'good' as const,
-    note: 'engine'
-  })
+  const engineOf = (transport: string): Node => {
+    const id = `engine ${transport}`
+    const isLost = problems.has(id)
+    const [state, note] = isLost ? (['bad', 'not reached'] as const) : (['good', 'engine'] as const)
+    return { id, kind: 'engine', name: transport, state, note }
+  }
   for (const [name, views] of byName)
     for (const view of views) {
       for (const { name: transport } of histories.get(view.id)?.moments.at(-1)?.sample.transports ?? [])
         if (transport !== '' && !NO_ENGINE.has(transport)) add(engineOf(transport))
-      for (const call of averaged(histories.get(view.id))) {
+      // The latest figures of a service that is not reached are old.
+      for (const call of view.problem === undefined ? averaged(histories.get(view.id)) : []) {
         const from =
           call.from === 'engine'
             ? engineOf(call.transport)

@@ -203,7 +203,7 @@ function Confirmed(props: {
           act()
         }}
       >
-        {label}, for good
+        {label} permanently
       </button>
       <button type="button" ref={keep} onClick={keepIt}>
         Keep

@@ -71,8 +71,8 @@ function Outbox({ outbox }: { readonly outbox: OutboxOf }) {
         {schema} <span class="hint">its relay runs in {service}</span>
       </h4>
       <dl>
-        <Gauge label="wait" value={whole(pending)} />
-        <Gauge label="oldest waits" value={pending === 0 ? '–' : duration(lag)} />
+        <Gauge label="waiting" value={whole(pending)} />
+        <Gauge label="oldest waiting" value={pending === 0 ? '–' : duration(lag)} />
         <Gauge label="put aside" value={whole(failed)} isBad={failed > 0} />
         <Gauge label="published" value={whole(published)} />
         <Gauge label="retried" value={whole(retries)} />
@@ -107,10 +107,10 @@ function Group(props: { readonly group: GroupView; readonly isOpen: boolean; rea
           <thead>
             <tr>
               <th scope="col">pattern</th>
-              <th scope="col">wait</th>
-              <th scope="col">run</th>
+              <th scope="col">waiting</th>
+              <th scope="col">running</th>
               <th scope="col">retried</th>
-              <th scope="col">died</th>
+              <th scope="col">dead</th>
             </tr>
           </thead>
           <tbody>

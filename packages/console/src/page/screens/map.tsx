@@ -27,7 +27,9 @@ function MapScreen(props: ScreenProps) {
 }
 
 function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
-  const now = graphOf(overview, shown.history, shown.topics.traces)
+  const { traces, alerts } = shown.topics
+  const problems = new Set(alerts?.alerts.map(({ key }) => key))
+  const now = graphOf(overview, shown.history, traces, problems)
   const graph = remembered(now)
   const [box, width] = useWidth()
   const picture = useLayout(graph, width)
@@ -119,7 +121,9 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
                   aria-current={each === node ? 'true' : undefined}
                 >
                   <span class="name">
-                    {each.kind === 'service' && <span class={`dot ${each.state}`} />}
+                    {(each.kind === 'service' || each.state !== 'good') && (
+                      <span class={`dot ${each.state}`} />
+                    )}
                     <bdi>{each.name}</bdi>
                   </span>
                   <span class="note">{each.note}</span>
@@ -282,22 +286,28 @@ function remembered(now: Graph): Graph {
  */
 const REST = 20
 
+interface LastLayout {
+  readonly key: string
+  readonly width: number
+  readonly layout: Layout
+  /** The time until which the map waits, unless its width changes. */
+  readonly until: number
+}
+
 /**
  * Computes the layout only if a box, a line or the width has changed. New boxes and lines have no position until
  * then.
  */
 function useLayout({ nodes, edges }: Graph, width: number): Layout {
-  const last = useRef<{ readonly key: string; readonly layout: Layout; readonly until: number } | undefined>(
-    undefined
-  )
+  const last = useRef<LastLayout | undefined>(undefined)
   const names = nodes.map(({ id }) => id)
   const key = JSON.stringify([names.toSorted(), edges.map(({ id }) => id).sort(), width])
   const begin = performance.now()
   const known = last.current
-  if (known !== undefined && (known.key === key || begin < known.until)) return known.layout
+  if (known?.width === width && (known.key === key || begin < known.until)) return known.layout
   const layout = layOut(names, edges, width)
   const end = performance.now()
-  last.current = { key, layout, until: end + REST * (end - begin) }
+  last.current = { key, width, layout, until: end + REST * (end - begin) }
   return layout
 }
 

@@ -1,9 +1,9 @@
 /** Charts of a service, or of one of its patterns: for the last minutes or the last hour, with marks for changes. */
 import { useState } from 'preact/hooks'
 import type { Figures, Mark, PastView } from '../../protocol.ts'
-import { Chart } from '../chart.tsx'
+import { Chart, hasValues } from '../chart.tsx'
 import { clock, count, duration, ms, share, whole } from '../format.ts'
-import { gaugeLines, type History, type Lines, linesByPattern, linesOf } from '../history.ts'
+import { gaugeLines, type History, linesByPattern, linesOf } from '../history.ts'
 import { compared, joined, pastByPattern, pastOf, type Side } from '../past.ts'
 import { usePast } from '../use-past.ts'
 
@@ -43,11 +43,13 @@ export function ServiceCharts(props: {
   const figure = (title: string, figures: readonly (readonly [string, keyof Figures])[]) => ({
     title,
     ...joined(pastOf(past, figures), linesOf(history, pattern, figures), from),
+    from,
     marks: shown
   })
   const byPattern = (title: string, of: 'rate' | 'errors') => ({
     title,
     ...joined(pastByPattern(past, of), linesByPattern(history, of), from),
+    from,
     marks: shown
   })
   const lifetimes = figure('Lifetime of streams, ms', [['p50', 'lifetime']])
@@ -93,25 +95,20 @@ export function ServiceCharts(props: {
         {pattern === undefined ? (
           <Chart
             title="Connections, in flight"
-            {...since(gaugeLines(history, GAUGES), from)}
+            {...joined({ times: [], lines: [] }, gaugeLines(history, GAUGES), from)}
+            from={from}
+            marks={shown}
             format={whole}
+            areWhole
           />
         ) : (
-          <Chart {...figure('In flight', [['in flight', 'inFlight']])} format={whole} />
+          <Chart {...figure('In flight', [['in flight', 'inFlight']])} format={whole} areWhole />
         )}
-        {hasValues(lifetimes) && <Chart {...lifetimes} format={duration} />}
+        {hasValues(lifetimes.lines) && <Chart {...lifetimes} format={duration} />}
       </div>
       {pattern === undefined && own.length > 0 && <Changes past={past} marks={own} />}
     </section>
   )
-}
-
-function since(lines: Lines, from: number): Lines {
-  return joined({ times: [], lines: [] }, lines, from)
-}
-
-function hasValues({ lines }: Lines): boolean {
-  return lines.some(({ values }) => values.some((value) => value !== null))
 }
 
 /** Largest number of changes of the last hour that can be compared. */
@@ -135,7 +132,7 @@ function Changes({ past, marks }: { readonly past: PastView; readonly marks: rea
       <div class="bar">
         <h4>Before and after</h4>
         <label>
-          <span class="hint">a change</span>{' '}
+          <span class="hint">Change</span>{' '}
           <select
             value={String(mark.at)}
             onChange={({ currentTarget }) => choose(Number(currentTarget.value))}

@@ -25,7 +25,7 @@ export function Waterfall({ trace }: { readonly trace: TraceView }) {
       </ul>
       <div class="ruler" aria-hidden="true">
         {[0, 0.25, 0.5, 0.75, 1].map((part) => (
-          <span key={part}>{ms(part * duration)} ms</span>
+          <span key={part}>{Number((part * duration).toPrecision(3)).toLocaleString('en')} ms</span>
         ))}
       </div>
       <ol class="waterfall">
@@ -63,7 +63,7 @@ function SpanRow(props: {
         <span class="track" aria-hidden="true">
           <span
             class={`bar-of line${colour}`}
-            style={{ left: `${100 * from}%`, width: `max(3px, ${100 * length}%)` }}
+            style={{ left: `min(${100 * from}%, 100% - 3px)`, width: `max(3px, ${100 * length}%)` }}
           />
         </span>
         <span class="time">{ms(span.duration)} ms</span>
