@@ -10,6 +10,8 @@ const HEIGHT = 180
 const WHOLE = [1, 2, 5]
   .flatMap((digit) => [...Array(9).keys()].map((zeros) => digit * 10 ** zeros))
   .sort((a, b) => a - b)
+/** Seconds between the labels of times. */
+const SECONDS = [5, 15, 30, 60, 120, 300, 600, 1_200, 1_800]
 
 /** What changes between two drawings of a chart. */
 interface Drawn {
@@ -139,6 +141,7 @@ function optionsOf(
       {
         ...axis,
         space: 75,
+        incrs: SECONDS,
         size: 28,
         values: (_, splits) => splits.map((seconds) => clock(seconds * 1_000))
       },
