@@ -13,7 +13,7 @@ const WHOLE = [1, 2, 5]
 /** Seconds between the labels of times. */
 const SECONDS = [5, 15, 30, 60, 120, 300, 600, 1_200, 1_800]
 
-/** What changes between two drawings of a chart. */
+/** The values that differ between two drawings of a chart. */
 interface Drawn {
   readonly marks: readonly Mark[]
   readonly from: number
