@@ -85,7 +85,7 @@ describe('the map', () => {
       )
     assert.deepEqual([engine(new Set())?.state, engine(new Set())?.note], ['good', 'engine'])
     const lost = engine(new Set(['engine nats']))
-    assert.deepEqual([lost?.state, lost?.note], ['bad', 'not reached'])
+    assert.deepEqual([lost?.state, lost?.note], ['bad', 'lost'])
   })
 
   it('takes from spans what services do not say themselves, and nothing twice', () => {

@@ -89,7 +89,7 @@ export function graphOf(
   const engineOf = (transport: string): Node => {
     const id = `engine ${transport}`
     const isLost = problems.has(id)
-    const [state, note] = isLost ? (['bad', 'not reached'] as const) : (['good', 'engine'] as const)
+    const [state, note] = isLost ? (['bad', 'lost'] as const) : (['good', 'engine'] as const)
     return { id, kind: 'engine', name: transport, state, note }
   }
   for (const [name, views] of byName)
