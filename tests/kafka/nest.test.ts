@@ -23,7 +23,7 @@ import {
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { type Admin, Kafka, logLevel } from 'kafkajs'
-import { firstValueFrom, from, lastValueFrom, toArray } from 'rxjs'
+import { firstValueFrom, from, lastValueFrom, retry, timeout, toArray } from 'rxjs'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { isMissing } from '../support/missing.ts'
 import { collected } from '../support/values.ts'
@@ -221,8 +221,9 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
         let stop: () => Promise<unknown>
         before(async () => {
           stop = await start(server.broker)
-          // NestJS's listen() does not wait until its group has shared the partitions.
-          assert.deepEqual(await firstValueFrom(nest.send('nest.echo', { ready: 1 })), { ready: 1 })
+          // NestJS's listen() does not wait until its group has shared the partitions, and a request may be lost.
+          const answer = nest.send('nest.echo', { ready: 1 }).pipe(timeout(30_000), retry(5))
+          assert.deepEqual(await firstValueFrom(answer), { ready: 1 })
           await written()
         })
         after(() => stop())
