@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { layOut } from './layout.ts'
+import { layOut, type Point } from './layout.ts'
 import { MAX_EDGES, MAX_NODES } from './model.ts'
 
 const line = (from: string, to: string) => ({ id: `${from} ${to}`, from, to })
@@ -50,7 +50,11 @@ describe('the layout of a map', () => {
           for (const other of all.slice(index + 1))
             assert.ok(!overlap(one, other), JSON.stringify([one, other]))
         }
-        for (const { d } of picture.lines.values()) assert.match(d, /^M[\d. -]+(?:[LQ][\d. -]+)+$/)
+        for (const [id, { d, label }] of picture.lines) {
+          assert.match(d, /^M[\d. -]+(?:[LQ][\d. -]+)+$/)
+          const isCircle = new Set(id.split(' ')).size === 1
+          assert.ok(isCircle || pointsOf(d).some((point) => isNear(point, label)), `${d} misses its figures`)
+        }
         assert.deepEqual(layOut([...names].reverse(), [...lines].reverse(), room), picture)
       }),
       { numRuns: 40 }
@@ -68,6 +72,18 @@ describe('the layout of a map', () => {
     assert.equal(layOut(names, lines, 1_000).lines.size, new Set(lines.map(({ id }) => id)).size)
   })
 })
+
+/** The points at which the parts of a path end. */
+function pointsOf(d: string): Point[] {
+  return [...d.matchAll(/(-?[\d.]+) (-?[\d.]+)(?=[LQ]|$)/g)].map(([, x, y]) => ({
+    x: Number(x),
+    y: Number(y)
+  }))
+}
+
+function isNear(a: Point, b: Point): boolean {
+  return Math.hypot(a.x - b.x, a.y - b.y) < 0.2
+}
 
 interface Rectangle {
   readonly x: number

@@ -126,9 +126,21 @@ function laidOut(
     }),
     lines: drawn.map(({ id, from, to }) => {
       const { x = 0, y = 0, points = [] } = graph.edge(from, to, id) as Partial<Point> & { points?: Point[] }
-      return [id, { points, label: { x, y } }] as const
+      const at = { x, y }
+      return [id, { points: straightAt(at, points, rankdir === 'LR' ? 'x' : 'y', label), label: at }] as const
     })
   }
+}
+
+/**
+ * Makes a line go straight through the middle of its figures, so that it does not cross the figures beside them.
+ */
+function straightAt(label: Point, points: readonly Point[], along: 'x' | 'y', room: Size): readonly Point[] {
+  const at = points.findIndex(({ x, y }) => x === label.x && y === label.y)
+  const part = room[along === 'x' ? 'width' : 'height'] / 4
+  const sign = Math.sign((points.at(-1)?.[along] ?? 0) - (points[0]?.[along] ?? 0))
+  const ends = [-sign, sign].map((way) => ({ ...label, [along]: label[along] + way * part }))
+  return at < 0 ? points : points.toSpliced(at, 1, ...ends)
 }
 
 function inMiddle({ box, label, width: own, height, boxes, lines }: Laid, width: number): Layout {

@@ -30,9 +30,15 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
   const { traces, alerts } = shown.topics
   const problems = new Set(alerts?.alerts.map(({ key }) => key))
   const now = graphOf(overview, shown.history, traces, problems)
-  const graph = remembered(now)
+  const all = remembered(now)
   const [box, width] = useWidth()
-  const picture = useLayout(graph, width)
+  const picture = useLayout(all, width)
+  // The table has what the picture has: new boxes and lines may have to wait for their positions.
+  const graph = {
+    ...all,
+    nodes: all.nodes.filter(({ id }) => picture.boxes.has(id)),
+    edges: all.edges.filter(({ id }) => picture.lines.has(id))
+  }
   const node = graph.nodes.find(({ id }) => id === chosen)
   const edges =
     node === undefined
@@ -85,16 +91,14 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
                   </marker>
                 ))}
               </defs>
-              {graph.edges
-                .filter(({ id }) => picture.lines.has(id))
-                .map((edge) => (
-                  <path
-                    key={edge.id}
-                    class={lookOf(edge)}
-                    d={picture.lines.get(edge.id)?.d}
-                    style={{ strokeWidth: `${1.2 + Math.log10(1 + edge.rate)}px` }}
-                  />
-                ))}
+              {graph.edges.map((edge) => (
+                <path
+                  key={edge.id}
+                  class={lookOf(edge)}
+                  d={picture.lines.get(edge.id)?.d}
+                  style={{ strokeWidth: `${1.2 + Math.log10(1 + edge.rate)}px` }}
+                />
+              ))}
               {graph.edges.map((edge) => {
                 const at = picture.lines.get(edge.id)?.label
                 return (
@@ -105,30 +109,26 @@ function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
                 )
               })}
             </svg>
-            {graph.nodes
-              .filter(({ id }) => picture.boxes.has(id))
-              .map((each) => (
-                <a
-                  key={each.id}
-                  class={`box ${each.kind}${each === node ? ' chosen' : ''}`}
-                  style={{
-                    left: `${picture.boxes.get(each.id)?.x ?? 0}px`,
-                    top: `${picture.boxes.get(each.id)?.y ?? 0}px`,
-                    width: `${picture.box.width}px`,
-                    height: `${picture.box.height}px`
-                  }}
-                  href={each === node ? hrefOf('map') : hrefOf('map', each.id)}
-                  aria-current={each === node ? 'true' : undefined}
-                >
-                  <span class="name">
-                    {(each.kind === 'service' || each.state !== 'good') && (
-                      <span class={`dot ${each.state}`} />
-                    )}
-                    <bdi>{each.name}</bdi>
-                  </span>
-                  <span class="note">{each.note}</span>
-                </a>
-              ))}
+            {graph.nodes.map((each) => (
+              <a
+                key={each.id}
+                class={`box ${each.kind}${each === node ? ' chosen' : ''}`}
+                style={{
+                  left: `${picture.boxes.get(each.id)?.x ?? 0}px`,
+                  top: `${picture.boxes.get(each.id)?.y ?? 0}px`,
+                  width: `${picture.box.width}px`,
+                  height: `${picture.box.height}px`
+                }}
+                href={each === node ? hrefOf('map') : hrefOf('map', each.id)}
+                aria-current={each === node ? 'true' : undefined}
+              >
+                <span class="name">
+                  {(each.kind === 'service' || each.state !== 'good') && <span class={`dot ${each.state}`} />}
+                  <bdi>{each.name}</bdi>
+                </span>
+                <span class="note">{each.note}</span>
+              </a>
+            ))}
           </div>
         )}
       </div>
@@ -208,8 +208,12 @@ function Calls({
     <table class="patterns calls">
       <thead>
         <tr>
-          <th scope="col">from</th>
-          <th scope="col">to</th>
+          <th scope="col" class="end">
+            from
+          </th>
+          <th scope="col" class="end">
+            to
+          </th>
           <th scope="col">pattern</th>
           <th scope="col" class="over">
             over
@@ -228,15 +232,18 @@ function Calls({
       <tbody>
         {rows.map(({ edge, part }) => (
           <tr key={`${edge.id} ${part.transport} ${part.pattern}`}>
-            <td>
+            <td class="end">
               <bdi>{nameOf(edge.from)}</bdi>
             </td>
-            <td>
+            <td class="end">
               <bdi>{nameOf(edge.to)}</bdi>
             </td>
             <th scope="row">
               {part.pattern === '' ? <i>not handled by anybody</i> : <code>{breakable(part.pattern)}</code>}
               {edge.kind === 'event' && <span class="tag">event</span>}
+              <span class="note ends">
+                <bdi>{nameOf(edge.from)}</bdi> → <bdi>{nameOf(edge.to)}</bdi>
+              </span>
             </th>
             <td class="over">{part.transport}</td>
             <td class="rate">{count(part.rate)}</td>
