@@ -35,12 +35,24 @@ describe('groups of durable events', () => {
         group: 'billing',
         service: 'billing',
         processes: 2,
+        notReached: 0,
         handlers: [
           { pattern: 'a', waits: 7, runs: 3, triedAgain: 1, died: 3, isPaused: true },
           { ...handler, pattern: 'b' }
         ]
       }
     ])
+  })
+
+  it('do not say what waits and runs in a process that does not answer', () => {
+    const told = { view: view('one'), sample: sample([durable('a', { lag: 5, redeliveries: 1 })], 2) }
+    const away = { ...told, view: { ...view('two'), isSilent: true as const } }
+    const [group] = groupsOf([away])
+    const counted = { pattern: 'a', triedAgain: 1, died: 0, isPaused: false }
+    assert.deepEqual([group?.notReached, group?.handlers], [1, [counted]])
+    const [both] = groupsOf([told, away])
+    const present = { ...counted, triedAgain: 2, waits: 5, runs: 2 }
+    assert.deepEqual([both?.processes, both?.notReached, both?.handlers], [2, 1, [present]])
   })
 
   it('are no more than can be shown', () => {

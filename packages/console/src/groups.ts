@@ -35,14 +35,15 @@ export class LastSamples {
 }
 
 /** A group that is being combined. */
-interface Draft extends Omit<GroupView, 'handlers' | 'processes'> {
+interface Draft extends Omit<GroupView, 'handlers' | 'processes' | 'notReached'> {
   readonly processes: Set<string>
+  readonly notReached: Set<string>
   readonly handlers: Map<string, GroupView['handlers'][number]>
 }
 
 /**
  * Combines the groups of all processes. Each process counts its own deliveries, but all report the same number of
- * waiting events.
+ * waiting events. Of a process that does not answer, only these counts are used: what waits and runs now is unknown.
  */
 export function groupsOf(told: readonly Told[]): GroupView[] {
   const groups = new Map<string, Draft>()
@@ -58,25 +59,27 @@ export function groupsOf(told: readonly Told[]): GroupView[] {
         if (before === undefined && left-- <= 0) return finished(groups)
         if (known === undefined) groups.set(key, group)
         group.processes.add(view.id)
-        group.handlers.set(handler.pattern, together(before, handler, events.get(handler.pattern), sample))
+        if (view.isSilent === true) group.notReached.add(view.id)
+        const present = view.isSilent === true ? undefined : sample
+        group.handlers.set(handler.pattern, together(before, handler, events.get(handler.pattern), present))
       }
   }
   return finished(groups)
 }
 
 function newGroup(engine: string, group: string, service: string): Draft {
-  return { engine, group, service, processes: new Set(), handlers: new Map() }
+  return { engine, group, service, processes: new Set(), notReached: new Set(), handlers: new Map() }
 }
 
 function together(
   before: GroupView['handlers'][number] | undefined,
   { pattern, lag, redeliveries, deadLetters, isPaused, unavailable }: DurableView,
   row: PatternFigures | undefined,
-  { total }: ServiceSample
+  present: ServiceSample | undefined
 ): GroupView['handlers'][number] {
-  const waits = most(before?.waits, lag)
+  const waits = most(before?.waits, present && lag)
   // In a process with counts, a missing row means that the handler has never run.
-  const running = row?.inFlight ?? (total === undefined ? undefined : 0)
+  const running = present && (row?.inFlight ?? (present.total === undefined ? undefined : 0))
   const runs = running === undefined ? before?.runs : (before?.runs ?? 0) + running
   const reason = before?.unavailable ?? unavailable
   return {
@@ -97,9 +100,10 @@ function most(one: number | undefined, other: number | undefined): number | unde
 
 function finished(groups: ReadonlyMap<string, Draft>): GroupView[] {
   return [...groups.values()]
-    .map(({ processes, handlers, ...group }) => ({
+    .map(({ processes, notReached, handlers, ...group }) => ({
       ...group,
       processes: processes.size,
+      notReached: notReached.size,
       handlers: [...handlers.values()].sort((a, b) => (a.pattern < b.pattern ? -1 : 1))
     }))
     .sort((a, b) => (a.group < b.group ? -1 : 1))

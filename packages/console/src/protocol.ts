@@ -160,7 +160,7 @@ export interface OutboxView {
   readonly pending: number
   /** Milliseconds that the oldest waiting event has waited. */
   readonly lag: number
-  /** Events that were put aside. */
+  /** Events that the engine has refused as invalid or too large. They are kept. */
   readonly failed: number
   /** Events that the relay of this process has published since its start. */
   readonly published: number
@@ -200,6 +200,8 @@ export interface GroupView {
   /** A service of the group; its client is used to reach the engine. */
   readonly service: string
   readonly processes: number
+  /** How many of the processes do not answer. */
+  readonly notReached: number
   readonly handlers: readonly GroupHandler[]
   /**
    * The number of dead letters; above 100 it means more than 100. Missing if the number is not known yet, or cannot
@@ -229,6 +231,8 @@ export interface GroupHandler {
 /** An outbox, and the service whose process runs its relay. */
 export interface OutboxOf extends OutboxView {
   readonly service: string
+  /** The process does not answer, so its figures are old. */
+  readonly isSilent?: true
 }
 
 /** Dead letters of a group, the oldest first. */

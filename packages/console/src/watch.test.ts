@@ -219,7 +219,7 @@ describe('Watch', () => {
     const problems = Object.fromEntries(services.map(({ id, problem }) => [id, problem]))
     assert.match(problems['lies']!, /^The service does not describe itself: .*no lists/)
     assert.match(problems['endless']!, /^The service does not describe itself: .*no lists/)
-    assert.match(problems['fails']!, /^The service cannot be described: Internal server error/)
+    assert.match(problems['fails']!, /^The service cannot be reached: Internal server error/)
     assert.match(problems['silent']!, /^The service does not describe itself: it needs the option describe/)
   })
 

@@ -252,7 +252,7 @@ function problemOf(
       isSilent: false
     }
   return {
-    problem: `The service cannot be described: ${shortText(message, MAX_PROBLEM) || 'the request failed without a message'}`,
+    problem: `The service cannot be reached: ${shortText(message, MAX_PROBLEM) || 'the request failed without a message'}`,
     isSilent: true
   }
 }

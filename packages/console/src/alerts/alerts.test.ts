@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { GroupHandler, GroupView, ServiceView } from '../protocol.ts'
 import { alertsOf, type Board, NO_ALERTS, nextBoard } from './board.ts'
-import { type Condition, dead, engines, putAside, silent, type Watched } from './conditions.ts'
+import { type Condition, dead, engines, refused, silent, type Watched } from './conditions.ts'
 import { failing, lagging, NO_TRENDS, nextTrends, stuck, type Trends } from './trends.ts'
 
 const watched = (more: Partial<Watched> = {}): Watched => ({
@@ -23,6 +23,7 @@ const group = (handler: Partial<GroupHandler> = {}, more: Partial<GroupView> = {
   group: 'billing',
   service: 'billing',
   processes: 1,
+  notReached: 0,
   handlers: [{ pattern: 'paid', triedAgain: 0, died: 0, isPaused: false, ...handler }],
   ...more
 })
@@ -30,7 +31,7 @@ const titles = (conditions: readonly { readonly title: string }[]) => conditions
 
 describe('conditions', () => {
   it('tell a service that does not answer from one of its processes', () => {
-    const away = { isSilent: true as const, problem: 'The service cannot be described' }
+    const away = { isSilent: true as const, problem: 'The service cannot be reached' }
     assert.deepEqual(titles(silent(watched({ services: [view('a', away), view('b', away)] }))), [
       'orders does not answer'
     ])
@@ -85,7 +86,7 @@ describe('conditions', () => {
     ])
   })
 
-  it('count dead letters and events that were put aside', () => {
+  it('count dead letters and events that were refused', () => {
     const groups = [group({}, { dead: 1 }), group({}, { group: 'mail', dead: 101 }), group()]
     assert.deepEqual(titles(dead(watched({ groups }))), [
       'billing has 1 dead letter',
@@ -96,8 +97,24 @@ describe('conditions', () => {
       { ...outbox, lag: 0, failed: 2 },
       { ...outbox, lag: 60_000, failed: 0 }
     ]
-    assert.deepEqual(titles(putAside(watched({ outboxes }))), ['The outbox s has put 2 events aside'])
+    assert.deepEqual(titles(refused(watched({ outboxes }))), ['2 events of the outbox s were refused'])
     assert.deepEqual(titles(stuck(watched({ outboxes }))), ['3 events of the outbox s wait to be published'])
+    const away = outboxes.map((each) => ({ ...each, isSilent: true as const }))
+    assert.deepEqual(stuck(watched({ outboxes: away })), [], 'nobody knows whether they still wait')
+  })
+
+  it('are one for an outbox whatever process tells of it, and another for that of another service', () => {
+    const services = [
+      view('a 1', { service: 'a' }),
+      view('a 2', { service: 'a' }),
+      view('b', { service: 'b' })
+    ]
+    const outboxes = services.map(({ id }) => ({
+      ...{ service: id, schema: 's', pending: 3, published: 0, retries: 0 },
+      ...{ lag: 60_000, failed: 2 }
+    }))
+    for (const found of [refused, stuck])
+      assert.equal(new Set(found(watched({ services, outboxes })).map(({ key }) => key)).size, 2)
   })
 })
 

@@ -105,17 +105,24 @@ export function dead({ groups }: Watched): Condition[] {
   )
 }
 
-/** Outboxes with events that were put aside. */
-export function putAside({ outboxes }: Watched): Condition[] {
-  return outboxes.flatMap(({ service, schema, failed }): Condition[] =>
-    failed === 0
+/**
+ * Identifies an outbox: its schema has the same name in most services, and the processes of one service share it.
+ */
+export function outboxKey({ service: id, schema }: OutboxOf, { services }: Watched): string {
+  return `outbox ${services.find((view) => view.id === id)?.service ?? id} ${schema}`
+}
+
+/** Outboxes with events that the engine has refused. */
+export function refused(watched: Watched): Condition[] {
+  return watched.outboxes.flatMap((outbox): Condition[] =>
+    outbox.failed === 0
       ? []
       : [
           {
-            key: `outbox failed ${schema}`,
+            key: `${outboxKey(outbox, watched)} failed`,
             kind: 'outbox',
-            title: `The outbox ${schema} has put ${plural(failed, 'event')} aside`,
-            detail: `The engine has refused them as invalid or too large; the relay in ${service} goes on with other events.`,
+            title: `${plural(outbox.failed, 'event')} of the outbox ${outbox.schema} ${outbox.failed === 1 ? 'was' : 'were'} refused`,
+            detail: `The engine has refused them as invalid or too large; the relay in ${outbox.service} goes on with other events.`,
             advice:
               'Read the reasons with relay.failed.list(), and send the events again or discard them (docs/outbox.md).',
             place: ['events']

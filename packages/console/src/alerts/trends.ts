@@ -2,7 +2,7 @@
  * Finds problems that show only over some time: high error rates, and queues that grow. The state is immutable;
  * each moment computes a new one.
  */
-import { type Condition, plural, type Watched } from './conditions.ts'
+import { type Condition, outboxKey, plural, type Watched } from './conditions.ts'
 
 /** Milliseconds after which a message counts half. */
 const HALF_LIFE = 15_000
@@ -122,13 +122,14 @@ export function lagging({ growths }: Trends, { groups, at }: Watched): Condition
 }
 
 /** Outboxes that do not publish their events. */
-export function stuck({ outboxes }: Watched): Condition[] {
-  return outboxes.flatMap(({ service, schema, pending, lag }): Condition[] =>
-    lag < OUTBOX_LAG
+export function stuck(watched: Watched): Condition[] {
+  return watched.outboxes.flatMap((outbox): Condition[] => {
+    const { service, schema, pending, lag, isSilent } = outbox
+    return lag < OUTBOX_LAG || isSilent === true
       ? []
       : [
           {
-            key: `outbox lag ${schema}`,
+            key: `${outboxKey(outbox, watched)} lag`,
             kind: 'outbox',
             title: `${plural(pending, 'event')} of the outbox ${schema} wait to be published`,
             detail: `The oldest event has waited for ${Math.round(lag / 1_000)} s. The relay runs in ${service}.`,
@@ -137,5 +138,5 @@ export function stuck({ outboxes }: Watched): Condition[] {
             place: ['events']
           }
         ]
-  )
+  })
 }

@@ -1,6 +1,6 @@
 /** The alerts, which need no configuration by the user. */
 import { alertsOf, NO_ALERTS, nextBoard } from '../alerts/board.ts'
-import { dead, engines, putAside, silent, type Watched } from '../alerts/conditions.ts'
+import { dead, engines, refused, silent, type Watched } from '../alerts/conditions.ts'
 import { failing, lagging, NO_TRENDS, nextTrends, stuck } from '../alerts/trends.ts'
 import { LastSamples } from '../groups.ts'
 import type { AlertsView, EventsView, Overview, Sample } from '../protocol.ts'
@@ -48,7 +48,7 @@ export class Alerts implements Source<'alerts'> {
       ...failing(this.#trends),
       ...dead(watched),
       ...lagging(this.#trends, watched),
-      ...putAside(watched),
+      ...refused(watched),
       ...stuck(watched)
     ]
     this.#board = nextBoard(this.#board, conditions, at)

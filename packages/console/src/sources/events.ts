@@ -58,7 +58,13 @@ export class Events implements Source<'events'> {
       groups: groups.map((group) => this.#withCount(group)),
       outboxes: told
         .flatMap(({ view, sample }) =>
-          sample.outboxes.map((outbox): OutboxOf => ({ ...outbox, service: view.id }))
+          sample.outboxes.map(
+            (outbox): OutboxOf => ({
+              ...outbox,
+              service: view.id,
+              ...(view.isSilent === true && { isSilent: true })
+            })
+          )
         )
         .slice(0, MAX_OUTBOXES)
     }

@@ -121,7 +121,7 @@ function Letter(props: {
             , key <code>{key}</code>
           </>
         )}
-        , position <code>{position}</code>; died {ago(diedAt)} after {attempts}{' '}
+        , position <code>{position}</code>; given up {ago(diedAt)} after {attempts}{' '}
         {attempts === 1 ? 'attempt' : 'attempts'}
         {traceId !== undefined && (
           <>

@@ -64,16 +64,20 @@ function Events({ shown: { topics }, overview: { canTry }, path: [engine, group]
 }
 
 function Outbox({ outbox }: { readonly outbox: OutboxOf }) {
-  const { service, schema, pending, lag, failed, published, retries } = outbox
+  const { service, schema, pending, lag, failed, published, retries, isSilent } = outbox
   return (
     <div class="card">
       <h4>
-        {schema} <span class="hint">its relay runs in {service}</span>
+        {schema}{' '}
+        <span class="hint">
+          its relay runs in {service}
+          {isSilent && ', which is not reached'}
+        </span>
       </h4>
       <dl>
-        <Gauge label="waiting" value={whole(pending)} />
-        <Gauge label="oldest waiting" value={pending === 0 ? '–' : duration(lag)} />
-        <Gauge label="put aside" value={whole(failed)} isBad={failed > 0} />
+        <Gauge label="waiting" value={isSilent ? '–' : whole(pending)} />
+        <Gauge label="oldest waiting" value={isSilent || pending === 0 ? '–' : duration(lag)} />
+        <Gauge label="refused" value={whole(failed)} isBad={failed > 0} />
         <Gauge label="published" value={whole(published)} />
         <Gauge label="retried" value={whole(retries)} />
       </dl>
@@ -92,7 +96,7 @@ function Gauge(props: { readonly label: string; readonly value: string; readonly
 
 function Group(props: { readonly group: GroupView; readonly isOpen: boolean; readonly canTry: boolean }) {
   const { group: view, isOpen, canTry } = props
-  const { engine, group, processes, handlers, dead, deadUnknown } = view
+  const { engine, group, processes, notReached, handlers, dead, deadUnknown } = view
   return (
     <div class="card group">
       <div class="bar">
@@ -100,7 +104,10 @@ function Group(props: { readonly group: GroupView; readonly isOpen: boolean; rea
           {group} <span class="tag">{engine}</span>
           {handlers.some(({ isPaused }) => isPaused) && <span class="tag odd">paused</span>}
         </h4>
-        <span class="hint">{processes === 1 ? '1 process' : `${processes} processes`}</span>
+        <span class="hint">
+          {processes === 1 ? '1 process' : `${processes} processes`}
+          {notReached > 0 && `, ${notReached === processes ? '' : `${notReached} `}not reached`}
+        </span>
       </div>
       <div class="scroll">
         <table class="figures">

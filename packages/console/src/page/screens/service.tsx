@@ -18,9 +18,10 @@ export function Service(props: {
 }) {
   const { service, history, marks, trying } = props
   const last = history.moments.at(-1)
-  const latest = last?.sample.isBrief ? undefined : last
   const { id, problem, described } = service
   const isSilent = service.isSilent === true
+  // The last figures of a service that does not answer would look like present ones.
+  const latest = isSilent || last?.sample.isBrief ? undefined : last
   const [opened, open] = useState<string | undefined>()
   const [wanted, setWanted] = useState('')
   /** The server sends the patterns a moment after the user has chosen the service. */
@@ -77,8 +78,7 @@ export function Service(props: {
               <PatternTable
                 patterns={found}
                 columns={described.isCounted ? COLUMNS : []}
-                // The last figures of a service that does not answer would look like present ones.
-                moment={isSilent ? undefined : latest}
+                moment={latest}
                 opened={key}
                 open={open}
                 trying={trying}

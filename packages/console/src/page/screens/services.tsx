@@ -112,8 +112,8 @@ function ProcessTable(props: {
           </thead>
           <tbody>
             {processes.map((each) => {
-              const { id, instance, described } = each
-              const total = histories.get(id)?.moments.at(-1)?.sample.total
+              const { id, instance, isSilent, described } = each
+              const total = isSilent ? undefined : histories.get(id)?.moments.at(-1)?.sample.total
               return (
                 <tr key={id}>
                   <th scope="row">
