@@ -136,6 +136,8 @@ function register(): void {
       const billing = await openBilling('events/memory/billing', width)
       await billing.settle('1', '2')
       await page.locator('.letter').nth(1).waitFor()
+      // The link to the alert is above all that is numbered, and may come later than the letters.
+      await page.locator('.alert-line a').waitFor()
       await page.getByText('Data', { exact: true }).first().click()
       await walk()
       await page.goto(`${billing.url}#/alerts`)
