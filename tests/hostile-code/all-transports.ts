@@ -40,12 +40,10 @@ function run(transport: TransportName, { of, turn }: Share) {
 }
 
 /**
- * Whether this runtime tests a transport on a push. Bun and Node share the transports, except the one that most users
- * have. Node leaves out engines: starting a process for each transport takes longer than its cases, and what users'
- * code does to an engine's client is decided in `transport/engine`, as on Bun.
+ * The transports that this runtime tests on a push. Starting a process for each transport takes longer than its cases,
+ * and over all engines the same code in `transport/engine` deals with what users' code does.
  */
-const isTriedHere = (transport: TransportName, place: number): boolean =>
-  transport === 'RSocket' || (underBun ? place % 2 === 0 : transport === "Nest's wire")
+const ON_A_PUSH: readonly TransportName[] = ['RSocket', underBun ? 'NATS' : "Nest's wire"]
 
 /**
  * Declares the tests.
@@ -53,10 +51,8 @@ const isTriedHere = (transport: TransportName, place: number): boolean =>
  * all
  */
 export function testHostileCode(areShared: boolean): void {
-  const transports = TRANSPORT_NAMES.filter((transport, place) => {
-    if (areShared && !isTriedHere(transport, place)) return false
+  const transports = (areShared ? ON_A_PUSH : TRANSPORT_NAMES).filter((transport) => {
     const engine = ENGINES.find(({ title }) => title === transport)
-    if (areShared && engine?.isSlow) return false
     return !isMissing(`hostile code on ${transport}`, engine?.missing)
   })
   for (const [turn, transport] of transports.entries()) {

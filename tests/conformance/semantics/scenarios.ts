@@ -24,9 +24,17 @@ async function isTold({ traits }: Given, client: UntypedClient, word: string): P
     await client.request('echo', 1)
     said.values.put('not told')
     await client.close()
-    assert.equal(await said.values.take(), 'not told')
+    assert.equal(await toldNext(), 'not told')
   }
-  assert.equal(await said.values.take(), word)
+  assert.equal(await toldNext(), word)
+}
+
+/** The next word of a handler. On a busy machine, the handler of an earlier attempt may begin only now. */
+async function toldNext(): Promise<unknown> {
+  for (;;) {
+    const word = await said.values.take()
+    if (word !== 'begun') return word
+  }
 }
 
 async function* numbers(to: number): AsyncGenerator<number> {
