@@ -69,8 +69,8 @@ export interface EngineUnderTest {
   /** Whether a message that is not JSON is the data of an event, as for NestJS services: devices send plain text. */
   readonly takesText?: true
   /**
-   * Whether messages are so slow that the tests of strangers and hostile code leave the engine out on a push: they
-   * test the protocol over engines, which all engines share.
+   * Whether messages are so slow that the tests of strangers and of the command line leave the engine out on a push:
+   * they test code that all engines share.
    */
   readonly isSlow?: true
   /** Whether the engine is published and documented. */

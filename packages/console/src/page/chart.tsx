@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import type { Mark } from '../protocol.ts'
-import { clock } from './format.ts'
+import { axisText, clock } from './format.ts'
 import type { Lines } from './history.ts'
 
 const HEIGHT = 180
@@ -196,10 +196,6 @@ function drawMarks({ ctx, bbox, valToPos, scales }: uPlot, marks: readonly Mark[
     ctx.stroke()
   }
   ctx.restore()
-}
-
-function axisText(value: number): string {
-  return Number(value.toPrecision(3)).toLocaleString('en', { maximumSignificantDigits: 3 })
 }
 
 /** Whether the page uses dark colours. The picture has to be painted again when that changes. */

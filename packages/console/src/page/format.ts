@@ -47,3 +47,8 @@ export function ago(at: number): string {
 export function share(value: number): string {
   return `${Number((value * 100).toPrecision(2))} %`
 }
+
+/** A number on an axis, with three digits. */
+export function axisText(value: number): string {
+  return Number(value.toPrecision(3)).toLocaleString('en', { maximumSignificantDigits: 3 })
+}

@@ -61,7 +61,7 @@ const NOBODY = {
 
 /**
  * Makes the graph from the current data.
- * @param problems the keys of the current alerts: that of an engine which cannot be reached is the id of its box
+ * @param problems the keys of the current alerts. The alert of a lost engine has the id of the engine's box as its key
  */
 export function graphOf(
   { services }: Overview,

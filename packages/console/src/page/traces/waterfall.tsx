@@ -1,7 +1,7 @@
 /** One trace: a bar for each span, and the details of the span that the user has opened. */
 import { useState } from 'preact/hooks'
 import type { SpanView, TraceView } from '../../protocol.ts'
-import { clock, ms } from '../format.ts'
+import { axisText, clock, ms } from '../format.ts'
 import { type Row, waterfallOf } from './waterfall-model.ts'
 
 export function Waterfall({ trace }: { readonly trace: TraceView }) {
@@ -25,7 +25,7 @@ export function Waterfall({ trace }: { readonly trace: TraceView }) {
       </ul>
       <div class="ruler" aria-hidden="true">
         {[0, 0.25, 0.5, 0.75, 1].map((part) => (
-          <span key={part}>{Number((part * duration).toPrecision(3)).toLocaleString('en')} ms</span>
+          <span key={part}>{axisText(part * duration)} ms</span>
         ))}
       </div>
       <ol class="waterfall">

@@ -113,6 +113,7 @@ export class Requester {
     if (call.isOver) return
     const conversation = this.#sender.conversations.get(call)
     if (conversation?.isReached === true) conversation.cancel()
+    // Other services are told when their first message comes, so a closing client waits for it.
     else if (call.mayHaveRun && call.kind !== 'event') this.#untold?.add(call.sequence)
   }
 
