@@ -48,21 +48,24 @@ const LONGEST = [
 /** Settings with which randomised tests try more cases or repeat more often at night. */
 const AT_NIGHT = {
   FUZZ_INPUTS: '200000',
-  MADE_PROJECTS: 'all',
+  /** Milliseconds for all tests of a file under Node: see `node-tests.mjs`. */
+  LONGEST_FILE: '3500000',
   OUTBOX_EVENTS: '10000',
   OUTBOX_SCHEDULES: '200',
   OUTBOX_TORTURE: 'long'
 }
-/** A setting for pushes: each runtime tests only some of the engines, and the other runtime tests the others. */
-const ON_A_PUSH = { ENGINES: 'shared' }
 /**
- * Suites of one engine that run on only one runtime on a push. `system/engines` tests that engine on the other
- * runtime, and each of these suites needs a minute of a processor.
+ * Suites of one engine that run on only one runtime on a push. `system/engines` tests these engines too, Kafka and
+ * RabbitMQ on Bun, NATS and Redis on Node.
  */
 const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
+  ['examples/shop', 'node'],
+  ['system/durable', 'node'],
   ['system/kafka', 'node'],
   ['system/nats', 'bun'],
-  ['system/rabbitmq', 'node']
+  ['system/rabbitmq', 'node'],
+  ['system/redis', 'bun'],
+  ['unit/kafka', 'bun']
 ])
 const MINUTES_OF_MUTANTS = 20
 const NODE = resolve('node_modules/.bin/node')
@@ -95,7 +98,8 @@ export function jobsOf(gate: Gate): Job[] {
       ...onNode.filter((suite) => isOn('node', suite)).map((suite) => ({ suite, job: underNode(suite) })),
       ...otherRuntimes(gate, onNode)
     )
-  const env = { check: {}, test: ON_A_PUSH, nightly: AT_NIGHT }[gate]
+  // Tests ask for the gate: see `packages/test-support/src/gate.ts`.
+  const env = { GATE: gate, ...(gate === 'nightly' && AT_NIGHT) }
   return (
     jobs
       .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
@@ -146,20 +150,19 @@ function underDeno({ kind, name, folder, files }: Suite): Job {
 }
 
 /**
- * The suites that also run on the newest Node LTS and on Deno: at night all units and the small suite, conformance; on
- * a push the small suite, and on Deno, whose sockets are its own, the units of TCP.
+ * The suites that also run on the newest Node LTS and on Deno: on a push conformance, as far as it depends on the
+ * runtime, at night all of conformance and all units.
  */
 function otherRuntimes(gate: Gate, suites: readonly Suite[]): { readonly suite: Suite; readonly job: Job }[] {
   const atNight = gate === 'nightly'
-  const chosen = (isOn: (suite: Suite) => boolean) =>
-    suites
-      .filter((suite) => suite.name === 'conformance' || (suite.kind === 'unit' && (atNight || isOn(suite))))
-      .map((suite) => onlyFiles(suite, (file) => atNight || dependsOnRuntime(file)))
-      .filter(({ files }) => files.length > 0)
-  return [
-    ...chosen(() => false).map((suite) => ({ suite, job: underNode(suite, 'node-lts', NODE_LTS) })),
-    ...chosen(({ name }) => name === 'tcp').map((suite) => ({ suite, job: underDeno(suite) }))
-  ]
+  return suites
+    .filter(({ kind, name }) => name === 'conformance' || (kind === 'unit' && atNight))
+    .map((suite) => onlyFiles(suite, (file) => atNight || dependsOnRuntime(file)))
+    .filter(({ files }) => files.length > 0)
+    .flatMap((suite) => [
+      { suite, job: underNode(suite, 'node-lts', NODE_LTS) },
+      { suite, job: underDeno(suite) }
+    ])
 }
 
 /** Jobs that run last and alone, because they need the whole machine or change sources. */

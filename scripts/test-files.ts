@@ -73,13 +73,10 @@ export function compiled(file: string): string {
  * sockets, timers, processes and database drivers are different in each runtime.
  */
 const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
+  [/^packages\/outbox\/src\/(load|torture|relay\/schedules)\./, 'what they vary is what PostgreSQL does'],
   [
-    /^(packages\/outbox\/src\/(load|torture|relay\/(schedules|histories))|tests\/durable\/outbox)\./,
-    'what they vary is what PostgreSQL does'
-  ],
-  [
-    /^packages\/transport\/src\/(codec|bytes|calls|nest)\//,
-    'bytes and sums without a socket; the same calls go through those of Node in conformance'
+    /^packages\/transport\/src\/(codec|bytes|calls|nest|engine)\//,
+    'bytes, sums and words without a socket; the same calls go through those of Node in conformance and tests/engines'
   ],
   [/^tests\/\w+\/cli(-\w+)?\./, 'the command line is a process of Node, whatever runs its tests'],
   [
@@ -90,7 +87,12 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
     /^tests\/dev\/(dev|engines|page|runtimes|traces)\./,
     'engines, the page and services are processes of their own; tests/dev/terminal and shop run dev on Node'
   ],
-  [/^examples\/board\//, 'its service and its page in Chromium are the same; examples/shop runs on both'],
+  [/^packages\/console\/src\/page\//, 'it runs in a browser'],
+  [
+    /^tests\/conformance\/(pipeline|cross-runtime)\./,
+    'guards and pipes have no socket, and Bun tests both runtimes'
+  ],
+  [/^tests\/websocket\/(edges|page)\./, 'the page and programs are processes of their own'],
   [/^tests\/docs\//, 'its programs run under Bun in any case, and its bytes are those of conformance']
 ]
 

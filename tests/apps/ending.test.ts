@@ -6,28 +6,24 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
+import { isOnPush } from '@elysia-microservices/test-support'
 import { isMissing } from '../support/missing.ts'
 import { within } from '../support/within.ts'
 import { underBun } from '../workspace.ts'
 import { Endings, PROCESSES, type Runtime, rowOf, stoppingPage } from './ending.ts'
 
-// Deno runs the same compiled programs as Node, so the tests under Node start both.
-const runtimes: readonly Runtime[] = underBun ? ['Bun'] : ['Node', 'Deno']
+// Deno runs the same compiled programs as Node, so the tests under Node start both, but on a push only Node.
+const runtimes: readonly Runtime[] = underBun ? ['Bun'] : isOnPush ? ['Node'] : ['Node', 'Deno']
 
-/** The processes that also run on Deno. Each part is in at least one of them. */
-const ON_DENO = [
-  PROCESSES[0]!,
-  ['http', 'no shutdownOn'],
-  ['http', 'client', 'open stream'],
-  PROCESSES.at(-1)!
-]
+/** The only processes on Deno, and on a push. Each part is in at least one of them. */
+const FEW = [PROCESSES[0]!, ['http', 'no shutdownOn'], ['http', 'client', 'open stream'], PROCESSES.at(-1)!]
 
 for (const runtime of runtimes) {
   describe(`a process on ${runtime}, after SIGTERM`, () => {
     const endings = new Endings()
     after(() => endings.close())
 
-    for (const parts of runtime === 'Deno' ? ON_DENO : PROCESSES) {
+    for (const parts of isOnPush || runtime === 'Deno' ? FEW : PROCESSES) {
       const what = ['a service', ...parts].join(', ')
       if (isMissing(`the end of a process with ${what}`, endings.missing(parts))) continue
       it(`ends: ${what}`, async () => {

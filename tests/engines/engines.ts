@@ -10,7 +10,7 @@ import { mqtt } from '@elysia-microservices/mqtt'
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, isOnPush } from '@elysia-microservices/test-support'
 import { memory, type Transport } from 'elysia-microservices'
 import type { EngineProcess } from '../support/engine-process.ts'
 import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
@@ -69,8 +69,8 @@ export interface EngineUnderTest {
   /** Whether a message that is not JSON is the data of an event, as for NestJS services: devices send plain text. */
   readonly takesText?: true
   /**
-   * Whether messages are so slow that the tests of strangers and of the command line leave the engine out on a push:
-   * they test code that all engines share.
+   * Whether a server takes seconds of a processor to start. On a push, only the tests in this folder and those of the
+   * engine itself start one; other suites test code that all engines share.
    */
   readonly isSlow?: true
   /** Whether the engine is published and documented. */
@@ -215,6 +215,7 @@ const onRabbitmq: EngineUnderTest = {
   missing: rabbitmqMissing(),
   hasServer: true,
   hasQueuePerHandler: true,
+  isSlow: true,
   isShipped: true,
   nest: nestOnRabbitmq,
   strangers: strangersOfRabbitmq,
@@ -334,14 +335,16 @@ export const ENGINES: readonly EngineUnderTest[] = [
   onKafka
 ]
 
-/** Whether the tests run on a push; otherwise at night or by hand. */
-export const isOnPush = process.env['ENGINES'] === 'shared'
-
 /**
- * The engines that this process tests. On a push (`ENGINES=shared`), Bun and Node share the engines that have a
+ * The engines that this process tests. On a push, Bun and Node share the engines that have a
  * server: both would test the same protocol code, and each driver has tests of its own on both. Otherwise all
  * engines.
  */
 export const TRIED_ENGINES: readonly EngineUnderTest[] = isOnPush
   ? ENGINES.filter(({ hasServer }, place) => !hasServer || (place % 2 === 0) === underBun)
   : ENGINES
+
+/** The engines with which other suites test code that all engines share: see `isSlow`. */
+export const QUICK_ENGINES: readonly EngineUnderTest[] = TRIED_ENGINES.filter(
+  ({ isSlow }) => isSlow !== true || !isOnPush
+)

@@ -79,13 +79,15 @@ export type CaseOf = (name: string, needs: readonly Need[], run: () => Promise<v
 /**
  * Declares cases over every engine that this process tests and this machine can run.
  * @param needs what all of the cases need
+ * @param engines the engines. Default: all that this process tests
  */
 export function overEngines(
   what: string,
   needs: readonly Need[],
-  declare: (engine: EngineUnderTest, caseOf: CaseOf) => void
+  declare: (engine: EngineUnderTest, caseOf: CaseOf) => void,
+  engines: readonly EngineUnderTest[] = TRIED_ENGINES
 ): void {
-  for (const engine of TRIED_ENGINES) {
+  for (const engine of engines) {
     if (isLeftOut(engine, what, needs) || isMissing(`${what} over ${engine.title}`, engine.missing)) continue
     declare(engine, (name, more, run) => {
       if (!isLeftOut(engine, name, more)) it(name, { timeout: PATIENCE }, run)

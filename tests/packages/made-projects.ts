@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
+import { isAtNight } from '@elysia-microservices/test-support'
 import { chromiumMissing } from '../support/browser.ts'
 import { isMissing } from '../support/missing.ts'
 import { bun } from '../workspace.ts'
@@ -22,10 +23,11 @@ import {
 } from './made-for.ts'
 import { answers, develops, showsOrders } from './running.ts'
 
-/** Whether to test every transport and runtime, the page for every runtime, and the types of every package. */
-export const AT_NIGHT = process.env['MADE_PROJECTS'] === 'all'
-/** Projects for Deno differ from those for Node only in their scripts and images. */
-export const MADE_FOR: readonly Runtime[] = AT_NIGHT ? ['bun', 'node', 'deno'] : ['bun', 'node']
+/**
+ * On a push only projects for Node, which are compiled before they run: others have the same sources, with other
+ * scripts and images.
+ */
+export const MADE_FOR: readonly Runtime[] = isAtNight ? ['bun', 'node', 'deno'] : ['node']
 
 /** The packed tarballs. */
 export interface Packed {
@@ -83,13 +85,13 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       await develops(runtime, folderOf('tcp'))
     })
 
-    // The page in the browser is the same for every runtime.
-    if ((AT_NIGHT || !forBun) && !isMissing('the page of a made project', chromiumMissing()))
+    // The page uses what tests/websocket tests in Chromium on each push.
+    if (isAtNight && !isMissing('the page of a made project', chromiumMissing()))
       it('show a live stream on their page, in Chromium, and end with SIGTERM', () =>
         showsOrders(runtime, folderOf('tcp')))
 
     // Over an engine, runtimes differ in nothing else: one runtime is enough.
-    const answering: readonly Transport[] = forBun ? (AT_NIGHT ? TRANSPORTS : ['tcp', 'nats']) : ['tcp']
+    const answering: readonly Transport[] = forBun ? TRANSPORTS : ['tcp']
     for (const transport of answering) {
       if (transport !== 'tcp') {
         const { title, missing } = ENGINES[transport]

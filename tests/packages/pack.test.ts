@@ -8,13 +8,13 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, isAtNight } from '@elysia-microservices/test-support'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { codeBlocks } from '../docs/markdown.ts'
 import { listening } from '../support/listening.ts'
 import { bun, rootFolder } from '../workspace.ts'
-import { AT_NIGHT, MADE_FOR, testMadeProjects } from './made-projects.ts'
+import { MADE_FOR, testMadeProjects } from './made-projects.ts'
 
 const run = promisify(execFile)
 const PACKAGES = [
@@ -176,7 +176,7 @@ describe('the packages as users install them', () => {
     })
 
     // Compiling each package in every way takes a minute of a processor.
-    if (AT_NIGHT || name === 'elysia-microservices')
+    if (isAtNight || name === 'elysia-microservices')
       it(`${name} has correct types for all module resolutions with ESM`, async () => {
         const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarballs[index]!)))
         assert.ok(analysis.types)

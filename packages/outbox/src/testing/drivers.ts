@@ -1,7 +1,10 @@
 /** The drivers, each used as its own users do, behind one interface for the tests. */
+import { isOnPush } from '@elysia-microservices/test-support'
 import pg from 'pg'
 import postgres from 'postgres'
 import type { DatabaseSql, TransactionSql } from '../database/adapter.ts'
+
+const underBun = process.versions.bun !== undefined
 
 export type Driver = 'postgres.js' | 'pg' | "Bun's sql"
 
@@ -17,11 +20,10 @@ export interface Driven {
   end(): Promise<void>
 }
 
-/** The drivers that work on this runtime. */
+/** The drivers that this runtime tests: all that it has, but on a push each driver is tested by one runtime. */
 export const DRIVERS: readonly Driver[] = [
-  'postgres.js',
-  'pg',
-  ...(process.versions.bun === undefined ? [] : (["Bun's sql"] as const))
+  ...(underBun && isOnPush ? [] : (['postgres.js', 'pg'] as const)),
+  ...(underBun ? (["Bun's sql"] as const) : [])
 ]
 
 export function drive(driver: Driver, url: string, max = 10): Driven {
