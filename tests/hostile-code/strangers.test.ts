@@ -33,7 +33,7 @@ overEngines(
         return setting
       }
       const { forbidden, together, everyone, inbox: inboxNamed } = engine.strangers as StrangersOf
-      // What these cases test counts what all engines share, and they send thousands of messages. On a push, one engine
+      // For cases of limits that all engines share. They send thousands of messages, so on a push one engine
       // is enough.
       const manyOf: CaseOf = isOnPush && engine.name !== 'nats' ? () => {} : caseOf
 
