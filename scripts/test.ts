@@ -45,7 +45,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(1)
   })
 // More jobs than processors, because most jobs spend half of their time waiting for timers and other processes.
-const atATime = availableParallelism() + 3
+const atATime = availableParallelism() + 5
 const counted = [...(await runJobs(first, atATime))]
 // After a failed build, tests would run the old build, so their results would say nothing about the present sources.
 if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))
