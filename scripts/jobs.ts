@@ -35,7 +35,6 @@ const LONGEST = [
   'system/dev',
   'unit/elysia-microservices',
   'system/durable',
-  'system/rabbitmq',
   'system/calls',
   'unit/transport',
   'system/nats',
@@ -55,15 +54,15 @@ const AT_NIGHT = {
   OUTBOX_TORTURE: 'long'
 }
 /**
- * Suites of one engine that run on only one runtime on a push. `system/engines` tests these engines too, Kafka and
- * RabbitMQ on Bun, NATS and Redis on Node.
+ * Suites that run on only one runtime on a push. `system/engines` tests the engines on the other runtime; the faults
+ * of connections are also in the units of TCP, and the services of the shop run as processes.
  */
 const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['examples/shop', 'node'],
   ['system/durable', 'node'],
+  ['system/faults', 'bun'],
   ['system/kafka', 'node'],
   ['system/nats', 'bun'],
-  ['system/rabbitmq', 'node'],
   ['system/redis', 'bun'],
   ['unit/kafka', 'bun']
 ])

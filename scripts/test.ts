@@ -44,8 +44,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     await endJobs()
     process.exit(1)
   })
-// More jobs than processors, because most jobs spend half of their time waiting for timers and other processes.
-const atATime = availableParallelism() + 5
+// More jobs than processors, because most jobs spend half of their time waiting for timers and other processes. With
+// two more, jobs need a quarter more of a processor.
+const atATime = availableParallelism() + 3
 const counted = [...(await runJobs(first, atATime))]
 // After a failed build, tests would run the old build, so their results would say nothing about the present sources.
 if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))

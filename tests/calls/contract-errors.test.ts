@@ -9,7 +9,7 @@ import { t } from 'elysia'
 import { microservice, RpcError } from 'elysia-microservices'
 import { type ClientOf, connect, isError } from 'elysia-microservices/client'
 import { firstValueFrom } from 'rxjs'
-import { QUICK_ENGINES } from '../engines/engines.ts'
+import { STAND_INS } from '../engines/engines.ts'
 import { isMissing } from '../support/missing.ts'
 import { type Carried, TRANSPORTS } from './transports.ts'
 
@@ -129,7 +129,7 @@ describe("Nest's own client", () => {
     }
   })
 
-  for (const engine of QUICK_ENGINES) {
+  for (const engine of STAND_INS) {
     const { nest } = engine
     if (nest === undefined || isMissing(engine.title, engine.missing)) continue
     it(`gets a declared error like any other error, over ${engine.title}`, async () => {

@@ -6,7 +6,7 @@ import { newClient, webSocketTransport } from '@elysia-microservices/websocket/t
 import { memory } from 'elysia-microservices'
 import { type TcpTransport, tcp } from 'elysia-microservices/tcp'
 import { WebSocket } from 'ws'
-import { type EngineUnderTest, QUICK_ENGINES } from '../engines/engines.ts'
+import { type EngineUnderTest, STAND_INS } from '../engines/engines.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { Link } from '../support/link.ts'
 
@@ -168,7 +168,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
   { name: 'RSocket', refuses: true, cancels: true, ...overTcp('rsocket') },
   { name: "Nest's wire", refuses: false, cancels: false, ...overTcp('nest') },
   { name: 'WebSocket', ...overWebSocket() },
-  ...QUICK_ENGINES.filter(({ hasServer }) => hasServer).map(overEngine)
+  ...STAND_INS.filter(({ hasServer }) => hasServer).map(overEngine)
 ]
 
 /** The patterns of a service that handles every pattern; these ones, if the transport has no wildcards. */

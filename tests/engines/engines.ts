@@ -68,11 +68,10 @@ export interface EngineUnderTest {
   readonly sharesByPartition?: true
   /** Whether a message that is not JSON is the data of an event, as for NestJS services: devices send plain text. */
   readonly takesText?: true
-  /**
-   * Whether a server takes seconds of a processor to start. On a push, only the tests in this folder and those of the
-   * engine itself start one; other suites test code that all engines share.
-   */
+  /** Whether servers are so slow that on a push only the tests of durable events, and of NestJS, start one. */
   readonly isSlow?: true
+  /** Whether other suites than this folder's test over this engine, on a push, what all engines share. */
+  readonly isStandIn?: true
   /** Whether the engine is published and documented. */
   readonly isShipped: boolean
   /** NestJS's transport for the engine; `undefined`: NestJS has none. */
@@ -115,6 +114,7 @@ const inMemory: EngineUnderTest = {
   traits: memory().traits,
   carriage: 'codecs',
   hasServer: false,
+  isStandIn: true,
   isShipped: true,
   async start() {
     // The service and its clients must share one value.
@@ -145,6 +145,7 @@ const onNats: EngineUnderTest = {
   traits: nats().traits,
   carriage: 'packets',
   missing: natsMissing(),
+  isStandIn: true,
   hasServer: true,
   isShipped: true,
   nest: nestOnNats,
@@ -215,7 +216,6 @@ const onRabbitmq: EngineUnderTest = {
   missing: rabbitmqMissing(),
   hasServer: true,
   hasQueuePerHandler: true,
-  isSlow: true,
   isShipped: true,
   nest: nestOnRabbitmq,
   strangers: strangersOfRabbitmq,
@@ -306,6 +306,7 @@ const onHub: EngineUnderTest = {
   traits: hub(0).traits,
   carriage: 'packets',
   hasServer: true,
+  isStandIn: true,
   isShipped: false,
   strangers: strangersOfHub,
   refuses: (pattern) =>
@@ -344,7 +345,8 @@ export const TRIED_ENGINES: readonly EngineUnderTest[] = isOnPush
   ? ENGINES.filter(({ hasServer }, place) => !hasServer || (place % 2 === 0) === underBun)
   : ENGINES
 
-/** The engines with which other suites test code that all engines share: see `isSlow`. */
-export const QUICK_ENGINES: readonly EngineUnderTest[] = TRIED_ENGINES.filter(
-  ({ isSlow }) => isSlow !== true || !isOnPush
-)
+/** The engines that this process tests by more than durable events. */
+export const QUICK_ENGINES = TRIED_ENGINES.filter(({ isSlow }) => isSlow !== true || !isOnPush)
+
+/** The engines over which suites in other folders test what all engines share. */
+export const STAND_INS = TRIED_ENGINES.filter(({ isStandIn }) => isStandIn === true || !isOnPush)

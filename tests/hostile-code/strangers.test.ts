@@ -9,7 +9,7 @@ import { isOnPush } from '@elysia-microservices/test-support'
 import { type EngineStats, newSecret, replyToken } from '@elysia-microservices/transport/engine'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { type EngineUnderTest, QUICK_ENGINES, type RunningEngine } from '../engines/engines.ts'
+import { type EngineUnderTest, type RunningEngine, STAND_INS } from '../engines/engines.ts'
 import { type CaseOf, overEngines } from '../engines/needs.ts'
 import type { Overheard, Stranger, StrangersOf } from '../engines/stranger.ts'
 import { Log } from '../support/log.ts'
@@ -229,7 +229,7 @@ overEngines(
       })
     })
   },
-  QUICK_ENGINES
+  STAND_INS
 )
 
 /** Texts that no client sends, or not at this place. */

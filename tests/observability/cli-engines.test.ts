@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { microservice } from 'elysia-microservices'
 import { connect, deadLetters } from 'elysia-microservices/client'
-import { QUICK_ENGINES, type RunningEngine } from '../engines/engines.ts'
+import { type RunningEngine, STAND_INS } from '../engines/engines.ts'
 import { overEngines } from '../engines/needs.ts'
 import { until } from '../support/within.ts'
 import { rootFolder } from '../workspace.ts'
@@ -146,5 +146,5 @@ overEngines(
       })
     })
   },
-  QUICK_ENGINES
+  STAND_INS
 )

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
-import { isAtNight } from '@elysia-microservices/test-support'
+import { isOnPush } from '@elysia-microservices/test-support'
 import { chromiumMissing } from '../support/browser.ts'
 import { isMissing } from '../support/missing.ts'
 import { bun } from '../workspace.ts'
@@ -23,11 +23,8 @@ import {
 } from './made-for.ts'
 import { answers, develops, showsOrders } from './running.ts'
 
-/**
- * On a push only projects for Node, which are compiled before they run: others have the same sources, with other
- * scripts and images.
- */
-export const MADE_FOR: readonly Runtime[] = isAtNight ? ['bun', 'node', 'deno'] : ['node']
+/** None on a push: `tests/types` compiles the sources of projects, and each installation takes half a minute. */
+export const MADE_FOR: readonly Runtime[] = isOnPush ? [] : ['bun', 'node', 'deno']
 
 /** The packed tarballs. */
 export interface Packed {
@@ -85,8 +82,7 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       await develops(runtime, folderOf('tcp'))
     })
 
-    // The page uses what tests/websocket tests in Chromium on each push.
-    if (isAtNight && !isMissing('the page of a made project', chromiumMissing()))
+    if (!isMissing('the page of a made project', chromiumMissing()))
       it('show a live stream on their page, in Chromium, and end with SIGTERM', () =>
         showsOrders(runtime, folderOf('tcp')))
 

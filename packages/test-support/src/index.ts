@@ -4,5 +4,5 @@
  */
 export { differsOnDeno } from './deno.ts'
 export { DEAF_PORT, freePort } from './free-port.ts'
-export { isAtNight, isOnPush } from './gate.ts'
+export { isOnPush } from './gate.ts'
 export { randomFrom } from './random.ts'

@@ -5,7 +5,7 @@ import { RpcException } from '@nestjs/microservices'
 import { microservice, type Transport } from 'elysia-microservices'
 import { tcp } from 'elysia-microservices/tcp'
 import { WebSocket } from 'ws'
-import { type EngineUnderTest, QUICK_ENGINES } from '../../engines/engines.ts'
+import { type EngineUnderTest, STAND_INS } from '../../engines/engines.ts'
 import { listen, newApp } from '../../support/http-app.ts'
 import type { Log } from '../../support/log.ts'
 import { CarriedController, ConformanceController, NamedController } from '../controller.ts'
@@ -129,7 +129,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
     open: () => overTcp('nest')
   },
   { name: 'WebSocket', carriage: 'codecs', traits: RSOCKET, open: overWebSocket },
-  ...QUICK_ENGINES.map(overEngine)
+  ...STAND_INS.map(overEngine)
 ]
 
 /** The controllers for a transport. On transports with wildcards, the empty pattern has no address. */
