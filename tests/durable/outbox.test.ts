@@ -9,7 +9,7 @@ import { inbox, migrate, outbox, outboxRelay } from '@elysia-microservices/outbo
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import pg from 'pg'
-import { QUICK_ENGINES, type RunningEngine } from '../engines/engines.ts'
+import { type RunningEngine, STAND_INS } from '../engines/engines.ts'
 import { overEngines } from '../engines/needs.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
@@ -182,5 +182,5 @@ overEngines(
       )
     })
   },
-  QUICK_ENGINES
+  STAND_INS
 )

@@ -121,6 +121,59 @@ describe('a publisher', () => {
     )
   })
 
+  it('keeps the order where an engine that has just started refuses some events', async () => {
+    const { server, publisher } = setting()
+    const published = ['a', 'b', 'c', 'd'].map((id) => publisher.publish(event(id)))
+    await turn()
+    server.lose()
+    server.isConnected = true
+    publisher.restored()
+    server.store(1, new NotStoredError('not ready', true))
+    server.store(3)
+    server.answer(4)
+    const finish = setInterval(() => {
+      server.store(10)
+      server.answer(10)
+    }, 5)
+    await Promise.all(published)
+    clearInterval(finish)
+    assert.deepEqual(server.stored, ['a', 'b', 'c', 'd'])
+  })
+
+  it('keeps the order of events that have waited for an engine that then refuses some', async () => {
+    const { server, publisher } = setting()
+    server.lose()
+    const published = ['a', 'b', 'c', 'd'].map((id) => publisher.publish(event(id)))
+    server.isConnected = true
+    publisher.restored()
+    await turn()
+    server.store(1, new NotStoredError('not ready', true))
+    server.answer(1)
+    const finish = setInterval(() => {
+      server.store(10)
+      server.answer(10)
+    }, 5)
+    await Promise.all(published)
+    clearInterval(finish)
+    assert.deepEqual(server.stored, ['a', 'b', 'c', 'd'])
+  })
+
+  it('sends the rest when the first event is given up for which they wait', async () => {
+    const { server, publisher } = setting()
+    const given = publisher.publish(event('a', { timeout: 20 }))
+    const published = publisher.publish(event('b'))
+    await turn()
+    server.lose()
+    server.isConnected = true
+    publisher.restored()
+    await assert.rejects(given, TimeoutError)
+    await turn()
+    server.store(2)
+    server.answer(2)
+    await published
+    assert.ok(server.stored.includes('b'))
+  })
+
   it('says that an event is a duplicate only where another may have published it', async () => {
     const { server, publisher } = setting()
     const own = publisher.publish(event('own', { isOwnId: true }))
@@ -130,8 +183,11 @@ describe('a publisher', () => {
     server.lose()
     server.isConnected = true
     publisher.restored()
-    server.store(2)
-    server.answer(2)
+    for (let n = 0; n < 2; n++) {
+      server.store(1)
+      server.answer(1)
+      await turn()
+    }
     assert.deepEqual([(await own).duplicate, (await given).duplicate], [false, true])
     publisher.close(new Error('over'))
   })

@@ -100,6 +100,10 @@ export class Publisher<Event extends OutgoingEvent> {
   #store: Store<Event> | undefined
   #sequence = 0
   #isEnsuring = false
+  /** The engine was lost, or has refused an event: it is not known whether it stores events now. */
+  #isInDoubt = false
+  /** The only events in flight are those that find out. */
+  #isProbing = false
   #isGoingOn = false
   #pause: ReturnType<typeof setTimeout> | undefined
   #stopChecking: (() => void) | undefined
@@ -131,6 +135,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#refused = [...this.#flight.all(), ...this.#refused]
     this.#flight = new SlotTable()
     this.#flightSize = 0
+    this.#isInDoubt = !this.isIdle
     this.#resend()
   }
 
@@ -199,7 +204,9 @@ export class Publisher<Event extends OutgoingEvent> {
   #send(): void {
     const store = this.#store
     if (store?.isConnected !== true || this.#isEnsuring || this.#refused.length > 0) return
-    const most = this.#options.window ?? WINDOW
+    if (this.#isProbing && this.#flight.size > 0) return
+    this.#isProbing = this.#isInDoubt && this.#flight.size === 0
+    const most = this.#isProbing ? 1 : (this.#options.window ?? WINDOW)
     let sent = 0
     while (sent < this.#waiting.length && this.#flight.size < most && this.#flightSize < WINDOW_SIZE) {
       const entry = this.#waiting[sent] as Entry<Event>
@@ -215,6 +222,7 @@ export class Publisher<Event extends OutgoingEvent> {
       this.#transmit(store, entry)
     }
     if (sent > 0) this.#waiting = this.#waiting.slice(sent)
+    if (this.#isProbing && this.#flight.size > 0) this.#isInDoubt = false
   }
 
   #transmit(store: Store<Event>, entry: Entry<Event>): void {
@@ -338,11 +346,16 @@ export class Publisher<Event extends OutgoingEvent> {
 
   #refuse(entry: Entry<Event>, error: Error): void {
     this.#lastRefusal = error
+    this.#isInDoubt = true
     this.#refused.push(entry)
     this.#later(() => this.#resend())
   }
 
-  /** Sends refused and lost events again, in order, once no event is in flight that could be stored before them. */
+  /**
+   * Sends refused and lost events again, in order, once no event is in flight that could be stored before them. If it
+   * is not known whether the engine stores events, the first event of each address is sent alone, because an engine
+   * that has just started may refuse some events and store those behind them.
+   */
   #resend(): void {
     const store = this.#store
     if (this.#refused.length === 0) return this.#send()
@@ -350,9 +363,12 @@ export class Publisher<Event extends OutgoingEvent> {
     const refused = this.#refused.filter(isOpen).sort((one, other) => one.sequence - other.sequence)
     const unknown = refused.find((entry) => !this.#isKnown(entry))
     if (unknown !== undefined) return void this.#ensure(unknown)
-    this.#refused = []
+    const sent = this.#isInDoubt ? firstOfEachAddress(refused) : refused
+    this.#isProbing = this.#isInDoubt
+    this.#isInDoubt = false
+    this.#refused = sent === refused ? [] : refused.filter((entry) => !sent.includes(entry))
     const now = performance.now()
-    for (const entry of refused) {
+    for (const entry of sent) {
       // After nearly the whole window, the server may have forgotten the id and would store the event a second time.
       if (now - entry.firstSentAt < this.#options.duplicateWindow * 0.8) this.#transmit(store, entry)
       else this.#end(entry, this.#unknown(entry))
@@ -407,9 +423,11 @@ export class Publisher<Event extends OutgoingEvent> {
     )
   }
 
-  /** Removes the event from the events in flight. */
-  #land(entry: Entry<Event>): void {
-    if (this.#flight.delete(entry)) this.#flightSize -= entry.event.size
+  /** Removes the event from the events in flight. @returns whether it was there */
+  #land(entry: Entry<Event>): boolean {
+    const isThere = this.#flight.delete(entry)
+    if (isThere) this.#flightSize -= entry.event.size
+    return isThere
   }
 
   #settle(entry: Entry<Event>): void {
@@ -418,7 +436,8 @@ export class Publisher<Event extends OutgoingEvent> {
   }
 
   #end(entry: Entry<Event>, error: Error): void {
-    this.#land(entry)
+    // Other events may have waited for the end of this one.
+    if (this.#land(entry)) this.#goOn()
     if (entry.isOver) return
     entry.isOver = true
     if (entry.firstSentAt === 0) this.#leave(entry)
@@ -435,6 +454,11 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#waitingCount--
     this.#waitingSize -= event.size
   }
+}
+
+function firstOfEachAddress<Event extends OutgoingEvent>(entries: readonly Entry<Event>[]): Entry<Event>[] {
+  const seen = new Set<string>()
+  return entries.filter(({ event: { address } }) => !seen.has(address) && seen.add(address))
 }
 
 function isOpen({ isOver }: Entry<unknown>): boolean {
