@@ -137,7 +137,8 @@ function publisherTo(broker: FakeBroker): Publisher<StoredRecord> {
   const publisher = new Publisher<StoredRecord>({
     title: 'Kafka',
     duplicateWindow: Number.POSITIVE_INFINITY,
-    window: 2_048
+    window: 2_048,
+    refusesGaps: true
   })
   publisher.attach(new EventStore(broker as unknown as KafkaConnection, publisher))
   broker.restored = () => publisher.restored()

@@ -81,6 +81,11 @@ export interface PublisherOptions {
   readonly duplicateWindow: number
   /** Most events that are not confirmed yet. Default: 512. */
   readonly window?: number
+  /**
+   * The engine itself refuses an event if it lacks the one before it, and expects lost events again in the same groups,
+   * so no event is sent alone after a restart.
+   */
+  readonly refusesGaps?: true
 }
 
 /** Publishes events. When a connection ends, it continues with the next connection. */
@@ -135,7 +140,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#refused = [...this.#flight.all(), ...this.#refused]
     this.#flight = new SlotTable()
     this.#flightSize = 0
-    this.#isInDoubt = !this.isIdle
+    this.#isInDoubt = !this.isIdle && this.#options.refusesGaps !== true
     this.#resend()
   }
 
@@ -346,7 +351,7 @@ export class Publisher<Event extends OutgoingEvent> {
 
   #refuse(entry: Entry<Event>, error: Error): void {
     this.#lastRefusal = error
-    this.#isInDoubt = true
+    this.#isInDoubt = this.#options.refusesGaps !== true
     this.#refused.push(entry)
     this.#later(() => this.#resend())
   }
