@@ -23,7 +23,6 @@ const BUN_ONLY = new Map([
 const LONGEST = [
   'system/engines',
   'system/websocket',
-  'system/kafka',
   'system/packages',
   'examples/bench',
   'system/hostile-code',
@@ -61,9 +60,10 @@ const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['examples/shop', 'node'],
   ['system/durable', 'node'],
   ['system/faults', 'bun'],
-  ['system/kafka', 'node'],
   ['system/nats', 'bun'],
   ['system/redis', 'bun'],
+  ['system/websocket', 'bun'],
+  ['system/workers', 'node'],
   ['unit/kafka', 'bun']
 ])
 const MINUTES_OF_MUTANTS = 20

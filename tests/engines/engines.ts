@@ -68,7 +68,7 @@ export interface EngineUnderTest {
   readonly sharesByPartition?: true
   /** Whether a message that is not JSON is the data of an event, as for NestJS services: devices send plain text. */
   readonly takesText?: true
-  /** Whether servers are so slow that on a push only the tests of durable events, and of NestJS, start one. */
+  /** Whether a server needs so much of a processor that it is only started at night. */
   readonly isSlow?: true
   /** Whether other suites than this folder's test over this engine, on a push, what all engines share. */
   readonly isStandIn?: true
@@ -337,16 +337,14 @@ export const ENGINES: readonly EngineUnderTest[] = [
 ]
 
 /**
- * The engines that this process tests. On a push, Bun and Node share the engines that have a
- * server: both would test the same protocol code, and each driver has tests of its own on both. Otherwise all
- * engines.
+ * The engines that this process tests. On a push, Bun and Node share the engines that have a server: both would test
+ * the same protocol code, and each driver has tests of its own on both.
  */
-export const TRIED_ENGINES: readonly EngineUnderTest[] = isOnPush
-  ? ENGINES.filter(({ hasServer }, place) => !hasServer || (place % 2 === 0) === underBun)
+export const TRIED_ENGINES = isOnPush
+  ? ENGINES.filter(
+      ({ hasServer, isSlow }, place) => !hasServer || (isSlow !== true && (place % 2 === 0) === underBun)
+    )
   : ENGINES
-
-/** The engines that this process tests by more than durable events. */
-export const QUICK_ENGINES = TRIED_ENGINES.filter(({ isSlow }) => isSlow !== true || !isOnPush)
 
 /** The engines over which suites in other folders test what all engines share. */
 export const STAND_INS = TRIED_ENGINES.filter(({ isStandIn }) => isStandIn === true || !isOnPush)

@@ -2,7 +2,7 @@
 import { it } from 'node:test'
 import { isMissing } from '../support/missing.ts'
 import { PATIENCE } from '../support/within.ts'
-import { type EngineUnderTest, QUICK_ENGINES } from './engines.ts'
+import { type EngineUnderTest, TRIED_ENGINES } from './engines.ts'
 
 /** Properties that engines may lack, with their names in the list of skipped tests and in the documentation. */
 export const NEEDS = {
@@ -79,14 +79,13 @@ export type CaseOf = (name: string, needs: readonly Need[], run: () => Promise<v
 /**
  * Declares cases over every engine that this process tests and this machine can run.
  * @param needs what all of the cases need
- * @param engines the engines. Default: all that this process tests by more than
- *   durable events
+ * @param engines the engines. Default: all that this process tests
  */
 export function overEngines(
   what: string,
   needs: readonly Need[],
   declare: (engine: EngineUnderTest, caseOf: CaseOf) => void,
-  engines: readonly EngineUnderTest[] = QUICK_ENGINES
+  engines: readonly EngineUnderTest[] = TRIED_ENGINES
 ): void {
   for (const engine of engines) {
     if (isLeftOut(engine, what, needs) || isMissing(`${what} over ${engine.title}`, engine.missing)) continue

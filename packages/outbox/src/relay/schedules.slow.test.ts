@@ -16,7 +16,7 @@ import { type OutboxRelay, outboxRelay } from './relay.ts'
 import { MOVE_MARK } from './statements.ts'
 
 /** At night there are ten times as many runs. */
-const RUNS = Number(process.env['OUTBOX_SCHEDULES'] ?? 20)
+const RUNS = Number(process.env['OUTBOX_SCHEDULES'] ?? 10)
 
 /** Missing events count as skipped if the relays have found nothing in this number of readings. */
 const ENOUGH = 40
