@@ -53,8 +53,8 @@ const AT_NIGHT = {
   OUTBOX_TORTURE: 'long'
 }
 /**
- * Suites that run on only one runtime on a push. `system/engines` tests the engines on the other runtime; the faults
- * of connections are also in the units of TCP, and the services of the shop run as processes.
+ * Suites that run on only one runtime on a push. `system/engines` tests NATS and Redis on Node. Units test the sockets
+ * of TCP and WebSocket on both runtimes, and what remains here starts processes, or pages in Chromium.
  */
 const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['examples/shop', 'node'],

@@ -346,5 +346,5 @@ export const TRIED_ENGINES = isOnPush
     )
   : ENGINES
 
-/** The engines over which suites in other folders test what all engines share. */
+/** The engines over which suites in other folders test what all engines share: few on a push, otherwise all. */
 export const STAND_INS = TRIED_ENGINES.filter(({ isStandIn }) => isStandIn === true || !isOnPush)

@@ -49,7 +49,7 @@ describe('an outbox under load', () => {
     [1, 0, 'one relay that lives'],
     [2, 500, 'two relays that live']
   ] as const
-  // On a push, only what is hardest: the first, and relays that are killed.
+  // A push tests the first of these, and the relays that are killed below.
   for (const [count, long, title] of isOnPush ? living.slice(0, 1) : living)
     it(`is published whole, once and in order by ${title}`, async () => {
       const relays = new Relays('pg', url, sink)

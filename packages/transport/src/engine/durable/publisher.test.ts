@@ -58,6 +58,18 @@ function setting(ensure: () => Promise<void> = async () => {}) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
+const FOUR = ['a', 'b', 'c', 'd']
+
+/** Stores and answers whatever is sent, until all events are published. */
+async function serve(server: Server, published: readonly Promise<Published>[]): Promise<void> {
+  const serving = setInterval(() => {
+    server.store(10)
+    server.answer(10)
+  }, 5)
+  await Promise.all(published)
+  clearInterval(serving)
+}
+
 const STEPS = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant('publish' as const), count: fc.integer({ min: 1, max: 20 }) }),
@@ -123,7 +135,7 @@ describe('a publisher', () => {
 
   it('keeps the order where an engine that has just started refuses some events', async () => {
     const { server, publisher } = setting()
-    const published = ['a', 'b', 'c', 'd'].map((id) => publisher.publish(event(id)))
+    const published = FOUR.map((id) => publisher.publish(event(id)))
     await turn()
     server.lose()
     server.isConnected = true
@@ -131,31 +143,21 @@ describe('a publisher', () => {
     server.store(1, new NotStoredError('not ready', true))
     server.store(3)
     server.answer(4)
-    const finish = setInterval(() => {
-      server.store(10)
-      server.answer(10)
-    }, 5)
-    await Promise.all(published)
-    clearInterval(finish)
-    assert.deepEqual(server.stored, ['a', 'b', 'c', 'd'])
+    await serve(server, published)
+    assert.deepEqual(server.stored, FOUR)
   })
 
   it('keeps the order of events that have waited for an engine that then refuses some', async () => {
     const { server, publisher } = setting()
     server.lose()
-    const published = ['a', 'b', 'c', 'd'].map((id) => publisher.publish(event(id)))
+    const published = FOUR.map((id) => publisher.publish(event(id)))
     server.isConnected = true
     publisher.restored()
     await turn()
     server.store(1, new NotStoredError('not ready', true))
     server.answer(1)
-    const finish = setInterval(() => {
-      server.store(10)
-      server.answer(10)
-    }, 5)
-    await Promise.all(published)
-    clearInterval(finish)
-    assert.deepEqual(server.stored, ['a', 'b', 'c', 'd'])
+    await serve(server, published)
+    assert.deepEqual(server.stored, FOUR)
   })
 
   it('sends the rest when the first event is given up for which they wait', async () => {

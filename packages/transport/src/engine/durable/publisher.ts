@@ -107,7 +107,7 @@ export class Publisher<Event extends OutgoingEvent> {
   #isEnsuring = false
   /** The engine was lost, or has refused an event: it is not known whether it stores events now. */
   #isInDoubt = false
-  /** The only events in flight are those that find out. */
+  /** Only events that were sent alone are in flight: their answers tell whether the engine stores events. */
   #isProbing = false
   #isGoingOn = false
   #pause: ReturnType<typeof setTimeout> | undefined
@@ -368,10 +368,10 @@ export class Publisher<Event extends OutgoingEvent> {
     const refused = this.#refused.filter(isOpen).sort((one, other) => one.sequence - other.sequence)
     const unknown = refused.find((entry) => !this.#isKnown(entry))
     if (unknown !== undefined) return void this.#ensure(unknown)
-    const sent = this.#isInDoubt ? firstOfEachAddress(refused) : refused
+    const sent = new Set(this.#isInDoubt ? firstOfEachAddress(refused) : refused)
     this.#isProbing = this.#isInDoubt
     this.#isInDoubt = false
-    this.#refused = sent === refused ? [] : refused.filter((entry) => !sent.includes(entry))
+    this.#refused = refused.filter((entry) => !sent.has(entry))
     const now = performance.now()
     for (const entry of sent) {
       // After nearly the whole window, the server may have forgotten the id and would store the event a second time.
