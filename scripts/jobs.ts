@@ -1,4 +1,5 @@
 /** The jobs of each gate: `check`, `test` and `nightly`. */
+import { existsSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { spawnSync } from 'bun'
 import type { Job } from './run-jobs.ts'
@@ -67,8 +68,8 @@ const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['unit/kafka', 'bun']
 ])
 const MINUTES_OF_MUTANTS = 20
-const NODE = resolve('node_modules/.bin/node')
-const NODE_LTS = resolve('runtimes/node_modules/.bin/node')
+const NODE = nodeOf('.')
+const NODE_LTS = nodeOf('runtimes')
 const DENO = resolve('node_modules/.bin/deno')
 const RUNNER = resolve('scripts/node-tests.mjs')
 
@@ -105,6 +106,12 @@ export function jobsOf(gate: Gate): Job[] {
       // At night a suite includes its long tests.
       .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
   )
+}
+
+/** The Node that npm has installed in a folder, or where the registry has none for this platform, that of the PATH. */
+function nodeOf(folder: string): string {
+  const installed = resolve(folder, 'node_modules/.bin/node')
+  return existsSync(installed) ? installed : 'node'
 }
 
 /** The position of a suite in the order of jobs: suites in `LONGEST` first, then suites with many files. */

@@ -78,6 +78,10 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
     /^packages\/transport\/src\/(codec|bytes|calls|nest|engine)\//,
     'bytes, sums and words without a socket; the same calls go through those of Node in conformance and tests/engines'
   ],
+  [
+    /^packages\/elysia-microservices\/src\/(chaos|controller|description|router|schema)\//,
+    'words, schemas and decorators without a socket'
+  ],
   [/^tests\/\w+\/cli(-\w+)?\./, 'the command line is a process of Node, whatever runs its tests'],
   [
     /^packages\/rsocket\/src\/(balance|limits|protocol)\//,

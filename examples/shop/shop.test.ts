@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, isOnPush } from '@elysia-microservices/test-support'
 import { treaty } from '@elysiajs/eden'
 import { follow } from './page/follow.ts'
 import type { App } from './services/gateway.ts'
@@ -16,8 +16,7 @@ import type { Order } from './services/orders.ts'
 
 /** Milliseconds until a step counts as failed. Steps have no other time limit. */
 const PATIENCE = 60_000
-const ORDERS = 60
-const KILLS = 3
+const [ORDERS, KILLS] = isOnPush ? [20, 1] : [60, 3]
 
 /** The PostgreSQL helper of the outbox's tests, found by its path in the repository. */
 interface Database {

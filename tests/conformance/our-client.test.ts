@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import { DEAF_PORT } from '@elysia-microservices/test-support'
+import { DEAF_PORT, isOnPush } from '@elysia-microservices/test-support'
 import {
   CanceledError,
   ConnectionError,
@@ -154,11 +154,13 @@ for (const [name, start] of SERVERS) {
       )
     })
 
-    it('echoes 64 MiB at once', async () => {
-      const data = 'x'.repeat(1024 * 1024)
-      const echoes = Array.from({ length: 64 }, () => client.request<string>('echo', data))
-      for (const echo of await Promise.all(echoes)) assert.equal(echo.length, data.length)
-    })
+    // On a push against one server: 64 MiB are work, and every runtime has this test.
+    if (!isOnPush || name === 'ours')
+      it('echoes 64 MiB at once', async () => {
+        const data = 'x'.repeat(1024 * 1024)
+        const echoes = Array.from({ length: 64 }, () => client.request<string>('echo', data))
+        for (const echo of await Promise.all(echoes)) assert.equal(echo.length, data.length)
+      })
 
     it('gives up a call at its deadline, and when its signal aborts', async () => {
       await assert.rejects(client.request('silent', 0, { timeout: 20 }), TimeoutError)

@@ -19,10 +19,11 @@ import { Log } from '../support/log.ts'
 import { Values } from '../support/values.ts'
 import { PATIENCE, until } from '../support/within.ts'
 import type { EngineOptions, RunningEngine } from './engines.ts'
-import { overEngines } from './needs.ts'
+import { casesOfRestarts, overEngines } from './needs.ts'
 
 overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
   const { name: engineName, title, start } = engineUnderTest
+  const caseOfRestart = casesOfRestarts(engineUnderTest, caseOf)
   describe(`a durable event over ${title}`, () => {
     let engine: RunningEngine
     let count = 0
@@ -409,7 +410,7 @@ overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
       }
     )
 
-    caseOf(
+    caseOfRestart(
       'is stored in order, many at a time, also while the server is killed',
       ['server', 'once'],
       async () => {
@@ -436,7 +437,7 @@ overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
       }
     )
 
-    caseOf('that is given up, or too late, says so', ['server'], async () => {
+    caseOfRestart('that is given up, or too late, says so', ['server'], async () => {
       const pattern = fresh()
       // An engine without a log stores events only for groups that exist.
       await serve(pattern, () => {})

@@ -68,8 +68,8 @@ export interface EngineUnderTest {
   readonly sharesByPartition?: true
   /** Whether a message that is not JSON is the data of an event, as for NestJS services: devices send plain text. */
   readonly takesText?: true
-  /** Whether a server needs so much of a processor that it is only started at night. */
-  readonly isSlow?: true
+  /** The step that needs so much of a processor that it is only done at night: a server starts, or starts again. */
+  readonly slow?: 'start' | 'restart'
   /** Whether other suites than this folder's test over this engine, on a push, what all engines share. */
   readonly isStandIn?: true
   /** Whether the engine is published and documented. */
@@ -216,6 +216,7 @@ const onRabbitmq: EngineUnderTest = {
   missing: rabbitmqMissing(),
   hasServer: true,
   hasQueuePerHandler: true,
+  slow: 'restart',
   isShipped: true,
   nest: nestOnRabbitmq,
   strangers: strangersOfRabbitmq,
@@ -275,7 +276,7 @@ const onKafka: EngineUnderTest = {
   hasServer: true,
   hasQueuePerHandler: true,
   sharesByPartition: true,
-  isSlow: true,
+  slow: 'start',
   hasNest: true,
   strangers: strangersOfKafka,
   isShipped: true,
@@ -342,7 +343,7 @@ export const ENGINES: readonly EngineUnderTest[] = [
  */
 export const TRIED_ENGINES = isOnPush
   ? ENGINES.filter(
-      ({ hasServer, isSlow }, place) => !hasServer || (isSlow !== true && (place % 2 === 0) === underBun)
+      ({ hasServer, slow }, place) => !hasServer || (slow !== 'start' && (place % 2 === 0) === underBun)
     )
   : ENGINES
 

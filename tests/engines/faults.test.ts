@@ -10,12 +10,14 @@ import { Log } from '../support/log.ts'
 import { aborted, Values } from '../support/values.ts'
 import { pause } from '../support/within.ts'
 import type { EngineOptions, RunningEngine } from './engines.ts'
-import { overEngines } from './needs.ts'
+import { casesOfRestarts, overEngines } from './needs.ts'
 
 /** The timeout in milliseconds of a call that waits while a server starts, which may take long. */
 const LONG = 170_000
 
-overEngines('what fails', [], ({ title, start }, caseOf) => {
+overEngines('what fails', [], (engineUnderTest, caseOf) => {
+  const { title, start } = engineUnderTest
+  const caseOfRestart = casesOfRestarts(engineUnderTest, caseOf)
   describe(`what fails over ${title}`, () => {
     let engine: RunningEngine
     const cleanUps: (() => Promise<unknown>)[] = []
@@ -84,7 +86,7 @@ overEngines('what fails', [], ({ title, start }, caseOf) => {
       }
     )
 
-    caseOf(
+    caseOfRestart(
       'a lost server: what is under way fails at once, idempotent calls are retried, others wait',
       ['server'],
       async () => {

@@ -1,5 +1,6 @@
 /** The needs of a case: it is skipped over an engine that lacks one of them. */
 import { it } from 'node:test'
+import { isOnPush } from '@elysia-microservices/test-support'
 import { isMissing } from '../support/missing.ts'
 import { PATIENCE } from '../support/within.ts'
 import { type EngineUnderTest, TRIED_ENGINES } from './engines.ts'
@@ -75,6 +76,11 @@ export function isLeftOut(engine: EngineUnderTest, what: string, needs: readonly
 
 /** Declares a case. */
 export type CaseOf = (name: string, needs: readonly Need[], run: () => Promise<void>) => void
+
+/** Declares cases in which a server starts again. Where that is slow, they run at night. */
+export function casesOfRestarts({ slow }: EngineUnderTest, caseOf: CaseOf): CaseOf {
+  return isOnPush && slow === 'restart' ? () => {} : caseOf
+}
 
 /**
  * Declares cases over every engine that this process tests and this machine can run.

@@ -191,13 +191,14 @@ describe('the packages as users install them', () => {
         assert.equal(Object.keys(analysis.entrypoints).length, entriesOf(name).length)
       })
 
-    it(`${name} is packed by Bun with the same files`, async () => {
-      const { stdout } = await run(bun, ['pm', 'pack', '--dry-run'], {
-        cwd: join(rootFolder, 'packages', name)
+    if (!isOnPush)
+      it(`${name} is packed by Bun with the same files`, async () => {
+        const { stdout } = await run(bun, ['pm', 'pack', '--dry-run'], {
+          cwd: join(rootFolder, 'packages', name)
+        })
+        assert.match(stdout, /lib\/index\.js/)
+        assert.doesNotMatch(stdout, /\.test\./)
       })
-      assert.match(stdout, /lib\/index\.js/)
-      assert.doesNotMatch(stdout, /\.test\./)
-    })
   }
 
   // 381 kB on 2026-11-23: 148 transport (a third of it for engines, an eighth MessagePack), 111 plugin, 76 RSocket,

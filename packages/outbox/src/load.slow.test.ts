@@ -49,8 +49,8 @@ describe('an outbox under load', () => {
     [1, 0, 'one relay that lives'],
     [2, 500, 'two relays that live']
   ] as const
-  // A push tests the first of these, and the relays that are killed below.
-  for (const [count, long, title] of isOnPush ? living.slice(0, 1) : living)
+  // A push tests the relays that are killed below, and `relay/` those that live.
+  for (const [count, long, title] of isOnPush ? [] : living)
     it(`is published whole, once and in order by ${title}`, async () => {
       const relays = new Relays('pg', url, sink)
       for (let n = 0; n < count; n++) await relays.keep()
