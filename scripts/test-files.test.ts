@@ -46,15 +46,15 @@ describe('suitesOf', () => {
 
 describe('Node', () => {
   it('runs tests on each push that depend on its sockets, timers and drivers, and all tests at night', () => {
-    const load = 'packages/outbox/src/load.slow.test.ts'
+    const torture = 'packages/outbox/src/torture.slow.test.ts'
     const commands = 'tests/observability/cli-engines.test.ts'
     const inbox = 'packages/outbox/src/inbox.slow.test.ts'
     assert.deepEqual(
-      [load, commands, inbox].map((file) => runsOnNode('test', file)),
+      [torture, commands, inbox].map((file) => runsOnNode('test', file)),
       [false, false, true]
     )
     assert.deepEqual(
-      [load, commands].map((file) => runsOnNode('nightly', file)),
+      [torture, commands].map((file) => runsOnNode('nightly', file)),
       [true, true]
     )
   })

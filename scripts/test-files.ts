@@ -73,7 +73,7 @@ export function compiled(file: string): string {
  * sockets, timers, processes and database drivers are different in each runtime.
  */
 const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
-  [/^packages\/outbox\/src\/(load|torture|relay\/schedules)\./, 'what they vary is what PostgreSQL does'],
+  [/^packages\/outbox\/src\/(torture|relay\/schedules)\./, 'what they vary is what PostgreSQL does'],
   [
     /^packages\/transport\/src\/(codec|bytes|calls|nest|engine)\//,
     'bytes, sums and words without a socket; the same calls go through those of Node in conformance and tests/engines'

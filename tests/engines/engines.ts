@@ -338,13 +338,11 @@ export const ENGINES: readonly EngineUnderTest[] = [
 ]
 
 /**
- * The engines that this process tests. On a push, Bun and Node share the engines that have a server: both would test
- * the same protocol code, and each driver has tests of its own on both.
+ * The engines that this process tests. On a push, Bun and Node share them: both would test the same protocol code, and
+ * each driver has tests of its own on both.
  */
 export const TRIED_ENGINES = isOnPush
-  ? ENGINES.filter(
-      ({ hasServer, slow }, place) => !hasServer || (slow !== 'start' && (place % 2 === 0) === underBun)
-    )
+  ? ENGINES.filter(({ slow }, place) => slow !== 'start' && (place % 2 === 0) === underBun)
   : ENGINES
 
 /** The engines over which suites in other folders test what all engines share: few on a push, otherwise all. */

@@ -1,12 +1,11 @@
 /**
  * Load without faults, then with two relays, then with relays that are killed: no committed event is skipped, and
  * events of one key stay in the order of their commits. The test without faults comes first, because a relay that
- * restarts finds events which a running relay has skipped. `OUTBOX_EVENTS=1000000` runs the long form; at night
- * there are ten times as many events as on each push.
+ * restarts finds events which a running relay has skipped. `OUTBOX_EVENTS=1000000` runs the long form. On a push,
+ * `torture.slow.test.ts` kills relays.
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import { isOnPush } from '@elysia-microservices/test-support'
 import pg from 'pg'
 import { migrate } from './migrate.ts'
 import { Load } from './testing/load.ts'
@@ -49,8 +48,7 @@ describe('an outbox under load', () => {
     [1, 0, 'one relay that lives'],
     [2, 500, 'two relays that live']
   ] as const
-  // A push tests the relays that are killed below, and `relay/` those that live.
-  for (const [count, long, title] of isOnPush ? [] : living)
+  for (const [count, long, title] of living)
     it(`is published whole, once and in order by ${title}`, async () => {
       const relays = new Relays('pg', url, sink)
       for (let n = 0; n < count; n++) await relays.keep()
