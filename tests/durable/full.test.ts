@@ -12,10 +12,12 @@ import { connect } from 'elysia-microservices/client'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { until } from '../support/within.ts'
+import { PATIENCE, until } from '../support/within.ts'
 
 /** The size of the storage in bytes. */
 const STORAGE = 512 * 1024
+/** For requests of a bare connection, whose own limit is a second. */
+const PATIENT = { timeout: PATIENCE }
 const USER = { user: 'a', pass: 'a' }
 const ACCOUNT = `
   accounts {
@@ -80,11 +82,12 @@ if (!isMissing('durable events in a full storage', natsMissing())) {
         // service's events.
         await bare.request(
           '$JS.API.STREAM.CREATE.filler',
-          JSON.stringify({ name: 'filler', subjects: ['filler'] })
+          JSON.stringify({ name: 'filler', subjects: ['filler'] }),
+          PATIENT
         )
         const fill = async () => {
           for (let isFull = false; !isFull; ) {
-            const said = (await bare.request('filler', text)).json<{ error?: object }>()
+            const said = (await bare.request('filler', text, PATIENT)).json<{ error?: object }>()
             isFull = said.error !== undefined
           }
         }
@@ -110,7 +113,7 @@ if (!isMissing('durable events in a full storage', natsMissing())) {
         await until('There is no room for a dead letter', () =>
           lines.some((line) => line.includes('could not be stored as a dead letter'))
         )
-        await bare.request('$JS.API.STREAM.PURGE.filler', '')
+        await bare.request('$JS.API.STREAM.PURGE.filler', '', PATIENT)
         await client.publish('full.test', { n: 100 })
         stored.push(100)
         const letters = async () => {

@@ -275,6 +275,26 @@ overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
       assert.equal(runs, 1)
     })
 
+    caseOf('keeps its place if its process hangs for nearly `ackWait`', [], async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      await serve(
+        pattern,
+        ({ data }) => {
+          if (!seen.includes(data as number)) seen.push(data as number)
+          if (seen.length !== 20 && seen.length !== 60) return
+          // The process no longer counts on its events, and the engine does not deliver them again yet.
+          for (const end = performance.now() + 900; performance.now() < end; );
+        },
+        { ordered: true, concurrency: 1, retry: { attempts: 10 } }
+      )
+      const client = newClient(PATIENCE)
+      const all = Array.from({ length: 300 }, (_, n) => n)
+      await Promise.all(all.map((n) => client.publish(pattern, n, { key: 'k' })))
+      await until('All are handled', () => seen.length === all.length)
+      assert.deepEqual(seen, all)
+    })
+
     caseOf('waits for those of its key before it if they are ordered, and other keys go on', [], async () => {
       const pattern = fresh()
       const seen: string[] = []

@@ -219,10 +219,10 @@ export class DurableWorker<Event extends HeldEvent> {
     const line = this.#lineOf(event)
     const isFirst = line?.[0] === event
     if (isFirst) this.#lines.delete(event.key as string)
-    for (const one of isFirst ? line : [event]) {
-      this.#held.delete(one)
-      this.#engine.letGo(one)
-    }
+    const gone = isFirst ? line : [event]
+    // The engine may call `release`, which must not return these events a second time.
+    for (const one of gone) this.#held.delete(one)
+    for (const one of gone) this.#engine.letGo(one)
     this.#engine.left()
   }
 
