@@ -299,6 +299,31 @@ describe('a worker of durable events', () => {
     assert.equal(setting.runs.length, 1)
   })
 
+  for (const ordered of [true, false])
+    it(`runs thousands of events whose handlers end at once, ordered: ${ordered}`, () => {
+      const done: number[] = []
+      const orders = Array.from({ length: 20_000 }, (_, order) => order)
+      const worker = new DurableWorker<TestEvent>(
+        durableSettings({ ordered, concurrency: 1 }),
+        {
+          run() {},
+          isOurs: () => true,
+          letGo: () => assert.fail(),
+          acknowledge: ({ order }) => void done.push(order),
+          retry: () => assert.fail(),
+          bury: () => assert.fail(),
+          left() {}
+        },
+        new Steps(),
+        QUIET
+      )
+      worker.close()
+      for (const order of orders) worker.add({ order, key: 'k', pattern: 'p', id: String(order), attempt: 1 })
+      worker.open()
+      assert.deepEqual(done, orders)
+      assert.equal(worker.running, 0)
+    })
+
   it('begins what is free also while it is closed, before all of its key, and keeps it when others go', async () => {
     const setting = new Setting({ ordered: true, concurrency: 1, retry: { attempts: 2, delay: 10 } })
     const free = { key: 'a', pattern: 'p', attempt: 1, isFree: true }

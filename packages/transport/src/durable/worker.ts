@@ -83,6 +83,7 @@ export class DurableWorker<Event extends HeldEvent> {
   /** All events that the worker has. */
   readonly #held = new Set<Event>()
   #isClosed = false
+  #isBeginning = false
   #isStopped = false
   /** Starts at `QUICK`, so that no further events are fetched until the handler has been fast. */
   #meanTime = QUICK
@@ -199,12 +200,19 @@ export class DurableWorker<Event extends HeldEvent> {
   }
 
   #begin(): void {
-    // The handler of an event may call this method again while it starts.
-    while (!this.#isStopped && this.#running.size < this.#settings.concurrency) {
-      const event = this.#free.shift() ?? this.#nextReady()
-      if (event === undefined) return
-      if (this.#engine.isOurs(event)) this.#run(event)
-      else this.#letGo(event)
+    // A handler that ends at once comes here again. If it began the next event from there, thousands of such events
+    // would be thousands of calls inside each other, and overflow the stack.
+    if (this.#isBeginning) return
+    this.#isBeginning = true
+    try {
+      while (!this.#isStopped && this.#running.size < this.#settings.concurrency) {
+        const event = this.#free.shift() ?? this.#nextReady()
+        if (event === undefined) return
+        if (this.#engine.isOurs(event)) this.#run(event)
+        else this.#letGo(event)
+      }
+    } finally {
+      this.#isBeginning = false
     }
   }
 
