@@ -73,15 +73,14 @@ const NODE_LTS = nodeOf('runtimes')
 const DENO = resolve('node_modules/.bin/deno')
 const RUNNER = resolve('scripts/node-tests.mjs')
 
-/** Jobs that run before all others, because tests need the build. The build also checks the types of all packages. */
-export const FIRST_JOBS: readonly Job[] = [
-  { name: 'lint', command: ['biome', 'check', '--error-on-warnings', '.'] },
-  {
-    name: 'build',
-    command: ['turbo', 'run', 'build', 'typecheck', '--continue=always', '--output-logs=errors-only'],
-    env: { TURBO_TELEMETRY_DISABLED: '1' }
-  }
-]
+/** Runs before all others, because tests need the build. The build also checks the types of all packages. */
+export const BUILD: Job = {
+  name: 'build',
+  command: ['turbo', 'run', 'build', 'typecheck', '--continue=always', '--output-logs=errors-only'],
+  env: { TURBO_TELEMETRY_DISABLED: '1' }
+}
+
+const LINT: Job = { name: 'lint', command: ['biome', 'check', '--error-on-warnings', '.'] }
 
 /** Jobs that run next, several at a time, the longest first. */
 export function jobsOf(gate: Gate): Job[] {
@@ -100,12 +99,11 @@ export function jobsOf(gate: Gate): Job[] {
     )
   // Tests ask for the gate: see `packages/test-support/src/gate.ts`.
   const env = { GATE: gate, ...(gate === 'nightly' && AT_NIGHT) }
-  return (
-    jobs
-      .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
-      // At night a suite includes its long tests.
-      .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
-  )
+  const tests = jobs
+    .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
+    // At night a suite includes its long tests.
+    .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
+  return [LINT, ...tests]
 }
 
 /** The Node that npm has installed in a folder, or where the registry has none for this platform, that of the PATH. */

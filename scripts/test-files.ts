@@ -84,7 +84,7 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
   ],
   [/^tests\/\w+\/cli(-\w+)?\./, 'the command line is a process of Node, whatever runs its tests'],
   [
-    /^packages\/rsocket\/src\/(balance|limits|protocol)\//,
+    /^packages\/(rsocket\/src\/(balance|limits|protocol)|tcp\/src\/(nest|options))\//,
     'bytes and sums without a socket; the same frames go over those of Node in packages/tcp and conformance'
   ],
   [

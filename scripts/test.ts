@@ -8,7 +8,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-import { FIRST_JOBS, jobsOf, lastJobsOf } from './jobs.ts'
+import { BUILD, jobsOf, lastJobsOf } from './jobs.ts'
 import { endJobs, type Job, runJobs } from './run-jobs.ts'
 import type { Gate } from './test-files.ts'
 
@@ -25,11 +25,9 @@ const names = values.only?.split(',')
 const isAsked = ({ name }: Job) => names?.some((only) => name.startsWith(only)) ?? true
 const jobs = jobsOf(gate).filter(isAsked)
 const last = lastJobsOf(gate).filter(isAsked)
-/** Tests need the build, so the build is always the first job. */
-const first = FIRST_JOBS.filter(
-  ({ name }) =>
-    names === undefined || names.includes(name) || (name === 'build' && jobs.length + last.length > 0)
-)
+/** Tests need the build, so the build is always the first job; `--only=lint` needs none. */
+const needsBuild = isAsked(BUILD) || [...jobs, ...last].some(({ name }) => name !== 'lint')
+const first = needsBuild ? [BUILD] : []
 if (values.list) {
   for (const { name } of [...first, ...jobs, ...last]) console.log(name)
   process.exit(0)
