@@ -106,7 +106,10 @@ export function jobsOf(gate: Gate): Job[] {
   return [LINT, ...tests]
 }
 
-/** The Node that npm has installed in a folder, or where the registry has none for this platform, that of the PATH. */
+/**
+ * The path of the Node that npm has installed in a folder. The registry has no Node for some platforms; there it is the
+ * Node on the PATH.
+ */
 function nodeOf(folder: string): string {
   const installed = resolve(folder, 'node_modules/.bin/node')
   return existsSync(installed) ? installed : 'node'

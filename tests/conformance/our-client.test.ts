@@ -154,7 +154,7 @@ for (const [name, start] of SERVERS) {
       )
     })
 
-    // On a push against one server: 64 MiB are work, and every runtime has this test.
+    // On a push against one server only, because 64 MiB take seconds on each runtime.
     if (!isOnPush || name === 'ours')
       it('echoes 64 MiB at once', async () => {
         const data = 'x'.repeat(1024 * 1024)

@@ -21,6 +21,9 @@ import { PATIENCE, until } from '../support/within.ts'
 import type { EngineOptions, RunningEngine } from './engines.ts'
 import { casesOfRestarts, overEngines } from './needs.ts'
 
+/** Milliseconds: nine tenths of the `ackWait` of tests. */
+const NEARLY_ACK_WAIT = 900
+
 overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
   const { name: engineName, title, start } = engineUnderTest
   const caseOfRestart = casesOfRestarts(engineUnderTest, caseOf)
@@ -284,7 +287,7 @@ overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
           if (!seen.includes(data as number)) seen.push(data as number)
           if (seen.length !== 20 && seen.length !== 60) return
           // The process no longer counts on its events, and the engine does not deliver them again yet.
-          for (const end = performance.now() + 900; performance.now() < end; );
+          for (const end = performance.now() + NEARLY_ACK_WAIT; performance.now() < end; );
         },
         { ordered: true, concurrency: 1, retry: { attempts: 10 } }
       )

@@ -49,6 +49,9 @@ const ON_A_PUSH: readonly { readonly transport: TransportName; readonly isOnBun:
   { transport: 'NATS', isOnBun: true }
 ]
 
+/** The number of shares of which each of these transports has one; the others are left to the night. */
+const SHARES = 6
+
 /**
  * Declares the tests.
  * @param areShared whether at each place only half of the recipes are tried, each over one transport on one runtime,
@@ -56,12 +59,7 @@ const ON_A_PUSH: readonly { readonly transport: TransportName; readonly isOnBun:
  */
 export function testHostileCode(areShared: boolean): void {
   const shares = areShared
-    ? ON_A_PUSH.map(({ transport, isOnBun }, turn) => ({
-        transport,
-        isOnBun,
-        of: 2 * ON_A_PUSH.length,
-        turn
-      }))
+    ? ON_A_PUSH.map((each, turn) => ({ ...each, of: SHARES, turn }))
     : TRANSPORT_NAMES.map((transport) => ({ transport, isOnBun: underBun, of: 1, turn: 0 }))
   for (const { transport, isOnBun, ...share } of shares) {
     const engine = ENGINES.find(({ title }) => title === transport)

@@ -70,8 +70,8 @@ export interface Share {
 let share: Share = { of: 1, turn: 0 }
 
 /**
- * Leaves the other recipes to other transports. Together, the transports try each recipe at each place: the result of
- * a recipe is nearly always decided before its answer reaches a transport.
+ * Leaves the other recipes to other transports, or to the night: the result of a recipe is nearly always decided before
+ * its answer reaches a transport.
  */
 export function takeShare(one: Share): void {
   share = one

@@ -177,7 +177,7 @@ if (!isMissing('Nest and our transport over MQTT', mosquittoMissing())) {
         }
 
         it('and both clients write what Nest writes', async () => {
-          // The tap receives this message behind those of earlier tests.
+          // The server sends this message to the tap after the messages of earlier tests.
           await tap.publishAsync(MARK, '')
           await until('the mark', () => lines.some((line) => line.startsWith(MARK)))
           lines.length = 0

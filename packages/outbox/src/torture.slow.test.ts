@@ -9,7 +9,7 @@ import type { TransactionSql } from './database/adapter.ts'
 import { inbox } from './inbox.ts'
 import { migrate } from './migrate.ts'
 import { outbox } from './outbox.ts'
-import { DRIVERS, type Driven, drive } from './testing/drivers.ts'
+import { DRIVERS, type Driven, drive, MAIN_DRIVER } from './testing/drivers.ts'
 import { PostgresServer } from './testing/postgres-server.ts'
 import { STEPS } from './testing/relay-program.ts'
 import { Relays } from './testing/relays.ts'
@@ -17,7 +17,7 @@ import { Sink } from './testing/sink.ts'
 import { until } from './testing/until.ts'
 
 const isLong = process.env['OUTBOX_TORTURE'] === 'long'
-const TORTURED = isLong ? DRIVERS : ([process.versions.bun === undefined ? 'pg' : "Bun's sql"] as const)
+const TORTURED = isLong ? DRIVERS : [MAIN_DRIVER]
 const KEYS = 20
 const WRITERS = 4
 

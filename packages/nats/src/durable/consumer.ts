@@ -298,13 +298,14 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   #letGo(event: NatsEvent): void {
     const isLeased = performance.now() < event.leasedUntil
     if (!isLeased) this.#held.forget(event)
-    if (this.#isOrdered && event.isFree !== true && !this.#isStopped) {
+    if (this.#isOrdered && !event.isFree && !this.#isStopped) {
       // The server delivers the event again. Later events, which may arrive before it does, have to wait for it.
       this.#early.begin()
       if (isLeased) this.#early.add(event)
+      return
     }
     // The server gives a leased event to no other process: without this message another process would have to wait.
-    else if (isLeased) this.#giveBack(event, 0)
+    if (isLeased) this.#giveBack(event, 0)
   }
 
   #send({ reply, isOnlyHere }: NatsEvent, words: string | Uint8Array): void {

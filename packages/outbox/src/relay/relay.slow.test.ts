@@ -11,7 +11,7 @@ import {
 } from '@elysia-microservices/transport'
 import { migrate } from '../migrate.ts'
 import { type OutboxPublishOptions, outbox } from '../outbox.ts'
-import { DRIVERS, type Driven, drive } from '../testing/drivers.ts'
+import { DRIVERS, type Driven, drive, MAIN_DRIVER } from '../testing/drivers.ts'
 import { Engine, Lines } from '../testing/engine.ts'
 import { PostgresServer } from '../testing/postgres-server.ts'
 import { until } from '../testing/until.ts'
@@ -27,8 +27,7 @@ after(() => server.stop())
 /** Longer than any test: a relay with this interval publishes only if it is woken. */
 const NEVER = 2 ** 31 - 1
 
-// On a push one driver for each runtime: what differs is behind `DatabaseSql`, which `outbox.slow.test.ts` tries with all.
-for (const driver of isOnPush ? DRIVERS.slice(-1) : DRIVERS)
+for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
   describe(`a relay with ${driver}`, () => {
     let driven: Driven
     let engine: Engine

@@ -26,6 +26,12 @@ export const DRIVERS: readonly Driver[] = [
   ...(underBun ? (["Bun's sql"] as const) : [])
 ]
 
+/**
+ * The driver of this runtime for tests that take long. What differs between drivers is behind `DatabaseSql`, which
+ * `outbox.slow.test.ts` tries with all of them.
+ */
+export const MAIN_DRIVER: Driver = underBun ? "Bun's sql" : 'pg'
+
 export function drive(driver: Driver, url: string, max = 10): Driven {
   if (driver === 'pg') return drivePg(url, max)
   // Both drivers have the same interface in the parts that are used here.
