@@ -43,8 +43,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(1)
   })
 // More jobs than processors, because most jobs spend half of their time waiting for timers and other processes. With
-// two more, jobs need a quarter more of a processor.
-const atATime = availableParallelism() + 3
+// two more, jobs need a quarter more of a processor. The jobs of the night compute most of their time, and a browser
+// beside five of them gives up.
+const atATime = availableParallelism() + (gate === 'nightly' ? 1 : 3)
 const counted = [...(await runJobs(first, atATime))]
 // After a failed build, tests would run the old build, so their results would say nothing about the present sources.
 if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))

