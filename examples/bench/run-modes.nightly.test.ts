@@ -16,6 +16,7 @@ import { readStored } from './report/stored.ts'
 import { type Finished, isRunning, run } from './test-support/command.ts'
 import { distinctTargets } from './test-support/distinct-targets.ts'
 import { inParallel } from './test-support/in-parallel.ts'
+import { measured } from './test-support/measured.ts'
 
 const SHORT = ['--port=0', '--duration=1', '--warmup=0.1']
 /** A few measurements at a time: most of their time is waiting. */
@@ -46,12 +47,7 @@ function measures(
     const jobs = cases.map(
       ([target, ...flags]) =>
         () =>
-          run(
-            'run-bench.ts',
-            `--target=${target}`,
-            ...(flags.some(isDuration) ? ['--port=0'] : SHORT),
-            ...flags
-          )
+          measured(`--target=${target}`, ...(flags.some(isDuration) ? ['--port=0'] : SHORT), ...flags)
     )
     runs = inParallel(jobs, WIDTH)
   })

@@ -27,11 +27,11 @@ export const LONG = ['--port=0', '--duration=3600', '--warmup=0']
 /** A few measurements at a time: most of the time of a short measurement is waiting. */
 const WIDTH = 4
 
-/** Measures for half a second, or for ten seconds if a busy machine has completed nothing by then. */
+/** Measures for half a second unless told otherwise, or for ten if a busy machine has completed nothing by then. */
 export async function measured(...flags: string[]): Promise<Finished & { readonly seconds: number }> {
   const finished = await bench('--duration=0.5', ...flags)
   if (!finished.stderr.includes('Nothing was completed')) return { ...finished, seconds: 0.5 }
-  return { ...(await bench('--duration=10', ...flags)), seconds: 10 }
+  return { ...(await bench(...flags, '--duration=10')), seconds: 10 }
 }
 
 /** Runs all measurements, a few at a time, and checks each in a test. */
