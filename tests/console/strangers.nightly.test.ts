@@ -5,6 +5,7 @@ import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { chromiumMissing } from '../support/browser.ts'
 import { isMissing } from '../support/missing.ts'
+import { PATIENCE } from '../support/within.ts'
 import { inBrowser, isUsable, widthOf } from './in-browser.ts'
 import { HOSTILE, startShop } from './shop.ts'
 
@@ -80,6 +81,8 @@ function register(): void {
       const shop = await startShop({ services, try: true, interval: 1_000 })
       ends.push(() => shop.stop())
       const page = await newPage({ width })
+      // The descriptions keep a processor busy; beside other work, a click is answered late.
+      page.setDefaultTimeout(4 * PATIENCE)
       await page.goto(`${shop.url}#/services`)
       const links = page.getByRole('navigation', { name: 'Services' }).getByRole('link')
       await links.nth(SERVICES).waitFor()
