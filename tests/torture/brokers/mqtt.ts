@@ -1,6 +1,6 @@
 /** Faults that only MQTT has: connections that replace each other, retained events, lost subscriptions. */
 import { until, within } from '../../support/within.ts'
-import { startCallers } from '../load/callers.ts'
+import { amidCalls } from '../load/callers.ts'
 import type { Row, Scenario } from '../scenario.ts'
 import { type InSetting, type Setting, TIMEOUT, underLoad } from './request-setting.ts'
 
@@ -16,16 +16,11 @@ export const scenariosOfMqtt = (inSetting: InSetting): readonly Scenario[] => [
         let lost = 0
         const twins = Array.from({ length: 3 }, () => setting.client(TIMEOUT, { clientId: 'twin' }))
         for (const twin of twins) twin.onEvent(({ type }) => void (type === 'disconnected' && lost++))
-        const stops = twins.map((twin) => startCallers(setting.ledger, twin, 4))
-        await until(
-          'They end each other',
-          () => {
-            progress(`${lost} of ${wanted} connections ended, ${setting.ledger.succeeded} requests succeeded`)
-            return lost >= wanted
-          },
-          300_000
-        )
-        for (const stop of stops) stop()
+        const enough = () => {
+          progress(`${lost} of ${wanted} connections ended, ${setting.ledger.succeeded} requests succeeded`)
+          return lost >= wanted
+        }
+        await amidCalls(setting.ledger, twins, 4, () => until('They end each other', enough, 300_000))
         await setting.ledger.settled()
         const [last, ...others] = twins
         for (const other of others) await other.close()

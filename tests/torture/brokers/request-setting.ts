@@ -2,7 +2,7 @@
 import type { ClientTransport } from '@elysia-microservices/transport'
 import { ServerProcess } from '../../support/server-process.ts'
 import { pause, within } from '../../support/within.ts'
-import { startCallers } from '../load/callers.ts'
+import { amidCalls } from '../load/callers.ts'
 import type { Circumstances, Row } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { highest, peakMb } from '../support/memory.ts'
@@ -132,17 +132,17 @@ export async function underLoad(
   fault: (n: number) => Promise<void>
 ): Promise<number> {
   const { ledger } = setting
-  let worst = 0
-  const stop = startCallers(ledger, setting.client(), CALLERS)
-  for (let n = 0; n < times; n++) {
-    await within(ledger.nextSuccess(), 'The next success')
-    await pause(50 + Math.random() * 150)
-    await fault(n)
-    const over = performance.now()
-    await within(ledger.nextSuccess(), 'The next success after it')
-    worst = Math.max(worst, performance.now() - over)
-    progress(`${n + 1} of ${times}, ${ledger.succeeded} requests succeeded`)
-  }
-  stop()
-  return worst
+  return amidCalls(ledger, [setting.client()], CALLERS, async () => {
+    let worst = 0
+    for (let n = 0; n < times; n++) {
+      await within(ledger.nextSuccess(), 'The next success')
+      await pause(50 + Math.random() * 150)
+      await fault(n)
+      const over = performance.now()
+      await within(ledger.nextSuccess(), 'The next success after it')
+      worst = Math.max(worst, performance.now() - over)
+      progress(`${n + 1} of ${times}, ${ledger.succeeded} requests succeeded`)
+    }
+    return worst
+  })
 }

@@ -1,20 +1,22 @@
-/** Callers that make one request after the other until they are stopped. */
+/** Callers that make one request after the other for as long as a plan runs. */
 import type { CallOptions, ClientTransport } from '@elysia-microservices/transport'
 import { pause } from '../../support/within.ts'
 import type { Ledger } from '../support/ledger.ts'
 
 /**
- * Starts callers, each with one request in flight at a time and a millisecond between two requests.
- * @returns a function that stops the callers; requests in flight end
+ * Runs a plan while callers call, each with one request in flight at a time and a millisecond between two requests.
+ * However the plan ends, the callers stop then; requests in flight end later.
+ * @param count the callers of each client
  */
-export function startCallers(
+export async function amidCalls<Result>(
   ledger: Ledger,
-  client: ClientTransport,
+  clients: readonly ClientTransport[],
   count: number,
+  plan: () => Promise<Result>,
   options: CallOptions = {}
-): () => void {
+): Promise<Result> {
   let running = true
-  const call = async (caller: number) => {
+  const call = async (client: ClientTransport, caller: number) => {
     // Half of the requests are answered at once, half after a moment; half of the calls are made by `request`, half
     // by `stream`.
     const pattern = caller % 4 < 2 ? 'echo' : 'work'
@@ -25,8 +27,10 @@ export function startCallers(
       await pause(1)
     }
   }
-  for (let caller = 0; caller < count; caller++) void call(caller)
-  return () => {
+  for (const client of clients) for (let caller = 0; caller < count; caller++) void call(client, caller)
+  try {
+    return await plan()
+  } finally {
     running = false
   }
 }

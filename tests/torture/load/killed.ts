@@ -4,7 +4,7 @@ import { pause, within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { type CallerOptions, TortureService } from '../support/torture-service.ts'
-import { startCallers } from './callers.ts'
+import { amidCalls } from './callers.ts'
 
 interface Variant {
   readonly name: string
@@ -53,20 +53,22 @@ async function kill(variant: Variant, { length, progress }: Circumstances): Prom
     const [server] = service.servers
     if (server === undefined) throw new Error('There is no server')
     await service.start()
-    const stop = startCallers(ledger, service.client({ ...CLIENT, protocol }), CALLERS, { idempotent })
     let worstRecoveryMs = 0
-    for (let n = 1; n <= kills; n++) {
-      await within(ledger.nextSuccess(), 'The next success')
-      // At a random moment, so also in the middle of requests.
-      await pause(50 + Math.random() * 150)
-      await service.stop(server, 'SIGKILL')
-      await service.start(server)
-      const back = performance.now()
-      await within(ledger.nextSuccess(), 'The next success after the server is back')
-      worstRecoveryMs = Math.max(worstRecoveryMs, performance.now() - back)
-      progress(`${n} of ${kills} kills, ${ledger.succeeded} requests succeeded`)
+    const killings = async () => {
+      for (let n = 1; n <= kills; n++) {
+        await within(ledger.nextSuccess(), 'The next success')
+        // At a random moment, so also in the middle of requests.
+        await pause(50 + Math.random() * 150)
+        await service.stop(server, 'SIGKILL')
+        await service.start(server)
+        const back = performance.now()
+        await within(ledger.nextSuccess(), 'The next success after the server is back')
+        worstRecoveryMs = Math.max(worstRecoveryMs, performance.now() - back)
+        progress(`${n} of ${kills} kills, ${ledger.succeeded} requests succeeded`)
+      }
     }
-    stop()
+    const client = service.client({ ...CLIENT, protocol })
+    await amidCalls(ledger, [client], CALLERS, killings, { idempotent })
     await ledger.settled()
     const runs = service.record.read()
     const account = ledger.account(runs, idempotent)

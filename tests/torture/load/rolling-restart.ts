@@ -4,7 +4,7 @@ import { within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { TortureService } from '../support/torture-service.ts'
-import { startCallers } from './callers.ts'
+import { amidCalls } from './callers.ts'
 
 const SERVERS = 3
 const CALLERS = 16
@@ -42,20 +42,21 @@ async function restart(idempotent: boolean, { length, progress }: Circumstances)
     const all = connections(client, SERVERS)
     await client.connect()
     await within(all, 'The client connects to all servers')
-    const stop = startCallers(ledger, client, CALLERS, { idempotent })
     const broken: string[] = []
-    for (let round = 1; round <= rounds; round++) {
-      for (const server of service.servers) {
-        const back = connections(client, 1)
-        const ended = await service.stop(server, 'SIGTERM')
-        if (ended?.code !== 0)
-          broken.push(`A server ended with ${ended?.signal ?? ended?.code} after SIGTERM`)
-        await service.start(server)
-        await within(back, 'The client connects to the server that is back')
+    const restarts = async () => {
+      for (let round = 1; round <= rounds; round++) {
+        for (const server of service.servers) {
+          const back = connections(client, 1)
+          const ended = await service.stop(server, 'SIGTERM')
+          if (ended?.code !== 0)
+            broken.push(`A server ended with ${ended?.signal ?? ended?.code} after SIGTERM`)
+          await service.start(server)
+          await within(back, 'The client connects to the server that is back')
+        }
+        progress(`${round} of ${rounds} rounds, ${ledger.succeeded} requests succeeded`)
       }
-      progress(`${round} of ${rounds} rounds, ${ledger.succeeded} requests succeeded`)
     }
-    stop()
+    await amidCalls(ledger, [client], CALLERS, restarts, { idempotent })
     await ledger.settled()
     const runs = service.record.read()
     const account = ledger.account(runs, idempotent)
