@@ -17,6 +17,7 @@ import { bun, programFile, rootFolder, testsFolder, underBun } from '../workspac
 const NODE_LTS = join(rootFolder, 'runtimes/node_modules/.bin/node')
 const LONGEST = 500_000
 
+/** All of Kafka's tests but this one. */
 const files = readdirSync(join(testsFolder, 'kafka'))
   .filter((name) => name.endsWith('.test.ts') && name !== basename(import.meta.url).replace(/js$/, 'ts'))
   .map((name) => `kafka/${name.slice(0, -'.ts'.length)}`)

@@ -29,12 +29,13 @@ import { until } from '../support/within.ts'
 /** A topic that only the tap uses. */
 const MARK = 'until-here'
 const seen: unknown[] = []
-/** The data of a call that is answered when the test says so. */
-const HELD = 'held'
+/** The data of a call that is answered when a test says so. */
+const HOLD = 'hold'
+/** Each function answers a call that is held. */
 const held: (() => void)[] = []
 
 function answerTo(data: unknown): unknown {
-  if (data !== HELD) return data
+  if (data !== HOLD) return data
   return new Promise((resolve) => void held.push(() => resolve(data)))
 }
 
@@ -178,11 +179,12 @@ if (!isMissing('Nest and our transport over MQTT', mosquittoMissing())) {
           it(`answers a hundred calls of a client of ${client} at once`, async () => {
             // Nest's client unsubscribes from answers when no call waits, even if the subscriptions of further calls
             // are on their way: then it never hears their answers. So one call waits all the time.
-            const waiting = ask('echo', HELD)
+            const waiting = ask('echo', HOLD)
             await until('a call waits', () => held.length > 0)
-            const all = await Promise.all(Array.from({ length: 100 }, (_, n) => ask('echo', n)))
-            held.pop()?.()
-            assert.equal(await waiting, HELD)
+            const all = await Promise.all(Array.from({ length: 100 }, (_, n) => ask('echo', n))).finally(() =>
+              held.pop()?.()
+            )
+            assert.equal(await waiting, HOLD)
             assert.deepEqual(
               all,
               all.map((_, n) => n)

@@ -16,11 +16,11 @@ export const scenariosOfMqtt = (inSetting: InSetting): readonly Scenario[] => [
         let lost = 0
         const twins = Array.from({ length: 3 }, () => setting.client(TIMEOUT, { clientId: 'twin' }))
         for (const twin of twins) twin.onEvent(({ type }) => void (type === 'disconnected' && lost++))
-        const enough = () => {
+        const isEnough = () => {
           progress(`${lost} of ${wanted} connections ended, ${setting.ledger.succeeded} requests succeeded`)
           return lost >= wanted
         }
-        await amidCalls(setting.ledger, twins, 4, () => until('They end each other', enough, 300_000))
+        await amidCalls(setting.ledger, twins, 4, () => until('They end each other', isEnough, 300_000))
         await setting.ledger.settled()
         const [last, ...others] = twins
         for (const other of others) await other.close()
