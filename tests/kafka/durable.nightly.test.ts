@@ -115,6 +115,15 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       }
     })
 
+    /** Deletes a topic. Resolves when no broker knows it any more. */
+    async function remove(topic: string): Promise<void> {
+      const admin = others().admin()
+      await admin.connect()
+      cleanUps.push(() => admin.disconnect())
+      await admin.deleteTopics({ topics: [topic] })
+      await until('It is gone', async () => !(await admin.listTopics()).includes(topic))
+    }
+
     it('is published and handled from the first on when its topic was deleted and created again', {
       timeout: PATIENCE
     }, async () => {
@@ -126,15 +135,39 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
         Promise.all(numbers.map((n) => client.publish(pattern, n, { key: 'k' })))
       await publish([0, 1, 2])
       await until('They are handled', () => seen.length === 3)
-      const admin = others().admin()
-      await admin.connect()
-      cleanUps.push(() => admin.disconnect())
-      await admin.deleteTopics({ topics: [pattern] })
-      await until('It is gone', async () => !(await admin.listTopics()).includes(pattern))
+      await remove(pattern)
       const more = Array.from({ length: 200 }, (_, index) => 3 + index)
       await publish(more)
       await until('They are handled, too', () => seen.length >= 203)
       assert.deepEqual(seen, [0, 1, 2, ...more])
+    })
+
+    it('that ends after its topic was deleted is not counted as an event of the topic created again', {
+      timeout: PATIENCE
+    }, async () => {
+      const pattern = fresh()
+      const seen: unknown[] = []
+      let release = () => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const handler = ({ data }: Message) => {
+        seen.push(data)
+        return data === 'last of the old topic' ? held : undefined
+      }
+      await serve(pattern, handler, { ordered: true })
+      const client = newClient()
+      const old = ['first of the old topic', 'last of the old topic']
+      for (const data of old) await client.publish(pattern, data, { key: 'k' })
+      await until('All began', () => seen.length === 2)
+      await remove(pattern)
+      release()
+      // By then the coordinator has taken the partitions away, and the positions behind the old events are to be committed.
+      await new Promise((resolve) => setTimeout(resolve, 2_000))
+      const more = Array.from({ length: 20 }, (_, index) => index)
+      for (const n of more) await client.publish(pattern, n, { key: 'k' })
+      await until('All of the new topic are handled', () => seen.length >= 22)
+      assert.deepEqual(seen, [...old, ...more])
     })
 
     it('runs once when processes start and stop: they pass on which events are done, and wait for running handlers', {

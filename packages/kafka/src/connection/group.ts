@@ -5,18 +5,21 @@ import { grouped } from '../words/grouped.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn, reasonOf } from './errors.ts'
 
-/** A committed position, with the metadata that is stored beside the position. */
-export interface Committed {
-  readonly topic: string
-  readonly partition: number
-  readonly next: bigint
-  readonly metadata: string
-}
-
 /** One partition of a topic. */
 export interface Partition {
   readonly topic: string
   readonly partition: number
+}
+
+/** One partition, with the id of its topic: a topic that is deleted and created again has another id. */
+export interface IdentifiedPartition extends Partition {
+  readonly topicId: string
+}
+
+/** A committed position, with the metadata that is stored beside the position. */
+export interface Committed extends IdentifiedPartition {
+  readonly next: bigint
+  readonly metadata: string
 }
 
 /**
@@ -59,9 +62,12 @@ export class Group {
     })
   }
 
-  /** The committed positions of a group; partitions without a committed position are left out. */
+  /**
+   * The committed positions of a group, each with the id of the topic for which it was committed. Partitions without
+   * a committed position are left out.
+   */
   async committed(
-    partitions: readonly Partition[],
+    partitions: readonly IdentifiedPartition[],
     memberId: string | null = null,
     memberEpoch = -1
   ): Promise<Committed[]> {
@@ -76,32 +82,60 @@ export class Group {
         false
       )
     )
+    const topicIds = new Map(partitions.map(({ topic, topicId }) => [topic, topicId]))
     const known: Committed[] = []
     for (const { name: topic, partitions: of } of groups[0]?.topics ?? [])
-      for (const { partitionIndex: partition, committedOffset: next, metadata } of of)
-        if (next >= 0n) known.push({ topic, partition, next, metadata: metadata ?? '' })
+      for (const { partitionIndex: partition, committedOffset: next, metadata: stored } of of) {
+        if (next < 0n) continue
+        // A position that another program has committed, such as Kafka's own tools, names no topic id.
+        const { topicId = topicIds.get(topic) ?? '', metadata } = readMetadata(stored ?? '')
+        known.push({ topic, topicId, partition, next, metadata })
+      }
     return known
   }
 
-  /** Commits positions. @param memberId default: no member, which brokers allow while the group has no members */
+  /**
+   * Commits positions. A position of a topic that was deleted, or deleted and created again, is left out: it means
+   * nothing any more.
+   * @param memberId default: no member, which brokers allow while the group has no members
+   */
   async commit(
     positions: readonly Committed[],
     memberId = '',
     memberEpoch: () => number = () => -1
   ): Promise<void> {
     if (positions.length === 0) return
-    const topics = [...grouped(positions, ({ topic }) => topic)].map(([name, of]) => ({
-      name,
-      partitions: of.map(({ partition, next, metadata }) => ({
-        partitionIndex: partition,
-        committedOffset: next,
-        committedLeaderEpoch: -1,
-        committedMetadata: metadata
-      }))
-    }))
-    await this.ask((node) =>
-      this.cluster.ask(node, 'groups', offsetCommitV9.api, this.name, memberEpoch(), memberId, null, topics)
-    )
+    const { cluster } = this
+    try {
+      await this.ask(async (node) => {
+        const current = positions.filter(
+          ({ topic, topicId }) => topicId === (cluster.topic(topic)?.id ?? topicId)
+        )
+        if (current.length === 0) return
+        const topics = commitsOf(current)
+        try {
+          await cluster.ask(
+            node,
+            'groups',
+            offsetCommitV9.api,
+            this.name,
+            memberEpoch(),
+            memberId,
+            null,
+            topics
+          )
+        } catch (error) {
+          // The request names topics by their names. While it is repeated, a deleted topic may be created again.
+          if (codesIn(error).includes(Code.unknownTopic))
+            await cluster.refresh(topics.map(({ name }) => name))
+          throw error
+        }
+      })
+    } catch (error) {
+      // A topic that the brokers do not know during all attempts was deleted.
+      const codes = codesIn(error)
+      if (codes.length === 0 || codes.some((code) => code !== Code.unknownTopic)) throw error
+    }
   }
 
   /**
@@ -126,16 +160,19 @@ export class Group {
   }
 
   async #begin(topics: readonly string[], begin: Begin): Promise<void> {
-    const all = topics.flatMap((topic) =>
-      (this.cluster.topic(topic)?.leaders ?? []).map((_, partition) => ({ topic, partition }))
+    const described = topics.flatMap((topic) => this.cluster.topic(topic) ?? [])
+    const committed = await this.committed(
+      described.flatMap(({ name: topic, id: topicId, leaders }) =>
+        leaders.map((_, partition) => ({ topic, topicId, partition }))
+      )
     )
-    const known = byTopic(await this.committed(all))
     const begun = await Promise.all(
-      [...byTopic(all)].map(async ([topic, partitions]) => {
-        const of = known.get(topic) ?? []
-        const unknown = partitions.filter((partition) => !of.includes(partition))
-        const positions = unknown.length === 0 ? [] : await begin(topic, unknown, of.length === 0)
-        return [...positions].map(([partition, next]) => ({ topic, partition, next, metadata: '' }))
+      described.map(async ({ name: topic, id: topicId, leaders }) => {
+        const ofTopic = committed.filter((position) => position.topic === topic)
+        const valid = ofTopic.filter((position) => position.topicId === topicId)
+        const unknown = [...leaders.keys()].filter((at) => !valid.some(({ partition }) => partition === at))
+        const positions = unknown.length === 0 ? [] : await begin(topic, unknown, ofTopic.length === 0)
+        return [...positions].map(([partition, next]) => ({ topic, topicId, partition, next, metadata: '' }))
       })
     )
     try {
@@ -152,4 +189,26 @@ export class Group {
 export function byTopic(partitions: readonly Partition[]): Map<string, number[]> {
   const topics = grouped(partitions, ({ topic }) => topic)
   return new Map([...topics].map(([topic, of]) => [topic, of.map(({ partition }) => partition)]))
+}
+
+/** The part of a request to commit that names the positions. */
+function commitsOf(positions: readonly Committed[]) {
+  return [...grouped(positions, ({ topic }) => topic)].map(([name, of]) => ({
+    name,
+    partitions: of.map(({ topicId, partition, next, metadata }) => ({
+      partitionIndex: partition,
+      committedOffset: next,
+      committedLeaderEpoch: -1,
+      committedMetadata: `${topicId} ${metadata}`
+    }))
+  }))
+}
+
+/**
+ * Reads the metadata that brokers store beside a position: first the id of the topic. The position was committed under
+ * the topic's name, perhaps by a process that did not know that the topic had been deleted and created again.
+ */
+export function readMetadata(stored: string): { readonly topicId?: string; readonly metadata: string } {
+  const [, topicId, metadata = ''] = /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}) (.*)$/s.exec(stored) ?? []
+  return topicId === undefined ? { metadata: stored } : { topicId, metadata }
 }

@@ -94,7 +94,7 @@ export class KafkaConnection implements Carrier {
         for (const { topic, records } of fetched)
           for (const record of records) this.#hearing.guard(() => this.#hear(topic, record))
       },
-      gone: (topic, partition) => positionOf(cluster, topic, partition, EARLIEST),
+      gone: ({ topic, partition }) => positionOf(cluster, topic, partition, EARLIEST),
       failed: (error) => listener.failed(error)
     })
     this.#takers = new Takers(cluster, {

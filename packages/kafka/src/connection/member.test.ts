@@ -6,7 +6,7 @@ import type { Committed, Group } from './group.ts'
 import { Member } from './member.ts'
 
 const refused = (apiCode: number) => Object.assign(new Error(`code ${apiCode}`), { apiCode })
-const position: Committed = { topic: 'a', partition: 0, next: 5n, metadata: '' }
+const position: Committed = { topic: 'a', topicId: 'id', partition: 0, next: 5n, metadata: '' }
 
 /**
  * A group whose coordinator gives its only partition to each member that joins, and answers one commit with the error

@@ -8,7 +8,7 @@ import { ConnectionError } from '@elysia-microservices/transport/kit'
 import { consumerGroupHeartbeatV1 } from '@platformatic/kafka'
 import { soon } from './brokers.ts'
 import { Code, codesIn, isForbidden } from './errors.ts'
-import { byTopic, type Committed, type Group, type Partition } from './group.ts'
+import { byTopic, type Committed, type Group, type IdentifiedPartition, type Partition } from './group.ts'
 
 /**
  * Milliseconds between heartbeats at most: the answers to heartbeats tell which partitions belong to this member.
@@ -207,11 +207,12 @@ export class Member {
     const { cluster } = this.group
     if (target.some(({ topicId }) => cluster.topicById(topicId) === undefined))
       await cluster.refresh(this.#topics)
-    const wanted = new Map<string, Partition>()
+    const wanted = new Map<string, IdentifiedPartition>()
     for (const { topicId, partitions } of target) {
       const topic = cluster.topicById(topicId)?.name
       if (topic === undefined) continue
-      for (const partition of partitions) wanted.set(keyOf({ topic, partition }), { topic, partition })
+      for (const partition of partitions)
+        wanted.set(keyOf({ topic, partition }), { topic, topicId, partition })
     }
     const revoked = [...this.#owned].filter(([key]) => !wanted.has(key) && !this.#leaving.has(key))
     if (revoked.length > 0) this.#letGo(new Map(revoked))
@@ -219,7 +220,8 @@ export class Member {
     if (added.length === 0) return
     const assigned = await this.#positions(added)
     if (this.#isOver) return
-    for (const partition of added) this.#owned.set(keyOf(partition), partition)
+    for (const { topic, partition } of added)
+      this.#owned.set(keyOf({ topic, partition }), { topic, partition })
     this.#listener.assigned(assigned)
     // The next heartbeat tells the coordinator that this member owns the partitions now.
     this.#isAgainWanted = true
@@ -237,14 +239,16 @@ export class Member {
     })
   }
 
-  async #positions(partitions: readonly Partition[]): Promise<readonly Committed[]> {
-    const known = await this.group.committed(partitions, this.id, this.#epoch)
+  async #positions(partitions: readonly IdentifiedPartition[]): Promise<readonly Committed[]> {
+    const topicIds = new Map(partitions.map(({ topic, topicId }) => [topic, topicId]))
+    const committed = await this.group.committed(partitions, this.id, this.#epoch)
+    const known = committed.filter(({ topic, topicId }) => topicId === topicIds.get(topic))
     const has = new Set(known.map(keyOf))
     const unknown = byTopic(partitions.filter((partition) => !has.has(keyOf(partition))))
     const begun: Committed[] = []
     for (const [topic, of] of unknown)
       for (const [partition, next] of await this.#begin(topic, of))
-        begun.push({ topic, partition, next, metadata: '' })
+        begun.push({ topic, topicId: topicIds.get(topic) ?? '', partition, next, metadata: '' })
     return [...known, ...begun]
   }
 }

@@ -6,6 +6,7 @@ import type { Fetched } from '../words/record.ts'
 import { soon } from './brokers.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, responseOf } from './errors.ts'
+import type { IdentifiedPartition, Partition } from './group.ts'
 import { type FetchedBytes, fetchApi } from './record-apis.ts'
 
 /** Milliseconds that a broker waits for new records before it answers a fetch request with none. */
@@ -21,9 +22,7 @@ export const LATEST = -1n
 export const EARLIEST = -2n
 
 /** The records of one partition in the answer to a fetch request. */
-export interface FetchedPartition {
-  readonly topic: string
-  readonly partition: number
+export interface FetchedPartition extends IdentifiedPartition {
   readonly records: readonly Fetched[]
   /** The position behind the last record of the answer. */
   readonly next: bigint
@@ -36,16 +35,14 @@ export interface ReaderListener {
   /** Takes records. The reader gives no further records until the returned promise has settled. */
   receive(partitions: readonly FetchedPartition[]): void | Promise<void>
   /**
-   * Is called when Kafka has deleted the record to be read next.
+   * Is called when Kafka has deleted the record to be read next, or the whole topic, which has been created again.
    * @returns the position from which to go on
    */
-  gone(topic: string, partition: number): Promise<bigint>
+  gone(partition: IdentifiedPartition): Promise<bigint>
   failed(error: unknown): void
 }
 
-interface Position {
-  readonly topic: string
-  readonly partition: number
+interface Position extends Partition {
   /** The id that the brokers gave the topic: a topic that was deleted and created again has another id. */
   id: string | undefined
   next: bigint
@@ -75,14 +72,9 @@ export class Reader {
     })
   }
 
-  /** Reads a partition from a given position on. */
-  add(topic: string, partition: number, next: bigint): void {
-    this.#positions.set(`${topic} ${partition}`, {
-      topic,
-      partition,
-      id: this.#cluster.topic(topic)?.id,
-      next
-    })
+  /** Reads a partition from a given position on. @param id the id of the topic in which the position is valid */
+  add(topic: string, partition: number, next: bigint, id = this.#cluster.topic(topic)?.id): void {
+    this.#positions.set(`${topic} ${partition}`, { topic, partition, id, next })
     this.#changed()
   }
 
@@ -174,10 +166,10 @@ export class Reader {
       const { topic, partition } = position
       const id = this.#cluster.topic(topic)?.id
       position.id ??= id
-      if (position.id === id) continue
+      if (id === undefined || position.id === id) continue
       isNew = true
       position.id = id
-      position.next = await this.#listener.gone(topic, partition)
+      position.next = await this.#listener.gone({ topic, topicId: id, partition })
     }
     return isNew
   }
@@ -228,12 +220,16 @@ export class Reader {
       const position = asked.find((one) => one.id === topicId && one.partition === partition)
       if (position === undefined || !this.#isRead(position)) continue
       const { topic } = position
-      if (errorCode === Code.offsetOutOfRange) position.next = await this.#listener.gone(topic, partition)
+      if (errorCode === Code.offsetOutOfRange)
+        position.next = await this.#listener.gone({ topic, topicId, partition })
       else if (errorCode !== 0) moved.add(topic)
       else if (bytes.length > 0) {
         const { records, next } = readBatches(bytes, Number(position.next))
         position.next = BigInt(next)
-        fetched.push({ of: position, partition: { topic, partition, records, next: position.next, end } })
+        fetched.push({
+          of: position,
+          partition: { topic, topicId, partition, records, next: position.next, end }
+        })
       }
     }
     if (moved.size > 0) {

@@ -86,7 +86,7 @@ class Taker {
     for (const subject of subjects) this.#subjects.set(subject.address, subject)
     this.#reader = new Reader(cluster, purpose, {
       receive: (fetched) => this.#receive(fetched),
-      gone: (topic, partition) => positionOf(cluster, topic, partition, EARLIEST),
+      gone: ({ topic, partition }) => positionOf(cluster, topic, partition, EARLIEST),
       failed: (error) => listener.failed(error)
     })
     this.#member =
@@ -96,7 +96,8 @@ class Taker {
         [...this.#subjects.keys()],
         {
           assigned: (partitions) => {
-            for (const { topic, partition, next } of partitions) this.#reader.add(topic, partition, next)
+            for (const { topic, topicId, partition, next } of partitions)
+              this.#reader.add(topic, partition, next, topicId)
           },
           revoked: (partitions) => this.#revoked(partitions),
           lost: (partitions) => void this.#revoked(partitions),
@@ -164,7 +165,13 @@ class Taker {
   async #taken(member: Member, fetched: readonly FetchedPartition[]): Promise<boolean> {
     try {
       await member.commit(
-        fetched.map(({ topic, partition, next }) => ({ topic, partition, next, metadata: '' }))
+        fetched.map(({ topic, topicId, partition, next }) => ({
+          topic,
+          topicId,
+          partition,
+          next,
+          metadata: ''
+        }))
       )
       return true
     } catch (error) {

@@ -16,7 +16,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
 import { isForbidden } from '../connection/errors.ts'
-import { type Committed, Group, type Partition } from '../connection/group.ts'
+import { type Committed, Group, type IdentifiedPartition, type Partition } from '../connection/group.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { Member } from '../connection/member.ts'
 import {
@@ -174,7 +174,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     const cluster = this.#cluster
     return new Reader(cluster, purpose, {
       receive: (fetched) => this.#receive(fetched),
-      gone: (topic, partition) => this.#gone(topic, partition),
+      gone: (partition) => this.#gone(partition),
       failed: (error) => this.#failed(error)
     })
   }
@@ -194,9 +194,9 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   #assigned(partitions: readonly Committed[]): void {
     this.#unavailable = undefined
     for (const committed of partitions) {
-      const { topic, partition, next } = committed
+      const { topic, topicId, partition, next } = committed
       this.#partitions.add(committed)
-      if (!this.#isStopped) this.#readerOf(topic)?.add(topic, partition, next)
+      if (!this.#isStopped) this.#readerOf(topic)?.add(topic, partition, next, topicId)
     }
     if (!this.#isStopped) this.#worker.open()
   }
@@ -244,16 +244,16 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   }
 
   /**
-   * Is called when Kafka has deleted the events to be read next.
+   * Is called when Kafka has deleted the events to be read next, or their whole topic, which has been created again.
    * @returns the position from which to go on
    */
-  async #gone(topic: string, partition: number): Promise<bigint> {
+  async #gone({ topic, topicId, partition }: IdentifiedPartition): Promise<bigint> {
     const cluster = this.#cluster
     const next = await positionOf(cluster, topic, partition, EARLIEST)
     // The known position and the done events belong to a part of the topic that no longer exists.
     this.#forget([{ topic, partition }])
-    this.#partitions.add({ topic, partition, next, metadata: '' })
-    this.#readerOf(topic)?.add(topic, partition, next)
+    this.#partitions.add({ topic, topicId, partition, next, metadata: '' })
+    this.#readerOf(topic)?.add(topic, partition, next, topicId)
     const { pattern, group, logger } = this.#options
     logger.error(
       `Events of '${shown(pattern)}' that the group '${group}' had not handled were deleted by Kafka, or their topic was deleted and created again; the group goes on at position ${next} of partition ${partition}`

@@ -68,7 +68,7 @@ export class KafkaDeadLetters implements DeadLetters {
     if (known === undefined) return false
     const { topic, fetched } = known.found
     const pattern = topicOfDead(topic)
-    const source = new Source(pattern, { topic, partition: 0, next: 0n, metadata: '' })
+    const source = new Source(pattern, { topic, topicId: '', partition: 0, next: 0n, metadata: '' })
     const event = new KafkaEvent(source, fetched)
     const said = { [HEADER.group]: this.#group, [HEADER.attempts]: '0', [HEADER.due]: '0' }
     const headers = { ...headersOfCopy(event, said), [HEADER.reason]: undefined }

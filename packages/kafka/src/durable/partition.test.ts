@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { Committed } from '../connection/group.ts'
 import { Partitions } from './partition.ts'
 
-const place = { topic: 'a', partition: 0 }
+const place = { topic: 'a', topicId: 'id', partition: 0 }
 
 /** The partition `place` in which one event is done, and a coordinator that refuses the first commits. */
 function partitionsWith(refusals: number) {

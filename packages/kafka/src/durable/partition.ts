@@ -14,6 +14,7 @@ const AGAIN_AFTER = 100
 /** A partition from which events have come. */
 export class Source {
   readonly topic: string
+  readonly topicId: string
   readonly partition: number
   /** The topic of the pattern. It differs from `topic` if this is a partition of a topic of retries. */
   readonly pattern: string
@@ -23,9 +24,10 @@ export class Source {
   /** False once another process owns the partition, or its topic was created again. */
   isOurs = true
 
-  constructor(pattern: string, { topic, partition, next, metadata }: Committed) {
+  constructor(pattern: string, { topic, topicId, partition, next, metadata }: Committed) {
     this.pattern = pattern
     this.topic = topic
+    this.topicId = topicId
     this.partition = partition
     this.tracker = new Tracker(Number(next), metadata)
   }
@@ -113,9 +115,9 @@ export class Partitions {
   async #commit(): Promise<void> {
     if (!this.#options.canCommit()) return
     const dirty = [...this].filter(({ tracker }) => tracker.isDirty)
-    const positions = dirty.map(({ topic, partition, tracker }) => {
+    const positions = dirty.map(({ topic, topicId, partition, tracker }) => {
       tracker.isDirty = false
-      return { topic, partition, next: BigInt(tracker.lowest), metadata: tracker.beside }
+      return { topic, topicId, partition, next: BigInt(tracker.lowest), metadata: tracker.beside }
     })
     try {
       await this.#options.commit(positions)

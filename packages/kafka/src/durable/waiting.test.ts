@@ -7,7 +7,8 @@ import { Partitions, Source } from './partition.ts'
 import { KafkaEvent } from './stored.ts'
 import { WaitingEvents } from './waiting.ts'
 
-const at = (topic: string, partition: number) => new Source('a', { topic, partition, next: 0n, metadata: '' })
+const at = (topic: string, partition: number) =>
+  new Source('a', { topic, topicId: 'id', partition, next: 0n, metadata: '' })
 
 function eventsOf(source: Source, count: number): KafkaEvent[] {
   const records = Array.from({ length: count }, (_, n) => writeRecord(undefined, String(n)))
@@ -98,7 +99,7 @@ describe('positions', () => {
         }),
       failed: () => {}
     })
-    partitions.add({ topic: 'a', partition: 0, next: 0n, metadata: '' })
+    partitions.add({ topic: 'a', topicId: 'id', partition: 0, next: 0n, metadata: '' })
     const { tracker } = partitions.get('a', 0) as Source
     tracker.came(0)
     tracker.came(1)

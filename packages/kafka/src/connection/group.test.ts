@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { Cluster } from './cluster.ts'
+import { Code } from './errors.ts'
+import { type Committed, Group, readMetadata } from './group.ts'
+
+const OLD = '0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f'
+const NEW = 'ffffffff-0a1b-0a1b-0a1b-0a1b2c3d4e5f'
+
+interface StoredPosition {
+  readonly partitionIndex: number
+  readonly committedOffset: bigint
+  readonly metadata: string
+}
+
+/** A cluster with the topic 'a', which may be deleted, and its coordinator, which keeps the commits. */
+class FakeCluster {
+  id: string | undefined = OLD
+  /** The topic id that the client knows: it changes with `refresh`. */
+  known: string | undefined = OLD
+  readonly stored: StoredPosition[] = []
+  refusals = 0
+  refused: () => void = () => {}
+
+  topic() {
+    return this.known === undefined ? undefined : { name: 'a', id: this.known, leaders: [1] }
+  }
+
+  async refresh(): Promise<void> {
+    this.known = this.id
+  }
+
+  async askAny(): Promise<unknown> {
+    return { coordinators: [{ nodeId: 1 }] }
+  }
+
+  /** Repeats ten times at most. */
+  async persist<Result>(_stale: unknown, task: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await task()
+      } catch (error) {
+        if (attempt === 10) throw error
+      }
+  }
+
+  async ask(_node: number, _purpose: string, _api: unknown, ...words: unknown[]): Promise<unknown> {
+    if (Array.isArray(words[0])) return { groups: [{ topics: [{ name: 'a', partitions: this.stored }] }] }
+    if (this.id === undefined) {
+      this.refusals++
+      this.refused()
+      throw Object.assign(new Error('no such topic'), { apiCode: Code.unknownTopic })
+    }
+    const topics = words[4] as { partitions: (StoredPosition & { committedMetadata: string })[] }[]
+    for (const { partitionIndex, committedOffset, committedMetadata } of topics.flatMap(
+      (one) => one.partitions
+    ))
+      this.stored.push({ partitionIndex, committedOffset, metadata: committedMetadata })
+    return {}
+  }
+}
+
+function newGroup() {
+  const cluster = new FakeCluster()
+  return { cluster, group: new Group(cluster as unknown as Cluster, 'g') }
+}
+
+const position: Committed = { topic: 'a', topicId: OLD, partition: 0, next: 5n, metadata: 'what is done' }
+
+describe('a consumer group', () => {
+  it('gives back the id of the topic and the metadata of each position', async () => {
+    const { cluster, group } = newGroup()
+    await group.commit([position])
+    cluster.stored.push({ partitionIndex: 0, committedOffset: 7n, metadata: 'of a tool' })
+    assert.deepEqual(await group.committed([{ topic: 'a', topicId: OLD, partition: 0 }]), [
+      position,
+      { ...position, next: 7n, metadata: 'of a tool' }
+    ])
+  })
+
+  it('does not commit a position of a topic that was deleted and created again, also while it repeats the commit', async () => {
+    const { cluster, group } = newGroup()
+    cluster.id = undefined
+    cluster.refused = () => {
+      if (cluster.refusals === 3) cluster.id = NEW
+    }
+    await group.commit([position])
+    assert.equal(cluster.refusals, 3)
+    assert.deepEqual(cluster.stored, [])
+    await group.commit([position])
+    assert.deepEqual(cluster.stored, [])
+    await group.commit([{ ...position, topicId: NEW }])
+    assert.equal(cluster.stored.length, 1)
+  })
+
+  it('gives up the positions of a topic that stays deleted', async () => {
+    const { cluster, group } = newGroup()
+    cluster.id = undefined
+    await group.commit([position])
+    assert.equal(cluster.refusals, 10)
+  })
+
+  it('takes metadata of any kind', () => {
+    fc.assert(
+      fc.property(fc.uuid(), fc.string(), (topicId, metadata) => {
+        assert.deepEqual(readMetadata(`${topicId} ${metadata}`), { topicId, metadata })
+        assert.deepEqual(readMetadata(metadata), { metadata })
+      })
+    )
+  })
+})
