@@ -227,6 +227,107 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       await until('It is handled', () => seen.includes(0))
     })
 
+    it('is stored once when the server refuses two batches that were sent together', async () => {
+      const patterns = [fresh(), fresh()]
+      for (const pattern of patterns) {
+        await serve(pattern, () => {})
+        await client.publish(pattern, 0)
+      }
+      // The scripts are sent again, and the batches behind them.
+      await operator.script('FLUSH')
+      await Promise.all(patterns.flatMap((pattern) => [1, 2].map((n) => client.publish(pattern, n))))
+      await Promise.all(patterns.map((pattern) => client.publish(pattern, 3)))
+      const lengths = await Promise.all(patterns.map((pattern) => operator.xlen(`${STORE}s:${pattern}`)))
+      assert.deepEqual(lengths, [4, 4])
+    })
+
+    it('is not requested before there is room for it, also while a redriven one is handled', async () => {
+      const pattern = fresh()
+      const ends: (() => void)[] = []
+      let isBad = true
+      const handler = async ({ data }: Message<number>) => {
+        if (data === 0 && isBad) throw new Error('not yet')
+        await new Promise<void>((resolve) => ends.push(resolve))
+      }
+      const service = await serve(
+        pattern,
+        handler,
+        { concurrency: 1, retry: { attempts: 1 } },
+        { name: 'narrow' }
+      )
+      await client.publish(pattern, 0)
+      const letters = deadLetters(client, 'narrow')
+      let letter: string | undefined
+      await until('It is a dead letter', async () => {
+        ;[letter] = (await collected(letters.list())).map(({ position }) => position)
+        return letter !== undefined
+      })
+      isBad = false
+      await client.publish(pattern, 1)
+      await until('One is handled', () => ends.length === 1)
+      await Promise.all(Array.from({ length: 300 }, (_, n) => client.publish(pattern, n + 2)))
+      // Handlers that take long get no event in advance.
+      const next = async () => {
+        await until('The next one is handled', () => ends.length > 0)
+        await pause(150)
+        ends.shift()?.()
+      }
+      for (let n = 0; n < 10; n++) await next()
+      await until('The next one is handled', () => ends.length > 0)
+      await letters.redrive(letter ?? '')
+      for (let n = 0; n < 5; n++) {
+        await next()
+        const [held] = await operator.xpending(`${STORE}s:${pattern}`, 'narrow')
+        assert.ok(Number(held) <= 2, `${held} events are held for a handler of one at a time`)
+      }
+      const ending = setInterval(() => {
+        for (const end of ends.splice(0)) end()
+      }, 1)
+      cleanUps.push(async () => clearInterval(ending))
+      await until('All are handled', () => service.stats()[0]?.durable?.[0]?.lag === 0)
+    })
+
+    it('runs once although the server refuses its acknowledgement for a while', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      const handler = async ({ data }: Message<number>) => {
+        seen.push(data)
+        await pause(100)
+      }
+      await serve(pattern, handler)
+      await serve(pattern, handler)
+      await client.publish(pattern, 0)
+      await until('It runs', () => seen.length === 1)
+      await operator.config('SET', 'min-replicas-to-write', '1')
+      cleanUps.push(() => operator.config('SET', 'min-replicas-to-write', '0'))
+      await until('The acknowledgement is refused', () => said('NOREPLICAS').length > 0)
+      await operator.config('SET', 'min-replicas-to-write', '0')
+      await until(
+        'It is acknowledged',
+        async () => (await operator.xpending(`${STORE}s:${pattern}`, 'test'))[0] === 0
+      )
+      assert.deepEqual(seen, [0])
+    })
+
+    it('that takes longer than ackWait runs once, also in a process that is stopping', async () => {
+      const pattern = fresh()
+      let runs = 0
+      const handler = async () => {
+        runs++
+        await pause(3_000)
+      }
+      const one = await serve(pattern, handler)
+      await client.publish(pattern, 0)
+      await until('It runs', () => runs === 1)
+      await serve(pattern, handler)
+      await one.stop()
+      await until(
+        'It is done',
+        async () => (await operator.xpending(`${STORE}s:${pattern}`, 'test'))[0] === 0
+      )
+      assert.equal(runs, 1)
+    })
+
     it('in order stays in order when its stream is deleted', async () => {
       const pattern = fresh()
       const seen: number[] = []

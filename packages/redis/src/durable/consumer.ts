@@ -54,6 +54,8 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   #isPaused = false
   #redeliveries = 0
   #isStopped = false
+  /** The feed that may request events first. */
+  #turn = 0
   #discovering: Promise<void> = Promise.resolve()
 
   /** @throws {OptionError} Redis cannot store such events with these options */
@@ -135,6 +137,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
           return isIdle()
         },
         receive: (events, isAll) => this.#receive(events, isAll),
+        fill: () => this.#fill(),
         uncertain: () => this.#uncertain(),
         paused: (isPaused) => {
           this.#isPaused = isPaused
@@ -308,8 +311,11 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     this.#feedOf(event).acknowledge(event)
   }
 
+  /** Lets the feeds request events, each time another one first: there may be room for the events of one only. */
   #fill(): void {
-    for (const feed of this.#all) feed.fill()
+    const feeds = this.#all
+    this.#turn = (this.#turn + 1) % feeds.length
+    for (const feed of [...feeds.slice(this.#turn), ...feeds.slice(0, this.#turn)]) feed.fill()
   }
 
   readonly #wake = () => this.#wakeAll(false)

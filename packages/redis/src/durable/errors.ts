@@ -29,6 +29,11 @@ export function isGone(error: unknown): boolean {
   return /\bNOGROUP\b|requires the key to exist|no such key/i.test((error as Error).message)
 }
 
+/** Whether the server will refuse a command about a stream again and again. */
+export function isFinal(error: Error): boolean {
+  return isGone(error) || /\b(NOPERM|WRONGTYPE)\b/.test(error.message)
+}
+
 /** The error for something that the server does not store. */
 export function notStored(what: string, error: Error): NotStoredError {
   const says = error.message.replace(/ script: .*$/s, '')

@@ -39,6 +39,8 @@ export interface FeedOwner {
    * begun here
    */
   receive(events: readonly RedisEvent[], isAll: boolean): void
+  /** Lets all feeds request events: a request has ended, and room that was kept for its answer may be left. */
+  fill(): void
   /** Only for ordered handlers: another process has the events, or may have them. */
   uncertain(): void
   paused(isPaused: boolean): void
@@ -144,14 +146,14 @@ export class Feed {
     if (this.#isStopped || this.#taking !== undefined || this.#isAsleep || owner.isIdle) return
     if (this.#connection?.isConnected !== true) return
     const room = Math.min(owner.room, MOST)
-    const isWorth = room >= LEAST_SHARE * (room + this.held.all.size)
+    const isWorth = room > 0 && room >= LEAST_SHARE * (room + this.held.all.size)
     if (!isWorth && !(this.#isOrdered && this.#wantsAll)) return
     this.#asked = Math.max(room, 0)
     const taking = performance.now() < this.#flowsUntil ? this.#takeNew(room) : this.#take(this.#asked)
     this.#taking = taking.finally(() => {
       this.#taking = undefined
       this.#asked = 0
-      this.fill()
+      owner.fill()
     })
   }
 
@@ -173,14 +175,16 @@ export class Feed {
     owner.paused(state === 'paused')
     if (state !== 'ok') {
       this.#wantsAll ||= isAll
-      if (state === 'other') owner.uncertain()
-      return this.#sleep(state === 'other' ? Number(rest[0]) : AGAIN_AFTER)
+      if (state === 'paused') return this.#sleep(AGAIN_AFTER)
+      const [pause, ...standing] = rest as [pause: number, ...Standing]
+      this.#raiseFloor(standing)
+      owner.uncertain()
+      return this.#sleep(pause)
     }
-    const [isNew, more, undone, done, first, entries] = rest as Answer
+    const [isNew, entries, ...standing] = rest as [isNew: number, entries: Taken[], ...Standing]
+    const [, , undone, more] = standing
+    this.#raiseFloor(standing)
     this.#undone = undone
-    // An event counts as done only after the server has been told so.
-    if (done !== '') this.floor = done
-    else if (first !== '') this.floor = before(first)
     if (entries.length < room) this.#undelivered = 0
     const events = entries.map(
       ([place, fields, attempt]) => new RedisEvent(this.source, place, fields, Number(attempt), leasedUntil)
@@ -189,6 +193,12 @@ export class Feed {
     else if (more < 0 && !this.#isOrdered && !this.source.isAgain)
       this.#flowsUntil = performance.now() + FLOWS_FOR
     this.#receive(events, this.#isOrdered && (isAll || isNew === 1))
+  }
+
+  /** An event counts as done only after the server has been told so. */
+  #raiseFloor([done, first]: Standing): void {
+    if (done !== '') this.floor = done
+    else if (first !== '') this.floor = before(first)
   }
 
   /** Requests new events by XREADGROUP, without a script: with the script the server is half as fast. */
@@ -302,7 +312,7 @@ export class Feed {
    * event runs
    */
   async keep(isRunning: (event: RedisEvent) => boolean): Promise<void> {
-    if (this.#connection?.isConnected !== true || this.#isStopped) return
+    if (this.#connection?.isConnected !== true) return
     void this.#sendAcknowledgements()
     const { group, process, ackWait, turn, owner } = this.#options
     const now = performance.now()
@@ -385,8 +395,8 @@ export class Feed {
   }
 }
 
-/** The answer of `TAKE` behind 'ok'. */
-type Answer = [isNew: number, more: number, undone: number, done: string, first: string, entries: Taken[]]
+/** How far a group is, in the answer of `TAKE`. */
+type Standing = [done: string, first: string, undone: number, more: number]
 
 /** An entry in the answer of a script. */
 type Taken = [place: string, fields: string[], attempt: number | string]

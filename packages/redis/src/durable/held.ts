@@ -4,6 +4,7 @@
  */
 import { Recent } from '@elysia-microservices/transport/engine'
 import type { RedisConnection } from '../connection/redis-connection.ts'
+import { isFinal } from './errors.ts'
 import type { RedisEvent, Source } from './event.ts'
 
 /**
@@ -91,8 +92,10 @@ export class Acknowledgements {
       ])
       return places.length
     } catch (error) {
-      if ((error as Error).name === 'ReplyError') throw error
-      for (const place of places) this.#places.add(place)
+      const isReply = (error as Error).name === 'ReplyError'
+      // A refusal that passes, for example while the server cannot write to its disk: the next call sends them again.
+      if (!isReply || !isFinal(error as Error)) for (const place of places) this.#places.add(place)
+      if (isReply) throw error
       return 0
     }
   }

@@ -123,19 +123,46 @@ const MOST_LATER = 100
 /**
  * Takes events for a process of a group. Keys: stream, paused, later, wake, turn (if in order). Arguments: group,
  * process, how many, milliseconds of a lease, 1 to look also for events that other processes have left, or, for an
- * ordered handler, for all events that are not done. Answers 'other' and milliseconds, if it is the turn of another
- * process; 'paused'; or 'ok', 1 if the turn is new, milliseconds until there is more (-1: unknown), the number of events
- * that are not done, the position of the last event if all are done (otherwise empty), the position of the first event
- * that is not done (empty: there is none, or too many pause to look for it), and the events: position, fields, attempt.
- * Events that are due again or that a process has left come before new events.
+ * ordered handler, for all events that are not done. Answers 'paused'; or 'other', milliseconds and the standing, if it
+ * is the turn of another process; or 'ok', 1 if the turn is new, the events (position, fields, attempt), and the
+ * standing: the position of the last event if all are done (otherwise empty), the position of the first event that is
+ * not done (empty: there is none, or too many pause to look for it), the number of events that are not done, and
+ * milliseconds until there is more (-1: unknown). Events that are due again or that a process has left come before new
+ * events.
  */
 export const TAKE = script(`${NOW}
 local group, me, count, lease, all = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
 if redis.call('EXISTS', KEYS[2]) == 1 then return {'paused'} end
+local function standing()
+  local pending = redis.call('XPENDING', KEYS[1], group)
+  local later = redis.call('ZRANGE', KEYS[3], 0, ${MOST_LATER - 1}, 'WITHSCORES')
+  local more = later[2] and math.max(later[2] - now, 0) or -1
+  local ofLater = redis.call('ZCARD', KEYS[3])
+  local undone, done, first = pending[1] + ofLater, '', pending[2] or ''
+  if undone == 0 then
+    for _, about in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
+      local told = {}
+      for at = 1, #about, 2 do told[about[at]] = about[at + 1] end
+      if told.name == group then done = told['last-delivered-id'] end
+    end
+  elseif ofLater > ${MOST_LATER} then first = ''
+  else
+    local function isBefore(one, other)
+      local time, number = string.match(one, '(%d+)-(%d+)')
+      local otherTime, otherNumber = string.match(other, '(%d+)-(%d+)')
+      if time == otherTime then return tonumber(number) < tonumber(otherNumber) end
+      return tonumber(time) < tonumber(otherTime)
+    end
+    for at = 1, #later, 2 do
+      if first == '' or isBefore(later[at], first) then first = string.match(later[at], '^[^:]+') end
+    end
+  end
+  return {done, first, undone, more}
+end
 local isOrdered, isNew = #KEYS == 5, 0
 if isOrdered then
   local holder = redis.call('GET', KEYS[5])
-  if holder and holder ~= me then return {'other', redis.call('PTTL', KEYS[5])} end
+  if holder and holder ~= me then return {'other', redis.call('PTTL', KEYS[5]), unpack(standing())} end
   if holder then redis.call('PEXPIRE', KEYS[5], lease)
   else
     redis.call('DEL', KEYS[4])
@@ -170,30 +197,7 @@ if wanted > 0 then
   for _, one in ipairs(entries) do out[#out + 1] = {one[1], one[2], 1} end
   if #entries < wanted then redis.call('SET', KEYS[4], '1') end
 end
-local pending = redis.call('XPENDING', KEYS[1], group)
-local later = redis.call('ZRANGE', KEYS[3], 0, ${MOST_LATER - 1}, 'WITHSCORES')
-local more = later[2] and math.max(later[2] - now, 0) or -1
-local ofLater = redis.call('ZCARD', KEYS[3])
-local undone, done, first = pending[1] + ofLater, '', pending[2] or ''
-if undone == 0 then
-  for _, about in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
-    local told = {}
-    for at = 1, #about, 2 do told[about[at]] = about[at + 1] end
-    if told.name == group then done = told['last-delivered-id'] end
-  end
-elseif ofLater > ${MOST_LATER} then first = ''
-else
-  local function isBefore(one, other)
-    local time, number = string.match(one, '(%d+)-(%d+)')
-    local otherTime, otherNumber = string.match(other, '(%d+)-(%d+)')
-    if time == otherTime then return tonumber(number) < tonumber(otherNumber) end
-    return tonumber(time) < tonumber(otherTime)
-  end
-  for at = 1, #later, 2 do
-    if first == '' or isBefore(later[at], first) then first = string.match(later[at], '^[^:]+') end
-  end
-end
-return {'ok', isNew, more, undone, done, first, out}`)
+return {'ok', isNew, out, unpack(standing())}`)
 
 /**
  * Extends the leases of a process's events. Keys: stream, turn (if in order). Arguments: group, process, milliseconds

@@ -80,6 +80,26 @@ const STEPS = fc.array(
 )
 
 describe('a publisher', () => {
+  it('is not sent again when the engine has stored it together with one that was', async () => {
+    const { server, publisher } = setting()
+    const published = FOUR.map((id) => publisher.publish(event(id)))
+    await turn()
+    server.lose()
+    server.isConnected = true
+    publisher.restored()
+    const [first] = server.sent
+    assert.equal(server.sent.length, 1)
+    // All four are one batch of this engine.
+    for (const [at] of FOUR.entries()) publisher.stored((first?.number ?? 0) + at, String(at + 1), false)
+    assert.deepEqual(
+      (await Promise.all(published)).map(({ position }) => position),
+      ['1', '2', '3', '4']
+    )
+    await turn()
+    assert.equal(server.sent.length, 1)
+    assert.ok(publisher.isIdle)
+  })
+
   it('says that its server is there, and silent, when nobody confirms an event', async () => {
     const { server, publisher } = setting()
     const silent = publisher.publish(event('a', { timeout: 20 }))

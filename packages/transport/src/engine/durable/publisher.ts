@@ -297,13 +297,15 @@ export class Publisher<Event extends OutgoingEvent> {
   // ── answers of the engine ────────────────────────────────────────────────────────────────────────────
 
   /**
-   * The engine has stored an event.
+   * The engine has stored an event. The event may also be one that waits to be sent again: an engine that stores
+   * several events together answers for all of them when the first is sent again.
    * @param isDuplicate the engine already had an event with this id
    */
   stored(number: number, position: string | undefined, isDuplicate: boolean): void {
-    const entry = this.#flight.get(number)
-    if (entry === undefined) return
+    const entry = this.#flight.get(number) ?? this.#refused.find(({ sequence }) => sequence === number)
+    if (entry === undefined || entry.isOver) return
     this.#land(entry)
+    entry.isOver = true
     const { id, isOwnId } = entry.event
     this.#settle(entry)
     entry.resolve({ id, position, duplicate: isDuplicate && !isOwnId })
