@@ -39,7 +39,7 @@ export function rabbitmq(options: RabbitmqOptions = {}): RabbitmqTransport {
     traits: TRAITS,
     events: checked.events,
     engine: (service) => rabbitEngine(checked, service?.name),
-    serverStore: () => new RabbitServerStore(),
+    serverStore: ({ logger }) => new RabbitServerStore(logger),
     clientStore: (init) => new RabbitClientStore(init)
   })
 }

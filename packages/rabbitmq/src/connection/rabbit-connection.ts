@@ -15,7 +15,7 @@ import {
   type Subject,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, endedWithin } from '@elysia-microservices/transport/kit'
 import type { Message, Options } from 'amqplib'
 import type { CheckedOptions, NestQueue } from '../options/options.ts'
 import {
@@ -317,10 +317,13 @@ export class RabbitConnection implements Carrier {
 
   async close(): Promise<void> {
     if (this.#isClosing) return
-    if (this.isConnected) {
+    const flushed = async () => {
+      if (!this.isConnected) return
       await this.#inboxes.deafen()
-      await this.flush().catch(() => {})
+      await this.flush()
     }
+    // While the server has no memory or disk space left, it answers nothing to a connection that publishes.
+    await endedWithin(flushed(), this.link.timeout).catch(() => {})
     this.#isClosing = true
     await this.link.close()
   }

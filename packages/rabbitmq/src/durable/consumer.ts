@@ -65,6 +65,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   /** The deliveries of the current channel; `undefined` while the channel is lost. */
   #deliveries: Deliveries | undefined
   #tag: string | undefined
+  /** Ends when the current channel is set up: until then, only `#declare` may begin to consume. */
+  #settingUp: Promise<void> | undefined
   #lag: number | undefined
   #isPaused = false
   #looking: Promise<void> | undefined
@@ -154,7 +156,12 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     }
   }
 
-  async #setUp(channel: Channel): Promise<void> {
+  #setUp(channel: Channel): Promise<void> {
+    this.#settingUp = this.#declare(channel)
+    return this.#settingUp
+  }
+
+  async #declare(channel: Channel): Promise<void> {
     const { pattern, route, group } = this.#options
     const { ordered, concurrency } = route.durable
     // Events that came over an earlier channel are delivered again, to this process or another one.
@@ -267,6 +274,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   async #lookNow(): Promise<void> {
+    await this.#settingUp
     const deliveries = this.#deliveries
     if (deliveries === undefined || this.#part === undefined || this.#isStopped) return
     const { channel } = deliveries

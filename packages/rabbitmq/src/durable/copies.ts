@@ -2,7 +2,7 @@
  * Publishes copies of events to other queues, and waits for the server's confirmation; only then is the event itself
  * acknowledged.
  */
-import { endedWithin, NotStoredError } from '@elysia-microservices/transport/kit'
+import { type Logger, NotStoredError, quietLog } from '@elysia-microservices/transport/kit'
 import type { ConfirmChannel, Message, Options } from 'amqplib'
 import type { Link, Part } from '../connection/link.ts'
 import { uniqueOf } from './stored.ts'
@@ -22,16 +22,18 @@ export function safeQueue(more?: Readonly<Record<string, unknown>>): Options.Ass
 /** Publishes to queues by their names. */
 export class Copies {
   readonly #link: Link
+  readonly #logger: Logger
   #part: Part<ConfirmChannel> | undefined
   /** Copies that no queue has taken, by queue and event: RabbitMQ returns such a copy, but also confirms it. */
   readonly #returned = new Set<string>()
 
-  private constructor(link: Link) {
+  private constructor(link: Link, logger: Logger) {
     this.#link = link
+    this.#logger = logger
   }
 
-  static async open(link: Link): Promise<Copies> {
-    const copies = new Copies(link)
+  static async open(link: Link, logger: Logger): Promise<Copies> {
+    const copies = new Copies(link, logger)
     const setUp = async (channel: ConfirmChannel) => {
       copies.#returned.clear()
       channel.on('return', ({ fields, properties }: Message) =>
@@ -43,12 +45,21 @@ export class Copies {
   }
 
   /**
-   * Publishes a message. Resolves when the queue has stored it.
+   * Publishes a message. Resolves when the queue has stored it. A confirmation may take long, for example while the
+   * server has no memory or the queue has no leader: a message that was given up would still be stored afterwards, and
+   * its event would run twice.
    * @param options with `mandatory`
    * @throws {NotStoredError} the message was not stored, or it is not known whether it was
    */
   async put(queue: string, content: Buffer, options: Options.Publish): Promise<void> {
     const { timeout } = this.#link
+    const late = setTimeout(() => {
+      const perhaps = 'perhaps it has no memory or no disk space left, or the queue has no leader'
+      quietLog(this.#logger).warn(
+        'late copy',
+        `RabbitMQ has not confirmed within ${timeout} ms that a message is stored in '${queue}': ${perhaps}; see its log`
+      )
+    }, timeout)
     const stored = new Promise<void>((resolve, reject) => {
       const failed = (cause?: unknown) =>
         reject(new NotStoredError(`RabbitMQ does not store a message in '${queue}' now`, true, cause))
@@ -56,11 +67,7 @@ export class Copies {
       if (channel === undefined) return failed()
       channel.publish('', queue, content, options, (error: unknown) => (error ? failed(error) : resolve()))
     })
-    if (!(await endedWithin(stored, timeout)))
-      throw new NotStoredError(
-        `RabbitMQ has not confirmed within ${timeout} ms that a message is stored in '${queue}': perhaps the queue has no leader; see the log of RabbitMQ`,
-        true
-      )
+    await stored.finally(() => clearTimeout(late))
     if (this.#returned.delete(placeOf(queue, options)))
       throw new NotStoredError(`RabbitMQ has no queue '${queue}' at the moment`, true)
   }

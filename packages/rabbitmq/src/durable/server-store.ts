@@ -1,5 +1,6 @@
 /** The durable handlers of a service over RabbitMQ. */
 import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/transport/engine'
+import type { Logger } from '@elysia-microservices/transport/kit'
 import { ownQueue } from '../connection/inboxes.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { GROUPS, isInbox } from '../words/names.ts'
@@ -8,9 +9,14 @@ import { Copies } from './copies.ts'
 
 /** Creates the consumers of the handlers. */
 export class RabbitServerStore implements ServerStore<RabbitConnection> {
+  readonly #logger: Logger
   readonly #consumers: RabbitConsumer[] = []
   #connection: RabbitConnection | undefined
   #copies: Copies | undefined
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
 
   consumer(init: ConsumerInit): Consumer<RabbitConnection> {
     const consumer = new RabbitConsumer({ ...init, copies: () => this.#copies as Copies })
@@ -20,7 +26,7 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
 
   async attach(connection: RabbitConnection): Promise<void> {
     if (this.#connection === connection) return
-    this.#copies = await Copies.open(connection.link)
+    this.#copies = await Copies.open(connection.link, this.#logger)
     await connection.link.open(async (channel) => {
       await channel.assertExchange(GROUPS, 'fanout')
       const queue = await ownQueue(channel, GROUPS)

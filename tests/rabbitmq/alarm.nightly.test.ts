@@ -1,0 +1,81 @@
+/** A RabbitMQ server without free memory: it reads nothing from connections that publish, until it has memory again. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { isMissing } from '../support/missing.ts'
+import { rabbitmqForEach } from '../support/rabbitmq-hooks.ts'
+import { rabbitmqMissing } from '../support/rabbitmq-server.ts'
+import { PATIENCE, pause, until } from '../support/within.ts'
+
+if (!isMissing('RabbitMQ without memory', rabbitmqMissing()))
+  describe('RabbitMQ without free memory', () => {
+    const setup = rabbitmqForEach()
+    const { log, cleanUps } = setup
+    const transport = () => rabbitmq({ urls: setup.server.url, timeout: 2_000 })
+
+    async function memory(share: string): Promise<void> {
+      const [program, ...rest] = setup.server.ctl('set_vm_memory_high_watermark', share)
+      await promisify(execFile)(program, rest)
+    }
+    const fill = () => memory('0.000001')
+    const free = () => memory('0.4')
+
+    it('stores a failed event once for its retry, however late', { timeout: 3 * PATIENCE }, async () => {
+      const runs: number[] = []
+      let fail = () => {}
+      const failing = new Promise<void>((resolve) => {
+        fail = resolve
+      })
+      const handler = async ({
+        delivery
+      }: {
+        readonly delivery?: { readonly attempt: number } | undefined
+      }) => {
+        runs.push(delivery?.attempt ?? 0)
+        if (delivery?.attempt === 1) await failing.then(() => Promise.reject(new Error('not yet')))
+      }
+      for (let n = 0; n < 2; n++) {
+        const service = microservice({ name: 'alarm', transport: transport(), logger: log.logger }).event(
+          'alarm.x',
+          handler,
+          { durable: { retry: { attempts: 5, delay: 10 } } }
+        )
+        await service.listen()
+        cleanUps.push(() => service.stop())
+      }
+      await setup.client.publish('alarm.x', 1)
+      await until('It runs', () => runs.length === 1)
+      await fill()
+      cleanUps.push(free)
+      fail()
+      await until('The late copy is logged', () =>
+        log.lines.some((line) => line.includes('has not confirmed'))
+      )
+      await pause(3_000)
+      await free()
+      await until('It runs again', () => runs.length > 1)
+      await pause(3_000)
+      assert.deepEqual(runs, [1, 2])
+    })
+
+    it('lets a service stop and a client close', { timeout: 3 * PATIENCE }, async () => {
+      const service = microservice({
+        name: 'stops',
+        drain: 100,
+        transport: transport(),
+        logger: log.logger
+      }).message('stops.x', () => 1)
+      await service.listen()
+      const client = connect({ transport: transport(), logger: log.logger })
+      assert.equal(await client.request('stops.x', 0), 1)
+      await fill()
+      cleanUps.push(free)
+      await assert.rejects(client.request('stops.x', 0, { timeout: 500 }))
+      await service.stop()
+      await client.close()
+    })
+  })
