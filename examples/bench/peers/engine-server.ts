@@ -8,7 +8,7 @@ import { BenchError } from '../errors.ts'
 import { freePort } from '../process/free-port.ts'
 
 /** The time limit for listening in milliseconds: some servers need long on a processor with other work. */
-const PATIENCE = 60_000
+const PATIENCE = 120_000
 
 /** The address of the server, and the function to stop it. */
 export interface EngineServer {

@@ -29,11 +29,12 @@ const WIDTH = 4
 
 /** Measures for half a second unless told otherwise, or for ten if a busy machine has completed nothing by then. */
 export async function measured(...flags: string[]): Promise<Finished & { readonly seconds: number }> {
-  const given = flags.findLast((flag) => flag.startsWith('--duration='))?.split('=')[1]
-  const finished = await bench('--duration=0.5', ...flags)
-  if (!finished.stderr.includes('Nothing was completed'))
-    return { ...finished, seconds: Number(given ?? 0.5) }
-  return { ...(await bench(...flags, '--duration=10')), seconds: 10 }
+  const isDuration = (flag: string) => flag.startsWith('--duration=')
+  const others = flags.filter((flag) => !isDuration(flag))
+  const seconds = Number(flags.find(isDuration)?.split('=')[1] ?? 0.5)
+  const finished = await bench(...others, `--duration=${seconds}`)
+  if (!finished.stderr.includes('Nothing was completed')) return { ...finished, seconds }
+  return { ...(await bench(...others, '--duration=10')), seconds: 10 }
 }
 
 /** Runs all measurements, a few at a time, and checks each in a test. */
