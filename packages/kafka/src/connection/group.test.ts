@@ -31,6 +31,10 @@ class FakeCluster {
     this.known = this.id
   }
 
+  async lookUp(): Promise<void> {
+    this.known ??= this.id
+  }
+
   async askAny(): Promise<unknown> {
     return { coordinators: [{ nodeId: 1 }] }
   }
@@ -92,6 +96,14 @@ describe('a consumer group', () => {
     assert.deepEqual(cluster.stored, [])
     await group.commit([{ ...position, topicId: NEW }])
     assert.equal(cluster.stored.length, 1)
+  })
+
+  it('does not commit such a position either when it had forgotten the topic', async () => {
+    const { cluster, group } = newGroup()
+    cluster.id = NEW
+    cluster.known = undefined
+    await group.commit([position])
+    assert.deepEqual(cluster.stored, [])
   })
 
   it('gives up the positions of a topic that stays deleted', async () => {

@@ -106,8 +106,10 @@ export class Group {
   ): Promise<void> {
     if (positions.length === 0) return
     const { cluster } = this
+    const names = [...new Set(positions.map(({ topic }) => topic))]
     try {
       await this.ask(async (node) => {
+        await Promise.all(names.map((name) => cluster.lookUp(name)))
         const current = positions.filter(
           ({ topic, topicId }) => topicId === (cluster.topic(topic)?.id ?? topicId)
         )

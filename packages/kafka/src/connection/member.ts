@@ -80,8 +80,9 @@ export class Member {
     try {
       await this.#beat()
     } catch (error) {
-      if (error instanceof ConnectionError) throw error
-      if (this.#epoch === 0 || isForbidden(error)) throw this.group.refusal(error)
+      const isMember = this.#epoch > 0
+      if (error instanceof ConnectionError && !isMember) throw error
+      if (!isMember || isForbidden(error)) throw this.group.refusal(error)
       // The coordinator has accepted this member, but did not tell the positions of its partitions.
       this.#failed(error)
     }

@@ -36,9 +36,10 @@ export interface ReaderListener {
   receive(partitions: readonly FetchedPartition[]): void | Promise<void>
   /**
    * Is called when Kafka has deleted the record to be read next, or the whole topic, which has been created again.
+   * @param isRead whether the partition is still read: it may be removed while the listener waits
    * @returns the position from which to go on
    */
-  gone(partition: IdentifiedPartition): Promise<bigint>
+  gone(partition: IdentifiedPartition, isRead: () => boolean): Promise<bigint>
   failed(error: unknown): void
 }
 
@@ -163,13 +164,13 @@ export class Reader {
   async #isNew(positions: readonly Position[]): Promise<boolean> {
     let isNew = false
     for (const position of positions) {
-      const { topic, partition } = position
-      const id = this.#cluster.topic(topic)?.id
+      if (!this.#isRead(position)) continue
+      const id = this.#cluster.topic(position.topic)?.id
       position.id ??= id
       if (id === undefined || position.id === id) continue
       isNew = true
+      position.next = await this.#gone(position, id)
       position.id = id
-      position.next = await this.#listener.gone({ topic, topicId: id, partition })
     }
     return isNew
   }
@@ -206,6 +207,11 @@ export class Reader {
     }))
   }
 
+  #gone(position: Position, topicId: string): Promise<bigint> {
+    const { topic, partition } = position
+    return this.#listener.gone({ topic, topicId, partition }, () => this.#isRead(position))
+  }
+
   #isRead(position: Position): boolean {
     return this.#positions.get(`${position.topic} ${position.partition}`) === position
   }
@@ -220,8 +226,7 @@ export class Reader {
       const position = asked.find((one) => one.id === topicId && one.partition === partition)
       if (position === undefined || !this.#isRead(position)) continue
       const { topic } = position
-      if (errorCode === Code.offsetOutOfRange)
-        position.next = await this.#listener.gone({ topic, topicId, partition })
+      if (errorCode === Code.offsetOutOfRange) position.next = await this.#gone(position, topicId)
       else if (errorCode !== 0) moved.add(topic)
       else if (bytes.length > 0) {
         const { records, next } = readBatches(bytes, Number(position.next))

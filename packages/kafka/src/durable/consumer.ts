@@ -90,7 +90,11 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       {
         run: (event) => dispatcher.event(messageOf(event, group, viaOf(route.route, route.durable.group))),
         isOurs: ({ source }) => source.isOurs,
-        letGo: () => {},
+        // Behind an event of a partition that was lost and has come back, there may be events with its key that are ours:
+        // Kafka delivers them only once.
+        letGo: (event) => {
+          if (event.source.isOurs) this.#worker.add(event)
+        },
         acknowledge: (event) => this.#done(event),
         retry: (event, delay) => {
           const put = this.#retry(event, delay).finally(() => {
@@ -138,7 +142,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   async start(connection: KafkaConnection): Promise<void> {
     if (this.#member !== undefined) return
-    const { pattern, route, group } = this.#options
+    const { pattern, group, route } = this.#options
     const { cluster } = connection
     this.#connection = connection
     await cluster.ensure([{ name: pattern }])
@@ -147,9 +151,10 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     await kafkaGroup.begin([pattern], (topic, partitions, isNew) =>
       beginningsOf(cluster, topic, partitions, isNew ? route.durable.start : 'all')
     )
-    this.#readers = { fresh: this.#newReader(`fresh ${name}`), again: this.#newReader(`again ${name}`) }
-    const topics = [pattern, ...retriesOf(pattern, route.durable.retry.attempts)]
-    this.#member = new Member(
+    const readers = { fresh: this.#newReader(`fresh ${name}`), again: this.#newReader(`again ${name}`) }
+    this.#readers = readers
+    const topics = [pattern, ...retriesOf(pattern)]
+    const member = new Member(
       kafkaGroup,
       topics,
       {
@@ -167,14 +172,22 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       // read.
       (topic, partitions) => positionsOf(cluster, topic, partitions, EARLIEST)
     )
-    await this.#member.join()
+    this.#member = member
+    try {
+      await member.join()
+    } catch (error) {
+      // `start` is called again, and then begins anew.
+      this.#member = undefined
+      await Promise.all([member.leave(), readers.fresh.stop(), readers.again.stop()])
+      throw error
+    }
   }
 
   #newReader(purpose: string): Reader {
     const cluster = this.#cluster
     return new Reader(cluster, purpose, {
       receive: (fetched) => this.#receive(fetched),
-      gone: (partition) => this.#gone(partition),
+      gone: (partition, isRead) => this.#gone(partition, isRead),
       failed: (error) => this.#failed(error)
     })
   }
@@ -238,8 +251,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   /** Drops the events of some partitions that have not begun. */
   #drop(sources: ReadonlySet<Source>): void {
     this.#waiting.drop(sources)
-    // `release` returned the events in the order of their arrival, so the order stays.
-    for (const event of this.#worker.release()) if (!sources.has(event.source)) this.#worker.add(event)
+    this.#worker.release(false, ({ source }) => sources.has(source))
     this.#feed()
   }
 
@@ -247,9 +259,11 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
    * Is called when Kafka has deleted the events to be read next, or their whole topic, which has been created again.
    * @returns the position from which to go on
    */
-  async #gone({ topic, topicId, partition }: IdentifiedPartition): Promise<bigint> {
+  async #gone({ topic, topicId, partition }: IdentifiedPartition, isRead: () => boolean): Promise<bigint> {
     const cluster = this.#cluster
     const next = await positionOf(cluster, topic, partition, EARLIEST)
+    // Meanwhile the partition may have gone to another process.
+    if (!isRead()) return next
     // The known position and the done events belong to a part of the topic that no longer exists.
     this.#forget([{ topic, partition }])
     this.#partitions.add({ topic, topicId, partition, next, metadata: '' })

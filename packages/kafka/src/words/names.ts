@@ -48,10 +48,12 @@ export function retryOf(topic: string, attempt: number): string {
   return `${topic}.retry-${Math.min(attempt, MOST_RETRIES)}`
 }
 
-/** All topics of retries of a pattern with this many attempts. */
-export function retriesOf(topic: string, attempts: number): string[] {
-  const count = Math.max(1, Math.min(attempts - 1, MOST_RETRIES))
-  return Array.from({ length: count }, (_, index) => retryOf(topic, index + 1))
+/**
+ * All topics of retries of a pattern. Also a handler with few attempts needs all of them: it may put off an event again
+ * and again, and it may have had more attempts before.
+ */
+export function retriesOf(topic: string): string[] {
+  return Array.from({ length: MOST_RETRIES }, (_, index) => retryOf(topic, index + 1))
 }
 
 const DEAD = '.dlt'

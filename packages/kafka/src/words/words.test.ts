@@ -44,8 +44,10 @@ describe('patterns', () => {
   })
 
   it('have topics of their own for failed events, with names that Kafka allows', () => {
-    assert.deepEqual(retriesOf('a', 1), ['a.retry-1'])
-    assert.deepEqual(retriesOf('a', 4), ['a.retry-1', 'a.retry-2', 'a.retry-3'])
+    assert.deepEqual(
+      [retriesOf('a').length, retriesOf('a')[0], retriesOf('a')[7]],
+      [8, 'a.retry-1', 'a.retry-8']
+    )
     assert.equal(retryOf('a', 100), 'a.retry-8')
     assert.ok(isTopicName(retryOf('x'.repeat(233), 8)))
   })

@@ -161,10 +161,11 @@ export class DurableWorker<Event extends HeldEvent> {
   /**
    * Lets go of all events that have not begun, and returns them. Events that pause before another attempt are included.
    * @param keepsFree keeps events that are free, that only this process has, or that wait to be stored as dead letters
+   * @param isAsked lets go of these events only
    */
-  release(keepsFree = false): Event[] {
+  release(keepsFree = false, isAsked: (event: Event) => boolean = () => true): Event[] {
     const released = [...this.#held].filter(
-      (event) => !this.#running.has(event) && !(keepsFree && this.#stays(event))
+      (event) => !this.#running.has(event) && !(keepsFree && this.#stays(event)) && isAsked(event)
     )
     for (const event of released) {
       this.#held.delete(event)
@@ -175,11 +176,18 @@ export class DurableWorker<Event extends HeldEvent> {
     }
     this.#free = this.#free.filter((event) => this.#held.has(event))
     this.#ready = this.#ready.filter((event) => this.#held.has(event))
+    let isMore = false
     for (const [key, line] of this.#lines) {
       const left = line.filter((event) => this.#held.has(event))
-      if (left.length === 0) this.#lines.delete(key)
+      const [first] = left
+      if (first === undefined) this.#lines.delete(key)
       else this.#lines.set(key, left)
+      if (first === undefined || first === line[0]) continue
+      // The first event of the line has gone, so the next one may begin.
+      this.#ready.push(first)
+      isMore = true
     }
+    if (isMore) this.#begin()
     return released
   }
 
