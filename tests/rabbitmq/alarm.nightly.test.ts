@@ -21,8 +21,12 @@ if (!isMissing('RabbitMQ without memory', rabbitmqMissing()))
       const [program, ...rest] = setup.server.ctl('set_vm_memory_high_watermark', share)
       await promisify(execFile)(program, rest)
     }
-    const fill = () => memory('0.000001')
     const free = () => memory('0.4')
+    const fill = () => {
+      // Also if the command fails after it has taken effect: all tests share the server.
+      cleanUps.push(free)
+      return memory('0.000001')
+    }
 
     it('stores a failed event once for its retry, however late', { timeout: 3 * PATIENCE }, async () => {
       const runs: number[] = []
@@ -50,7 +54,6 @@ if (!isMissing('RabbitMQ without memory', rabbitmqMissing()))
       await setup.client.publish('alarm.x', 1)
       await until('It runs', () => runs.length === 1)
       await fill()
-      cleanUps.push(free)
       fail()
       await until('The late copy is logged', () =>
         log.lines.some((line) => line.includes('has not confirmed'))
@@ -73,7 +76,6 @@ if (!isMissing('RabbitMQ without memory', rabbitmqMissing()))
       const client = connect({ transport: transport(), logger: log.logger })
       assert.equal(await client.request('stops.x', 0), 1)
       await fill()
-      cleanUps.push(free)
       await assert.rejects(client.request('stops.x', 0, { timeout: 500 }))
       await service.stop()
       await client.close()
