@@ -19,7 +19,13 @@ if (!isMissing('RabbitMQ without memory', rabbitmqMissing()))
 
     async function memory(share: string): Promise<void> {
       const [program, ...rest] = setup.server.ctl('set_vm_memory_high_watermark', share)
-      await promisify(execFile)(program, rest)
+      const set = () =>
+        promisify(execFile)(program, rest).then(
+          () => true,
+          () => false
+        )
+      // On a busy machine the command may give up before it has reached the server.
+      await until('RabbitMQ has another limit of memory', set, 2 * PATIENCE)
     }
     const free = () => memory('0.4')
     const fill = () => {
