@@ -324,6 +324,40 @@ describe('a worker of durable events', () => {
       assert.equal(worker.running, 0)
     })
 
+  it('lets go of the events that are asked for only: the others keep their pauses and their order', async () => {
+    const setting = new Setting({ ordered: true, concurrency: 2, retry: { attempts: 2, delay: 10 } })
+    setting.add(0, 'pauses')
+    setting.add(1, 'pauses')
+    setting.add(2, 'busy')
+    setting.runs[0]?.end(new Error('no'))
+    await turn()
+    // Both places are taken, so 4 waits, and 5 waits for 4.
+    setting.add(3)
+    setting.add(4, 'k')
+    setting.add(5, 'k')
+    const released = setting.worker.release(false, ({ order }) => order === 4)
+    assert.deepEqual(
+      released.map(({ order }) => order),
+      [4]
+    )
+    assert.equal(setting.clock.wakes.length, 1)
+    await setting.finish(
+      () => undefined,
+      () => 0
+    )
+    assert.deepEqual(
+      setting.begun.map(({ order, attempt }) => [order, attempt]),
+      [
+        [0, 1],
+        [2, 1],
+        [3, 1],
+        [5, 1],
+        [0, 2],
+        [1, 1]
+      ]
+    )
+  })
+
   it('begins what is free also while it is closed, before all of its key, and keeps it when others go', async () => {
     const setting = new Setting({ ordered: true, concurrency: 1, retry: { attempts: 2, delay: 10 } })
     const free = { key: 'a', pattern: 'p', attempt: 1, isFree: true }
