@@ -176,7 +176,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     try {
       await member.join()
     } catch (error) {
-      // `start` is called again, and then begins anew.
+      // `start` is called again, and then makes another member.
       this.#member = undefined
       await Promise.all([member.leave(), readers.fresh.stop(), readers.again.stop()])
       throw error
