@@ -187,8 +187,20 @@ export class Reader {
       // The request was interrupted because the set of partitions that are read has changed.
       return
     }
-    const fetched = await this.#take(answer, positions)
-    if (fetched.length === 0) return
+    const { fetched, gone, moved, unreadable } = this.#take(answer, positions)
+    // First of all the records: their positions have moved, and whatever follows here may fail.
+    if (fetched.length > 0) await this.#deliver(fetched)
+    for (const { position, topicId } of gone)
+      if (this.#isRead(position)) position.next = await this.#gone(position, topicId)
+    if (moved.size > 0) {
+      await soon(AGAIN_AFTER)
+      await this.#cluster.refresh([...moved])
+    }
+    if (unreadable !== undefined) throw unreadable
+  }
+
+  /** Gives records to the listener. Resolves when the listener has room for more. */
+  async #deliver(fetched: Taken['fetched']): Promise<void> {
     // The answers of different brokers are taken one after the other: the listener may have to wait for room.
     const receiving = this.#receiving.then(() => {
       // While the answer waited, the partition may have gone to another member, and may even have come back with
@@ -216,33 +228,39 @@ export class Reader {
     return this.#positions.get(`${position.topic} ${position.partition}`) === position
   }
 
-  async #take(
-    answer: readonly FetchedBytes[],
-    asked: readonly Position[]
-  ): Promise<{ readonly of: Position; readonly partition: FetchedPartition }[]> {
-    const fetched: { readonly of: Position; readonly partition: FetchedPartition }[] = []
-    const moved = new Set<string>()
+  /** Reads an answer, and moves the positions behind its records. */
+  #take(answer: readonly FetchedBytes[], asked: readonly Position[]): Taken {
+    const taken: Taken = { fetched: [], gone: [], moved: new Set(), unreadable: undefined }
     for (const { topicId, partition, errorCode, bytes, end } of answer) {
       const position = asked.find((one) => one.id === topicId && one.partition === partition)
       if (position === undefined || !this.#isRead(position)) continue
       const { topic } = position
-      if (errorCode === Code.offsetOutOfRange) position.next = await this.#gone(position, topicId)
-      else if (errorCode !== 0) moved.add(topic)
+      if (errorCode === Code.offsetOutOfRange) taken.gone.push({ position, topicId })
+      else if (errorCode !== 0) taken.moved.add(topic)
       else if (bytes.length > 0) {
-        const { records, next } = readBatches(bytes, Number(position.next))
-        position.next = BigInt(next)
-        fetched.push({
-          of: position,
-          partition: { topic, topicId, partition, records, next: position.next, end }
-        })
+        try {
+          const { records, next } = readBatches(bytes, Number(position.next))
+          position.next = BigInt(next)
+          const read = { topic, topicId, partition, records, next: position.next, end }
+          taken.fetched.push({ of: position, partition: read })
+        } catch (error) {
+          taken.unreadable = error
+        }
       }
     }
-    if (moved.size > 0) {
-      await soon(AGAIN_AFTER)
-      await this.#cluster.refresh([...moved])
-    }
-    return fetched
+    return taken
   }
+}
+
+/** What one answer to a fetch request says. */
+interface Taken {
+  readonly fetched: { readonly of: Position; readonly partition: FetchedPartition }[]
+  /** Partitions whose wanted records Kafka has deleted. */
+  readonly gone: { readonly position: Position; readonly topicId: string }[]
+  /** Topics with a partition that has another leader. */
+  readonly moved: Set<string>
+  /** Why the records of a partition cannot be read. */
+  unreadable: unknown
 }
 
 type Wanted = Parameters<typeof fetchApi.async>[7][number]
