@@ -142,6 +142,61 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       assert.deepEqual(seen, [0, 1, 2, ...more])
     })
 
+    it('runs in one process only when the topic was deleted and created again', {
+      timeout: PATIENCE
+    }, async () => {
+      const pattern = fresh()
+      const seen: unknown[] = []
+      const handler = ({ data }: Message) => void seen.push(data)
+      await serve(pattern, handler, {}, 'two processes')
+      await serve(pattern, handler, {}, 'two processes')
+      const client = newClient()
+      const publish = (numbers: readonly number[]) =>
+        Promise.all(numbers.map((n) => client.publish(pattern, n, { key: `k${n}` })))
+      const all: number[] = []
+      for (let round = 0; round < 3; round++) {
+        const more = Array.from({ length: 200 }, (_, n) => all.length + n)
+        all.push(...more)
+        await publish(more)
+        await until('They are handled', () => all.every((n) => seen.includes(n)))
+        if (round < 2) await remove(pattern)
+      }
+      assert.deepEqual(
+        seen.toSorted((one, other) => Number(one) - Number(other)),
+        all
+      )
+    })
+
+    it('that fails while its partition moves runs in the next process, and is not waited for', {
+      timeout: PATIENCE
+    }, async () => {
+      const pattern = fresh()
+      const client = newClient({ partitions: 2 })
+      await client.connect()
+      let fail = () => {}
+      const failing = new Promise<void>((_, reject) => (fail = () => reject(new Error('no'))))
+      failing.catch(() => {})
+      const durable = {
+        ordered: true,
+        concurrency: 8,
+        retry: { attempts: 3, delay: 1_000_000, maxDelay: 1_000_000 }
+      }
+      const first: unknown[] = []
+      const second: unknown[] = []
+      const handler = ({ data }: Message) => {
+        first.push(data)
+        return failing
+      }
+      await serve(pattern, handler, durable, 'moves')
+      await Promise.all(Array.from({ length: 8 }, (_, n) => client.publish(pattern, n, { key: `k${n}` })))
+      await until('All run', () => first.length === 8)
+      await serve(pattern, ({ data }) => void second.push(data), durable, 'moves')
+      // By then a partition is to move, and its events are waited for.
+      await new Promise((resolve) => setTimeout(resolve, 3_000))
+      fail()
+      await until('Some run in the other process', () => second.length > 0)
+    })
+
     it('that ends after its topic was deleted is not counted as an event of the topic created again', {
       timeout: PATIENCE
     }, async () => {

@@ -16,10 +16,21 @@ class FakeGroup {
   readonly name = 'g'
   readonly cluster = {
     isConnected: true,
-    topic: () => ({ id: 'id' }),
-    topicById: () => ({ name: 'a' }),
-    ask: async (...[, , , , , epoch]: unknown[]) => this.#beat(epoch as number)
+    topic: () => ({ id: this.known }),
+    topicById: (id: string) => (id === this.known ? { name: 'a' } : undefined),
+    refresh: async () => {
+      this.known = this.id
+    },
+    ask: async (...words: unknown[]) => {
+      this.owned = words[12]
+      return this.#beat(words[5] as number)
+    }
   } as unknown as Cluster
+  /** The id of the topic, and the id that the client knows. */
+  id = 'id'
+  known = 'id'
+  /** The partitions that the member has named in its last heartbeat. */
+  owned: unknown
   /** The member epoch of each commit. */
   readonly commits: number[] = []
   fence = false
@@ -39,7 +50,7 @@ class FakeGroup {
     const error = this.noPositions
     this.noPositions = undefined
     if (error !== undefined) throw error
-    return [{ ...position, next: 0n }]
+    return [{ ...position, topicId: this.id, next: 0n }]
   }
 
   /** Refuses the first member epoch as out of date, as a coordinator does right after the epoch has changed. */
@@ -58,7 +69,7 @@ class FakeGroup {
     }
     if (epoch === 0) this.#joined++
     const memberEpoch = epoch === 0 ? 10 * this.#joined : epoch
-    const assignment = { topicPartitions: [{ topicId: 'id', partitions: [0] }] }
+    const assignment = { topicPartitions: [{ topicId: this.id, partitions: [0] }] }
     return { memberEpoch, heartbeatIntervalMs: 5, assignment }
   }
 }
@@ -70,6 +81,7 @@ describe('a member of a group', () => {
     const listener = {
       assigned() {},
       revoked: async () => {},
+      deleted() {},
       lost: (partitions: unknown) => void lost.push(partitions),
       failed: (error: unknown) => assert.fail(String(error))
     }
@@ -79,7 +91,7 @@ describe('a member of a group', () => {
     try {
       await member.join()
       await assert.rejects(member.commit([position]), { apiCode: Code.fencedMember })
-      assert.deepEqual(lost, [[{ topic: 'a', partition: 0 }]])
+      assert.deepEqual(lost, [[{ topic: 'a', topicId: 'id', partition: 0 }]])
       assert.deepEqual(group.commits, [10])
       await new Promise<void>((known) => member.beat(known))
       await member.commit([position])
@@ -99,6 +111,7 @@ describe('a member of a group', () => {
     const listener = {
       assigned: (partitions: readonly Committed[]) => assigned(partitions),
       revoked: async () => {},
+      deleted() {},
       lost: (partitions: readonly unknown[]) => assert.deepEqual(partitions, []),
       failed: (error: unknown) => void failures.push(error)
     }
@@ -114,10 +127,41 @@ describe('a member of a group', () => {
     }
   })
 
+  it('releases a partition whose topic was created again, and takes the partition of the new topic', async () => {
+    const group = new FakeGroup()
+    const seen: unknown[] = []
+    let isNew = () => {}
+    const again = new Promise<void>((resolve) => (isNew = resolve))
+    const listener = {
+      assigned: ([one]: readonly Committed[]) => {
+        seen.push(`assigned ${one?.topicId}`)
+        if (one?.topicId === 'new id') isNew()
+      },
+      revoked: async () => assert.fail('nobody waits for events of a topic that does not exist any more'),
+      deleted: ([one]: readonly unknown[]) => void seen.push(one),
+      lost() {},
+      failed: (error: unknown) => assert.fail(String(error))
+    }
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map())
+    const awake = setInterval(() => {}, 1_000)
+    try {
+      await member.join()
+      group.id = 'new id'
+      await again
+      assert.deepEqual(seen, ['assigned id', { topic: 'a', topicId: 'id', partition: 0 }, 'assigned new id'])
+      // The first of these heartbeats may be the one that has told the new partition.
+      for (let beats = 0; beats < 2; beats++) await new Promise<void>((known) => member.beat(known))
+      assert.deepEqual(group.owned, [{ topicId: 'new id', partitions: [0] }])
+    } finally {
+      await member.leave()
+      clearInterval(awake)
+    }
+  })
+
   it('does not join without the rights to read the positions', async () => {
     const group = new FakeGroup()
     group.noPositions = refused(Code.topicAuthorization)
-    const listener = { assigned() {}, revoked: async () => {}, lost() {}, failed() {} }
+    const listener = { assigned() {}, revoked: async () => {}, lost() {}, deleted() {}, failed() {} }
     const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map())
     await assert.rejects(member.join(), { apiCode: Code.topicAuthorization })
     await member.leave()

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { ConnectionError } from '@elysia-microservices/transport/kit'
 import { consumerGroupHeartbeatV1 } from '@platformatic/kafka'
+import { grouped } from '../words/grouped.ts'
 import { soon } from './brokers.ts'
 import { Code, codesIn, isForbidden } from './errors.ts'
 import { byTopic, type Committed, type Group, type IdentifiedPartition, type Partition } from './group.ts'
@@ -33,6 +34,8 @@ export interface MemberListener {
   revoked(partitions: readonly Partition[]): Promise<void>
   /** Partitions belong to other members already. */
   lost(partitions: readonly Partition[]): void
+  /** The topic of partitions was deleted and created again. The partitions of the new topic are assigned for themselves. */
+  deleted(partitions: readonly Partition[]): void
   /** The coordinator does not answer, or answers with an error. */
   failed(error: unknown): void
 }
@@ -49,7 +52,7 @@ export class Member {
   readonly #begin: (topic: string, partitions: readonly number[]) => Promise<ReadonlyMap<number, bigint>>
   #epoch = 0
   /** The partitions that this member has not released: the coordinator gives none of them to other members. */
-  #owned = new Map<string, Partition>()
+  #owned = new Map<string, IdentifiedPartition>()
   /** The partitions that are being released. */
   readonly #leaving = new Set<string>()
   /** The partitions that the coordinator has assigned to this member in its last answer. */
@@ -116,6 +119,17 @@ export class Member {
     }
   }
 
+  /**
+   * Gives up a partition whose topic was deleted and created again. The coordinator assigns the partition of the new
+   * topic, to this member or to another one.
+   */
+  giveUp({ topic, partition }: Partition): void {
+    for (const [key, one] of this.#owned)
+      if (one.topic === topic && one.partition === partition && !this.#leaving.has(key))
+        this.#owned.delete(key)
+    this.beat()
+  }
+
   /** Sends a heartbeat at once, to hear what has changed. @param known is called after the answer */
   beat(known?: () => void): void {
     if (known !== undefined) this.#wanting.push(known)
@@ -171,10 +185,10 @@ export class Member {
   }
 
   #say(epoch: number) {
-    const owned = [...byTopic([...this.#owned.values()])].flatMap(([topic, partitions]) => {
-      const topicId = this.group.cluster.topic(topic)?.id
-      return topicId === undefined ? [] : [{ topicId, partitions }]
-    })
+    const owned = [...grouped(this.#owned.values(), ({ topicId }) => topicId)].map(([topicId, of]) => ({
+      topicId,
+      partitions: of.map(({ partition }) => partition)
+    }))
     return this.group.ask((node) =>
       this.group.cluster.ask(
         node,
@@ -213,22 +227,39 @@ export class Member {
       const topic = cluster.topicById(topicId)?.name
       if (topic === undefined) continue
       for (const partition of partitions)
-        wanted.set(keyOf({ topic, partition }), { topic, topicId, partition })
+        wanted.set(keyOf({ topicId, partition }), { topic, topicId, partition })
     }
     const revoked = [...this.#owned].filter(([key]) => !wanted.has(key) && !this.#leaving.has(key))
-    if (revoked.length > 0) this.#letGo(new Map(revoked))
+    if (revoked.length > 0) await this.#letGo(new Map(revoked))
     const added = [...wanted].filter(([key]) => !this.#owned.has(key)).map(([, partition]) => partition)
     if (added.length === 0) return
     const assigned = await this.#positions(added)
     if (this.#isOver) return
-    for (const { topic, partition } of added)
-      this.#owned.set(keyOf({ topic, partition }), { topic, partition })
+    for (const partition of added) this.#owned.set(keyOf(partition), partition)
     this.#listener.assigned(assigned)
     // The next heartbeat tells the coordinator that this member owns the partitions now.
     this.#isAgainWanted = true
   }
 
-  #letGo(revoked: ReadonlyMap<string, Partition>): void {
+  async #letGo(revoked: Map<string, IdentifiedPartition>): Promise<void> {
+    const { cluster } = this.group
+    // Commits name a topic by its name: with a topic that was created again, they would count for the new topic.
+    await cluster.refresh([...new Set([...revoked.values()].map(({ topic }) => topic))])
+    if (this.#isOver) return
+    const deleted: Partition[] = []
+    for (const [key, partition] of revoked) {
+      const { topic, topicId } = partition
+      if ((cluster.topic(topic)?.id ?? topicId) === topicId) continue
+      // Nobody can read the old topic any more, so nobody waits for its running events.
+      deleted.push(partition)
+      revoked.delete(key)
+      this.#owned.delete(key)
+    }
+    if (deleted.length > 0) {
+      this.#listener.deleted(deleted)
+      this.#isAgainWanted = true
+    }
+    if (revoked.size === 0) return
     for (const key of revoked.keys()) this.#leaving.add(key)
     const owned = this.#owned
     void this.#listener.revoked([...revoked.values()]).then(() => {
@@ -257,8 +288,8 @@ export class Member {
 /** Milliseconds within which an answer to a heartbeat tells the member its new epoch. */
 const SHORTLY = 50
 
-function keyOf({ topic, partition }: Partition): string {
-  return `${topic} ${partition}`
+function keyOf({ topicId, partition }: Omit<IdentifiedPartition, 'topic'>): string {
+  return `${topicId} ${partition}`
 }
 
 /** The error that a coordinator would answer with if the member had not joined again. */

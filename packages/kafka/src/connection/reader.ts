@@ -30,16 +30,23 @@ export interface FetchedPartition extends IdentifiedPartition {
   readonly end: bigint
 }
 
+/** A partition that cannot be read on from its position. */
+export interface GonePartition extends IdentifiedPartition {
+  /** Whether the topic was deleted and created again. Otherwise, Kafka has deleted the record to be read next. */
+  readonly isNewTopic: boolean
+  /** Whether the partition is still read: it may be removed while the listener waits. */
+  isRead(): boolean
+}
+
 /** Receives the records. */
 export interface ReaderListener {
   /** Takes records. The reader gives no further records until the returned promise has settled. */
   receive(partitions: readonly FetchedPartition[]): void | Promise<void>
   /**
-   * Is called when Kafka has deleted the record to be read next, or the whole topic, which has been created again.
-   * @param isRead whether the partition is still read: it may be removed while the listener waits
-   * @returns the position from which to go on
+   * Is called when a partition cannot be read on from its position.
+   * @returns the position from which to go on; `undefined`: the partition is not read any more
    */
-  gone(partition: IdentifiedPartition, isRead: () => boolean): Promise<bigint>
+  gone(partition: GonePartition): Promise<bigint | undefined>
   failed(error: unknown): void
 }
 
@@ -159,7 +166,7 @@ export class Reader {
 
   /**
    * Whether a topic was deleted and created again. The old position means nothing in the new topic, so the listener
-   * is asked for a new position.
+   * is asked where to go on.
    */
   async #isNew(positions: readonly Position[]): Promise<boolean> {
     let isNew = false
@@ -169,8 +176,7 @@ export class Reader {
       position.id ??= id
       if (id === undefined || position.id === id) continue
       isNew = true
-      position.next = await this.#gone(position, id)
-      position.id = id
+      await this.#gone(position, id)
     }
     return isNew
   }
@@ -190,8 +196,7 @@ export class Reader {
     const { fetched, gone, moved, unreadable } = this.#take(answer, positions)
     // First of all the records: their positions have moved, and whatever follows here may fail.
     if (fetched.length > 0) await this.#deliver(fetched)
-    for (const { position, topicId } of gone)
-      if (this.#isRead(position)) position.next = await this.#gone(position, topicId)
+    for (const { position, topicId } of gone) if (this.#isRead(position)) await this.#gone(position, topicId)
     if (moved.size > 0) {
       await soon(AGAIN_AFTER)
       await this.#cluster.refresh([...moved])
@@ -219,9 +224,15 @@ export class Reader {
     }))
   }
 
-  #gone(position: Position, topicId: string): Promise<bigint> {
+  async #gone(position: Position, topicId: string): Promise<void> {
     const { topic, partition } = position
-    return this.#listener.gone({ topic, topicId, partition }, () => this.#isRead(position))
+    const isNewTopic = position.id !== topicId
+    const isRead = () => this.#isRead(position)
+    const next = await this.#listener.gone({ topic, topicId, partition, isNewTopic, isRead })
+    if (next !== undefined) {
+      position.next = next
+      position.id = topicId
+    } else if (isRead()) this.remove(topic, partition)
   }
 
   #isRead(position: Position): boolean {

@@ -86,7 +86,11 @@ class Taker {
     for (const subject of subjects) this.#subjects.set(subject.address, subject)
     this.#reader = new Reader(cluster, purpose, {
       receive: (fetched) => this.#receive(fetched),
-      gone: ({ topic, partition }) => positionOf(cluster, topic, partition, EARLIEST),
+      gone: async ({ topic, partition, isNewTopic }) => {
+        if (!isNewTopic || this.#member === undefined) return positionOf(cluster, topic, partition, EARLIEST)
+        this.#member.giveUp({ topic, partition })
+        return undefined
+      },
       failed: (error) => listener.failed(error)
     })
     this.#member =
@@ -101,6 +105,7 @@ class Taker {
           },
           revoked: (partitions) => this.#revoked(partitions),
           lost: (partitions) => void this.#revoked(partitions),
+          deleted: (partitions) => void this.#revoked(partitions),
           failed: (error) => listener.failed(error)
         },
         // The group has begun already, so a partition without a position is newer than the group: nothing in it was

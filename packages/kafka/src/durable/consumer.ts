@@ -16,12 +16,13 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
 import { isForbidden } from '../connection/errors.ts'
-import { type Committed, Group, type IdentifiedPartition, type Partition } from '../connection/group.ts'
+import { type Committed, Group, type Partition } from '../connection/group.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { Member } from '../connection/member.ts'
 import {
   EARLIEST,
   type FetchedPartition,
+  type GonePartition,
   LATEST,
   positionOf,
   positionsOf,
@@ -166,6 +167,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
             `Kafka has removed this process from the group '${group}' for '${shown(pattern)}': events that run here also run in another process`
           )
         },
+        deleted: (partitions) => this.#deleted(partitions),
         failed: (error) => this.#failed(error)
       },
       // The group has begun already, so a partition without a position is newer than the group, and nothing in it was
@@ -187,7 +189,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     const cluster = this.#cluster
     return new Reader(cluster, purpose, {
       receive: (fetched) => this.#receive(fetched),
-      gone: (partition, isRead) => this.#gone(partition, isRead),
+      gone: (partition) => this.#gone(partition),
       failed: (error) => this.#failed(error)
     })
   }
@@ -232,6 +234,9 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   #freeLeft(): void {
     if (this.#leaving.length === 0) return
+    const leaving = new Set(this.#leaving.flatMap(({ sources }) => [...sources]))
+    // An event that has failed meanwhile pauses here. The next process runs it instead.
+    this.#worker.release(false, ({ source }) => leaving.has(source))
     const busy = new Set([...this.#worker.held, ...this.#beingPut.keys()].map(({ source }) => source))
     this.#leaving = this.#leaving.filter(({ sources, free }) => {
       const isBusy = [...sources].some((source) => busy.has(source))
@@ -255,11 +260,24 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#feed()
   }
 
-  /**
-   * Is called when Kafka has deleted the events to be read next, or their whole topic, which has been created again.
-   * @returns the position from which to go on
-   */
-  async #gone({ topic, topicId, partition }: IdentifiedPartition, isRead: () => boolean): Promise<bigint> {
+  /** The topic of partitions was deleted and created again. */
+  #deleted(partitions: readonly Partition[]): void {
+    if (this.#partitions.of(partitions).size === 0) return
+    this.#forget(partitions)
+    const { pattern, group, logger } = this.#options
+    logger.error(
+      `The topic '${shown(pattern)}', or one of its topics of retries, was deleted and created again; the group '${group}' goes on with the first event of the new topic`
+    )
+  }
+
+  /** Is called when Kafka has deleted the events to be read next, or their whole topic, which was created again. */
+  async #gone({ topic, topicId, partition, isNewTopic, isRead }: GonePartition): Promise<bigint | undefined> {
+    if (isNewTopic) {
+      // Only the coordinator knows which process of the group reads this partition of the new topic.
+      this.#deleted([{ topic, partition }])
+      this.#member?.giveUp({ topic, partition })
+      return undefined
+    }
     const cluster = this.#cluster
     const next = await positionOf(cluster, topic, partition, EARLIEST)
     // Meanwhile the partition may have gone to another process.
@@ -270,7 +288,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#readerOf(topic)?.add(topic, partition, next, topicId)
     const { pattern, group, logger } = this.#options
     logger.error(
-      `Events of '${shown(pattern)}' that the group '${group}' had not handled were deleted by Kafka, or their topic was deleted and created again; the group goes on at position ${next} of partition ${partition}`
+      `Events of '${shown(pattern)}' that the group '${group}' had not handled were deleted by Kafka; the group goes on at position ${next} of partition ${partition}`
     )
     return next
   }
