@@ -7,6 +7,7 @@ import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { type EachMessagePayload, Kafka, logLevel } from 'kafkajs'
 import { type KafkaServerProcess, kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
+import { Link } from '../support/link.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { collected } from '../support/values.ts'
@@ -33,13 +34,11 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       pattern: string,
       handler: (message: Message) => unknown,
       durable: DurableOptions = {},
-      name = 'test'
+      name = 'test',
+      options: KafkaOptions = {}
     ) {
-      const service = microservice({ name, transport: transport(), logger: log.logger, drain: 10_000 }).event(
-        pattern,
-        handler,
-        { durable }
-      )
+      const settings = { name, transport: transport(options), logger: log.logger, drain: 10_000 }
+      const service = microservice(settings).event(pattern, handler, { durable })
       await service.listen()
       cleanUps.push(() => service.stop())
       return service
@@ -195,6 +194,28 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       await new Promise((resolve) => setTimeout(resolve, 3_000))
       fail()
       await until('Some run in the other process', () => second.length > 0)
+    })
+
+    it('is retried once when the confirmation of the retry is lost', { timeout: PATIENCE }, async () => {
+      const pattern = fresh()
+      const link = await Link.start(server.port)
+      cleanUps.push(() => link.stop())
+      const runs: string[] = []
+      const handler = ({ data, delivery }: Message) => {
+        runs.push(`${data} ${delivery?.attempt}`)
+        if (delivery?.attempt === 1) throw new Error('no')
+      }
+      const near = { brokers: [`127.0.0.1:${link.port}`], advertised: false }
+      await serve(pattern, handler, { retry: { attempts: 2, delay: 2_000 } }, 'far', near)
+      const client = newClient({ partitions: 1 })
+      link.losesAnswerTo = 'the first'
+      await client.publish(pattern, 'the first', { key: 'k' })
+      await until('It was retried', () => runs.includes('the first 2'))
+      assert.equal(link.cut, 1)
+      // A second copy would be stored in front of this one.
+      await client.publish(pattern, 'the last', { key: 'k' })
+      await until('So was the last', () => runs.includes('the last 2'))
+      assert.deepEqual(runs, ['the first 1', 'the first 2', 'the last 1', 'the last 2'])
     })
 
     it('that ends after its topic was deleted is not counted as an event of the topic created again', {

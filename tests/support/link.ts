@@ -15,6 +15,8 @@ export class Link {
   delay: () => number = () => 0
   /** Where the next connections are cut, one entry for each connection; later connections are not cut. */
   cuts: (Cut | undefined)[] = []
+  /** A text of a client. The connection on which it comes next is cut when the server answers; the answer is lost. */
+  losesAnswerTo: string | undefined
   /** Bytes that each side has sent so far, over all connections. */
   readonly said = { client: 0, server: 0 }
   /** The number of connections that were cut. */
@@ -84,6 +86,11 @@ export class Link {
       client.resetAndDestroy()
       server.resetAndDestroy()
     }
+    client.on('data', (chunk) => {
+      if (this.losesAnswerTo === undefined || !(chunk as Buffer).includes(this.losesAnswerTo)) return
+      this.losesAnswerTo = undefined
+      server.prependListener('data', () => cutOff('rst'))
+    })
     for (const socket of [client, server]) {
       this.#sockets.add(socket)
       socket.on('error', () => {})

@@ -350,10 +350,10 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   async #retry(event: KafkaEvent, delay: number): Promise<void> {
     const { group, pattern, logger } = this.#options
     try {
-      await putAside(this.#cluster, group, event, delay)
+      await putAside(this.#cluster, group, event, delay, () => this.#mayStore(event))
       this.#done(event)
     } catch (error) {
-      if (this.#isStopped || !event.source.isOurs) return
+      if (!this.#mayStore(event)) return
       quietLog(logger).warn(
         'retry',
         `A durable event '${shown(pattern)}' cannot be stored for a retry; this process retries the event itself`,
@@ -365,8 +365,13 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   }
 
   async #bury(event: KafkaEvent, reason: string): Promise<void> {
-    await bury(this.#cluster, this.#options.group, event, reason)
+    await bury(this.#cluster, this.#options.group, event, reason, () => this.#mayStore(event))
     this.#done(event)
+  }
+
+  /** Whether a copy of an event may be stored: otherwise, the next process runs the event again. */
+  #mayStore(event: KafkaEvent): boolean {
+    return !this.#isStopped && event.source.isOurs
   }
 
   get #cluster(): Cluster {

@@ -3,12 +3,17 @@
  * groups.
  */
 import { NotStoredError } from '@elysia-microservices/transport/kit'
+import { initProducerIdV5 } from '@platformatic/kafka'
+import { soon } from '../connection/brokers.ts'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
+import { Code, codesIn, isUnreached } from '../connection/errors.ts'
 import { produceApi } from '../connection/record-apis.ts'
 import { writeRecord } from '../words/record.ts'
 
 /** Milliseconds within which all replicas must have stored the record. */
 const STORED_WITHIN = 10_000
+/** Milliseconds until a record is sent again of which nobody knows whether it is stored. */
+const AGAIN_AFTER = 100
 
 /** The content of a record. */
 export interface Copy {
@@ -19,22 +24,76 @@ export interface Copy {
   readonly headers?: Readonly<Record<string, string | undefined>>
 }
 
+/** A producer as the brokers know it. It has one record under way at a time. */
+interface NumberedProducer {
+  readonly producerId: bigint
+  readonly producerEpoch: number
+  /** The next sequence number, by topic and partition. */
+  readonly sequences: Map<string, number>
+}
+
+/** The producers of each cluster that have no record under way. */
+const free = new WeakMap<Cluster, NumberedProducer[]>()
+
 /**
- * Stores a record in a topic, which is created if it is missing. Resolves when the record is stored.
- * @throws {NotStoredError} the record is not stored
+ * Stores a record in a topic, which is created if it is missing. Resolves when the record is stored. When the
+ * confirmation is lost, the record is sent again with the same sequence number, so Kafka stores it once.
+ * @param isWanted whether the record is still to be sent again. Default: until the brokers are lost
+ * @throws {NotStoredError} the record is not stored, or it is not known whether it is
  */
-export async function put(cluster: Cluster, topic: WantedTopic, copy: Copy): Promise<void> {
+export async function put(
+  cluster: Cluster,
+  topic: WantedTopic,
+  copy: Copy,
+  isWanted = () => cluster.isConnected
+): Promise<void> {
   const { name } = topic
   try {
     if ((await cluster.lookUp(name)) === undefined) await cluster.ensure([topic])
     const partition = copy.partition % (cluster.topic(name)?.leaders.length ?? 1)
-    await cluster.persist([name], async () => {
+    const producer = free.get(cluster)?.pop() ?? (await newProducer(cluster))
+    const place = `${name} ${partition}`
+    const sequence = producer.sequences.get(place) ?? 0
+    const records = [writeRecord(copy.key, copy.value, copy.headers)]
+    const batch = { topic: name, partition, records, timestamp: Date.now(), by: { ...producer, sequence } }
+    const send = async () => {
       const leader = await cluster.leaderOf(name, partition)
-      const records = [writeRecord(copy.key, copy.value, copy.headers)]
-      const batch = { topic: name, partition, records, timestamp: Date.now() }
       await cluster.ask(leader, 'main', produceApi, -1, STORED_WITHIN, [batch])
-    })
+    }
+    await untilKnown(() => cluster.persist([name], send), isWanted)
+    producer.sequences.set(place, (sequence + 1) % 2 ** 31)
+    const others = free.get(cluster)
+    if (others === undefined) free.set(cluster, [producer])
+    else others.push(producer)
   } catch (error) {
     throw new NotStoredError(`Kafka does not store a record in '${name}' now`, true, error)
   }
 }
+
+async function newProducer(cluster: Cluster): Promise<NumberedProducer> {
+  const { producerId, producerEpoch } = await cluster.persist([], () =>
+    cluster.askAny(initProducerIdV5.api, null, 0, -1n, -1)
+  )
+  return { producerId, producerEpoch, sequences: new Map() }
+}
+
+/** Sends a record until it is known whether it is stored. @throws the record is refused, or not wanted any more */
+async function untilKnown(send: () => Promise<void>, isWanted: () => boolean): Promise<void> {
+  let mayBeStored = false
+  for (;;) {
+    try {
+      return await send()
+    } catch (error) {
+      const codes = codesIn(error)
+      if (codes.includes(Code.duplicateSequence)) return
+      const isUnknown = codes.length === 0 ? !isUnreached(error) : codes.some((code) => UNKNOWN.has(code))
+      mayBeStored ||= isUnknown
+      const isRefused = codes.length > 0 && !isUnknown
+      if (isRefused || !mayBeStored || !isWanted()) throw error
+    }
+    await soon(AGAIN_AFTER)
+  }
+}
+
+/** Errors of a broker that has written the record, and does not know whether all replicas have. */
+const UNKNOWN: ReadonlySet<number> = new Set([Code.timedOut, Code.replicasLeft])
