@@ -69,7 +69,12 @@ export abstract class Brokers {
     for (const [index, broker] of [...this.options.brokers, ...this.#brokers.values()].entries()) {
       try {
         const connection = await this.#connections.connect(`first ${index}`, broker)
-        const { brokers } = await metadataV12.api.async(connection, [], false, false)
+        const { brokers } = await this.#connections.ask(
+          connection,
+          metadataV12.api,
+          [[], false, false],
+          this.options.timeout
+        )
         this.know(this.options.advertised ? brokers : brokers.map((one) => ({ ...one, ...broker })))
         return
       } catch (error) {
@@ -130,7 +135,7 @@ export abstract class Brokers {
     api: API<Args, Answer>,
     ...args: Args
   ): Promise<Answer> {
-    return this.#connections.ask(await this.connection(node, purpose), api, ...args)
+    return this.#connections.ask(await this.connection(node, purpose), api, args)
   }
 
   /** Sends a request to any broker that can be reached. */
@@ -138,7 +143,7 @@ export abstract class Brokers {
     const [first = -1, ...others] = this.nodes
     let connecting = this.connection(first, 'main')
     for (const node of others) connecting = connecting.catch(() => this.connection(node, 'main'))
-    return this.#connections.ask(await connecting, api, ...args)
+    return this.#connections.ask(await connecting, api, args)
   }
 
   /** Closes a connection on which a request waits whose answer is no longer wanted. */

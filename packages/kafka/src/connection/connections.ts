@@ -4,6 +4,8 @@ import type { CheckedOptions } from '../options/options.ts'
 
 /** Milliseconds within which a broker must answer a request. */
 const ANSWERED_WITHIN = 30_000
+/** Milliseconds, the most that a timer can have. */
+const NEVER = 2 ** 31 - 1
 
 export interface Broker {
   readonly host: string
@@ -34,7 +36,9 @@ export class Connections {
     const { timeout, tls, sasl, servername } = this.#options
     const connection = new Connection(this.#clientId, {
       connectTimeout: timeout,
-      requestTimeout: ANSWERED_WITHIN,
+      // The driver ends a request that times out a second time when its connection is closed, and then throws where
+      // nobody can catch it. `ask` limits the time instead.
+      requestTimeout: NEVER,
       ...(tls && { tls, tlsServerName: servername ?? host }),
       ...(sasl && { sasl: sasl as SASLOptions })
     })
@@ -58,16 +62,33 @@ export class Connections {
     return connected
   }
 
-  /** Sends a request over a connection. */
+  /**
+   * Sends a request over a connection. A connection without an answer is closed: nothing is known about the requests
+   * on it any more.
+   * @param within milliseconds until then
+   */
   async ask<Args extends unknown[], Answer>(
     connection: Connection,
     api: API<Args, Answer>,
-    ...args: Args
+    args: Args,
+    within = ANSWERED_WITHIN
   ): Promise<Answer> {
     this.#asked.set(connection, (this.#asked.get(connection) ?? 0) + 1)
+    let isLate = false
+    const late = setTimeout(() => {
+      isLate = true
+      connection.socket.destroy()
+    }, within)
     try {
       return await api.async(connection, ...args)
+    } catch (error) {
+      if (!isLate) throw error
+      const { host, port } = connection
+      throw new Error(`The Kafka broker at ${host}:${port} has not answered for ${within} ms`, {
+        cause: error
+      })
     } finally {
+      clearTimeout(late)
       const left = (this.#asked.get(connection) ?? 1) - 1
       if (left > 0) this.#asked.set(connection, left)
       else this.#asked.delete(connection)

@@ -15,7 +15,7 @@ import {
   type Subject,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ListenError } from '@elysia-microservices/transport/kit'
+import { endedWithin, ListenError } from '@elysia-microservices/transport/kit'
 import type { CheckedOptions } from '../options/options.ts'
 import { HEADER } from '../words/headers.ts'
 import {
@@ -301,11 +301,17 @@ export class KafkaConnection implements Carrier {
       // Without this message no service would know that the caller no longer waits.
       this.#send(EVERYONE, departureOf(this.#inbox))
     }
-    if (this.isConnected) await this.flush().catch(() => {})
-    await this.#takers.leave()
+    // A broker that stands still must not keep the process from ending.
+    await endedWithin(this.#part(), this.#options.timeout)
     const stopped = this.#reader.stop()
     await this.cluster.close()
     await stopped
+  }
+
+  /** Resolves when the brokers have everything that was sent, and know that this process has left its groups. */
+  async #part(): Promise<void> {
+    if (this.isConnected) await this.flush().catch(() => {})
+    await this.#takers.leave().catch(() => {})
   }
 
   /** All brokers are lost. */
