@@ -31,6 +31,7 @@ import {
 import { departureOf, eventFor, messageFor, type Outgoing } from '../words/outgoing.ts'
 import type { Fetched } from '../words/record.ts'
 import { packetOf, packetOfNest, readValue } from '../words/values.ts'
+import { soon } from './brokers.ts'
 import { Cluster } from './cluster.ts'
 import { Departures } from './departures.ts'
 import { Code, codesIn, isUnreached } from './errors.ts'
@@ -45,6 +46,8 @@ const MAX_PAYLOAD = 900 * 1024
  * disks.
  */
 const ANSWERS_STAY = 60_000
+/** Milliseconds until subjects are taken again that the brokers have refused after an outage. */
+const TAKEN_AGAIN_AFTER = 1_000
 /** Stands for a reply address that is not an inbox; nothing is published to this address. */
 const NOWHERE = '?'
 
@@ -69,6 +72,8 @@ export class KafkaConnection implements Carrier {
   readonly #inboxes: string
   readonly #partition: number
   #received: (subject: Subject, message: Carried) => void = () => {}
+  /** Subjects that could not be taken, because the brokers were lost. */
+  readonly #untaken: (readonly Subject[])[] = []
   #setUp: Promise<unknown> = Promise.resolve()
   /** Our inbox, with the dot at its end. `undefined` until somebody listens at the inbox. */
   #inbox: string | undefined
@@ -210,11 +215,27 @@ export class KafkaConnection implements Carrier {
     receive: (subject: Subject, message: Carried) => void
   ): Promise<void> {
     this.#received = receive
+    await this.#take(subjects)
+  }
+
+  async #take(subjects: readonly Subject[]): Promise<void> {
     try {
       await this.#takers.take(subjects, groupOfService)
     } catch (error) {
-      // Subscriptions that are lost together with the brokers are restored as soon as a broker can be reached.
       if (error instanceof ListenError || this.isConnected) throw error
+      // The brokers were lost meanwhile. The subjects are taken as soon as a broker can be reached.
+      this.#untaken.push(subjects)
+    }
+  }
+
+  async #takeAgain(subjects: readonly Subject[]): Promise<void> {
+    while (!this.cluster.isClosed) {
+      try {
+        return await this.#take(subjects)
+      } catch (error) {
+        this.#listener.failed(error)
+        await soon(TAKEN_AGAIN_AFTER)
+      }
     }
   }
 
@@ -324,6 +345,7 @@ export class KafkaConnection implements Carrier {
   restored(): void {
     this.#reader.restored()
     this.#takers.restored()
+    for (const subjects of this.#untaken.splice(0)) void this.#takeAgain(subjects)
     this.#held.release()
     this.#listener.restored()
     this.#room.resume()

@@ -37,17 +37,24 @@ export class Takers {
   }
 
   /**
-   * Begins to receive the messages for subjects. Topics that are missing are created.
+   * Begins to receive the messages for subjects: all of them, or none. Topics that are missing are created.
    * @throws {ListenError} the brokers do not allow it to this user
    */
   async take(subjects: readonly Subject[], groupOf: (queue: string) => string): Promise<void> {
     if (subjects.length === 0) return
     await this.#cluster.ensure([...new Set(subjects.map(({ address }) => address))].map((name) => ({ name })))
+    const begun: Taker[] = []
     for (const [queue, of] of grouped(subjects, ({ queue }) => queue)) {
       const group = queue === undefined ? undefined : new Group(this.#cluster, groupOf(queue))
-      const taker = new Taker(this.#cluster, group, of, `take ${queue ?? ''}`, this.#listener)
-      this.#takers.push(taker)
-      await taker.start()
+      begun.push(new Taker(this.#cluster, group, of, `take ${queue ?? ''}`, this.#listener))
+    }
+    this.#takers.push(...begun)
+    try {
+      for (const taker of begun) await taker.start()
+    } catch (error) {
+      this.#takers = this.#takers.filter((taker) => !begun.includes(taker))
+      await Promise.all(begun.map((taker) => taker.leave()))
+      throw error
     }
   }
 

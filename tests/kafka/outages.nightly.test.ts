@@ -1,17 +1,49 @@
-/** A Kafka broker that stands still for longer than a request may take. */
+/** Kafka brokers that are lost, or stand still: what is special to Kafka. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
+import { Link } from '../support/link.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { PATIENCE, until } from '../support/within.ts'
 
-if (!isMissing('a Kafka broker that stands still', kafkaMissing()))
-  describe('a Kafka broker that stands still for longer than a request may take', () => {
-    it('ends no process, and loses no event', { timeout: 4 * PATIENCE }, async () => {
+if (!isMissing('outages of Kafka brokers', kafkaMissing()))
+  describe('a Kafka broker', () => {
+    it('that is lost while a service begins to listen does not leave the service without its topics', {
+      timeout: PATIENCE
+    }, async () => {
+      const server = await sharedKafka()
+      const { logger } = new Log()
+      const link = await Link.start(server.port)
+      const near = kafka({ brokers: [`127.0.0.1:${link.port}`], advertised: false, partitions: 1 })
+      const service = microservice({ name: 'early', transport: near, logger })
+        .message('early.echo', ({ data }) => data)
+        .message('early.other', ({ data }) => data)
+      const client = connect({ transport: kafka({ brokers: [server.broker] }), logger })
+      try {
+        link.losesAnswerTo = 'early.echo'
+        await service.listen()
+        assert.equal(link.cut, 1)
+        for (const pattern of ['early.echo', 'early.other'])
+          await until('It is answered', () =>
+            client.request(pattern, 1, { timeout: 2_000 }).then(
+              (answer) => answer === 1,
+              () => false
+            )
+          )
+      } finally {
+        await client.close()
+        await service.stop()
+        await link.stop()
+      }
+    })
+
+    it('that stands still for longer than a request may take ends no process, and loses no event', {
+      timeout: 4 * PATIENCE
+    }, async () => {
       const server = await sharedKafka()
       const { logger } = new Log()
       const transport = kafka({ brokers: [server.broker], partitions: 2 })
