@@ -13,6 +13,7 @@ import {
 } from '@elysia-microservices/transport/engine'
 import {
   ConnectionError,
+  endedWithin,
   type Headers,
   ListenError,
   OptionError,
@@ -39,6 +40,9 @@ import { bytesOf } from './bytes.ts'
  * it.
  */
 const EARLY_WRITES: object = { pendingLimit: 16 * 1024 }
+
+/** Milliseconds within which a connection that is closed has sent everything. */
+const FLUSHED_WITHIN = 10_000
 
 /** The callback that NATS's driver calls with each message, or with an error. */
 export type Receive = (error: Error | null, message: Msg) => void
@@ -223,7 +227,8 @@ export class NatsConnection implements Carrier {
   async close(): Promise<void> {
     if (this.#isClosing) return
     this.#isClosing = true
-    if (this.#isConnected) await this.#driver.flush().catch(() => {})
+    // A server that stands still must not keep the process from ending.
+    if (this.#isConnected) await endedWithin(this.#driver.flush(), FLUSHED_WITHIN).catch(() => {})
     await this.#driver.close()
   }
 

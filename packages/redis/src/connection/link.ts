@@ -183,6 +183,8 @@ export class Link {
   async unsubscribe(channels: readonly string[], globs: readonly string[]): Promise<void> {
     for (const channel of channels) this.#channels.delete(channel)
     for (const glob of globs) this.#globs.delete(glob)
+    // Without a server, the driver keeps a command until there is one again. These subscriptions are not restored then.
+    if (!this.#isConnected) return
     await Promise.all([
       channels.length > 0 && this.#subscriber.unsubscribe(...channels),
       globs.length > 0 && this.#subscriber.punsubscribe(...globs)

@@ -16,7 +16,7 @@ import {
   textOf,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, endedWithin, ListenError } from '@elysia-microservices/transport/kit'
 import type { Redis } from 'ioredis'
 import type { CheckedOptions } from '../options/options.ts'
 import {
@@ -39,6 +39,8 @@ import { Taking } from './taking.ts'
  * Bytes of a message; a larger message is sent in parts: Redis disconnects a subscriber for which it buffers 32 MB.
  */
 const MAX_PAYLOAD = 16 * 1024 * 1024
+/** Milliseconds within which a connection that is closed has sent everything. */
+const FLUSHED_WITHIN = 10_000
 
 /** A connection that has been established. */
 export class RedisConnection implements Carrier {
@@ -325,11 +327,14 @@ export class RedisConnection implements Carrier {
 
   async close(): Promise<void> {
     if (this.#isClosing) return
-    if (this.isConnected) {
-      await this.flush().catch(() => {})
+    const flushed = async () => {
+      if (!this.isConnected) return
+      await this.flush()
       // PING is answered after all commands before it.
-      await this.commands.ping().catch(() => {})
+      await this.commands.ping()
     }
+    // A server that stands still must not keep the process from ending.
+    await endedWithin(flushed(), FLUSHED_WITHIN).catch(() => {})
     this.#isClosing = true
     this.routing.close()
     this.#link.close()

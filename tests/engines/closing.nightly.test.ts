@@ -1,0 +1,46 @@
+/** Clients and services that are closed while the server of their engine stands still. */
+import { describe } from 'node:test'
+import { microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { Log } from '../support/log.ts'
+import { pause } from '../support/within.ts'
+import { TRIED_ENGINES } from './engines.ts'
+import { overEngines } from './needs.ts'
+
+const SHIPPED = TRIED_ENGINES.filter(({ isShipped }) => isShipped)
+
+overEngines(
+  'closing',
+  ['server'],
+  ({ title, traits, start }, caseOf) => {
+    describe(`closing over ${title}`, () => {
+      caseOf('a server that stands still keeps neither a client nor a service from closing', [], async () => {
+        const engine = await start()
+        const { logger } = new Log()
+        const isStored = traits.stores !== undefined
+        const app = microservice({ name: 'still', transport: engine.transport(), logger, drain: 1_000 })
+        const service = app.message('still.echo', ({ data }) => data)
+        if (isStored) service.event('still.stored', () => {}, { durable: {} })
+        await service.listen()
+        const client = connect({ transport: engine.transport(), logger })
+        try {
+          await client.request('still.echo', 1)
+          if (isStored) await client.publish('still.stored', 1)
+          engine.suspend()
+          const waiting: Promise<unknown>[] = [client.emit('still.echo', 2), client.request('still.echo', 3)]
+          if (isStored) waiting.push(client.publish('still.stored', 4))
+          const ended = Promise.allSettled(waiting)
+          await pause(500)
+          await Promise.all([service.stop(), client.close()])
+          await ended
+        } finally {
+          engine.resume()
+          await client.close()
+          await service.stop()
+          await engine.close()
+        }
+      })
+    })
+  },
+  SHIPPED
+)
