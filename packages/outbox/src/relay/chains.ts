@@ -44,8 +44,14 @@ export interface Outcome {
 /** Pauses between attempts, in milliseconds. */
 const PAUSES = { minDelay: 100, maxDelay: 10_000 }
 
-/** Codes of errors which mean that the event itself is invalid, so that another attempt would fail too. */
+/** Codes of errors which mean that the event is invalid, so that another attempt would fail too. */
 const HOPELESS: ReadonlySet<unknown> = new Set(['EVENT_REFUSED', 'OPTION', 'PAYLOAD_TOO_LARGE', 'VALIDATION'])
+
+/**
+ * Where an `OptionError` says that the client does not fit the engine, for example that its stream has other settings.
+ * The event is valid then.
+ */
+const OF_CLIENT = /^options(\.(durable|transport)\b|$)/
 
 /** Milliseconds that a publisher may exceed its timeout before the relay stops waiting for it. */
 const GRACE = 1_000
@@ -117,19 +123,28 @@ function publish({ id, pattern, key, headers, data }: Event, client: Publisher, 
 }
 
 function failureOf({ position, id, pattern, attempts }: Event, cause: unknown): Failure {
-  const { code, reason } = readError(cause)
-  const pause = HOPELESS.has(code) ? null : backoffDelay(PAUSES, Number(attempts), Math.random())
+  const { code, path, reason } = readError(cause)
+  const isHopeless = HOPELESS.has(code) && !OF_CLIENT.test(path)
+  const pause = isHopeless ? null : backoffDelay(PAUSES, Number(attempts), Math.random())
   return { position, id, pattern, reason, pause, cause }
 }
 
 /**
- * Returns the code and the reason of an error. The error may be any value, even one that throws when it is read.
+ * Returns the code, the path and the reason of an error. The error may be any value, even one that throws when it is read.
  * The reason has only characters that PostgreSQL can store.
  */
-function readError(cause: unknown): { readonly code: unknown; readonly reason: string } {
+function readError(cause: unknown): {
+  readonly code: unknown
+  readonly path: string
+  readonly reason: string
+} {
   try {
     if (cause instanceof Error)
-      return { code: Reflect.get(cause, 'code'), reason: shown(`${cause.name}: ${cause.message}`) }
+      return {
+        code: Reflect.get(cause, 'code'),
+        path: String(Reflect.get(cause, 'path')),
+        reason: shown(`${cause.name}: ${cause.message}`)
+      }
   } catch {}
-  return { code: undefined, reason: shown(describe(cause)) }
+  return { code: undefined, path: '', reason: shown(describe(cause)) }
 }

@@ -7,6 +7,7 @@ import {
   ConnectionError,
   EventRefusedError,
   NotStoredError,
+  OptionError,
   PayloadTooLargeError
 } from '@elysia-microservices/transport'
 import { migrate } from '../migrate.ts'
@@ -221,6 +222,51 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
       await until(() => engine.stored.length === 2)
       assert.deepEqual(engine.of('a'), ['behind', 'large'])
       assert.equal(await relay.failed.sendAgain([position]), 0)
+    })
+
+    it('keeps the order of a key of events that were put aside and are sent again', async () => {
+      engine.fail = () => {
+        throw new EventRefusedError('not today')
+      }
+      for (const data of ['first', 'second', 'third']) await publish('a', data, { key: 'k' })
+      const relay = make()
+      await relay.start()
+      await until(async () => (await relay.stats()).failed === 3)
+      let failures = 0
+      engine.fail = ({ data }) => {
+        if (data === 'first' && ++failures <= 2) throw new ConnectionError('down', false)
+      }
+      await relay.failed.sendAgain((await relay.failed.list()).map(({ position }) => position).reverse())
+      await until(() => engine.stored.length === 3)
+      assert.deepEqual(engine.of('a'), ['first', 'second', 'third'])
+    })
+
+    it('keeps the order of a key behind a large event, also when an event has no data', async () => {
+      const large = randomBytes(13 * 1024 * 1024).toString('base64')
+      await driven.begin(async (tx) => {
+        await outbox(tx).publish('a', large)
+        await outbox(tx).publish('a', 'with data', { key: 'k' })
+        await outbox(tx).publish('a', undefined, { key: 'k' })
+      })
+      await make().start()
+      await until(() => engine.stored.length === 3)
+      assert.deepEqual(engine.of('a').slice(-2), ['with data', undefined])
+    })
+
+    it('puts nothing aside when the client does not fit the engine', async () => {
+      let isWrong = true
+      engine.fail = ({ data }) => {
+        if (isWrong) throw new OptionError('options.durable', 'The stream exists with other settings')
+        if (data === 'wrong') throw new OptionError('options.headers.x', 'x must be a text')
+      }
+      for (const data of ['right', 'wrong']) await publish('a', data)
+      const relay = make()
+      await relay.start()
+      await until(async () => (await relay.stats()).retries > 2)
+      assert.equal((await relay.stats()).failed, 0)
+      isWrong = false
+      await until(async () => (await relay.stats()).failed === 1 && engine.stored.length === 1)
+      assert.deepEqual(engine.of('a'), ['right'])
     })
 
     it('tells what the engine refuses for ever from what it does not take now', async () => {

@@ -45,15 +45,19 @@ where first <= mark.position`
 
 /**
  * Selects the events to publish: those whose pause is over, and new events above the mark whose key does not wait
- * for an earlier event. The events are in the order of their positions, and their number is limited by the stored
+ * for an earlier event. Several events of a key pause after they were put aside and sent again: each of them waits for
+ * the earlier ones with longer pauses. The events are in the order of their positions, and their number is limited by the stored
  * size of their data. The statement sees the work of other relays, because its snapshot is younger than the relay's
  * lock.
  */
 export const FETCH = `with events as (
   (select position, id, pattern, key, headers, data, attempts
-    from "elysia_microservices".outbox
-    where retry_at <= clock_timestamp()
-    order by retry_at limit $1::text::integer)
+    from "elysia_microservices".outbox as event
+    where retry_at <= clock_timestamp() and (key is null or not exists (
+      select from "elysia_microservices".outbox as earlier
+      where earlier.key = event.key and earlier.position < event.position and earlier.retry_at > event.retry_at
+    ))
+    order by retry_at, position limit $1::text::integer)
   union all
   (select position, id, pattern, key, headers, data, attempts
     from "elysia_microservices".outbox as event
@@ -66,9 +70,11 @@ export const FETCH = `with events as (
 )
 select position::text, id, pattern, key, headers::text, data::text, attempts::text
 from (
-  select *, sum(pg_column_size(data)) over (order by position) - pg_column_size(data) as before from events
+  -- No data has no size, which is not the size 0.
+  select *, sum(size) over (order by position) - size as before
+  from (select *, coalesce(pg_column_size(data), 0) as size from events) as sized
 ) as event
-where coalesce(before, 0) < $2::text::bigint order by event.position`
+where before < $2::text::bigint order by event.position`
 
 export const PUBLISHED = `update "elysia_microservices".outbox
 set published_at = clock_timestamp(), retry_at = null, attempts = attempts + 1
