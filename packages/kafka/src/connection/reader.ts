@@ -263,7 +263,7 @@ export class Reader {
   }
 }
 
-/** What one answer to a fetch request says. */
+/** The content of an answer to a fetch request. */
 interface Taken {
   readonly fetched: { readonly of: Position; readonly partition: FetchedPartition }[]
   /** Partitions whose wanted records Kafka has deleted. */
