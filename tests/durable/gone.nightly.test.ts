@@ -9,6 +9,7 @@ import { type DurableOptions, pauseGroup, resumeGroup } from '@elysia-microservi
 import { connect as connectBare, type NatsConnection } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { Link } from '../support/link.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
@@ -117,6 +118,59 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       assert.deepEqual(seen, [1, 2, 3])
       await until('It is well again', () => unavailable(service) === undefined)
       assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
+    })
+
+    it('that wait for their turn in an ordered process are handled when the server has come back without its streams', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      let free = () => {}
+      const isFree = new Promise<void>((resolve) => {
+        free = resolve
+      })
+      const handler = ({ data }: Message<number>) => {
+        seen.push(data)
+        return data === 0 ? isFree : undefined
+      }
+      await serve(pattern, handler, { ordered: true, concurrency: 4 })
+      for (const n of [0, 1, 2]) await client.publish(pattern, n, { key: 'k' })
+      await until('The first runs', () => seen.length === 1)
+      // By then the others are here, too.
+      await pause(300)
+      await server.stop()
+      await server.start()
+      await client.publish(pattern, 3, { key: 'k' })
+      free()
+      await until('All are handled', () => new Set(seen).size === 4)
+      assert.deepEqual(seen, [0, 1, 2, 3])
+    })
+
+    it('are not skipped when a new process creates a deleted consumer before an old process does', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      const link = await Link.start(server.port)
+      const handler = ({ data }: Message<number>) => void seen.push(data)
+      const far = nats({
+        servers: `nats://127.0.0.1:${link.port}`,
+        durable: { storage: 'memory', ackWait: 1_000 },
+        reconnectTimeWait: 50
+      })
+      const old = microservice({ name: 'gone', transport: far, logger: log.logger }).event(pattern, handler, {
+        durable: {}
+      })
+      await old.listen()
+      cleanUps.push(() => old.stop())
+      await client.publish(pattern, 0)
+      await until('It is handled', () => seen.length === 1)
+      const { port } = link
+      await link.stop()
+      await mustDelete(`CONSUMER.DELETE.${pattern}.gone_${pattern}`)
+      for (const n of [1, 2, 3]) await client.publish(pattern, n)
+      await serve(pattern, handler)
+      await client.publish(pattern, 4)
+      await until('The new process handles what comes', () => seen.includes(4))
+      const again = await Link.start(server.port, port)
+      cleanUps.push(() => again.stop())
+      await until('So are those in between', () => [1, 2, 3].every((n) => seen.includes(n)))
     })
 
     it('are handled from the beginning of a stream that was deleted and created again, by every process', async () => {

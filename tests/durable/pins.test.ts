@@ -8,6 +8,7 @@ import { nats } from '@elysia-microservices/nats'
 import { connect as connectBare } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
+import { Link } from '../support/link.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
@@ -30,6 +31,48 @@ if (!isMissing('ordered events over NATS', natsMissing())) {
     after(async () => {
       await server.stop()
       await rm(folder, { recursive: true })
+    })
+
+    it('go on when a handler that ran while the server was lost fails after it has come back', async () => {
+      const { logger } = new Log()
+      const link = await Link.start(server.port)
+      const far = nats({
+        servers: `nats://127.0.0.1:${link.port}`,
+        durable: { ackWait: 2_000 },
+        reconnectTimeWait: 50
+      })
+      const seen: string[] = []
+      let fail = () => {}
+      const failing = new Promise<void>((_, reject) => {
+        fail = () => reject(new Error('once'))
+      })
+      const handler = ({ data, delivery }: Message<string>) => {
+        seen.push(data)
+        return data === 'first' && delivery?.attempt === 1 ? failing : undefined
+      }
+      const service = microservice({ name: 'lost', transport: far, logger }).event('lost', handler, {
+        durable: { ordered: true, concurrency: 4, retry: { delay: 10 } }
+      })
+      const client = connect({ transport: nats({ servers: server.url }), logger })
+      try {
+        await service.listen()
+        await client.publish('lost', 'first', { key: 'a' })
+        await until('It runs', () => seen.length === 1)
+        link.cutAll()
+        // By then there is another connection.
+        await pause(1_000)
+        fail()
+        await pause(100)
+        await client.publish('lost', 'second', { key: 'a' })
+        await client.publish('lost', 'other', { key: 'b' })
+        await until('All are handled', () => seen.includes('second') && seen.includes('other'))
+        const ofKey = seen.filter((data) => data !== 'other')
+        assert.deepEqual(ofKey, ['first', 'first', 'second'])
+      } finally {
+        await client.close()
+        await service.stop()
+        await link.stop()
+      }
     })
 
     it('are all handled in order, although the server changes again and again which process it serves', async () => {

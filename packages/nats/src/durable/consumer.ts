@@ -70,6 +70,8 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   /** Counts the connections to servers, so that deliveries of an earlier connection are recognised. */
   #epoch = 0
   #redeliveries = 0
+  /** Whether the server may have lost the consumer, because the connection had lost the server. */
+  #isUncertain = false
   #isStopped = false
 
   constructor(options: ConsumerOptions) {
@@ -90,7 +92,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       systemClock,
       logger
     )
+    const owner = this
     this.#early = new EarlyEvents(this.#worker, {
+      get isUncertain() {
+        return owner.#isUncertain
+      },
+      ask: () => this.#look(),
       info: () => this.#watch.ask(),
       countKnown: (last) =>
         this.#held.countKnown((this.#watch.main as Subscription).stream, last, this.#epoch),
@@ -103,7 +110,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       recover: () => this.#recover()
     })
     this.#endBeat = repeat(() => this.#keep(), ackWait / 4)
-    this.#endLooks = repeat(() => void this.#watch.look(), LOOK)
+    this.#endLooks = repeat(() => void this.#look(), LOOK)
   }
 
   get running(): number {
@@ -136,7 +143,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     this.#connection = connection
     this.#recovery.end()
     this.#join(connection, groups, made)
-    await this.#watch.look()
+    await this.#look()
   }
 
   #join(connection: NatsConnection, groups: Groups, group: Group): void {
@@ -160,7 +167,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
           return owner.#held.bytes < MOST_HELD ? worker.room : 0
         },
         receive: (message, data) => this.#receive(message, data, mainPull),
-        doubtful: () => void this.#watch.look()
+        doubtful: () => void this.#look()
       },
       logger,
       this.#isOrdered
@@ -191,11 +198,19 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     this.#epoch++
     if (this.#isOrdered && this.#watch.main !== undefined) {
       this.#early.begin()
-      // It is unknown whether this server knows that these events were delivered: it is asked to deliver them again.
-      this.#early.giveBack()
+      this.#isUncertain = true
     }
     for (const pull of this.#pulls) pull.restored()
-    void this.#watch.look()
+    void this.#look()
+  }
+
+  async #look(): Promise<void> {
+    const epoch = this.#epoch
+    const isThere = await this.#watch.look()
+    if (!isThere || !this.#isUncertain || epoch !== this.#epoch) return
+    this.#isUncertain = false
+    // It is unknown whether this server knows that these events were delivered: it is asked to deliver them again.
+    this.#early.giveBack((event) => event.epoch !== epoch)
   }
 
   /** The connection is closed. `start` is called again with the next connection. */
@@ -356,6 +371,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     await this.#stopPulls()
     if (this.#isStopped || connection !== this.#connection) return ''
     this.#join(connection, groups, made)
+    void this.#look()
     const { stream, streamMadeAt, done } = made.standpoint
     const isSame = streamMadeAt === before.streamMadeAt && stream === before.stream
     return isSame ? `behind position ${done}` : `from the beginning of the stream '${stream}', which is new`

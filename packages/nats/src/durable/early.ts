@@ -31,6 +31,13 @@ export interface EarlyOwner {
    */
   countKnown(lastDelivery: number): number
   giveBack(event: NatsEvent): void
+  /**
+   * Whether the server may have lost the consumer. Until the server is asked, nothing is given back: this process may
+   * have the only copies of its events.
+   */
+  readonly isUncertain: boolean
+  /** Asks the server whether it still has the consumer. */
+  ask(): Promise<void>
   /** Requests more events if there is room. */
   fill(): void
 }
@@ -77,10 +84,13 @@ export class EarlyEvents {
     this.#lookLater()
   }
 
-  /** Asks the server to deliver the waiting events again. */
-  giveBack(): void {
-    for (const event of this.all) this.#owner.giveBack(event)
-    this.#events = []
+  /** Asks the server to deliver waiting events again. @param isAsked which of them */
+  giveBack(isAsked: (event: NatsEvent) => boolean = () => true): void {
+    const events = this.#events
+    if (events === undefined) return
+    this.#events = events.filter((event) => !isAsked(event))
+    for (const event of events) if (isAsked(event)) this.#owner.giveBack(event)
+    this.#lookLater()
   }
 
   /**
@@ -115,8 +125,21 @@ export class EarlyEvents {
 
   async #look(): Promise<void> {
     const events = this.#events
-    // Nothing waits: for example, this process is not served and has received no events.
-    if (events === undefined || events.length === 0 || this.#isStopped) return
+    if (events === undefined || this.#isStopped) return
+    // Handlers that have failed since the waiting began. The server delivers their events again, to the process that it
+    // serves by now.
+    for (const event of this.#worker.release(true))
+      if (this.#owner.isUncertain) events.push(event)
+      else this.#owner.giveBack(event)
+    if (events.length === 0) {
+      // Nothing waits: for example, this process is not served and has received no events. Handlers may still fail.
+      if (this.#worker.held.size > 0) this.#lookLater()
+      return
+    }
+    if (this.#owner.isUncertain) {
+      await this.#owner.ask()
+      return this.#lookLater()
+    }
     // If the request fails, the next check repeats it.
     const info = await this.#owner.info().catch(() => undefined)
     if (this.#events !== events || this.#isStopped) return

@@ -90,7 +90,16 @@ export class Groups {
     const consumer = consumerName(group, subject)
     const known = await this.#streams.infoOf(stream)
     const start = last === undefined ? startOf(settings.start) : resumeAt(last, known)
-    const info = await this.#ensureConsumer(stream, subject, consumer, group, settings, start)
+    const ensure = () => this.#ensureConsumer(stream, subject, consumer, group, settings, start)
+    let info = await ensure()
+    if (last !== undefined && info.created !== last.consumerMadeAt && beginsBehind(info.config, start)) {
+      // The consumer was deleted, and a process that is new has created it for new events only. Events in between would
+      // be lost.
+      await this.#streams.manager.consumers.delete(stream, consumer).catch((error: unknown) => {
+        if (!isMissing(error)) throw readableError(error, `The group '${group}' for '${subject}'`)
+      })
+      info = await ensure()
+    }
     // The consumer is new, as nothing was delivered yet. Another consumer may have done its work until now.
     if (last === undefined && info.delivered.consumer_seq === 0)
       await this.#sayWhatIsLeftBehind(stream, subject, group, consumer)
@@ -265,6 +274,15 @@ function startOf(start: DurableSettings['start']): Partial<ConsumerConfig> {
   if (!Number.isSafeInteger(position) || position < 0)
     throw OptionError.expected('options.durable.start.after', 'a position that publish() gave', start.after)
   return { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: position + 1 }
+}
+
+/** Whether a consumer does not get all the events that it would get with another start. */
+function beginsBehind(
+  { deliver_policy: policy, opt_start_seq: sequence = 1 }: ConsumerConfig,
+  { opt_start_seq: wanted = 1 }: Partial<ConsumerConfig>
+): boolean {
+  if (policy === DeliverPolicy.All) return false
+  return policy !== DeliverPolicy.StartSequence || sequence > wanted
 }
 
 function resumeAt(last: Standpoint, { config, created }: StreamInfo): Partial<ConsumerConfig> {

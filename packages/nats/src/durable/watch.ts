@@ -45,19 +45,25 @@ export class GroupWatch {
       void this.look()
   }
 
-  async look(): Promise<void> {
+  /** Asks for the state of the group. @returns whether the consumer is still the same one */
+  async look(): Promise<boolean> {
     const { main, standpoint } = this
     this.#sinceLook = 0
     this.#lookedAt = performance.now()
-    if (main === undefined || standpoint === undefined) return
+    if (main === undefined || standpoint === undefined) return false
     const info = await this.infoOf(main)
-    if (info === undefined || standpoint !== this.standpoint) return
-    if (info.created !== standpoint.consumerMadeAt) return this.#gone('another one has its name')
+    const current = this.standpoint
+    if (info === undefined || current?.consumerMadeAt !== standpoint.consumerMadeAt) return false
+    if (info.created !== standpoint.consumerMadeAt) {
+      this.#gone('another one has its name')
+      return false
+    }
     this.lag = info.num_pending + info.num_ack_pending
     this.isPaused = info.paused === true
-    const done = Math.max(standpoint.done, info.ack_floor.stream_seq)
+    const done = Math.max(current.done, info.ack_floor.stream_seq)
     const pausedUntil = this.isPaused ? info.config.pause_until : undefined
-    this.standpoint = { ...standpoint, done, pausedUntil }
+    this.standpoint = { ...current, done, pausedUntil }
+    return true
   }
 
   /**
