@@ -87,6 +87,7 @@ export class Link {
       one.on('error', (error: Error) => {
         this.#lastError = error
       })
+      one.on('connect', () => this.#mustAnswer(one, options.connectTimeout))
       one.on('close', () => this.#lost())
       one.on('ready', () => void this.#ready())
     }
@@ -161,6 +162,19 @@ export class Link {
       this.commands.pubsub('NUMPAT')
     ])
     return heard[1] === 0 && Number(globs) === 0
+  }
+
+  /**
+   * Ends a new connection on which nothing arrives: the driver itself waits without a limit for a server that stands
+   * still. A server that loads its data answers that it does, and is waited for.
+   */
+  #mustAnswer(one: Redis, within = 10_000): void {
+    const { stream } = one
+    const late = setTimeout(() => {
+      this.#lastError = new Error(`it has not answered within ${within} ms`)
+      end(one, true)
+    }, within)
+    for (const event of ['data', 'close']) stream.once(event, () => clearTimeout(late))
   }
 
   /** Subscribes to a channel, or to a glob. The subscription is restored after the server was lost. */
@@ -262,9 +276,10 @@ export class Link {
   #ping(): () => void {
     const waiting = new Set<Redis>()
     return repeat(() => {
-      if (!this.#isConnected) return waiting.clear()
       for (const one of this.#all) {
-        if (waiting.delete(one)) {
+        const isWaiting = waiting.delete(one)
+        if (one.status !== 'ready') continue
+        if (isWaiting) {
           end(one, true)
           continue
         }

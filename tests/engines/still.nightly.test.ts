@@ -1,4 +1,5 @@
-/** Clients and services that are closed while the server of their engine stands still. */
+/** Clients and services whose server stands still: its connections stay, but nothing moves. */
+import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
@@ -10,11 +11,31 @@ import { overEngines } from './needs.ts'
 const SHIPPED = TRIED_ENGINES.filter(({ isShipped }) => isShipped)
 
 overEngines(
-  'closing',
+  'a server that stands still',
   ['server'],
   ({ title, traits, start }, caseOf) => {
-    describe(`closing over ${title}`, () => {
-      caseOf('a server that stands still keeps neither a client nor a service from closing', [], async () => {
+    describe(`a server of ${title} that stands still`, () => {
+      caseOf('is an error for those who connect', [], async () => {
+        const engine = await start()
+        const { logger } = new Log()
+        const client = connect({ transport: engine.transport(), logger })
+        const service = microservice({ transport: engine.transport(), logger }).message('echo', () => {})
+        engine.suspend()
+        try {
+          const refused = { name: 'ConnectionError', message: new RegExp(`^Cannot reach ${title} at `) }
+          await Promise.all([
+            assert.rejects(client.connect(), refused),
+            assert.rejects(service.listen(), refused)
+          ])
+        } finally {
+          engine.resume()
+          await client.close()
+          await service.stop()
+          await engine.close()
+        }
+      })
+
+      caseOf('keeps neither a client nor a service from closing', [], async () => {
         const engine = await start()
         const { logger } = new Log()
         const isStored = traits.stores !== undefined
