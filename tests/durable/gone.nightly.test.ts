@@ -23,22 +23,20 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
     let count = 0
     const log = new Log()
     const cleanUps: (() => Promise<unknown>)[] = []
-    const transport = () =>
-      nats({ servers: server.url, durable: { storage: 'memory', ackWait: 1_000 }, reconnectTimeWait: 50 })
+    const transport = (servers = server.url) =>
+      nats({ servers, durable: { storage: 'memory', ackWait: 1_000 }, reconnectTimeWait: 50 })
     const fresh = () => `gone${++count}`
 
     async function serve(
       pattern: string,
       handler: (message: Message<number>) => unknown,
       durable: DurableOptions = {},
-      name = 'gone'
+      servers = server.url
     ) {
-      const service = microservice({ name, transport: transport(), logger: log.logger }).event(
+      const service = microservice({ name: 'gone', transport: transport(servers), logger: log.logger }).event(
         pattern,
         handler,
-        {
-          durable
-        }
+        { durable }
       )
       await service.listen()
       cleanUps.push(() => service.stop())
@@ -144,35 +142,6 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       assert.deepEqual(seen, [0, 1, 2, 3])
     })
 
-    it('are not skipped when a new process creates a deleted consumer before an old process does', async () => {
-      const pattern = fresh()
-      const seen: number[] = []
-      const link = await Link.start(server.port)
-      const handler = ({ data }: Message<number>) => void seen.push(data)
-      const far = nats({
-        servers: `nats://127.0.0.1:${link.port}`,
-        durable: { storage: 'memory', ackWait: 1_000 },
-        reconnectTimeWait: 50
-      })
-      const old = microservice({ name: 'gone', transport: far, logger: log.logger }).event(pattern, handler, {
-        durable: {}
-      })
-      await old.listen()
-      cleanUps.push(() => old.stop())
-      await client.publish(pattern, 0)
-      await until('It is handled', () => seen.length === 1)
-      const { port } = link
-      await link.stop()
-      await mustDelete(`CONSUMER.DELETE.${pattern}.gone_${pattern}`)
-      for (const n of [1, 2, 3]) await client.publish(pattern, n)
-      await serve(pattern, handler)
-      await client.publish(pattern, 4)
-      await until('The new process handles what comes', () => seen.includes(4))
-      const again = await Link.start(server.port, port)
-      cleanUps.push(() => again.stop())
-      await until('So are those in between', () => [1, 2, 3].every((n) => seen.includes(n)))
-    })
-
     it('are handled from the beginning of a stream that was deleted and created again, by every process', async () => {
       const pattern = fresh()
       const seen: number[] = []
@@ -220,6 +189,27 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       await until('It is handled', () => seen.includes(7))
       await until('It is well again', () => unavailable(service) === undefined)
       assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
+    })
+
+    it('are not skipped when a process that starts creates the deleted consumer before a running process does', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      const handler = ({ data }: Message<number>) => void seen.push(data)
+      const link = await Link.start(server.port)
+      cleanUps.push(() => link.stop())
+      const running = await serve(pattern, handler, {}, `nats://127.0.0.1:${link.port}`)
+      await client.publish(pattern, 1)
+      await until('The first is handled', () => seen.length === 1)
+      link.hold()
+      await mustDelete(`CONSUMER.DELETE.${pattern}.gone_${pattern}`)
+      for (const n of [2, 3]) await client.publish(pattern, n)
+      const started = await serve(pattern, handler)
+      await client.publish(pattern, 4)
+      await until('The new process handles events', () => seen.includes(4))
+      link.release()
+      await until('All are handled', () => new Set(seen).size === 4)
+      for (const service of [running, started])
+        await until('It is well again', () => unavailable(service) === undefined)
     })
 
     it('are handled in order by several processes whose consumer is deleted again and again', async () => {

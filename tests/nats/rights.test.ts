@@ -9,6 +9,7 @@ import { nats } from '@elysia-microservices/nats'
 import { connect as connectDriver, errors, headers, type NatsConnection } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, deadLetters } from 'elysia-microservices/client'
+import { Link } from '../support/link.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
@@ -95,9 +96,9 @@ if (!isMissing('rights over NATS', natsMissing())) {
       log.clear()
     })
 
-    const transportOf = (user: string) =>
+    const transportOf = (user: string, servers = server.url) =>
       nats({
-        servers: server.url,
+        servers,
         user,
         pass: user,
         inboxPrefix: `_INBOX.${user}`,
@@ -131,12 +132,14 @@ if (!isMissing('rights over NATS', natsMissing())) {
       cleanUps.push(() => orders.stop())
       return orders
     }
-    async function startLedger(handle: (data: unknown) => void) {
-      const ledger = microservice({ name: 'ledger', transport: transportOf('ledger'), logger }).event(
-        'payments.settled',
-        ({ data }: Message<unknown>) => handle(data),
-        { durable: { retry: { attempts: 1 } } }
-      )
+    async function startLedger(handle: (data: unknown) => void, servers = server.url) {
+      const ledger = microservice({
+        name: 'ledger',
+        transport: transportOf('ledger', servers),
+        logger
+      }).event('payments.settled', ({ data }: Message<unknown>) => handle(data), {
+        durable: { retry: { attempts: 1 } }
+      })
       await ledger.listen()
       cleanUps.push(() => ledger.stop())
     }
@@ -196,6 +199,28 @@ if (!isMissing('rights over NATS', natsMissing())) {
       assert.ok(
         log.lines.every((line) => !line.includes('permission')),
         log.lines.join('\n')
+      )
+    })
+
+    it('let a service say which further rights it needs to miss no event after its consumer was deleted', async () => {
+      const handled: unknown[] = []
+      const link = await Link.start(server.port)
+      cleanUps.push(() => link.stop())
+      await startLedger((data) => handled.push(data), `nats://127.0.0.1:${link.port}`)
+      link.hold()
+      const all = await driverOf('all')
+      await all.request('$JS.API.CONSUMER.DELETE.payments_settled.ledger_payments_settled')
+      const till = clientOf('till')
+      await till.publish('payments.settled', 1)
+      await startLedger((data) => handled.push(data))
+      link.release()
+      await log.has('may have missed')
+      await till.publish('payments.settled', 2)
+      await until('it is handled', () => handled.includes(2))
+      assert.ok(
+        log.lines.some((line) =>
+          line.includes('$JS.API.STREAM.MSG.GET.payments_settled and $JS.API.CONSUMER.')
+        )
       )
     })
 

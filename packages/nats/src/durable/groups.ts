@@ -10,7 +10,7 @@ import {
   type StreamInfo
 } from '@nats-io/jetstream'
 import type { DurableStorage } from '../options/durable-options.ts'
-import { isMissing, readableError } from './jetstream-errors.ts'
+import { isForbidden, isMissing, readableError } from './jetstream-errors.ts'
 import { AGAIN, AGAIN_STREAM, consumerName } from './names.ts'
 import { covers, NANOSECONDS, type Streams } from './streams.ts'
 
@@ -92,13 +92,9 @@ export class Groups {
     const start = last === undefined ? startOf(settings.start) : resumeAt(last, known)
     const ensure = () => this.#ensureConsumer(stream, subject, consumer, group, settings, start)
     let info = await ensure()
-    if (last !== undefined && info.created !== last.consumerMadeAt && beginsBehind(info.config, start)) {
-      // The consumer was deleted, and a process that is new has created it for new events only. Events in between would
-      // be lost.
-      await this.#streams.manager.consumers.delete(stream, consumer).catch((error: unknown) => {
-        if (!isMissing(error)) throw readableError(error, `The group '${group}' for '${subject}'`)
-      })
-      info = await ensure()
+    if (last !== undefined && info.created !== last.consumerMadeAt) {
+      const first = start.opt_start_seq ?? 1
+      if (await this.#makesWay(info, subject, first, group)) info = await ensure()
     }
     // The consumer is new, as nothing was delivered yet. Another consumer may have done its work until now.
     if (last === undefined && info.delivered.consumer_seq === 0)
@@ -154,6 +150,35 @@ export class Groups {
         `The other consumers of the stream '${stream}' cannot be listed, so unused consumers are not reported`,
         error
       )
+    }
+  }
+
+  /**
+   * Deletes a consumer that would skip events which the group has not had: the process that has created it had just
+   * started, and did not know the group's position.
+   * @param first the number from which the group has not had the events of its stream
+   * @returns whether the consumer may be gone now
+   */
+  async #makesWay(info: ConsumerInfo, subject: string, first: number, group: string): Promise<boolean> {
+    const { stream_name: stream, name, created, config } = info
+    const { deliver_policy: policy, opt_start_time: since = created } = config
+    if (policy !== DeliverPolicy.New && policy !== DeliverPolicy.StartTime) return false
+    const { streams, consumers } = this.#streams.manager
+    // The driver's type lacks this query, and the server accepts it.
+    const query: unknown = { seq: first, next_by_subj: subject }
+    try {
+      const next = await streams.getMessage(stream, query as { seq: number })
+      // The times that the driver gives are exact to a millisecond only.
+      return next !== null && next.time <= new Date(since) && (await consumers.delete(stream, name))
+    } catch (error) {
+      // There is no such event, or another process has deleted the consumer.
+      if (isMissing(error)) return true
+      if (!isForbidden(error)) throw readableError(error, `The group '${group}' for '${subject}'`)
+      this.#settings.logger.warn(
+        `The consumer '${name}' was deleted, and a process that has just started has created it again: the group '${group}' may have missed events '${subject}'. With the rights to publish to $JS.API.STREAM.MSG.GET.${stream} and $JS.API.CONSUMER.DELETE.${stream}.${name}, it would get them`,
+        error
+      )
+      return false
     }
   }
 
@@ -274,15 +299,6 @@ function startOf(start: DurableSettings['start']): Partial<ConsumerConfig> {
   if (!Number.isSafeInteger(position) || position < 0)
     throw OptionError.expected('options.durable.start.after', 'a position that publish() gave', start.after)
   return { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: position + 1 }
-}
-
-/** Whether a consumer does not get all the events that it would get with another start. */
-function beginsBehind(
-  { deliver_policy: policy, opt_start_seq: sequence = 1 }: ConsumerConfig,
-  { opt_start_seq: wanted = 1 }: Partial<ConsumerConfig>
-): boolean {
-  if (policy === DeliverPolicy.All) return false
-  return policy !== DeliverPolicy.StartSequence || sequence > wanted
 }
 
 function resumeAt(last: Standpoint, { config, created }: StreamInfo): Partial<ConsumerConfig> {

@@ -1,6 +1,7 @@
 /** Converts errors of JetStream and of its driver to errors of this library. */
 import { ConnectionError, MicroserviceError, NotStoredError } from '@elysia-microservices/transport/kit'
 import { JetStreamApiError } from '@nats-io/jetstream'
+import { errors } from '@nats-io/transport-node'
 import { adviceOnFull } from './full.ts'
 
 const NO_SEQUENCE = 10_043
@@ -8,6 +9,11 @@ const NO_SEQUENCE = 10_043
 /** Whether an error says that a stream, consumer or message does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.apiError().code === 404
+}
+
+/** Whether an error says that the user has no right to ask JetStream for this. */
+export function isForbidden(error: unknown): boolean {
+  return [error, (error as Error)?.cause].some((one) => one instanceof errors.PermissionViolationError)
 }
 
 /** Whether an error says that a stream has no message with this number. */
