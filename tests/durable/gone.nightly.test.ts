@@ -212,6 +212,49 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
         await until('It is well again', () => unavailable(service) === undefined)
     })
 
+    it('are acknowledged when they end while JetStream is off, and JetStream has kept them', async () => {
+      const pattern = fresh()
+      const kept = await NatsServerProcess.start('-js')
+      cleanUps.push(() => kept.stop())
+      const options = { servers: kept.url, durable: { ackWait: 300_000 }, reconnectTimeWait: 50 }
+      let free = () => {}
+      const isFree = new Promise<void>((resolve) => {
+        free = resolve
+      })
+      const service = microservice({ name: 'gone', transport: nats(options), logger: log.logger }).event(
+        pattern,
+        () => isFree,
+        { durable: true }
+      )
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      const publisher = connect({ transport: nats(options), logger: log.logger })
+      cleanUps.push(() => publisher.close())
+      await publisher.publish(pattern, 1)
+      const isBusy = () => service.stats()[0]?.inFlight.current === 1
+      await until('It runs', isBusy)
+      await kept.stop('SIGTERM')
+      const off = new NatsServerProcess(kept.port, [])
+      cleanUps.push(() => off.stop())
+      await off.start()
+      await log.has('JetStream is off')
+      free()
+      await until('It has ended', () => !isBusy())
+      await off.stop()
+      await kept.start()
+      await until('It is well again', () => unavailable(service) === undefined)
+      const bare = await connectBare({ servers: kept.url })
+      cleanUps.push(() => bare.close())
+      await until(
+        'It is acknowledged',
+        async () => {
+          const answer = await bare.request(`$JS.API.CONSUMER.INFO.${pattern}.gone_${pattern}`)
+          return answer.json<{ num_ack_pending: number }>().num_ack_pending === 0
+        },
+        20_000
+      )
+    })
+
     it('are handled in order by several processes whose consumer is deleted again and again', async () => {
       const pattern = fresh()
       const firsts = new Map<string, number[]>()

@@ -69,6 +69,8 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   readonly #early: EarlyEvents
   /** Counts the connections to servers, so that deliveries of an earlier connection are recognised. */
   #epoch = 0
+  /** Events that ended during a recovery: their acknowledgements are sent if the server turns out to have kept them. */
+  #unsent: NatsEvent[] = []
   #redeliveries = 0
   /** Whether the server may have lost the consumer, because the connection had lost the server. */
   #isUncertain = false
@@ -293,7 +295,8 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   #acknowledge(event: NatsEvent): void {
     this.#held.done(event)
-    this.#send(event, ACK)
+    if (event.isOnlyHere && this.#recovery.unavailable !== undefined) this.#unsent.push(event)
+    else this.#send(event, ACK)
     this.#watch.done()
   }
 
@@ -384,10 +387,13 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     const isSame = streamMadeAt === before.streamMadeAt && stream === before.stream
     const isSameAgain = againMadeAt === before.againMadeAt
     const isKnown = isSame && isSameAgain && consumerMadeAt === before.consumerMadeAt
-    for (const event of this.#heldHere()) {
+    const ended = this.#unsent
+    this.#unsent = []
+    for (const event of [...this.#heldHere(), ...ended]) {
       event.isOnlyHere = !(event.isFree ? isSameAgain : isSame)
       if (event.isOnlyHere) this.#held.forget(event)
     }
+    for (const event of ended) this.#send(event, ACK)
     // Nothing was created again: the server still knows all events in this process.
     if (isKnown) return
     this.#epoch++
