@@ -43,7 +43,10 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       return service
     }
 
-    async function ask(subject: string, body: object | '' = ''): Promise<{ error?: object }> {
+    async function ask(
+      subject: string,
+      body: object | '' = ''
+    ): Promise<{ error?: object; num_pending?: number }> {
       const answer = await operator.request(`$JS.API.${subject}`, body === '' ? '' : JSON.stringify(body))
       return answer.json()
     }
@@ -118,28 +121,37 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
     })
 
-    it('that wait for their turn in an ordered process are handled when the server has come back without its streams', async () => {
+    it('are handled in order by the process that has them when the server has come back without its streams', async () => {
       const pattern = fresh()
       const seen: number[] = []
       let free = () => {}
       const isFree = new Promise<void>((resolve) => {
         free = resolve
       })
-      const handler = ({ data }: Message<number>) => {
-        seen.push(data)
-        return data === 0 ? isFree : undefined
-      }
-      await serve(pattern, handler, { ordered: true, concurrency: 4 })
-      for (const n of [0, 1, 2]) await client.publish(pattern, n, { key: 'k' })
-      await until('The first runs', () => seen.length === 1)
-      // By then the others are here, too.
-      await pause(300)
+      let isBusy = false
+      const service = await serve(
+        pattern,
+        async ({ data }) => {
+          isBusy = true
+          await isFree
+          seen.push(data)
+        },
+        { ordered: true, concurrency: 1 }
+      )
+      for (const n of [0, 1, 2, 3]) await client.publish(pattern, n, { key: 'one' })
+      await until('The first runs', () => isBusy)
+      await until('All have arrived', async () => {
+        const { num_pending } = await ask(`CONSUMER.INFO.${pattern}.gone_${pattern}`)
+        return num_pending === 0
+      })
       await server.stop()
       await server.start()
-      await client.publish(pattern, 3, { key: 'k' })
+      await until('The loss is noticed', () => log.lines.some((line) => line.includes('is gone')))
       free()
-      await until('All are handled', () => new Set(seen).size === 4)
-      assert.deepEqual(seen, [0, 1, 2, 3])
+      await client.publish(pattern, 4, { key: 'one' })
+      await until('All are handled', () => seen.length >= 5)
+      assert.deepEqual(seen, [0, 1, 2, 3, 4])
+      await until('It is well again', () => unavailable(service) === undefined)
     })
 
     it('are handled from the beginning of a stream that was deleted and created again, by every process', async () => {

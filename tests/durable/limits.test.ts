@@ -1,8 +1,5 @@
 /** Durable events at the limits of a NATS server: headers, ids, sizes, names, and consumers that remain. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
 import {
@@ -101,31 +98,6 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       await client.publish(pattern, 2, { headers: { a: 'b c', b: 'ü' } })
       await until('The good one has come', () => seen.length > 0)
       assert.equal(seen.length, 1)
-    })
-
-    it('may be larger than what a process requests at a time', async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'large-'))
-      const config = join(folder, 'server.conf')
-      await writeFile(config, 'max_payload: 16MB\n')
-      const large = await NatsServerProcess.start('-js', '-c', config)
-      const over = () => nats({ servers: large.url, durable: { storage: 'memory', ackWait: 2_000 } })
-      const sizes: number[] = []
-      const service = microservice({ name: 'large', transport: over(), logger: log.logger }).event(
-        'large',
-        ({ data }: Message<string>) => void sizes.push(data.length),
-        { durable: {} }
-      )
-      const publisher = connect({ transport: over(), logger: log.logger, timeout: 10_000 })
-      try {
-        await service.listen()
-        for (const size of [9 * 1024 * 1024, 1]) await publisher.publish('large', 'x'.repeat(size))
-        await until('Both are handled', () => sizes.length === 2)
-      } finally {
-        await publisher.close()
-        await service.stop()
-        await large.stop()
-        await rm(folder, { recursive: true })
-      }
     })
 
     it('keeps its id as it is', async () => {

@@ -3,7 +3,7 @@
  * `tests/engines/durable.test.ts`.
  */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
@@ -151,6 +151,28 @@ if (!isMissing('durable events over NATS', natsMissing())) {
         assert.match(error.message, /publish\(\)/)
         return true
       })
+    })
+
+    it('of more than 8 MiB is handled over a server that takes it, and so are the events behind it', async () => {
+      const file = join(folder, 'large.conf')
+      await writeFile(file, 'max_payload: 16777216')
+      const large = await NatsServerProcess.start('-js', '-c', file)
+      cleanUps.push(() => large.stop())
+      const seen: number[] = []
+      const options = { servers: large.url }
+      const service = microservice({ name: 'large', transport: nats(options), logger: log.logger }).event(
+        'large',
+        ({ data }: Message<string>) => void seen.push(data.length),
+        { durable: true }
+      )
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      const client = connect({ transport: nats(options), logger: log.logger })
+      cleanUps.push(() => client.close())
+      const sizes = [9_000_000, 16_000_000, 1]
+      for (const size of sizes) await client.publish('large', 'x'.repeat(size))
+      await until('All are handled', () => seen.length === sizes.length)
+      assert.deepEqual(seen, sizes)
     })
 
     it('that is too large, or has no subject, is refused with the reason', async () => {

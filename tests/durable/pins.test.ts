@@ -1,11 +1,11 @@
-/** Ordered events over NATS while the server changes the process of a group that it serves. */
+/** Ordered events over NATS while the server changes the process of a group that it serves, or is lost and found. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
-import { connect as connectBare } from '@nats-io/transport-node'
+import { connect as connectBare, type NatsConnection } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { Link } from '../support/link.ts'
@@ -31,48 +31,6 @@ if (!isMissing('ordered events over NATS', natsMissing())) {
     after(async () => {
       await server.stop()
       await rm(folder, { recursive: true })
-    })
-
-    it('go on when a handler that ran while the server was lost fails after it has come back', async () => {
-      const { logger } = new Log()
-      const link = await Link.start(server.port)
-      const far = nats({
-        servers: `nats://127.0.0.1:${link.port}`,
-        durable: { ackWait: 2_000 },
-        reconnectTimeWait: 50
-      })
-      const seen: string[] = []
-      let fail = () => {}
-      const failing = new Promise<void>((_, reject) => {
-        fail = () => reject(new Error('once'))
-      })
-      const handler = ({ data, delivery }: Message<string>) => {
-        seen.push(data)
-        return data === 'first' && delivery?.attempt === 1 ? failing : undefined
-      }
-      const service = microservice({ name: 'lost', transport: far, logger }).event('lost', handler, {
-        durable: { ordered: true, concurrency: 4, retry: { delay: 10 } }
-      })
-      const client = connect({ transport: nats({ servers: server.url }), logger })
-      try {
-        await service.listen()
-        await client.publish('lost', 'first', { key: 'a' })
-        await until('It runs', () => seen.length === 1)
-        link.cutAll()
-        // By then there is another connection.
-        await pause(1_000)
-        fail()
-        await pause(100)
-        await client.publish('lost', 'second', { key: 'a' })
-        await client.publish('lost', 'other', { key: 'b' })
-        await until('All are handled', () => seen.includes('second') && seen.includes('other'))
-        const ofKey = seen.filter((data) => data !== 'other')
-        assert.deepEqual(ofKey, ['first', 'first', 'second'])
-      } finally {
-        await client.close()
-        await service.stop()
-        await link.stop()
-      }
     })
 
     it('are all handled in order, although the server changes again and again which process it serves', async () => {
@@ -114,6 +72,88 @@ if (!isMissing('ordered events over NATS', natsMissing())) {
       }
       await client.close()
       for (const service of services) await service.stop()
+    })
+
+    describe('whose handler fails', () => {
+      const log = new Log()
+      const cleanUps: (() => Promise<unknown>)[] = []
+      let bare: NatsConnection
+      before(async () => {
+        bare = await connectBare({ servers: server.url })
+      })
+      afterEach(async () => {
+        for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+      })
+      after(() => bare.close())
+
+      /**
+       * A group whose event 1 runs and then fails as soon as `fail` is called.
+       * @param urls the server's address for each process
+       */
+      async function serveFailing(pattern: string, urls: readonly string[]) {
+        const handled: number[] = []
+        let fail = () => {}
+        const isToFail = new Promise<void>((resolve) => {
+          fail = resolve
+        })
+        let hasBegun = false
+        const handler = async ({ data }: Message<number>) => {
+          if (data === 1 && !hasBegun) {
+            hasBegun = true
+            await isToFail
+            throw new Error('once')
+          }
+          handled.push(data)
+        }
+        for (const servers of urls) {
+          const transport = nats({ servers, durable: { ackWait: 2_000 }, reconnectTimeWait: 50 })
+          const service = microservice({ name: 'pins', transport, logger: log.logger }).event(
+            pattern,
+            handler,
+            { durable: { ordered: true, concurrency: 16, retry: { attempts: 100, delay: 10 } } }
+          )
+          await service.listen()
+          cleanUps.push(() => service.stop())
+        }
+        const client = connect({ transport: nats({ servers: server.url }), logger: log.logger })
+        cleanUps.push(() => client.close())
+        await client.publish(pattern, 1, { key: 'one' })
+        await until('The first runs', () => hasBegun)
+        return { client, handled, fail }
+      }
+
+      async function delivered(pattern: string): Promise<number> {
+        const answer = await bare.request(`$JS.API.CONSUMER.INFO.${pattern}.pins_${pattern}`)
+        return answer.json<{ delivered: { consumer_seq: number } }>().delivered.consumer_seq
+      }
+
+      it('after its connection was lost and is there again are retried, and keep no other event waiting', async () => {
+        const link = await Link.start(server.port)
+        cleanUps.push(() => link.stop())
+        const { client, handled, fail } = await serveFailing('cut', [`nats://127.0.0.1:${link.port}`])
+        link.cutAll()
+        await client.publish('cut', 2, { key: 'two' })
+        await until('The second has arrived', async () => (await delivered('cut')) > 1)
+        fail()
+        await client.publish('cut', 3, { key: 'one' })
+        await until('All are handled', () => handled.length >= 3)
+        assert.deepEqual(handled.toSorted(), [1, 2, 3])
+        assert.ok(handled.indexOf(1) < handled.indexOf(3))
+      })
+
+      it('after the server serves another process are retried, and keep no other event waiting', async () => {
+        const { client, handled, fail } = await serveFailing('moved', [server.url, server.url])
+        await bare.request('$JS.API.CONSUMER.UNPIN.moved.pins_moved', JSON.stringify({ group: 'one' }))
+        await client.publish('moved', 2, { key: 'two' })
+        await until('The second has arrived', async () => (await delivered('moved')) > 1)
+        // The first process learns that it is no longer served when its request, valid for 5 seconds, has expired.
+        await pause(8_000)
+        fail()
+        await client.publish('moved', 3, { key: 'one' })
+        await until('All are handled', () => handled.length >= 3)
+        assert.deepEqual(handled.toSorted(), [1, 2, 3])
+        assert.ok(handled.indexOf(1) < handled.indexOf(3))
+      })
     })
   })
 }

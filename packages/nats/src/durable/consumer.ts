@@ -72,8 +72,6 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   /** Events that ended during a recovery: their acknowledgements are sent if the server turns out to have kept them. */
   #unsent: NatsEvent[] = []
   #redeliveries = 0
-  /** Whether the server may have lost the consumer, because the connection had lost the server. */
-  #isUncertain = false
   #isStopped = false
 
   constructor(options: ConsumerOptions) {
@@ -94,12 +92,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       systemClock,
       logger
     )
-    const owner = this
     this.#early = new EarlyEvents(this.#worker, {
-      get isUncertain() {
-        return owner.#isUncertain
-      },
-      ask: () => this.#look(),
       info: () => this.#watch.ask(),
       countKnown: (last) =>
         this.#held.countKnown((this.#watch.main as Subscription).stream, last, this.#epoch),
@@ -112,7 +105,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       recover: () => this.#recover()
     })
     this.#endBeat = repeat(() => this.#keep(), ackWait / 4)
-    this.#endLooks = repeat(() => void this.#look(), LOOK)
+    this.#endLooks = repeat(() => void this.#watch.look(), LOOK)
   }
 
   get running(): number {
@@ -145,7 +138,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     this.#connection = connection
     this.#recovery.end()
     this.#join(connection, groups, made)
-    await this.#look()
+    await this.#watch.look()
   }
 
   #join(connection: NatsConnection, groups: Groups, group: Group): void {
@@ -169,7 +162,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
           return owner.#held.bytes < MOST_HELD ? worker.room : 0
         },
         receive: (message, data) => this.#receive(message, data, mainPull),
-        doubtful: () => void this.#look()
+        doubtful: () => void this.#watch.look()
       },
       logger,
       this.#isOrdered
@@ -200,19 +193,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     this.#epoch++
     if (this.#isOrdered && this.#watch.main !== undefined) {
       this.#early.begin()
-      this.#isUncertain = true
+      // It is unknown whether this server knows that these events were delivered: it is asked to deliver them again, if
+      // it still has the consumer.
+      this.#early.giveBack()
     }
     for (const pull of this.#pulls) pull.restored()
-    void this.#look()
-  }
-
-  async #look(): Promise<void> {
-    const epoch = this.#epoch
-    const isThere = await this.#watch.look()
-    if (!isThere || !this.#isUncertain || epoch !== this.#epoch) return
-    this.#isUncertain = false
-    // It is unknown whether this server knows that these events were delivered: it is asked to deliver them again.
-    this.#early.giveBack((event) => event.epoch !== epoch)
+    void this.#watch.look()
   }
 
   /** The connection is closed. `start` is called again with the next connection. */
@@ -374,7 +360,6 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     await this.#stopPulls()
     if (this.#isStopped || connection !== this.#connection) return ''
     this.#join(connection, groups, made)
-    void this.#look()
     const { stream, streamMadeAt, done } = made.standpoint
     const isSame = streamMadeAt === before.streamMadeAt && stream === before.stream
     return isSame ? `behind position ${done}` : `from the beginning of the stream '${stream}', which is new`

@@ -23,7 +23,10 @@ export interface GroupInfo extends ConsumerInfo {
 
 /** The consumer to which the events belong. */
 export interface EarlyOwner {
-  /** The server's information on the consumer of the group; `undefined` if the server does not answer. */
+  /**
+   * The server's information on the consumer of the group; `undefined` if the server does not answer, or has another
+   * consumer of that name.
+   */
   info(): Promise<GroupInfo | undefined>
   /**
    * Counts the events that the server has delivered to this process and to no other. @param lastDelivery the server's
@@ -31,13 +34,6 @@ export interface EarlyOwner {
    */
   countKnown(lastDelivery: number): number
   giveBack(event: NatsEvent): void
-  /**
-   * Whether the server may have lost the consumer. Until the server is asked, nothing is given back: this process may
-   * have the only copies of its events.
-   */
-  readonly isUncertain: boolean
-  /** Asks the server whether it still has the consumer. */
-  ask(): Promise<void>
   /** Requests more events if there is room. */
   fill(): void
 }
@@ -48,6 +44,11 @@ export class EarlyEvents {
   readonly #owner: EarlyOwner
   /** `undefined`: no event has to wait. */
   #events: NatsEvent[] | undefined
+  /**
+   * Events that go back as soon as the server says that it has the consumer. If the server has lost the consumer, these
+   * may be the only copies.
+   */
+  #leaving: NatsEvent[] = []
   #looking: ReturnType<typeof setTimeout> | undefined
   #vainLooks = 0
   #isStopped = false
@@ -68,7 +69,7 @@ export class EarlyEvents {
   }
 
   get all(): readonly NatsEvent[] {
-    return this.#events ?? []
+    return [...(this.#events ?? []), ...this.#leaving]
   }
 
   /** Adds an event that has arrived while others wait. */
@@ -80,17 +81,14 @@ export class EarlyEvents {
   /** Lets all events wait from now on, also those whose handler has not begun. */
   begin(): void {
     this.#worker.close()
-    this.#events = [...this.all, ...this.#worker.release(true)]
+    this.#events = [...(this.#events ?? []), ...this.#worker.release(true)]
     this.#lookLater()
   }
 
-  /** Asks the server to deliver waiting events again. @param isAsked which of them */
-  giveBack(isAsked: (event: NatsEvent) => boolean = () => true): void {
-    const events = this.#events
-    if (events === undefined) return
-    this.#events = events.filter((event) => !isAsked(event))
-    for (const event of events) if (isAsked(event)) this.#owner.giveBack(event)
-    this.#lookLater()
+  /** Asks the server to deliver the waiting events again, as soon as it says that it has the consumer. */
+  giveBack(): void {
+    this.#leaving = [...this.all]
+    this.#events = []
   }
 
   /**
@@ -107,6 +105,7 @@ export class EarlyEvents {
   end(): readonly NatsEvent[] {
     const events = this.all
     this.#events = undefined
+    this.#leaving = []
     return events
   }
 
@@ -126,25 +125,20 @@ export class EarlyEvents {
   async #look(): Promise<void> {
     const events = this.#events
     if (events === undefined || this.#isStopped) return
-    // Handlers that have failed since the waiting began. The server delivers their events again, to the process that it
-    // serves by now.
-    for (const event of this.#worker.release(true))
-      if (this.#owner.isUncertain) events.push(event)
-      else this.#owner.giveBack(event)
-    if (events.length === 0) {
-      // Nothing waits: for example, this process is not served and has received no events. Handlers may still fail.
+    // A handler that ran when the waiting began may have failed since. Here its event would not run again before the
+    // waiting ends, and the waiting would not end before the event is done.
+    this.#leaving.push(...this.#worker.release(true))
+    if (events.length + this.#leaving.length === 0) {
+      // Nothing waits: for example, this process is not served and has received no events.
       if (this.#worker.held.size > 0) this.#lookLater()
       return
-    }
-    if (this.#owner.isUncertain) {
-      await this.#owner.ask()
-      return this.#lookLater()
     }
     // If the request fails, the next check repeats it.
     const info = await this.#owner.info().catch(() => undefined)
     if (this.#events !== events || this.#isStopped) return
+    if (info !== undefined) this.#leave()
     const known = this.#owner.countKnown(info?.delivered.consumer_seq ?? 0)
-    if (info?.num_ack_pending !== known) {
+    if (info?.num_ack_pending !== known || this.#leaving.length > 0) {
       if (info === undefined || !this.#isInVain(info, known)) this.#vainLooks = 0
       else if (++this.#vainLooks > VAIN_LOOKS * (1 + Math.random())) {
         this.#vainLooks = 0
@@ -157,6 +151,12 @@ export class EarlyEvents {
     for (const event of events.sort(bySequence)) this.#worker.add(event)
     this.#worker.open()
     this.#owner.fill()
+  }
+
+  #leave(): void {
+    const leaving = this.#leaving
+    this.#leaving = leaving.filter(({ isOnlyHere }) => isOnlyHere)
+    for (const event of leaving) if (!event.isOnlyHere) this.#owner.giveBack(event)
   }
 
   /**

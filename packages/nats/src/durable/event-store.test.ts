@@ -1,36 +1,69 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Publisher } from '@elysia-microservices/transport/engine'
-import type { Msg } from '@nats-io/transport-node'
-import { headers } from '@nats-io/transport-node'
-import type { NatsConnection } from '../connection/nats-connection.ts'
+import { headers, type Msg } from '@nats-io/transport-node'
+import type { NatsConnection, Receive } from '../connection/nats-connection.ts'
 import { EventStore } from './event-store.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 
-describe('the store of events in JetStream', () => {
-  it('knows the confirmation of an event also after the event was sent again', () => {
-    const replies: string[] = []
-    let receive: (error: null, message: Partial<Msg>) => void = () => {}
-    const connection = {
-      maxPayload: 1_000_000,
-      newStoreInbox: () => '_INBOX.x.',
-      subscribe: (_subject: string, _queue: undefined, callback: typeof receive) => {
-        receive = callback
-      },
-      send: (_address: string, _payload: Uint8Array, reply: string) => void replies.push(reply)
+/** A store over a connection that only notes reply addresses, and over a publisher that only notes confirmations. */
+function setting() {
+  const replies: string[] = []
+  const stored: string[] = []
+  let receive: Receive = () => {}
+  const connection = {
+    isConnected: true,
+    maxPayload: 1_000_000,
+    newStoreInbox: () => 'inbox.',
+    subscribe: (_subject: string, _queue: undefined, callback: Receive) => {
+      receive = callback
+    },
+    send: (_subject: string, _words: Uint8Array, reply: string) => void replies.push(reply)
+  }
+  const publisher = {
+    stored: (number: number, position: string) => void stored.push(`${number} at ${position}`)
+  }
+  const store = new EventStore(
+    connection as unknown as NatsConnection,
+    publisher as unknown as Publisher<StoredMessage>
+  )
+  const append = (number: number) => {
+    const payload = new Uint8Array(1)
+    const event = { pattern: 'p', address: 'p', payload, size: 1, headers: headers(), id: 'x' }
+    store.append({ ...event, isOwnId: true, timeout: 0, signal: undefined }, number)
+  }
+  const confirm = (subject: string, position: number) => {
+    const data = new TextEncoder().encode(`{"stream":"p","seq":${position}}`)
+    receive(null, { subject, data } as unknown as Msg)
+  }
+  return { replies, stored, append, confirm }
+}
+
+describe('EventStore', () => {
+  it('accepts a confirmation that arrives after the event was sent again, once', () => {
+    const { replies, stored, append, confirm } = setting()
+    append(7)
+    append(7)
+    for (const reply of replies) {
+      confirm(reply, 3)
+      assert.deepEqual(stored, ['7 at 3'])
     }
-    const stored: unknown[][] = []
-    const publisher = { stored: (...said: unknown[]) => void stored.push(said) }
-    const store = new EventStore(
-      connection as unknown as NatsConnection,
-      publisher as unknown as Publisher<StoredMessage>
-    )
-    const event = { address: 'a', payload: new Uint8Array(1), headers: headers() } as unknown as StoredMessage
-    for (let time = 0; time < 2; time++) store.append(event, 7)
-    const data = new TextEncoder().encode('{"stream":"a","seq":5}')
-    for (const subject of replies) {
-      receive(null, { subject, data })
-      assert.deepEqual(stored, [[7, '5', false]])
-    }
+  })
+
+  it('accepts the confirmation of the second time, if there is no other', () => {
+    const { replies, stored, append, confirm } = setting()
+    append(7)
+    append(7)
+    confirm(replies[1] as string, 3)
+    assert.deepEqual(stored, ['7 at 3'])
+  })
+
+  it('accepts no confirmation with another secret', () => {
+    const { replies, stored, append, confirm } = setting()
+    append(7)
+    append(8)
+    const [reply] = replies
+    confirm((reply as string).replace(/-.*-/, '-guessed-'), 3)
+    assert.deepEqual(stored, [])
   })
 })

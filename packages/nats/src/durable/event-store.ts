@@ -57,7 +57,7 @@ export class EventStore implements Store<StoredMessage> {
     }
     // The token begins `1e17-<secret>-`, so that services of this library that receive the event on its subject know
     // that it is an event.
-    // An event that is sent again keeps its token: the confirmation of the first time may still come.
+    // An event that is sent again keeps its token: a server that is slow may still confirm the first time.
     const token = this.#expected.get(number)?.token ?? replyToken('event', number, newSecret(), undefined)
     this.#expected.set(number, { token, subject: address })
     this.#connection.send(address, payload, this.#inbox + token, headers)

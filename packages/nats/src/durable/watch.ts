@@ -45,25 +45,19 @@ export class GroupWatch {
       void this.look()
   }
 
-  /** Asks for the state of the group. @returns whether the consumer is still the same one */
-  async look(): Promise<boolean> {
+  async look(): Promise<void> {
     const { main, standpoint } = this
     this.#sinceLook = 0
     this.#lookedAt = performance.now()
-    if (main === undefined || standpoint === undefined) return false
+    if (main === undefined || standpoint === undefined) return
     const info = await this.infoOf(main)
-    const current = this.standpoint
-    if (info === undefined || current?.consumerMadeAt !== standpoint.consumerMadeAt) return false
-    if (info.created !== standpoint.consumerMadeAt) {
-      this.#gone('another one has its name')
-      return false
-    }
+    if (info === undefined || standpoint !== this.standpoint) return
+    if (info.created !== standpoint.consumerMadeAt) return this.#gone('another one has its name')
     this.lag = info.num_pending + info.num_ack_pending
     this.isPaused = info.paused === true
-    const done = Math.max(current.done, info.ack_floor.stream_seq)
+    const done = Math.max(standpoint.done, info.ack_floor.stream_seq)
     const pausedUntil = this.isPaused ? info.config.pause_until : undefined
-    this.standpoint = { ...current, done, pausedUntil }
-    return true
+    this.standpoint = { ...standpoint, done, pausedUntil }
   }
 
   /**
@@ -85,11 +79,12 @@ export class GroupWatch {
   }
 
   /**
-   * The server's information on the group's consumer.
+   * The server's information on the group's consumer; `undefined` if another consumer has its name.
    * @throws the server's error
    */
   async ask(): Promise<GroupInfo | undefined> {
-    return this.main && (await this.#groups?.info(this.main))
+    const info = this.main && (await this.#groups?.info(this.main))
+    return info?.created === this.standpoint?.consumerMadeAt ? info : undefined
   }
 
   /**
