@@ -12,7 +12,7 @@ import { pinned } from './pinning.ts'
 import { commandFor, type Runtime } from './runtime.ts'
 
 /** Milliseconds within which a server must listen, collect its garbage, count its events, and end after SIGTERM. */
-const PATIENCE = { start: 130_000, collect: 5_000, count: 20_000, stop: 3_000 }
+const PATIENCE = { start: 130_000, collect: 20_000, count: 20_000, stop: 3_000 }
 
 export interface ServerOptions {
   /** The path of the program without extension, below the bench's folder. */

@@ -13,7 +13,13 @@ await runServer(7083, async ({ host, port }) => {
   const broker = `${host}:${server.port}`
   await makeTopics(broker, ['echo', 'answers'])
   const answers = collectedSends(broker)
-  const consumer = new Consumer({ groupId: 'echo', clientId: 'bare', bootstrapBrokers: [broker] })
+  // A broker that has just started has no coordinator yet.
+  const consumer = new Consumer({
+    groupId: 'echo',
+    clientId: 'bare',
+    bootstrapBrokers: [broker],
+    retries: 60
+  })
   const stream = await consumer.consume({
     topics: ['echo'],
     mode: 'latest',
