@@ -1,11 +1,10 @@
 /** Connections to brokers. The only place that knows how the driver connects. */
+import { LONGEST_TIME } from '@elysia-microservices/transport/kit'
 import { type API, Connection, type SASLOptions } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 
 /** Milliseconds within which a broker must answer a request. */
 const ANSWERED_WITHIN = 30_000
-/** Milliseconds, the most that a timer can have. */
-const NEVER = 2 ** 31 - 1
 
 export interface Broker {
   readonly host: string
@@ -38,7 +37,7 @@ export class Connections {
       connectTimeout: timeout,
       // The driver ends a request that times out a second time when its connection is closed, and then throws where
       // nobody can catch it. `ask` limits the time instead.
-      requestTimeout: NEVER,
+      requestTimeout: LONGEST_TIME,
       ...(tls && { tls, tlsServerName: servername ?? host }),
       ...(sasl && { sasl: sasl as SASLOptions })
     })

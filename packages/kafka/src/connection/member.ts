@@ -34,7 +34,10 @@ export interface MemberListener {
   revoked(partitions: readonly Partition[]): Promise<void>
   /** Partitions belong to other members already. */
   lost(partitions: readonly Partition[]): void
-  /** The topic of partitions was deleted and created again. The partitions of the new topic are assigned for themselves. */
+  /**
+   * The topic of partitions was deleted and created again. `assigned` names the partitions of the new topic as soon as
+   * the coordinator gives them to this member.
+   */
   deleted(partitions: readonly Partition[]): void
   /** The coordinator does not answer, or answers with an error. */
   failed(error: unknown): void

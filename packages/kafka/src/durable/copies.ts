@@ -3,15 +3,13 @@
  * groups.
  */
 import { NotStoredError } from '@elysia-microservices/transport/kit'
-import { initProducerIdV5 } from '@platformatic/kafka'
 import { soon } from '../connection/brokers.ts'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { Code, codesIn, isUnreached } from '../connection/errors.ts'
 import { produceApi } from '../connection/record-apis.ts'
 import { writeRecord } from '../words/record.ts'
+import { newProducerId, type ProducerId, STORED_WITHIN, sequenceAfter } from './producer-id.ts'
 
-/** Milliseconds within which all replicas must have stored the record. */
-const STORED_WITHIN = 10_000
 /** Milliseconds until a record is sent again of which nobody knows whether it is stored. */
 const AGAIN_AFTER = 100
 
@@ -25,9 +23,7 @@ export interface Copy {
 }
 
 /** A producer as the brokers know it. It has one record under way at a time. */
-interface NumberedProducer {
-  readonly producerId: bigint
-  readonly producerEpoch: number
+interface NumberedProducer extends ProducerId {
   /** The next sequence number, by topic and partition. */
   readonly sequences: Map<string, number>
 }
@@ -61,7 +57,7 @@ export async function put(
       await cluster.ask(leader, 'main', produceApi, -1, STORED_WITHIN, [batch])
     }
     await untilKnown(() => cluster.persist([name], send), isWanted)
-    producer.sequences.set(place, (sequence + 1) % 2 ** 31)
+    producer.sequences.set(place, sequenceAfter(sequence))
     const others = free.get(cluster)
     if (others === undefined) free.set(cluster, [producer])
     else others.push(producer)
@@ -71,9 +67,7 @@ export async function put(
 }
 
 async function newProducer(cluster: Cluster): Promise<NumberedProducer> {
-  const { producerId, producerEpoch } = await cluster.persist([], () =>
-    cluster.askAny(initProducerIdV5.api, null, 0, -1n, -1)
-  )
+  const { producerId, producerEpoch } = await cluster.persist([], () => newProducerId(cluster))
   return { producerId, producerEpoch, sequences: new Map() }
 }
 

@@ -4,12 +4,13 @@
  */
 import type { Publisher, Store } from '@elysia-microservices/transport/engine'
 import { EventRefusedError, NotStoredError } from '@elysia-microservices/transport/kit'
-import { initProducerIdV5, murmur2 } from '@platformatic/kafka'
+import { murmur2 } from '@platformatic/kafka'
 import type { Topic } from '../connection/cluster.ts'
 import { Code } from '../connection/errors.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { refusedIn } from '../connection/producer.ts'
 import { produceApi } from '../connection/record-apis.ts'
+import { newProducerId, type ProducerId, STORED_WITHIN, sequenceAfter } from './producer-id.ts'
 import { positionOf, type StoredRecord } from './stored.ts'
 
 /** Bytes of events in one request to a broker, unless a single event is larger. */
@@ -19,8 +20,6 @@ const MOST_TOGETHER = 256 * 1024
  * batch that is sent again among the last five of its partition, so there may be five at most.
  */
 const UNDER_WAY = 2
-/** Milliseconds within which all replicas must have stored an event. */
-const STORED_WITHIN = 10_000
 
 interface Numbered {
   readonly event: StoredRecord
@@ -50,12 +49,6 @@ interface Batch {
 }
 
 type Place = Pick<Batch, 'topic' | 'partition'>
-
-/** The producer id that the brokers gave, which belongs to the sequence numbers. */
-interface ProducerId {
-  readonly producerId: bigint
-  readonly producerEpoch: number
-}
 
 /** Appends events to topics, over one connection. */
 export class EventStore implements Store<StoredRecord> {
@@ -156,7 +149,7 @@ export class EventStore implements Store<StoredRecord> {
     batch.events.push(one)
     batch.size += event.size
     event.batch = batch
-    this.#sequences.set(key, (sequence + 1) % 2 ** 31)
+    this.#sequences.set(key, sequenceAfter(sequence))
   }
 
   /**
@@ -217,7 +210,7 @@ export class EventStore implements Store<StoredRecord> {
       this.#waiting.set(key, queue)
     }
     try {
-      this.#id ??= cluster.askAny(initProducerIdV5.api, null, 0, -1n, -1)
+      this.#id ??= newProducerId(cluster)
       const { producerId, producerEpoch } = await this.#id.catch((error) => {
         this.#id = undefined
         throw error

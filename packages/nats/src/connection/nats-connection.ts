@@ -41,9 +41,6 @@ import { bytesOf } from './bytes.ts'
  */
 const EARLY_WRITES: object = { pendingLimit: 16 * 1024 }
 
-/** Milliseconds within which a connection that is closed has sent everything. */
-const FLUSHED_WITHIN = 10_000
-
 /** The callback that NATS's driver calls with each message, or with an error. */
 export type Receive = (error: Error | null, message: Msg) => void
 
@@ -228,7 +225,7 @@ export class NatsConnection implements Carrier {
     if (this.#isClosing) return
     this.#isClosing = true
     // A server that stands still must not keep the process from ending.
-    if (this.#isConnected) await endedWithin(this.#driver.flush(), FLUSHED_WITHIN).catch(() => {})
+    if (this.#isConnected) await endedWithin(this.#driver.flush()).catch(() => {})
     await this.#driver.close()
   }
 

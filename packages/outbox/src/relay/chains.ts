@@ -130,8 +130,8 @@ function failureOf({ position, id, pattern, attempts }: Event, cause: unknown): 
 }
 
 /**
- * Returns the code, the path and the reason of an error. The error may be any value, even one that throws when it is read.
- * The reason has only characters that PostgreSQL can store.
+ * Returns the code, the path and the reason of an error. The error may be any value, even one that throws when it is
+ * read. The reason has only characters that PostgreSQL can store.
  */
 function readError(cause: unknown): {
   readonly code: unknown

@@ -46,9 +46,9 @@ where first <= mark.position`
 /**
  * Selects the events to publish: those whose pause is over, and new events above the mark whose key does not wait
  * for an earlier event. Several events of a key pause after they were put aside and sent again: each of them waits for
- * the earlier ones with longer pauses. The events are in the order of their positions, and their number is limited by the stored
- * size of their data. The statement sees the work of other relays, because its snapshot is younger than the relay's
- * lock.
+ * the earlier ones with longer pauses. The events are in the order of their positions, and their number is limited by
+ * the stored size of their data. The statement sees the work of other relays, because its snapshot is younger than the
+ * relay's lock.
  */
 export const FETCH = `with events as (
   (select position, id, pattern, key, headers, data, attempts

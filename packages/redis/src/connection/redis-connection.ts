@@ -39,9 +39,6 @@ import { Taking } from './taking.ts'
  * Bytes of a message; a larger message is sent in parts: Redis disconnects a subscriber for which it buffers 32 MB.
  */
 const MAX_PAYLOAD = 16 * 1024 * 1024
-/** Milliseconds within which a connection that is closed has sent everything. */
-const FLUSHED_WITHIN = 10_000
-
 /** A connection that has been established. */
 export class RedisConnection implements Carrier {
   readonly everyone = EVERYONE
@@ -334,7 +331,7 @@ export class RedisConnection implements Carrier {
       await this.commands.ping()
     }
     // A server that stands still must not keep the process from ending.
-    await endedWithin(flushed(), FLUSHED_WITHIN).catch(() => {})
+    await endedWithin(flushed()).catch(() => {})
     this.#isClosing = true
     this.routing.close()
     this.#link.close()
