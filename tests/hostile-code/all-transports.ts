@@ -13,6 +13,11 @@ import { CASES } from './cases.ts'
 
 /** Milliseconds for all cases of a transport. */
 const PATIENCE = 280_000
+/**
+ * How many characters of its stderr are shown when the process of a transport has ended before its time. Most of them
+ * are log lines that could not be written.
+ */
+const LAST_WORDS = 2_000
 
 interface Result {
   readonly name: string
@@ -27,15 +32,20 @@ function run(transport: TransportName, { of, turn }: Share) {
   const results = new Map<string, readonly string[]>()
   const child = spawn(process.execPath, [programFile('hostile-code/program'), transport, `${of},${turn}`], {
     cwd: testsFolder,
-    // Log lines that could not be written go to stderr, which is ignored.
-    stdio: ['ignore', 'pipe', 'ignore']
+    stdio: ['ignore', 'pipe', 'pipe']
   })
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
+  const lines = createInterface({ input: child.stdout })
   lines.on('line', (line) => {
     const { name, problems } = JSON.parse(line) as Result
     results.set(name, problems)
   })
-  const ended = Promise.all([once(child, 'exit'), once(lines, 'close')])
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-LAST_WORDS)
+  })
+  const ended = Promise.all([once(child, 'exit'), once(lines, 'close')]).then(
+    ([[code, signal]]) => `The process of the cases ended with ${signal ?? code} before this one: ${said}`
+  )
   return { results, ended, stop: () => child.kill('SIGKILL') }
 }
 
@@ -69,8 +79,8 @@ export function testHostileCode(areShared: boolean): void {
       const problemsOf = async (name: string) => {
         running ??= run(transport, share)
         const { results, ended } = running
-        await within(ended, `all cases on ${transport}`, PATIENCE)
-        return results.get(name)
+        const how = await within(ended, `all cases on ${transport}`, PATIENCE)
+        return results.get(name) ?? [how]
       }
       after(() => running?.stop())
 
