@@ -31,6 +31,11 @@ export interface Part<Kind extends Channel = Channel> {
   readonly channel: Kind | undefined
   /** Closes the channel, so that unacknowledged messages go back to their queues, and opens a new one. */
   renew(): Promise<void>
+  /**
+   * Opens a new channel, and closes the present one, without waiting for the server to handle its commands.
+   * @throws the new channel cannot be opened; the present one stays
+   */
+  replace(): Promise<void>
   /** Closes the channel for good. */
   remove(): Promise<void>
 }
@@ -140,6 +145,9 @@ export class Link {
         await shut(part)
         if (this.#model !== undefined) await this.#setUp(part)
       },
+      replace: async () => {
+        if (this.#model !== undefined) await this.#setUp(part)
+      },
       remove: async () => {
         this.#parts.delete(part)
         await shut(part)
@@ -235,7 +243,9 @@ export class Link {
       channel.close().catch(() => {})
       throw error
     }
+    const replaced = part.channel
     part.channel = channel
+    replaced?.close().catch(() => {})
   }
 
   /**

@@ -41,6 +41,14 @@ export class EventStore implements Store<StoredMessage> {
     return this.#connection.isConnected && this.#part?.channel !== undefined
   }
 
+  /**
+   * Opens a new channel. In RabbitMQ 3.10, a channel answers nothing for 65 s if its first event for a queue arrives
+   * while the servers elect the leader of this queue.
+   */
+  async reopen(): Promise<void> {
+    await this.#part?.replace()
+  }
+
   append({ address, payload, options }: StoredMessage, number: number): void {
     const unique = uniqueOf(options)
     const channel = this.#part?.channel

@@ -38,6 +38,11 @@ export interface Store<Event extends OutgoingEvent> {
    * If an event with the same id was sent before, the engine must not store it twice.
    */
   append(event: Event, number: number): void
+  /**
+   * Opens another way to the engine, which may be free while the one in use is blocked. Is called when nothing was
+   * confirmed for 5 s; afterwards the events are sent again.
+   */
+  reopen?(): Promise<void>
 }
 
 /**
@@ -110,6 +115,7 @@ export class Publisher<Event extends OutgoingEvent> {
   /** Only events that were sent alone are in flight: their answers tell whether the engine stores events. */
   #isProbing = false
   #isGoingOn = false
+  #isReopening = false
   #pause: ReturnType<typeof setTimeout> | undefined
   #stopChecking: (() => void) | undefined
   #closed: Error | undefined
@@ -389,8 +395,20 @@ export class Publisher<Event extends OutgoingEvent> {
       this.#stopChecking = undefined
       return
     }
+    if (this.#isSilent && !this.#isReopening) void this.#sendAgain()
+  }
+
+  get #isSilent(): boolean {
     const [oldest] = this.#flight.all()
-    if (oldest === undefined || performance.now() - oldest.sentAt <= AGAIN_AFTER) return
+    return oldest !== undefined && performance.now() - oldest.sentAt > AGAIN_AFTER
+  }
+
+  async #sendAgain(): Promise<void> {
+    this.#isReopening = true
+    await this.#store?.reopen?.().catch(() => {})
+    this.#isReopening = false
+    // Meanwhile the engine may have confirmed all events.
+    if (!this.#isSilent) return
     // If something else listens at the address, the engine does not report that nothing stores its events any more, so
     // all addresses are checked again.
     this.#known.clear()

@@ -1,0 +1,52 @@
+/** Events that nobody confirms: they are sent again after 5 s. */
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { NotStoredError } from '../../errors/index.ts'
+import { type OutgoingEvent, Publisher } from './publisher.ts'
+
+const LONG = { timeout: 60_000 }
+const HEAD = { pattern: 'p', address: 'p', size: 1, isOwnId: true, timeout: 0, signal: undefined }
+
+/** A publisher to an engine whose way is blocked. @param reopen opens another way; is called with the publisher */
+function publishing(reopen: (publisher: Publisher<OutgoingEvent>) => Promise<void>) {
+  const sent: string[] = []
+  const publisher = new Publisher<OutgoingEvent>({ title: 'test', duplicateWindow: 120_000 })
+  publisher.attach({
+    isConnected: true,
+    maxPayload: 100,
+    append: ({ id }) => void sent.push(id),
+    reopen: () => reopen(publisher)
+  })
+  return { publisher, sent, published: publisher.publish({ ...HEAD, id: 'a' }) }
+}
+
+it('are sent another way, if the engine has one', LONG, async () => {
+  const { sent, published } = publishing(async (publisher) => {
+    assert.deepEqual(sent, ['a'])
+    setTimeout(() => publisher.stored(0, '1', false), 100)
+  })
+  assert.deepEqual(await published, { id: 'a', position: '1', duplicate: false })
+  assert.deepEqual(sent, ['a', 'a'])
+})
+
+it('are sent the same way, if no other can be opened', LONG, async () => {
+  const { sent, published } = publishing(async (publisher) => {
+    setTimeout(() => publisher.stored(0, '1', false), 100)
+    throw new NotStoredError('blocked, too', true)
+  })
+  await published
+  assert.deepEqual(sent, ['a', 'a'])
+})
+
+it('are not sent again if they are confirmed while the other way is opened', LONG, async () => {
+  let openings = 0
+  const { sent, published } = publishing(async (publisher) => {
+    openings++
+    // Longer than the time after which the publisher looks again.
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    publisher.stored(0, '1', false)
+  })
+  await published
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual([sent, openings], [['a'], 1])
+})
