@@ -2,10 +2,7 @@
  * Makes calls one after the other over one transport, with client and service in this process, and prints how often
  * V8 called each function of this library: `node calls.js rsocket`. `scripts/hops.ts` turns the output into a table.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
 import { Session } from 'node:inspector'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { nats } from '@elysia-microservices/nats'
 import { memory } from '@elysia-microservices/transport'
 import { Elysia } from 'elysia'
@@ -14,6 +11,7 @@ import { type ConnectOptions, connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 import { type TcpClientOptions, tcp } from 'elysia-microservices/tcp'
 import { NatsServerProcess } from '../support/nats-server.ts'
+import { ownFolder } from '../support/own-folder.ts'
 
 /** Calls that are counted; the same number of calls is made before, so that code for first calls is not counted. */
 const CALLS = 1_000
@@ -44,8 +42,7 @@ async function overOne(transport: ConnectOptions['transport'] & object): Promise
   return () => client.request('echo', DATA)
 }
 
-const stored = mkdtempSync(join(tmpdir(), 'hops-'))
-process.once('exit', () => rmSync(stored, { recursive: true, force: true }))
+const stored = ownFolder('hops')
 const natsServer = () => NatsServerProcess.start('-js', '-sd', stored)
 
 const WAYS: Readonly<Record<string, Way>> = {

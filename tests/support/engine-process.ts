@@ -34,14 +34,20 @@ export abstract class EngineProcess {
     return this.#process?.pid ?? 0
   }
 
-  /** Starts the server, for the first time or again. */
+  /** Starts the server, for the first time or again. @throws {Error} it has ended, or does not listen in time */
   async start(): Promise<void> {
     const [program, ...args] = await this.command()
     const child = spawn(program, [...args, ...this.#args], { stdio: 'ignore' })
     this.#process = child
     running.add(child)
     child.once('exit', () => running.delete(child))
-    await until(`${program} on port ${this.port}`, () => accepts(this.port), this.patience)
+    const isListening = () => {
+      const { exitCode, signalCode } = child
+      const how = signalCode ?? exitCode
+      if (how !== null) throw new Error(`${this.constructor.name} on port ${this.port} has ended with ${how}`)
+      return accepts(this.port)
+    }
+    await until(`${program} on port ${this.port}`, isListening, this.patience)
   }
 
   /** Ends the server. @param signal default: SIGKILL */

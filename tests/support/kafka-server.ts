@@ -14,11 +14,12 @@ import {
   rmSync,
   writeFileSync
 } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@elysia-microservices/test-support'
 import { testsFolder } from '../workspace.ts'
 import { EngineProcess } from './engine-process.ts'
+import { ownFolder } from './own-folder.ts'
 
 const VERSION = '4.3.1'
 /** The folder for the downloaded jars and the data of an empty server; `.ci/packages` fills it. */
@@ -144,7 +145,7 @@ const CLUSTER = {
 export class KafkaServerProcess extends EngineProcess {
   // A start takes seconds even on a machine without other work.
   protected override readonly patience = 180_000
-  readonly #folder = mkdtempSync(join(tmpdir(), 'kafka-'))
+  readonly #folder = ownFolder('kafka')
   /**
    * The port for TLS, which requires a certificate of the tests' authority; `saslPort` is for clients with a
    * password.
@@ -192,7 +193,6 @@ export class KafkaServerProcess extends EngineProcess {
         ...more
       })
     )
-    process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }))
   }
 
   /** Starts a server. @param more further lines of its configuration */

@@ -1,10 +1,10 @@
 /** Real mosquitto servers, on ports of this machine. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '@elysia-microservices/test-support'
 import { EngineProcess } from './engine-process.ts'
+import { ownFolder } from './own-folder.ts'
 
 /** Debian installs the program in a folder that is only on the PATH of administrators. */
 const PROGRAMS = ['mosquitto', '/usr/sbin/mosquitto']
@@ -20,13 +20,12 @@ export function mosquittoMissing(): string | undefined {
 
 /** A server that loses its data when it ends. */
 export class MosquittoProcess extends EngineProcess {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'mosquitto-'))
+  readonly #folder = ownFolder('mosquitto')
   readonly #config: readonly string[]
 
   private constructor(port: number, config: readonly string[]) {
     super(port, [])
     this.#config = config
-    process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }))
   }
 
   /**

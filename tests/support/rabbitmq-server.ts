@@ -2,12 +2,12 @@
  * Real RabbitMQ servers, on ports of this machine. A server takes seconds to start, so all tests of a process share
  * one, which runs until the process ends.
  */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '@elysia-microservices/test-support'
 import { testsFolder } from '../workspace.ts'
 import { EngineProcess } from './engine-process.ts'
+import { ownFolder } from './own-folder.ts'
 
 /** The folder with Debian's scripts of RabbitMQ; the scripts on the PATH switch to another user. */
 const SCRIPTS = '/usr/lib/rabbitmq/lib'
@@ -33,12 +33,11 @@ class Epmd extends EngineProcess {
   }
 }
 
-/** The addresses of a server: for clients, for clients with TLS, and for other servers. */
+/** The addresses of a server: for clients, and for clients with TLS. */
 interface Places {
   readonly epmd: Epmd
   readonly port: number
   readonly tlsPort: number
-  readonly distributionPort: number
 }
 
 async function newEpmd(): Promise<Epmd> {
@@ -49,7 +48,7 @@ async function newEpmd(): Promise<Epmd> {
 }
 
 async function places(epmd: Epmd): Promise<Places> {
-  return { epmd, port: await freePort(), tlsPort: await freePort(), distributionPort: await freePort() }
+  return { epmd, port: await freePort(), tlsPort: await freePort() }
 }
 
 function nodeAt(port: number): string {
@@ -60,18 +59,18 @@ function nodeAt(port: number): string {
 export class RabbitmqServerProcess extends EngineProcess {
   // A start takes seconds even on a machine without other work.
   protected override readonly patience = 180_000
-  readonly #folder = mkdtempSync(join(tmpdir(), 'rabbitmq-'))
+  readonly #folder = ownFolder('rabbitmq')
   readonly #epmd: Epmd
-  readonly #distributionPort: number
+  /** The port for other servers. */
+  #distributionPort = 0
 
   /** The port for TLS, which requires a certificate of the tests' authority. */
   readonly tlsPort: number
 
-  private constructor({ epmd, port, tlsPort, distributionPort }: Places, nodes: readonly string[] = []) {
+  private constructor({ epmd, port, tlsPort }: Places, nodes: readonly string[] = []) {
     super(port, [])
     this.tlsPort = tlsPort
     this.#epmd = epmd
-    this.#distributionPort = distributionPort
     // The secret by which the nodes of a cluster trust each other.
     writeFileSync(join(this.#folder, '.erlang.cookie'), 'TESTS', { mode: 0o400 })
     writeFileSync(join(this.#folder, 'plugins'), '[].')
@@ -89,7 +88,6 @@ export class RabbitmqServerProcess extends EngineProcess {
     }
     const lines = Object.entries(config).map(([name, value]) => `${name} = ${value}\n`)
     writeFileSync(join(this.#folder, 'rabbitmq.conf'), lines.join(''))
-    process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }))
   }
 
   static async start(): Promise<RabbitmqServerProcess> {
@@ -133,6 +131,7 @@ export class RabbitmqServerProcess extends EngineProcess {
       RUNNING_UNDER_SYSTEMD: 1,
       ERL_EPMD_ADDRESS: '127.0.0.1',
       ERL_EPMD_PORT: this.#epmd.port,
+      ERL_CRASH_DUMP: join(folder, 'erl_crash.dump'),
       RABBITMQ_NODENAME: nodeAt(port),
       RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
       RABBITMQ_NODE_PORT: port,
@@ -146,6 +145,8 @@ export class RabbitmqServerProcess extends EngineProcess {
   }
 
   protected async command(): Promise<readonly [string, ...string[]]> {
+    // A new port for each start: while the server is down, the old one may be given to another program.
+    this.#distributionPort = await freePort()
     return ['env', ...this.#environment(), join(scripts() ?? '', 'rabbitmq-server')]
   }
 }

@@ -1,9 +1,9 @@
 /** Redis servers that a sentinel watches: one is the master, the others are replicas that can replace it. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '@elysia-microservices/test-support'
 import { Redis } from 'ioredis'
+import { ownFolder } from './own-folder.ts'
 import { RedisSentinelProcess, RedisServerProcess } from './redis-server.ts'
 import { until } from './within.ts'
 
@@ -23,8 +23,7 @@ export class WatchedRedis extends RedisServerProcess {
     count: number,
     args: (index: number) => readonly string[] = () => []
   ): Promise<WatchedRedis[]> {
-    const folder = mkdtempSync(join(tmpdir(), 'sentinel-'))
-    process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+    const folder = ownFolder('sentinel')
     const servers: WatchedRedis[] = []
     for (let index = 0; index < count; index++) {
       const master = servers[0] === undefined ? [] : ['--replicaof', '127.0.0.1', String(servers[0].port)]

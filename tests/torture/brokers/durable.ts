@@ -7,7 +7,8 @@ import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { floodOfEvents } from './durable-flood.ts'
 import { PLANS, PLANS_OF_PARTITIONS } from './durable-plans.ts'
 import { PATTERN, type Plan, Setting } from './durable-setting.ts'
-import { type Broker, tortured } from './engine.ts'
+import type { Broker } from './engine.ts'
+import { tortured } from './engines/all.ts'
 
 async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Promise<readonly Row[]> {
   const setting = await Setting.start(plan, broker)

@@ -1,9 +1,10 @@
 /** A caller over an engine in a process of its own, which is killed while it reads streams. Argument: the servers. */
 import { connect } from 'elysia-microservices/client'
-import { brokerOf } from './engine.ts'
+import { brokerOf } from './engines/of-url.ts'
 
 const urls = process.argv[2] as string
-const client = connect({ transport: brokerOf(urls).transport(urls.split(',')) })
+const broker = await brokerOf(urls)
+const client = connect({ transport: broker.transport(urls.split(',')) })
 const streams = Array.from({ length: 5 }, () => client.stream('endless', 100))
 // All streams have begun, and go on.
 await Promise.all(streams.map((stream) => stream.next()))

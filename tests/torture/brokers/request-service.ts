@@ -7,15 +7,16 @@ import { type Message, microservice } from 'elysia-microservices'
 import { aborted } from '../../support/values.ts'
 import { pause } from '../../support/within.ts'
 import { RunRecorder } from '../support/record.ts'
-import { brokerOf } from './engine.ts'
+import { brokerOf } from './engines/of-url.ts'
 
 const [servers, record, pingInterval = '10000'] = process.argv.slice(2) as [string, string, string?]
+const broker = await brokerOf(servers)
 const recorder = new RunRecorder(record)
 let open = 0
 
 const service = microservice({
   name: 'torture',
-  transport: brokerOf(servers).transport(servers.split(','), { pingInterval: Number(pingInterval) }),
+  transport: broker.transport(servers.split(','), { pingInterval: Number(pingInterval) }),
   logger: { error() {}, warn() {} },
   drain: 5_000
 })

@@ -38,6 +38,9 @@ export class Connections {
       // The driver ends a request that times out a second time when its connection is closed, and then throws where
       // nobody can catch it. `ask` limits the time instead.
       requestTimeout: LONGEST_TIME,
+      // The driver keeps none in its queue: when a connection ends, it fails the requests of its queue from within each
+      // other, so a thousand of them would end the process.
+      maxInflights: Number.MAX_SAFE_INTEGER,
       ...(tls && { tls, tlsServerName: servername ?? host }),
       ...(sasl && { sasl: sasl as SASLOptions })
     })

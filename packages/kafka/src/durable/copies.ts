@@ -12,6 +12,8 @@ import { newProducerId, type ProducerId, STORED_WITHIN, sequenceAfter } from './
 
 /** Milliseconds until a record is sent again of which nobody knows whether it is stored. */
 const AGAIN_AFTER = 100
+/** Most records that are under way to a cluster; the others wait, because a broker keeps something for each producer. */
+const UNDER_WAY = 16
 
 /** The content of a record. */
 export interface Copy {
@@ -28,8 +30,45 @@ interface NumberedProducer extends ProducerId {
   readonly sequences: Map<string, number>
 }
 
-/** The producers of each cluster that have no record under way. */
-const free = new WeakMap<Cluster, NumberedProducer[]>()
+/** The producers of a cluster, which are created as they are needed. */
+class Producers {
+  readonly #cluster: Cluster
+  /** Those that have no record under way. */
+  readonly #free: NumberedProducer[] = []
+  #underWay = 0
+  readonly #waiting: (() => void)[] = []
+
+  private constructor(cluster: Cluster) {
+    this.#cluster = cluster
+  }
+
+  static readonly #all = new WeakMap<Cluster, Producers>()
+
+  static of(cluster: Cluster): Producers {
+    let known = Producers.#all.get(cluster)
+    if (known === undefined) {
+      known = new Producers(cluster)
+      Producers.#all.set(cluster, known)
+    }
+    return known
+  }
+
+  /** Sends a record by a producer of its own, as soon as one is free. */
+  async use(send: (producer: NumberedProducer) => Promise<void>): Promise<void> {
+    if (this.#underWay < UNDER_WAY) this.#underWay++
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      const producer = this.#free.pop() ?? (await newProducer(this.#cluster))
+      await send(producer)
+      // After a failure nobody knows the next sequence number of the producer, so it is not used again.
+      this.#free.push(producer)
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#underWay--
+      else next()
+    }
+  }
+}
 
 /**
  * Stores a record in a topic, which is created if it is missing. Resolves when the record is stored. When the
@@ -47,20 +86,18 @@ export async function put(
   try {
     if ((await cluster.lookUp(name)) === undefined) await cluster.ensure([topic])
     const partition = copy.partition % (cluster.topic(name)?.leaders.length ?? 1)
-    const producer = free.get(cluster)?.pop() ?? (await newProducer(cluster))
     const place = `${name} ${partition}`
-    const sequence = producer.sequences.get(place) ?? 0
     const records = [writeRecord(copy.key, copy.value, copy.headers)]
-    const batch = { topic: name, partition, records, timestamp: Date.now(), by: { ...producer, sequence } }
-    const send = async () => {
-      const leader = await cluster.leaderOf(name, partition)
-      await cluster.ask(leader, 'main', produceApi, -1, STORED_WITHIN, [batch])
-    }
-    await untilKnown(() => cluster.persist([name], send), isWanted)
-    producer.sequences.set(place, sequenceAfter(sequence))
-    const others = free.get(cluster)
-    if (others === undefined) free.set(cluster, [producer])
-    else others.push(producer)
+    await Producers.of(cluster).use(async (producer) => {
+      const sequence = producer.sequences.get(place) ?? 0
+      const batch = { topic: name, partition, records, timestamp: Date.now(), by: { ...producer, sequence } }
+      const send = async () => {
+        const leader = await cluster.leaderOf(name, partition)
+        await cluster.ask(leader, 'main', produceApi, -1, STORED_WITHIN, [batch])
+      }
+      await untilKnown(() => cluster.persist([name], send), isWanted)
+      producer.sequences.set(place, sequenceAfter(sequence))
+    })
   } catch (error) {
     throw new NotStoredError(`Kafka does not store a record in '${name}' now`, true, error)
   }

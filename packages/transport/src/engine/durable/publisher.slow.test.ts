@@ -38,6 +38,20 @@ it('are sent the same way, if no other can be opened', LONG, async () => {
   assert.deepEqual(sent, ['a', 'a'])
 })
 
+it('are sent another way again, if the connection was lost while the first was opened', LONG, async () => {
+  let openings = 0
+  const { sent, published } = publishing((publisher) => {
+    if (++openings === 1) {
+      publisher.restored()
+      return new Promise(() => {})
+    }
+    setTimeout(() => publisher.stored(0, '1', false), 100)
+    return Promise.resolve()
+  })
+  await published
+  assert.deepEqual([sent, openings], [['a', 'a', 'a'], 2])
+})
+
 it('are not sent again if they are confirmed while the other way is opened', LONG, async () => {
   let openings = 0
   const { sent, published } = publishing(async (publisher) => {

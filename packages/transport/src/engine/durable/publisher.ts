@@ -147,6 +147,8 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#flight = new SlotTable()
     this.#flightSize = 0
     this.#isInDoubt = !this.isIdle && this.#options.refusesGaps !== true
+    // What was opened over the lost connection may never be there.
+    this.#isReopening = false
     this.#resend()
   }
 

@@ -1,0 +1,19 @@
+/** All engines under torture. */
+import type { Broker } from '../engine.ts'
+import { onKafka } from './kafka.ts'
+import { onMqtt } from './mqtt.ts'
+import { onNats } from './nats.ts'
+import { onRabbitmq } from './rabbitmq.ts'
+import { onRedis, onSentinel } from './redis.ts'
+
+const BROKERS: readonly Broker[] = [onNats, onRedis, onSentinel, onRabbitmq, onMqtt, onKafka]
+
+/**
+ * The engines that this machine can run; in CI, a missing one is a failure. @param what what is reported as left out
+ */
+export function tortured(what: string): readonly Broker[] {
+  return BROKERS.filter(({ title, missing }) => {
+    if (missing !== undefined) console.log(`Left out: ${what} over ${title}: there is no ${missing}`)
+    return missing === undefined || process.env['CI'] !== undefined
+  })
+}
