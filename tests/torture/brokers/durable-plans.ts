@@ -2,7 +2,8 @@
 import type { ServerProcess } from '../../support/server-process.ts'
 import { pause, until, within } from '../../support/within.ts'
 import { PATTERN, type Plan, type Setting } from './durable-setting.ts'
-import { addPartitions, type BrokerServer } from './engine.ts'
+import type { BrokerServer } from './engine.ts'
+import { addPartitions } from './engines/kafka.ts'
 
 async function killConsumer({ services }: Setting, n: number): Promise<void> {
   const service = services[n % services.length] as ServerProcess

@@ -9,7 +9,7 @@
 import { openSync, writeSync } from 'node:fs'
 import { type Message, microservice } from 'elysia-microservices'
 import { pause } from '../../support/within.ts'
-import { brokerOf } from './engine.ts'
+import { brokerOf } from './engines/of-url.ts'
 
 const [servers, path, kind, replicas, takes] = process.argv.slice(2) as [
   string,
@@ -21,7 +21,7 @@ const [servers, path, kind, replicas, takes] = process.argv.slice(2) as [
 const file = openSync(path, 'a')
 const note = (what: string, key: string, n: number) => writeSync(file, `${what} ${key} ${n} ${process.pid}\n`)
 
-const broker = brokerOf(servers)
+const broker = await brokerOf(servers)
 const service = microservice({
   name: 'torture',
   transport: broker.transport(servers.split(','), { ackWait: 2_000, replicas: Number(replicas) }),

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { ownFolder } from '../../support/own-folder.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 import { pause } from '../../support/within.ts'
 import type { Broker, BrokerServer } from './engine.ts'
@@ -82,8 +83,7 @@ export class Setting {
   }
 
   static async start(plan: Plan, broker: Broker): Promise<Setting> {
-    const store = mkdtempSync(join(tmpdir(), 'durable-store-'))
-    process.once('exit', () => rmSync(store, { recursive: true, force: true }))
+    const store = ownFolder('durable-store')
     const { nodes = 1 } = plan
     const setting = new Setting(broker, await broker.start(nodes, store), plan)
     await setting.client.connect()
