@@ -10,7 +10,7 @@ import type { Scenario } from './scenario.ts'
 export function itSurvives(scenarios: readonly Scenario[]): void {
   describe('under torture, no request is lost, doubled or left hanging, and all guarantees are kept', () => {
     for (const scenario of scenarios) {
-      it(scenario.name, { timeout: 300_000 }, async () => {
+      it(scenario.name, { timeout: 600_000 }, async () => {
         const rows = await scenario.run({ length: 'short', progress() {} })
         assert.deepEqual(verdict(rows), [])
         for (const row of rows) {

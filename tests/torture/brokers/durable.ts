@@ -43,6 +43,10 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
     for (let n = 1; n <= faults; n++) {
       await pause(100 + Math.random() * 300)
       await plan.fault(setting, n)
+      // On a busy machine the next fault could come before the clients have reconnected, and would test nothing.
+      const before = published
+      const isOver = () => takes > 0 && published + failed >= events
+      await until('Events are published again', () => published > before || isOver(), 3 * PATIENCE)
       progress(`${n} of ${faults} faults, ${published} events published`)
     }
     hasFaults = false
