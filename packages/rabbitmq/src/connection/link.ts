@@ -32,7 +32,7 @@ export interface Part<Kind extends Channel = Channel> {
   /** Closes the channel, so that unacknowledged messages go back to their queues, and opens a new one. */
   renew(): Promise<void>
   /**
-   * Opens a new channel, and closes the present one, without waiting for the server to handle its commands.
+   * Opens a new channel. The present one is closed as soon as the server has confirmed what was published on it.
    * @throws the new channel cannot be opened; the present one stays
    */
   replace(): Promise<void>
@@ -243,9 +243,11 @@ export class Link {
       channel.close().catch(() => {})
       throw error
     }
+    // The connection was lost meanwhile: the part is set up over the next one.
+    if (this.#model !== model) return
     const replaced = part.channel
     part.channel = channel
-    replaced?.close().catch(() => {})
+    if (replaced !== undefined) void retire(replaced).catch(() => {})
   }
 
   /**
@@ -317,6 +319,13 @@ function versionOf({ connection }: ChannelModel): number {
   const { version } = connection.serverProperties as { readonly version?: unknown }
   const major = Number.parseInt(String(version), 10)
   return Number.isNaN(major) ? 4 : major
+}
+
+/** Closes a channel on which nothing is published any more, after the last confirmation. */
+async function retire(channel: ConfirmChannel): Promise<void> {
+  // Other channels have no confirmations.
+  await channel.waitForConfirms?.()
+  await channel.close()
 }
 
 async function shut(part: Held): Promise<void> {

@@ -42,8 +42,8 @@ export class EventStore implements Store<StoredMessage> {
   }
 
   /**
-   * Opens a new channel. In RabbitMQ 3.10, a channel answers nothing for 65 s if its first event for a queue arrives
-   * while the servers elect the leader of this queue.
+   * Opens a new channel. When a server of a cluster is lost, RabbitMQ 3.10 may leave a channel without answers for a
+   * minute, while other channels store events in the same queue.
    */
   async reopen(): Promise<void> {
     await this.#part?.replace()
@@ -55,9 +55,11 @@ export class EventStore implements Store<StoredMessage> {
     // Without a channel, the publisher appends the event again later.
     if (channel === undefined) return
     channel.publish(STORED, keyOf(address), payload, options, (error: unknown) => {
-      if (channel !== this.#part?.channel) return
+      const hasFailed = error !== null && error !== undefined
+      // The channel was lost, or replaced: the publisher sends the event again over the next one.
+      if (hasFailed && channel !== this.#part?.channel) return
       const isUntaken = this.#untaken.delete(unique)
-      if (error !== null && error !== undefined) this.#publisher.refused(number, full(address), true)
+      if (hasFailed) this.#publisher.refused(number, full(address), true)
       else if (isUntaken) this.#publisher.refused(number, nobody(address), false)
       else this.#publisher.stored(number, undefined, false)
     })
