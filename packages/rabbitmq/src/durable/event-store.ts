@@ -13,8 +13,8 @@ export class EventStore implements Store<StoredMessage> {
   readonly #connection: RabbitConnection
   readonly #publisher: Publisher<StoredMessage>
   #part: Part<ConfirmChannel> | undefined
-  /** Events that no queue takes: RabbitMQ returns such an event before it confirms it. */
-  readonly #untaken = new Set<string>()
+  /** Events that no queue takes, by channel: RabbitMQ returns such an event before it confirms it. */
+  readonly #untaken = new WeakMap<ConfirmChannel, Set<string>>()
   /** The number of the last event that was also sent to handlers that are not durable. */
   #told = -1
 
@@ -29,8 +29,9 @@ export class EventStore implements Store<StoredMessage> {
     const store = new EventStore(connection, publisher)
     store.#part = await connection.link.open(
       async (channel) => {
-        channel.on('return', ({ properties }: Message) => store.#untaken.add(uniqueOf(properties)))
-        store.#untaken.clear()
+        const untaken = new Set<string>()
+        store.#untaken.set(channel, untaken)
+        channel.on('return', ({ properties }: Message) => untaken.add(uniqueOf(properties)))
       },
       { isConfirmed: true }
     )
@@ -58,7 +59,7 @@ export class EventStore implements Store<StoredMessage> {
       const hasFailed = error !== null && error !== undefined
       // The channel was lost, or replaced: the publisher sends the event again over the next one.
       if (hasFailed && channel !== this.#part?.channel) return
-      const isUntaken = this.#untaken.delete(unique)
+      const isUntaken = this.#untaken.get(channel)?.delete(unique) === true
       if (hasFailed) this.#publisher.refused(number, full(address), true)
       else if (isUntaken) this.#publisher.refused(number, nobody(address), false)
       else this.#publisher.stored(number, undefined, false)
