@@ -1,4 +1,4 @@
-/** What the plans need of an engine under torture. */
+/** An engine under torture, with the functions that the plans need. */
 import type { Transport } from 'elysia-microservices'
 import { deadLetters, type UntypedClient } from 'elysia-microservices/client'
 import type { EngineProcess } from '../../support/engine-process.ts'

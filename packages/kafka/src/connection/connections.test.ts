@@ -9,7 +9,9 @@ import { Connections } from './connections.ts'
 /** More requests than the stack has room for, if each failed within the failure of the one before. */
 const MANY = 5_000
 
-it('a connection without answers fails all its requests, however many they are', { timeout: 60_000 }, async () => {
+it('a connection without answers fails all its requests, however many they are', {
+  timeout: 60_000
+}, async () => {
   const server = net.createServer((socket) => socket.resume()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

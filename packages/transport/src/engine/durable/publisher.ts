@@ -147,7 +147,7 @@ export class Publisher<Event extends OutgoingEvent> {
     this.#flight = new SlotTable()
     this.#flightSize = 0
     this.#isInDoubt = !this.isIdle && this.#options.refusesGaps !== true
-    // What was opened over the lost connection may never be there.
+    // The wait for a way over the lost connection may never end.
     this.#isReopening = false
     this.#resend()
   }
