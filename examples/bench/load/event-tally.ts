@@ -8,7 +8,7 @@ import { systemTime } from '../process/system-time.ts'
  * any more.
  */
 const INTERVAL = 100
-const SILENCE = 500
+const SILENCE = 3_000
 /** The most milliseconds to wait for events that are on their way. */
 const PATIENCE = 15_000
 
