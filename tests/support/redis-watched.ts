@@ -41,6 +41,8 @@ export class WatchedRedis extends RedisServerProcess {
       ].join('\n')
     )
     const sentinel = await RedisSentinelProcess.start(configuration)
+    // It runs as long as this process, which would never end under Node if it waited for the sentinel.
+    sentinel.unref()
     for (const server of servers) server.#sentinel = sentinel
     await replicasFollow(sentinel, count - 1)
     return servers
