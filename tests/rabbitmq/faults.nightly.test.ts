@@ -16,6 +16,23 @@ const ACK = (60 << 16) | 80
 /** Bytes of a frame besides its content: type, channel and size before it, one byte behind it. */
 const AROUND = 8
 
+/**
+ * A server between the clients and RabbitMQ.
+ * @param join is called with both ends of each connection, and passes on what they say
+ */
+async function between(port: number, join: (client: net.Socket, server: net.Socket) => void) {
+  const relay = net.createServer((client) => {
+    const server = net.connect(port, '127.0.0.1')
+    for (const socket of [client, server]) socket.on('error', () => {})
+    join(client, server)
+    client.on('close', () => server.destroy())
+    server.on('close', () => client.destroy())
+  })
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
+  const urls = `amqp://127.0.0.1:${(relay.address() as net.AddressInfo).port}`
+  return { urls, close: () => relay.close() }
+}
+
 if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
   it('a client reconnects to RabbitMQ when it sends heartbeats but takes nothing any more', async () => {
     const { port, url } = await sharedRabbitmq()
@@ -28,22 +45,19 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
     let connections = 0
     let isHeld = false
     // Passes on all bytes of the server; while it is held, only the heartbeats of the client.
-    const between = net.createServer((client) => {
+    const relay = await between(port, (client, server) => {
       connections++
-      const server = net.connect(port, '127.0.0.1')
-      for (const socket of [client, server]) socket.on('error', () => {})
       server.pipe(client)
       client.on('data', (chunk: Buffer) => {
         if (!isHeld || connections > 1) server.write(chunk)
         else if (chunk[0] === HEARTBEAT) server.write(chunk.subarray(0, 8))
       })
-      client.on('close', () => server.destroy())
-      server.on('close', () => client.destroy())
     })
-    await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve))
-    const { port: held } = between.address() as net.AddressInfo
-    const urls = `amqp://127.0.0.1:${held}`
-    const client = connect({ transport: rabbitmq({ urls, timeout: 2_000 }), logger, timeout: 60_000 })
+    const client = connect({
+      transport: rabbitmq({ urls: relay.urls, timeout: 2_000 }),
+      logger,
+      timeout: 60_000
+    })
     try {
       assert.equal(await client.request('held.echo', 1), 1)
       isHeld = true
@@ -53,7 +67,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
     } finally {
       await client.close()
       await service.stop()
-      between.close()
+      relay.close()
     }
   })
 
@@ -75,15 +89,13 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       const isAck = frame[0] === 1 && frame.readUInt32BE(7) === ACK
       if (!isAck) return true
       const channel = frame.readUInt16BE(1)
-      if (channel === blocked) lost++
-      const isPassed = channel !== blocked
+      const isLost = channel === blocked
+      if (isLost) lost++
       blocked ??= channel
-      return isPassed
+      return !isLost
     }
-    const between = net.createServer((client) => {
+    const relay = await between(port, (client, server) => {
       connections++
-      const server = net.connect(port, '127.0.0.1')
-      for (const socket of [client, server]) socket.on('error', () => {})
       client.pipe(server)
       let rest = Buffer.alloc(0)
       server.on('data', (chunk: Buffer) => {
@@ -95,12 +107,8 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
           rest = rest.subarray(end)
         }
       })
-      client.on('close', () => server.destroy())
-      server.on('close', () => client.destroy())
     })
-    await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve))
-    const urls = `amqp://127.0.0.1:${(between.address() as net.AddressInfo).port}`
-    const client = connect({ transport: rabbitmq({ urls }), logger, timeout: 60_000 })
+    const client = connect({ transport: rabbitmq({ urls: relay.urls }), logger, timeout: 60_000 })
     try {
       await client.publish('blocked.x', 1)
       await Promise.all([2, 3, 4].map((n) => client.publish('blocked.x', n)))
@@ -110,7 +118,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
     } finally {
       await client.close()
       await service.stop()
-      between.close()
+      relay.close()
     }
   })
 }

@@ -12,12 +12,7 @@ await runServer(7082, async ({ host, port, work }) => {
   await makeTopics(broker, ['echo', 'count', 'event', 'echo.reply', 'count.reply'])
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(echoModule(work), {
     transport: Transport.KAFKA,
-    options: {
-      client: { brokers: [broker] },
-      consumer: { groupId: 'echo' },
-      // By default, events that are sent before the consumer knows its position are lost.
-      subscribe: { fromBeginning: true }
-    },
+    options: { client: { brokers: [broker] }, consumer: { groupId: 'echo' } },
     logger: ['error']
   })
   await app.listen()

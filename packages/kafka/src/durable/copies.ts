@@ -12,7 +12,7 @@ import { newProducerId, type ProducerId, STORED_WITHIN, sequenceAfter } from './
 
 /** Milliseconds until a record is sent again of which nobody knows whether it is stored. */
 const AGAIN_AFTER = 100
-/** Most records that are under way to a cluster; the others wait, because a broker keeps something for each producer. */
+/** Most records under way to a cluster, each with a producer of its own, which the brokers remember. The others wait. */
 const UNDER_WAY = 16
 
 /** The content of a record. */
@@ -32,6 +32,7 @@ interface NumberedProducer extends ProducerId {
 
 /** The producers of a cluster, which are created as they are needed. */
 class Producers {
+  static readonly #all = new WeakMap<Cluster, Producers>()
   readonly #cluster: Cluster
   /** Those that have no record under way. */
   readonly #free: NumberedProducer[] = []
@@ -41,8 +42,6 @@ class Producers {
   private constructor(cluster: Cluster) {
     this.#cluster = cluster
   }
-
-  static readonly #all = new WeakMap<Cluster, Producers>()
 
   static of(cluster: Cluster): Producers {
     let known = Producers.#all.get(cluster)

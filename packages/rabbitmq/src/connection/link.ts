@@ -260,7 +260,7 @@ export class Link {
     if (this.#model !== model || model === undefined || !this.#parts.has(part)) return
     try {
       await this.#setUp(part)
-      part.alone?.reopened()
+      if (this.#model === model) part.alone?.reopened()
     } catch (error) {
       if (this.#model !== model || !this.#parts.has(part)) return
       this.#listener.failed(error as Error)

@@ -9,7 +9,8 @@ import { onRedis, onSentinel } from './redis.ts'
 const BROKERS: readonly Broker[] = [onNats, onRedis, onSentinel, onRabbitmq, onMqtt, onKafka]
 
 /**
- * The engines that this machine can run; in CI, a missing one is a failure. @param what what is reported as left out
+ * The engines whose servers this machine has. Reports the others as left out; in CI they are returned, too, and fail.
+ * @param what the name of the scenarios, for the report
  */
 export function tortured(what: string): readonly Broker[] {
   return BROKERS.filter(({ title, missing }) => {

@@ -11,7 +11,8 @@ const ENGINES: Readonly<Record<string, () => Promise<Broker>>> = {
   kafka: async () => (await import('./kafka.ts')).onKafka
 }
 
-export function brokerOf(url: string): Promise<Broker> {
+/** @throws {Error} no engine has such addresses */
+export async function brokerOf(url: string): Promise<Broker> {
   const scheme = url.slice(0, url.indexOf(':'))
   const engine = ENGINES[scheme]
   if (engine === undefined) throw new Error(`No engine has addresses such as ${url}`)

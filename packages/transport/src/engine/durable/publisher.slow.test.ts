@@ -17,7 +17,7 @@ function publishing(reopen: (publisher: Publisher<OutgoingEvent>) => Promise<voi
     append: ({ id }) => void sent.push(id),
     reopen: () => reopen(publisher)
   })
-  return { publisher, sent, published: publisher.publish({ ...HEAD, id: 'a' }) }
+  return { sent, published: publisher.publish({ ...HEAD, id: 'a' }) }
 }
 
 it('are sent another way, if the engine has one', LONG, async () => {

@@ -115,6 +115,7 @@ export class Publisher<Event extends OutgoingEvent> {
   /** Only events that were sent alone are in flight: their answers tell whether the engine stores events. */
   #isProbing = false
   #isGoingOn = false
+  /** The engine opens another way, over which the events in flight are sent again. */
   #isReopening = false
   #pause: ReturnType<typeof setTimeout> | undefined
   #stopChecking: (() => void) | undefined
