@@ -33,6 +33,37 @@ async function between(port: number, join: (client: net.Socket, server: net.Sock
   return { urls, close: () => relay.close() }
 }
 
+/** A server between the clients and RabbitMQ. Of the first channel with a confirmation, later confirmations are lost. */
+async function withoutConfirmations(port: number) {
+  const seen = { lost: 0, onOtherChannels: 0, connections: 0 }
+  let blocked: number | undefined
+  const passed = (frame: Buffer) => {
+    const isAck = frame[0] === 1 && frame.readUInt32BE(7) === ACK
+    if (!isAck) return true
+    const channel = frame.readUInt16BE(1)
+    const isFirst = blocked === undefined
+    blocked ??= channel
+    if (channel !== blocked) seen.onOtherChannels++
+    else if (!isFirst) seen.lost++
+    return isFirst || channel !== blocked
+  }
+  const relay = await between(port, (client, server) => {
+    seen.connections++
+    client.pipe(server)
+    let rest = Buffer.alloc(0)
+    server.on('data', (chunk: Buffer) => {
+      rest = Buffer.concat([rest, chunk])
+      while (rest.length >= AROUND) {
+        const end = AROUND + rest.readUInt32BE(3)
+        if (rest.length < end) return
+        if (passed(rest.subarray(0, end))) client.write(rest.subarray(0, end))
+        rest = rest.subarray(end)
+      }
+    })
+  })
+  return { ...relay, seen }
+}
+
 if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
   it('a client reconnects to RabbitMQ when it sends heartbeats but takes nothing any more', async () => {
     const { port, url } = await sharedRabbitmq()
@@ -81,40 +112,53 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       { durable: true }
     )
     await service.listen()
-    /** The first channel with a confirmation: later confirmations on it are lost. */
-    let blocked: number | undefined
-    let lost = 0
-    let connections = 0
-    const passed = (frame: Buffer) => {
-      const isAck = frame[0] === 1 && frame.readUInt32BE(7) === ACK
-      if (!isAck) return true
-      const channel = frame.readUInt16BE(1)
-      const isLost = channel === blocked
-      if (isLost) lost++
-      blocked ??= channel
-      return !isLost
-    }
-    const relay = await between(port, (client, server) => {
-      connections++
-      client.pipe(server)
-      let rest = Buffer.alloc(0)
-      server.on('data', (chunk: Buffer) => {
-        rest = Buffer.concat([rest, chunk])
-        while (rest.length >= AROUND) {
-          const end = AROUND + rest.readUInt32BE(3)
-          if (rest.length < end) return
-          if (passed(rest.subarray(0, end))) client.write(rest.subarray(0, end))
-          rest = rest.subarray(end)
-        }
-      })
-    })
+    const relay = await withoutConfirmations(port)
     const client = connect({ transport: rabbitmq({ urls: relay.urls }), logger, timeout: 60_000 })
     try {
       await client.publish('blocked.x', 1)
       await Promise.all([2, 3, 4].map((n) => client.publish('blocked.x', n)))
-      assert.ok(lost > 0)
-      assert.equal(connections, 1)
+      assert.ok(relay.seen.lost > 0)
+      assert.equal(relay.seen.connections, 1)
       await until('all are handled', () => new Set(seen).size === 4)
+    } finally {
+      await client.close()
+      await service.stop()
+      relay.close()
+    }
+  })
+
+  it('a service stores its failed events over a new channel when the server confirms nothing on its channel', async () => {
+    const { port, url } = await sharedRabbitmq()
+    const warnings: string[] = []
+    const logger = { error() {}, warn: (text: string) => void warnings.push(text) }
+    const relay = await withoutConfirmations(port)
+    const handled: unknown[] = []
+    const failed = new Set<unknown>()
+    const transport = rabbitmq({ urls: relay.urls, timeout: 1_000 })
+    const service = microservice({ name: 'silent', transport, logger }).event(
+      'silent.x',
+      ({ data }) => {
+        if (!failed.has(data)) {
+          failed.add(data)
+          throw new Error('not yet')
+        }
+        handled.push(data)
+      },
+      { durable: { retry: { attempts: 3, delay: 10 } } }
+    )
+    await service.listen()
+    const client = connect({ transport: rabbitmq({ urls: url }), logger })
+    try {
+      await client.publish('silent.x', 1)
+      await until('the first is handled', () => handled.includes(1))
+      await client.publish('silent.x', 2)
+      await until('a copy is late', () => warnings.some((text) => text.includes('has not confirmed within')))
+      let next = 3
+      await until('a copy is confirmed on another channel', () => {
+        if (relay.seen.onOtherChannels === 0) void client.publish('silent.x', next++)
+        return relay.seen.onOtherChannels > 0
+      })
+      assert.equal(relay.seen.connections, 1)
     } finally {
       await client.close()
       await service.stop()

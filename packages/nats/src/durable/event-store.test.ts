@@ -6,10 +6,11 @@ import type { NatsConnection, Receive } from '../connection/nats-connection.ts'
 import { EventStore } from './event-store.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 
-/** A store over a connection that only notes reply addresses, and over a publisher that only notes confirmations. */
+/** A store over a connection that only notes reply addresses, and over a publisher that only notes what is sent. */
 function setting() {
   const replies: string[] = []
   const stored: string[] = []
+  const open = new Map<number, StoredMessage>()
   let receive: Receive = () => {}
   const connection = {
     isConnected: true,
@@ -21,7 +22,11 @@ function setting() {
     send: (_subject: string, _words: Uint8Array, reply: string) => void replies.push(reply)
   }
   const publisher = {
-    stored: (number: number, position: string) => void stored.push(`${number} at ${position}`)
+    sentEvent: (number: number) => open.get(number),
+    stored: (number: number, position: string) => {
+      open.delete(number)
+      stored.push(`${number} at ${position}`)
+    }
   }
   const store = new EventStore(
     connection as unknown as NatsConnection,
@@ -29,8 +34,10 @@ function setting() {
   )
   const append = (number: number) => {
     const payload = new Uint8Array(1)
-    const event = { pattern: 'p', address: 'p', payload, size: 1, headers: headers(), id: 'x' }
-    store.append({ ...event, isOwnId: true, timeout: 0, signal: undefined }, number)
+    const head = { pattern: 'p', address: 'p', id: 'x', isOwnId: true, timeout: 0, signal: undefined }
+    const event = open.get(number) ?? { ...head, payload, size: 1, headers: headers() }
+    open.set(number, event)
+    store.append(event, number)
   }
   const confirm = (subject: string, position: number) => {
     const data = new TextEncoder().encode(`{"stream":"p","seq":${position}}`)

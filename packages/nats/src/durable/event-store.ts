@@ -25,11 +25,6 @@ export class EventStore implements Store<StoredMessage> {
   readonly #connection: NatsConnection
   readonly #publisher: Publisher<StoredMessage>
   readonly #inbox: string
-  /**
-   * For each event that waits for its confirmation: the secret part of its reply address, so that nobody else can
-   * confirm the event, and its subject for error messages.
-   */
-  readonly #expected = new Map<number, { readonly token: string; readonly subject: string }>()
 
   constructor(connection: NatsConnection, publisher: Publisher<StoredMessage>) {
     this.#connection = connection
@@ -48,7 +43,8 @@ export class EventStore implements Store<StoredMessage> {
     return this.#connection.maxPayload - HEAD_ROOM
   }
 
-  append({ address, payload, headers }: StoredMessage, number: number): void {
+  append(event: StoredMessage, number: number): void {
+    const { address, payload, headers } = event
     const { maxPayload } = this.#connection
     if (payload.length + mostOfHeaders(headers) > maxPayload) {
       const size = payload.length + sizeOfHeaders(headers)
@@ -58,23 +54,21 @@ export class EventStore implements Store<StoredMessage> {
     // The token begins `1e17-<secret>-`, so that services of this library that receive the event on its subject know
     // that it is an event.
     // An event that is sent again keeps its token: a server that is slow may still confirm the first time.
-    const token = this.#expected.get(number)?.token ?? replyToken('event', number, newSecret(), undefined)
-    this.#expected.set(number, { token, subject: address })
-    this.#connection.send(address, payload, this.#inbox + token, headers)
+    event.token ??= replyToken('event', number, newSecret(), undefined)
+    this.#connection.send(address, payload, this.#inbox + event.token, headers)
   }
 
   #confirmed({ subject, data, headers }: Msg): void {
     const start = this.#inbox.length
     const number = numberIn(subject, start + 2, subject.indexOf('-', start))
-    const expected = this.#expected.get(number)
-    if (expected === undefined || !subject.endsWith(expected.token)) return
+    const event = this.#publisher.sentEvent(number)
+    if (event?.token === undefined || !subject.endsWith(event.token)) return
     const isMissing = data.length === 0 && headers?.code === 503
     const said = isMissing ? undefined : readPubAck(data)
     // A service that listens on the subject has answered the event. Only JetStream may confirm it.
     if (!isMissing && said === undefined) return
-    this.#expected.delete(number)
     if (said === undefined) this.#publisher.missing(number)
-    else if (said.error !== undefined) this.#failed(number, expected.subject, said.error)
+    else if (said.error !== undefined) this.#failed(number, event.address, said.error)
     else this.#publisher.stored(number, String(said.seq), said.duplicate === true)
   }
 

@@ -16,6 +16,11 @@ import { destroy, gatherWrites, onChannelOf, socketOf, watch, withHeartbeat } fr
 
 /** Milliseconds between attempts to connect. */
 const AGAIN_AFTER = { minDelay: 50, maxDelay: 2_000 }
+/**
+ * Most replaced channels of a part that still wait for confirmations. The server allows a connection only some
+ * thousands of channels, and while a queue has no leader, a channel may be replaced every 5 s.
+ */
+const MOST_REPLACED = 16
 
 /** Is called when a link loses its server, and when it has a server again. */
 export interface LinkListener {
@@ -32,7 +37,8 @@ export interface Part<Kind extends Channel = Channel> {
   /** Closes the channel, so that unacknowledged messages go back to their queues, and opens a new one. */
   renew(): Promise<void>
   /**
-   * Opens a new channel. The present one is closed as soon as the server has confirmed what was published on it.
+   * Opens a new channel. The present one is closed as soon as the server has confirmed what was published on it, or
+   * when 16 more channels have been replaced since: then its messages fail.
    * @throws the new channel cannot be opened; the present one stays
    */
   replace(): Promise<void>
@@ -55,6 +61,8 @@ export interface PartOptions {
 interface Held extends Part<ConfirmChannel>, PartOptions {
   channel: ConfirmChannel | undefined
   readonly setUp: (channel: ConfirmChannel) => Promise<unknown>
+  /** Channels that were replaced and wait for confirmations, the oldest first. */
+  readonly replaced: Set<ConfirmChannel>
 }
 
 /** Is called when the server has closed a single channel, and when that channel is open again. */
@@ -141,6 +149,7 @@ export class Link {
       ...options,
       setUp,
       channel: undefined,
+      replaced: new Set(),
       renew: async () => {
         await shut(part)
         if (this.#model !== undefined) await this.#setUp(part)
@@ -247,7 +256,7 @@ export class Link {
     if (this.#model !== model) return
     const replaced = part.channel
     part.channel = channel
-    if (replaced !== undefined) void retire(replaced).catch(() => {})
+    if (replaced !== undefined) void retire(part, replaced)
   }
 
   /**
@@ -322,10 +331,17 @@ function versionOf({ connection }: ChannelModel): number {
 }
 
 /** Closes a channel on which nothing is published any more, after the last confirmation. */
-async function retire(channel: ConfirmChannel): Promise<void> {
+async function retire({ replaced }: Held, channel: ConfirmChannel): Promise<void> {
+  replaced.add(channel)
+  const [oldest] = replaced
+  if (replaced.size > MOST_REPLACED && oldest !== undefined) {
+    replaced.delete(oldest)
+    oldest.close().catch(() => {})
+  }
   // Other channels have no confirmations.
   await channel.waitForConfirms?.().catch(() => {})
-  await channel.close()
+  replaced.delete(channel)
+  await channel.close().catch(() => {})
 }
 
 async function shut(part: Held): Promise<void> {

@@ -24,8 +24,13 @@ export class Copies {
   readonly #link: Link
   readonly #logger: Logger
   #part: Part<ConfirmChannel> | undefined
-  /** Copies that no queue has taken, by queue and event: RabbitMQ returns such a copy, but also confirms it. */
-  readonly #returned = new Set<string>()
+  /**
+   * Copies that no queue has taken, by channel, and by queue and event: RabbitMQ returns such a copy before it confirms
+   * it.
+   */
+  readonly #returned = new WeakMap<ConfirmChannel, Set<string>>()
+  /** A channel on which a copy was not confirmed in time; another one is being opened. */
+  #silent: ConfirmChannel | undefined
 
   private constructor(link: Link, logger: Logger) {
     this.#link = link
@@ -35,9 +40,10 @@ export class Copies {
   static async open(link: Link, logger: Logger): Promise<Copies> {
     const copies = new Copies(link, logger)
     const setUp = async (channel: ConfirmChannel) => {
-      copies.#returned.clear()
+      const returned = new Set<string>()
+      copies.#returned.set(channel, returned)
       channel.on('return', ({ fields, properties }: Message) =>
-        copies.#returned.add(placeOf(fields.routingKey, properties))
+        returned.add(placeOf(fields.routingKey, properties))
       )
     }
     copies.#part = await link.open(setUp, { isConfirmed: true })
@@ -52,6 +58,8 @@ export class Copies {
    * @throws {NotStoredError} the message was not stored, or it is not known whether it was
    */
   async put(queue: string, content: Buffer, options: Options.Publish): Promise<void> {
+    const channel = this.#part?.channel
+    if (channel === undefined) throw notStored(queue)
     const { timeout } = this.#link
     const late = setTimeout(() => {
       const perhaps = 'perhaps it has no memory or no disk space left, or the queue has no leader'
@@ -59,18 +67,33 @@ export class Copies {
         'late copy',
         `RabbitMQ has not confirmed within ${timeout} ms that a message is stored in '${queue}': ${perhaps}; see its log`
       )
+      void this.#replace(channel)
     }, timeout)
     const stored = new Promise<void>((resolve, reject) => {
-      const failed = (cause?: unknown) =>
-        reject(new NotStoredError(`RabbitMQ does not store a message in '${queue}' now`, true, cause))
-      const channel = this.#part?.channel
-      if (channel === undefined) return failed()
-      channel.publish('', queue, content, options, (error: unknown) => (error ? failed(error) : resolve()))
+      channel.publish('', queue, content, options, (error: unknown) =>
+        error ? reject(notStored(queue, error)) : resolve()
+      )
     })
     await stored.finally(() => clearTimeout(late))
-    if (this.#returned.delete(placeOf(queue, options)))
+    if (this.#returned.get(channel)?.delete(placeOf(queue, options)) === true)
       throw new NotStoredError(`RabbitMQ has no queue '${queue}' at the moment`, true)
   }
+
+  /**
+   * Opens a new channel for later copies, in place of one that is silent: when a server of a cluster is lost, RabbitMQ
+   * 3.10 may leave a channel without answers for a minute.
+   */
+  async #replace(silent: ConfirmChannel): Promise<void> {
+    if (this.#part?.channel !== silent || this.#silent === silent) return
+    this.#silent = silent
+    // If this fails, the silent channel stays in use until the next copy is late.
+    await this.#part.replace().catch(() => {})
+    this.#silent = undefined
+  }
+}
+
+function notStored(queue: string, cause?: unknown): NotStoredError {
+  return new NotStoredError(`RabbitMQ does not store a message in '${queue}' now`, true, cause)
 }
 
 function placeOf(queue: string, properties: Parameters<typeof uniqueOf>[0]): string {

@@ -305,14 +305,24 @@ export class Publisher<Event extends OutgoingEvent> {
 
   // ── answers of the engine ────────────────────────────────────────────────────────────────────────────
 
+  /** The event of this number, if it was sent and has not ended. */
+  sentEvent(number: number): Event | undefined {
+    return this.#sent(number)?.event
+  }
+
+  #sent(number: number): Entry<Event> | undefined {
+    const entry = this.#flight.get(number) ?? this.#refused.find(({ sequence }) => sequence === number)
+    return entry?.isOver === true ? undefined : entry
+  }
+
   /**
    * The engine has stored an event. The event may also be one that waits to be sent again: an engine that stores
    * several events together answers for all of them when the first is sent again.
    * @param isDuplicate the engine already had an event with this id
    */
   stored(number: number, position: string | undefined, isDuplicate: boolean): void {
-    const entry = this.#flight.get(number) ?? this.#refused.find(({ sequence }) => sequence === number)
-    if (entry === undefined || entry.isOver) return
+    const entry = this.#sent(number)
+    if (entry === undefined) return
     this.#land(entry)
     entry.isOver = true
     const { id, isOwnId } = entry.event
