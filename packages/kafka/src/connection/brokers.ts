@@ -67,6 +67,7 @@ export abstract class Brokers {
   async #find(): Promise<void> {
     let failure: unknown
     for (const [index, broker] of [...this.options.brokers, ...this.#brokers.values()].entries()) {
+      if (this.#isClosed) throw ConnectionError.closed()
       try {
         const connection = await this.#connections.connect(`first ${index}`, broker)
         const { brokers } = await this.#connections.ask(
@@ -164,7 +165,7 @@ export abstract class Brokers {
       await soon(backoffDelay(AGAIN_AFTER, attempt, Math.random()))
       try {
         await this.#find()
-        if (this.#isClosed) return
+        if (this.#isClosed) return void this.#connections.dropAll()
         this.#isConnected = true
         await this.refreshAll()
         return this.#listener.restored()

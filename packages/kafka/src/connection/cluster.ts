@@ -9,7 +9,7 @@ import type { CheckedOptions } from '../options/options.ts'
 import { isOfProcess } from '../words/names.ts'
 import { Brokers, type BrokersListener, soon } from './brokers.ts'
 import { createTopicsApi } from './corrected-apis.ts'
-import { Code, codesIn, isUnreached, responseOf } from './errors.ts'
+import { answeredWith, Code, codesIn, isForbidden, isUnreached, responseOf } from './errors.ts'
 
 /** Milliseconds between refreshes of the known topics: their leaders, and their number of partitions. */
 const STALE_AFTER = 30_000
@@ -102,8 +102,13 @@ export class Cluster extends Brokers {
     return () => this.#moved.delete(moved)
   }
 
-  protected refreshAll(): Promise<void> {
-    return this.refresh([...this.#topics.keys()])
+  protected async refreshAll(): Promise<void> {
+    try {
+      await this.refresh([...this.#topics.keys()])
+    } catch (error) {
+      // A topic that this user may no longer see is no longer known. Whoever uses it asks for it, and is refused.
+      if (!isForbidden(error)) throw error
+    }
   }
 
   /**
@@ -114,12 +119,13 @@ export class Cluster extends Brokers {
     if (names.length === 0) return
     const { topics, brokers } = await responseOf(this.askAny(metadataV12.api, [...names], false, false))
     if (this.options.advertised) this.know(brokers)
+    let unseen: string | undefined
     for (const { name, topicId, errorCode, partitions } of topics) {
       if (!name) continue
-      if (errorCode === Code.topicAuthorization) throw forbidden(name)
       const known = this.#topics.get(name)
       if (known !== undefined) this.#byId.delete(known.id)
       this.#topics.delete(name)
+      if (errorCode === Code.topicAuthorization) unseen ??= name
       if (errorCode !== 0 && errorCode !== Code.leaderNotAvailable) continue
       const leaders: number[] = []
       for (const { partitionIndex, leaderId } of partitions) leaders[partitionIndex] = leaderId
@@ -129,6 +135,7 @@ export class Cluster extends Brokers {
       if (known === undefined || known.leaders.some((leader, index) => leader !== leaders[index]))
         for (const moved of this.#moved) moved(name)
     }
+    if (unseen !== undefined) throw forbidden(unseen)
   }
 
   /**
@@ -243,7 +250,7 @@ function forbidden(topic: string): ConnectionError {
   return new ConnectionError(
     `Kafka does not let this user see the topic '${topic}'; give the user the right to Describe`,
     false,
-    undefined,
+    answeredWith(Code.topicAuthorization, 'a topic is looked up'),
     false
   )
 }

@@ -54,6 +54,8 @@ export class Connections {
       }
     )
     connection.once('close', () => {
+      // Ends the driver's timer for logging in again, which would keep the process running.
+      void connection.close()
       // A connection that was replaced, or closed on purpose, is not lost.
       if (this.#all.get(key) !== connected) return
       this.#all.delete(key)

@@ -24,6 +24,8 @@ export const Code = {
   invalidProducerEpoch: 47,
   unknownProducer: 59,
   groupNotFound: 69,
+  fencedLeader: 74,
+  unknownLeader: 75,
   unknownTopicId: 100,
   fencedMember: 110,
   staleMember: 113
@@ -45,6 +47,11 @@ export function codesIn(error: unknown): number[] {
   return [...own, ...[...errors, cause].flatMap(codesIn)]
 }
 
+/** The error for a code in an answer that the driver does not take for a failure. */
+export function answeredWith(code: number, what: string): Error {
+  return Object.assign(new Error(`Kafka answers with error ${code} when ${what}`), { apiCode: code })
+}
+
 /** Whether a failure says that this user lacks rights on a topic or a group. */
 export function isForbidden(error: unknown): boolean {
   return codesIn(error).some((code) => code === Code.topicAuthorization || code === Code.groupAuthorization)
@@ -63,7 +70,7 @@ export async function responseOf<Answer>(asked: Promise<Answer>): Promise<Answer
 
 /** Whether a request was never sent, because there is no connection to the broker. */
 export function isUnreached(error: unknown): boolean {
-  return error instanceof ConnectionError && !error.mayHaveRun
+  return error instanceof ConnectionError && !error.mayHaveRun && !isForbidden(error)
 }
 
 /** Whether a failure says that the broker does not accept the credentials. */

@@ -5,7 +5,7 @@ import { grouped } from '../words/grouped.ts'
 import type { Fetched } from '../words/record.ts'
 import { soon } from './brokers.ts'
 import type { Cluster } from './cluster.ts'
-import { Code, responseOf } from './errors.ts'
+import { answeredWith, Code, responseOf } from './errors.ts'
 import type { IdentifiedPartition, Partition } from './group.ts'
 import { type FetchedBytes, fetchApi } from './record-apis.ts'
 
@@ -64,6 +64,8 @@ export class Reader {
   readonly #positions = new Map<string, Position>()
   /** Brokers to which a fetch request is under way. */
   readonly #asked = new Set<number>()
+  /** Why nothing can be read from a broker at the moment. */
+  readonly #failures = new Map<number, unknown>()
   readonly #hearNoMore: () => void
   /** Counts the changes to the set of partitions that are read. */
   #version = 0
@@ -78,6 +80,12 @@ export class Reader {
     this.#hearNoMore = cluster.onMoved((moved) => {
       for (const { topic } of this.#positions.values()) if (topic === moved) return this.#changed()
     })
+  }
+
+  /** Why one of the partitions cannot be read at the moment; `undefined`: all can be read. */
+  get failure(): unknown {
+    const [first] = this.#failures.values()
+    return first
   }
 
   /** Reads a partition from a given position on. @param id the id of the topic in which the position is valid */
@@ -149,12 +157,15 @@ export class Reader {
         if (node === -1) await this.#findLeaders(positions)
         else if (await this.#isNew(positions)) continue
         else await this.#fetch(node, positions)
+        this.#failures.delete(node)
       } catch (error) {
         if (this.#isStopped || !this.#cluster.isConnected) break
+        this.#failures.set(node, error)
         this.#listener.failed(error)
         await soon(AGAIN_AFTER)
       }
     }
+    this.#failures.delete(node)
     this.#asked.delete(node)
   }
 
@@ -247,8 +258,10 @@ export class Reader {
       if (position === undefined || !this.#isRead(position)) continue
       const { topic } = position
       if (errorCode === Code.offsetOutOfRange) taken.gone.push({ position, topicId })
-      else if (errorCode !== 0) taken.moved.add(topic)
-      else if (bytes.length > 0) {
+      else if (errorCode !== 0) {
+        taken.moved.add(topic)
+        if (!MOVED.has(errorCode)) taken.unreadable = answeredWith(errorCode, `the topic '${topic}' is read`)
+      } else if (bytes.length > 0) {
         try {
           const { records, next } = readBatches(bytes, Number(position.next))
           position.next = BigInt(next)
@@ -263,12 +276,22 @@ export class Reader {
   }
 }
 
+/** Errors of a partition that has another leader by now, or whose topic was deleted. */
+const MOVED: ReadonlySet<number> = new Set([
+  Code.unknownTopic,
+  Code.leaderNotAvailable,
+  Code.notLeader,
+  Code.fencedLeader,
+  Code.unknownLeader,
+  Code.unknownTopicId
+])
+
 /** The content of an answer to a fetch request. */
 interface Taken {
   readonly fetched: { readonly of: Position; readonly partition: FetchedPartition }[]
   /** Partitions whose wanted records Kafka has deleted. */
   readonly gone: { readonly position: Position; readonly topicId: string }[]
-  /** Topics with a partition that has another leader. */
+  /** Topics with a partition that may have another leader. */
   readonly moved: Set<string>
   /** Why the records of a partition cannot be read. */
   unreadable: unknown

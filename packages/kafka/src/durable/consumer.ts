@@ -77,7 +77,8 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   #member: Member | undefined
   #readers: { readonly fresh: Reader; readonly again: Reader } | undefined
   #redeliveries = 0
-  #unavailable: string | undefined
+  /** Why Kafka does not let this process be a member of the group. */
+  #refusal: unknown
   #isStopped = false
 
   /** @throws {OptionError} the option `start` names an invalid position */
@@ -128,6 +129,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   get figures(): DurableFigures {
     const { retries, deadLetters } = this.#worker.figures
     const { pattern, group, route, isPaused } = this.#options
+    const unavailable = this.#unavailable
     return {
       pattern,
       group,
@@ -135,7 +137,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       redeliveries: this.#redeliveries + (route.durable.ordered ? retries : 0),
       deadLetters,
       isPaused: isPaused(),
-      ...(this.#unavailable !== undefined && { unavailable: this.#unavailable })
+      ...(unavailable !== undefined && { unavailable })
     }
   }
 
@@ -152,7 +154,10 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     await kafkaGroup.begin([pattern], (topic, partitions, isNew) =>
       beginningsOf(cluster, topic, partitions, isNew ? route.durable.start : 'all')
     )
-    const readers = { fresh: this.#newReader(`fresh ${name}`), again: this.#newReader(`again ${name}`) }
+    const readers = {
+      fresh: this.#newReader('fresh', name),
+      again: this.#newReader('again', name)
+    }
     this.#readers = readers
     const topics = [pattern, ...retriesOf(pattern)]
     const member = new Member(
@@ -185,21 +190,39 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     }
   }
 
-  #newReader(purpose: string): Reader {
-    const cluster = this.#cluster
-    return new Reader(cluster, purpose, {
-      receive: (fetched) => this.#receive(fetched),
+  #newReader(of: 'fresh' | 'again', name: string): Reader {
+    return new Reader(this.#cluster, `${of} ${name}`, {
+      receive: (fetched) => this.#receive(fetched, of),
       gone: (partition) => this.#gone(partition),
-      failed: (error) => this.#failed(error)
+      failed: (error) => this.#log(error)
     })
   }
 
+  /** Kafka has refused something to this process as a member of its group. */
   #failed(error: unknown): void {
-    const { pattern, group, logger } = this.#options
-    const what = `The durable event '${shown(pattern)}' of the group '${group}'`
-    if (isForbidden(error))
-      this.#unavailable = `${what} is not received: Kafka does not let this user read the topic or join the group`
-    quietLog(logger).error(`durable ${pattern}`, `${what} cannot be received at the moment`, error)
+    if (isForbidden(error)) this.#refusal = error
+    this.#log(error)
+  }
+
+  #log(error: unknown): void {
+    const { pattern, logger } = this.#options
+    quietLog(logger).error(`durable ${pattern}`, `${this.#what} cannot be received at the moment`, error)
+  }
+
+  get #what(): string {
+    const { pattern, group } = this.#options
+    return `The durable event '${shown(pattern)}' of the group '${group}'`
+  }
+
+  /** Why no events can be received, if only a user can change that. */
+  get #unavailable(): string | undefined {
+    if (this.#refusal !== undefined)
+      return `${this.#what} is not received: Kafka does not let this user read the topic or join the group`
+    if (isForbidden(this.#readers?.fresh.failure))
+      return `${this.#what} is not received: Kafka does not let this user read the topic`
+    if (isForbidden(this.#readers?.again.failure))
+      return `${this.#what} is not retried: Kafka does not let this user read the topics of retries`
+    return undefined
   }
 
   #readerOf(topic: string): Reader | undefined {
@@ -207,7 +230,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   }
 
   #assigned(partitions: readonly Committed[]): void {
-    this.#unavailable = undefined
+    this.#refusal = undefined
     for (const committed of partitions) {
       const { topic, topicId, partition, next } = committed
       this.#partitions.add(committed)
@@ -295,7 +318,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   // ── events ───────────────────────────────────────────────────────────────────────────────────────────
 
-  async #receive(fetched: readonly FetchedPartition[]): Promise<void> {
+  async #receive(fetched: readonly FetchedPartition[], of: 'fresh' | 'again'): Promise<void> {
     const { group } = this.#options
     for (const { topic, partition, records, next, end } of fetched) {
       const source = this.#partitions.get(topic, partition)
@@ -312,7 +335,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       if (source.tracker.isDirty) this.#partitions.commitSoon()
     }
     this.#feed()
-    while (!this.#isStopped && this.#waiting.isFull)
+    while (!this.#isStopped && this.#waiting.isFull(of))
       await new Promise<void>((resolve) => this.#resume.push(resolve))
   }
 
@@ -348,7 +371,9 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   /** Stores a copy in the topic of retries, for this group alone. Then the event itself counts as done. */
   async #retry(event: KafkaEvent, delay: number): Promise<void> {
-    const { group, pattern, logger } = this.#options
+    const { group, pattern, logger, route } = this.#options
+    // The process is stopping: an ordered event is delivered again at its place.
+    if (route.durable.ordered) return
     try {
       await putAside(this.#cluster, group, event, delay, () => this.#mayStore(event))
       this.#done(event)

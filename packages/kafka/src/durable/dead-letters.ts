@@ -4,7 +4,12 @@
  * at its next compaction.
  */
 import { newSecret } from '@elysia-microservices/transport/engine'
-import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
+import {
+  type DeadLetter,
+  type DeadLetters,
+  EventRefusedError,
+  type ListDeadLettersOptions
+} from '@elysia-microservices/transport/kit'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { Code, codesIn } from '../connection/errors.ts'
 import { EARLIEST, fetchArguments, LATEST, positionOf, wantedFrom } from '../connection/reader.ts'
@@ -66,7 +71,11 @@ export class KafkaDeadLetters implements DeadLetters {
   async redrive(position: string): Promise<boolean> {
     const known = await this.#find(position)
     if (known === undefined) return false
-    const { topic, fetched } = known.found
+    const { topic, fetched, letter } = known.found
+    if (letter.leftOut?.includes('data') === true)
+      throw new EventRefusedError(
+        `The dead letter ${position} cannot be redriven: its data were too large to be kept. The event itself was stored at position ${fetched.header(HEADER.position)} of its topic`
+      )
     const pattern = topicOfDead(topic)
     const source = new Source(pattern, { topic, topicId: '', partition: 0, next: 0n, metadata: '' })
     const event = new KafkaEvent(source, fetched)

@@ -69,6 +69,8 @@ export class EventStore implements Store<StoredRecord> {
   readonly #underWay = new Map<number, number>()
   /** Chooses the partition of events without a key, by topic; counts up with each request. */
   readonly #turns = new Map<string, number>()
+  /** Bytes of events in one batch, for topics that have refused a larger batch. */
+  readonly #mostOf = new Map<string, number>()
   #collected: Numbered[] = []
 
   constructor(connection: KafkaConnection, publisher: Publisher<StoredRecord>) {
@@ -131,7 +133,11 @@ export class EventStore implements Store<StoredRecord> {
     const queue = this.#queue({ topic, partition })
     let batch = queue.at(-1)
     const isOpen = batch !== undefined && !batch.wasSent && batch.topicId === topicId
-    if (batch === undefined || !isOpen || batch.size + event.size > MOST_TOGETHER) {
+    if (
+      batch === undefined ||
+      !isOpen ||
+      batch.size + event.size > (this.#mostOf.get(topic) ?? MOST_TOGETHER)
+    ) {
       batch = {
         topic,
         topicId,
@@ -270,9 +276,13 @@ export class EventStore implements Store<StoredRecord> {
         this.#stored(batches, batch.topic, batch.partition, code === 0 ? -1n : offset)
         continue
       }
-      if (FORGOTTEN.has(code)) this.#isForgotten = true
-      const isFinal =
-        code === Code.messageTooLarge || code === Code.recordListTooLarge || code === Code.topicAuthorization
+      const isTooLarge = code === Code.messageTooLarge || code === Code.recordListTooLarge
+      // The topic takes less than a batch: its events are sent again in smaller ones, by a new producer, because this
+      // one has given them their sequence numbers.
+      const isSplit = isTooLarge && batch.events.length > 1
+      if (isSplit) this.#mostOf.set(batch.topic, batch.size / 2)
+      if (isSplit || FORGOTTEN.has(code)) this.#isForgotten = true
+      const isFinal = (isTooLarge && !isSplit) || code === Code.topicAuthorization
       this.#refuse(
         batch,
         isFinal ? refusal(batch.topic, code, error) : notStored(batch.topic, error),

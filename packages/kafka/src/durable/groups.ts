@@ -3,10 +3,11 @@
  * handlers read the topic.
  */
 import { unknownGroup } from '@elysia-microservices/transport/engine'
-import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
 import { listGroupsV5 } from '@platformatic/kafka'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { describeGroupApi } from '../connection/corrected-apis.ts'
+import { isForbidden } from '../connection/errors.ts'
 import { Group } from '../connection/group.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { EARLIEST, LATEST, positionOf, Reader } from '../connection/reader.ts'
@@ -67,13 +68,23 @@ export class PausedGroups {
     })
   }
 
-  /** Resolves when all records that the topic has now are read. */
+  /**
+   * Resolves when all records that the topic has now are read.
+   * @throws {ListenError} Kafka does not let this user create or read the topic
+   */
   async start(): Promise<void> {
     await this.#connection.cluster.ensure([TOPIC])
     const [from, to] = [await this.#position(EARLIEST), await this.#position(LATEST)]
     this.#reader.add(GROUPS, 0, from)
-    while (this.#known < to && from < to && this.#connection.isConnected)
+    while (this.#known < to && from < to && this.#connection.isConnected) {
+      const { failure } = this.#reader
+      if (isForbidden(failure))
+        throw new ListenError(
+          `Kafka: the topic '${GROUPS}' cannot be read`,
+          new Error('give this user the right to Read it', { cause: failure })
+        )
       await new Promise((resolve) => setTimeout(resolve, 10))
+    }
   }
 
   #position(time: bigint): Promise<bigint> {

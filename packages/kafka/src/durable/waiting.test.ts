@@ -51,7 +51,7 @@ describe('events that wait', () => {
               assert.equal(event, expected.shift())
               if (event !== undefined) held.push(event)
             }
-          assert.equal(waiting.isFull, expected.length > 0)
+          assert.equal(waiting.isFull('fresh'), expected.length > 0)
         }
         assert.deepEqual(taken(waiting), expected)
       })
@@ -67,6 +67,19 @@ describe('events that wait', () => {
     waiting.addLater(free, 0)
     waiting.drop(new Set([one]))
     assert.deepEqual(taken(waiting), [free, ...second])
+  })
+
+  it('do not keep fresh events from being read while they are not due', () => {
+    const waiting = new WaitingEvents(() => {})
+    for (const event of eventsOf(at('a.retry-1', 0), 1_001)) waiting.addLater(event, 60_000)
+    assert.equal(waiting.isFull('again'), true)
+    assert.equal(waiting.isFull('fresh'), false)
+    const kept = at('a', 0)
+    for (const event of eventsOf(kept, 1_001)) waiting.addLater(event, 60_000)
+    assert.equal(waiting.isFull('fresh'), true)
+    waiting.drop(new Set([kept]))
+    assert.equal(waiting.isFull('fresh'), false)
+    waiting.stop()
   })
 
   it('come when they are due, unless their partition was dropped', async () => {

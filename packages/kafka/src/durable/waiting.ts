@@ -3,7 +3,7 @@ import { LONGEST_TIME, systemClock } from '@elysia-microservices/transport/kit'
 import type { Source } from './partition.ts'
 import type { KafkaEvent } from './stored.ts'
 
-/** Retried events that may wait here until they are due; beyond this number no more events are read. */
+/** Most events that may wait here until they are due: of the events read for a retry, and of the others. */
 const MOST_WAITING = 1_000
 
 /** The waiting events, in the order in which they are to begin: retried events first. */
@@ -14,6 +14,8 @@ export class WaitingEvents {
   #again: KafkaEvent[] = []
   /** Events that are not due yet, with a function that cancels the timer of each. */
   readonly #early = new Map<KafkaEvent, () => void>()
+  /** How many of the events in `#early` were not read from a topic of retries: their copies could not be stored. */
+  #earlyFresh = 0
   readonly #due: () => void
 
   /** @param due is called when an event becomes due */
@@ -21,9 +23,11 @@ export class WaitingEvents {
     this.#due = due
   }
 
-  /** Whether no more events are to be read. */
-  get isFull(): boolean {
-    return this.#fresh.length > this.#taken || this.#early.size + this.#again.length > MOST_WAITING
+  /** Whether no more events are to be read from the topic of the pattern (`'fresh'`), or from those of retries. */
+  isFull(of: 'fresh' | 'again'): boolean {
+    return of === 'fresh'
+      ? this.#fresh.length > this.#taken || this.#earlyFresh > MOST_WAITING
+      : this.#early.size + this.#again.length > MOST_WAITING
   }
 
   add(event: KafkaEvent): void {
@@ -34,11 +38,12 @@ export class WaitingEvents {
   addLater(event: KafkaEvent, delay: number): void {
     if (delay <= 0) return void this.#again.push(event)
     const due = () => {
-      this.#early.delete(event)
+      this.#forget(event)
       this.#again.push(event)
       this.#due()
     }
     this.#early.set(event, systemClock.after(Math.min(delay, LONGEST_TIME), due))
+    if (!event.isFree) this.#earlyFresh++
   }
 
   /** Puts events back in front of all others. */
@@ -70,13 +75,19 @@ export class WaitingEvents {
     for (const [event, end] of this.#early) {
       if (stays(event)) continue
       end()
-      this.#early.delete(event)
+      this.#forget(event)
     }
+  }
+
+  #forget(event: KafkaEvent): void {
+    this.#early.delete(event)
+    if (!event.isFree) this.#earlyFresh--
   }
 
   /** Cancels the timers of all events that are not due yet. */
   stop(): void {
     for (const end of this.#early.values()) end()
     this.#early.clear()
+    this.#earlyFresh = 0
   }
 }

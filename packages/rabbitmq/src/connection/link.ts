@@ -34,7 +34,10 @@ export interface LinkListener {
 export interface Part<Kind extends Channel = Channel> {
   /** `undefined` while there is no channel. */
   readonly channel: Kind | undefined
-  /** Closes the channel, so that unacknowledged messages go back to their queues, and opens a new one. */
+  /**
+   * Closes the channel, so that unacknowledged messages go back to their queues, and opens a new one.
+   * @throws the new channel cannot be opened at the moment; the link tries again
+   */
   renew(): Promise<void>
   /**
    * Opens a new channel. The present one is closed as soon as the server has confirmed what was published on it, or
@@ -152,7 +155,13 @@ export class Link {
       replaced: new Set(),
       renew: async () => {
         await shut(part)
-        if (this.#model !== undefined) await this.#setUp(part)
+        if (this.#model === undefined) return
+        try {
+          await this.#setUp(part)
+        } catch (error) {
+          void this.#again(part, 1)
+          throw error
+        }
       },
       replace: async () => {
         if (this.#model !== undefined) await this.#setUp(part)
@@ -189,9 +198,7 @@ export class Link {
     clearTimeout(this.#timer)
     const model = this.#model
     this.#model = undefined
-    // Closing does not wait longer for a server that does not answer.
-    await endedWithin(Promise.resolve(model?.close().catch(() => {})), 1_000)
-    destroy(model)
+    if (model !== undefined) await closeSoon(model)
   }
 
   async #connect(): Promise<void> {
@@ -305,8 +312,7 @@ export class Link {
       if (model !== undefined) {
         // The server can be reached, but refuses what it allowed before.
         this.#listener.failed(error as Error)
-        await model.close().catch(() => {})
-        destroy(model)
+        await closeSoon(model)
       }
       this.#pauses.failed()
       return this.#findLater()
@@ -328,6 +334,15 @@ function versionOf({ connection }: ChannelModel): number {
   const { version } = connection.serverProperties as { readonly version?: unknown }
   const major = Number.parseInt(String(version), 10)
   return Number.isNaN(major) ? 4 : major
+}
+
+/** Closes a connection, and does not wait long for a server that does not answer. */
+async function closeSoon(model: ChannelModel): Promise<void> {
+  await endedWithin(
+    model.close().catch(() => {}),
+    1_000
+  )
+  destroy(model)
 }
 
 /** Closes a channel on which nothing is published any more, after the last confirmation. */

@@ -15,6 +15,8 @@ export class EventStore implements Store<StoredMessage> {
   #part: Part<ConfirmChannel> | undefined
   /** Events that no queue takes, by channel: RabbitMQ returns such an event before it confirms it. */
   readonly #untaken = new WeakMap<ConfirmChannel, Set<string>>()
+  /** Why the server has closed a channel. */
+  readonly #closings = new WeakMap<ConfirmChannel, Error>()
   /** The number of the last event that was also sent to handlers that are not durable. */
   #told = -1
 
@@ -32,8 +34,10 @@ export class EventStore implements Store<StoredMessage> {
         const untaken = new Set<string>()
         store.#untaken.set(channel, untaken)
         channel.on('return', ({ properties }: Message) => untaken.add(uniqueOf(properties)))
+        channel.on('error', (error: Error) => store.#closings.set(channel, error))
       },
-      { isConfirmed: true }
+      // Apart: if the connection is lost at this moment, the channel is opened over the next one.
+      { isConfirmed: true, isApart: true }
     )
     publisher.attach(store)
   }
@@ -60,7 +64,7 @@ export class EventStore implements Store<StoredMessage> {
       // The channel was lost, or replaced: the publisher sends the event again over the next one.
       if (hasFailed && channel !== this.#part?.channel) return
       const isUntaken = this.#untaken.get(channel)?.delete(unique) === true
-      if (hasFailed) this.#publisher.refused(number, full(address), true)
+      if (hasFailed) this.#publisher.refused(number, refusal(address, this.#closings.get(channel)), true)
       else if (isUntaken) this.#publisher.refused(number, nobody(address), false)
       else this.#publisher.stored(number, undefined, false)
     })
@@ -77,9 +81,9 @@ function nobody(address: string): NotStoredError {
   )
 }
 
-function full(address: string): NotStoredError {
-  return new NotStoredError(
-    `RabbitMQ does not store the event '${address}' now: the queue of a group is full, or most servers of this queue cannot be reached`,
-    true
-  )
+/** @param closing why the server has closed the channel; `undefined`: it has refused the event */
+function refusal(address: string, closing: Error | undefined): NotStoredError {
+  const full = 'the queue of a group is full, or most servers of this queue cannot be reached'
+  const why = closing === undefined ? full : `it has closed the channel: ${closing.message}`
+  return new NotStoredError(`RabbitMQ does not store the event '${address}' now: ${why}`, true, closing)
 }

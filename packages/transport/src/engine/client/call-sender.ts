@@ -50,10 +50,10 @@ export class CallSender {
   #events: PendingCall[] = []
   #restoredAt = Number.NEGATIVE_INFINITY
   /**
-   * Calls of which nothing was heard: the time since then, and whether a service has said that it does not have the
-   * call.
+   * Calls of which nothing was heard: the time since then, whether all services were asked about the call, and whether
+   * one has said that it does not have the call.
    */
-  readonly #silent = new Map<PendingCall, { readonly since: number; isAbsent: boolean }>()
+  readonly #silent = new Map<PendingCall, { readonly since: number; isAbsent: boolean; isAsked: boolean }>()
 
   /** @param inbox address for the answers, with the dot at its end */
   constructor(
@@ -212,13 +212,16 @@ export class CallSender {
 
   /** Asks about a call of which nothing was heard since the last question. */
   ask(call: PendingCall, now: number): void {
-    if (call.kind === 'event' || this.#calls.isWaiting(call)) return
+    // A channel is sent with its first value.
+    if (call.kind === 'event' || !call.mayHaveRun || this.#calls.isWaiting(call)) return
     const conversation = this.conversations.get(call)
     if (conversation !== undefined && this.#carrier.isSending(conversation.replyTo))
       return void this.#silent.delete(call)
     const silent = this.#silent.get(call)
-    if (silent === undefined) return void this.#silent.set(call, { since: now, isAbsent: false })
+    if (silent === undefined)
+      return void this.#silent.set(call, { since: now, isAbsent: false, isAsked: false })
     if (silent.isAbsent && now - silent.since > LOST_AFTER) return this.#calls.fail(call, serviceGone())
+    silent.isAsked = true
     const { kind, sequence, secret, pattern } = call
     this.#carrier.publish(
       this.#carrier.everyone,
@@ -234,7 +237,12 @@ export class CallSender {
   absent(call: PendingCall): void {
     const silent = this.#silent.get(call)
     if (silent !== undefined) silent.isAbsent = true
-    else this.#silent.set(call, { since: performance.now(), isAbsent: true })
+    else this.#silent.set(call, { since: performance.now(), isAbsent: true, isAsked: false })
+  }
+
+  /** Something that uses Nest has answered the call, and may go on. */
+  heard(call: PendingCall): void {
+    if (this.#silent.size > 0) this.#silent.delete(call)
   }
 
   /** One of our services has answered the call. */
@@ -290,6 +298,8 @@ export class CallSender {
    */
   nobody(call: PendingCall): void {
     if (this.conversations.get(call)?.isReached === true) return this.#calls.fail(call, serviceGone())
+    // Nobody listens where all services were asked about the call. A service that uses Nest may still be handling it.
+    if (this.#silent.get(call)?.isAsked === true) return
     call.mayHaveRun = call.mayHaveRunBefore
     if (this.#isSettling && call.input === undefined) {
       this.forget(call)

@@ -193,6 +193,7 @@ export class Requester {
         const conversation = this.#sender.conversations.get(call)
         if (conversation?.heard(reply, true) === false) return
         const text = textOf(words)
+        this.#sender.heard(call)
         conversation?.read(text.length, call.isPaused)
         this.#packet(call, message, text)
       }

@@ -399,6 +399,8 @@ export class Publisher<Event extends OutgoingEvent> {
       if (now - entry.firstSentAt < this.#options.duplicateWindow * 0.8) this.#transmit(store, entry)
       else this.#end(entry, this.#unknown(entry))
     }
+    // All events of this round have ended, so no answer will send the others.
+    if (this.#refused.length > 0 && this.#flight.size === 0) return this.#goOn()
     this.#send()
   }
 
@@ -409,6 +411,9 @@ export class Publisher<Event extends OutgoingEvent> {
       return
     }
     if (this.#isSilent && !this.#isReopening) void this.#sendAgain()
+    // The store was not connected when refused events were to be sent again. It does not always tell that it is
+    // connected again: RabbitMQ may close only the channel of the store.
+    else if (this.#flight.size === 0) this.#resend()
   }
 
   get #isSilent(): boolean {
