@@ -124,6 +124,15 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
         await client.publish('orders.placed', 52, { key: 'k', id: 'id 52', timeout: PATIENCE })
         await until('It is handled', () => seen.includes(52))
         assert.deepEqual([...new Set(seen)], [...Array(53).keys()])
+        // All nodes stop, and come back.
+        const running = nodes.filter((_, n) => n !== first + MASTERS)
+        await Promise.all(running.map((node) => node.stop()))
+        await assert.rejects(client.request('orders.total', [1, 2], { timeout: 1_000 }))
+        for (const node of running) await node.start()
+        await until('Both ends are back', async () => {
+          const answer = await client.request('orders.total', [1, 2], { timeout: 1_000 }).catch(() => 0)
+          return answer === 3
+        })
       } finally {
         await client.close()
         await service.stop()

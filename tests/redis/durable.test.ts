@@ -197,6 +197,24 @@ if (!isMissing('durable events over Redis', redisMissing())) {
         assert.equal(said('is gone').length, 1, log.lines.join('\n'))
       })
 
+    it('is handled when all that the server has is deleted, also by a pattern with wildcards, and this is logged once', async () => {
+      const pattern = fresh()
+      const seen: string[] = []
+      await serve(`${pattern}.*`, ({ pattern: of }) => void seen.push(String(of)))
+      for (const name of ['a', 'b']) await client.publish(`${pattern}.${name}`, 1)
+      await until('Both are handled', () => seen.length === 2)
+      const before = said('is gone').length
+      await operator.flushall()
+      await until('It is noticed', () => said('is gone').length > before)
+      // The stream of `b` is named nowhere until it has an event again.
+      await client.publish(`${pattern}.a`, 2)
+      await until('The next one is handled', () => seen.length === 3)
+      for (let turn = 0; turn < 50; turn++) await operator.ping()
+      assert.ok(said('is gone').length <= before + 2, log.lines.join('\n'))
+      await client.publish(`${pattern}.b`, 2)
+      await until('The last one is handled', () => seen.length === 4)
+    })
+
     it('is handled when its group is deleted and another process had taken it again after a pause', async () => {
       const pattern = fresh()
       const [stream, later] = [`${STORE}s:${pattern}`, `${STORE}l:test s:${pattern}`]

@@ -3,7 +3,7 @@
  * counted only for the subscribers at that node. So all of them use the node with the keys of stored events; these
  * keys have one hash tag, and may move to another node.
  */
-import { createConnection } from 'node:net'
+import { createConnection, Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { AbstractConnector, Redis, type RedisOptions } from 'ioredis'
@@ -90,7 +90,10 @@ export class Cluster {
     return this.#ours
   }
 
-  /** The driver's connector: finds the node again at each attempt to connect. */
+  /**
+   * The driver's connector: finds the node again at each attempt to connect. If no node can be found, it returns a
+   * closed socket, and the driver tries again; after an error it would not.
+   */
   get Connector(): NonNullable<RedisOptions['Connector']> {
     const cluster = this
     const { tls, disconnectTimeout = 2_000 } = this.#options
@@ -101,8 +104,10 @@ export class Cluster {
 
       async connect() {
         this.connecting = true
-        const node = await cluster.find()
-        if (!this.connecting) throw new Error('The connection was closed')
+        const node = await cluster.find().catch((error: Error) => {
+          this.firstError = error
+        })
+        if (node === undefined || !this.connecting) return new Socket().destroy()
         const stream =
           tls === undefined ? createConnection({ ...node }) : connectSecurely({ ...node, ...tls })
         stream.once('error', (error: Error) => {

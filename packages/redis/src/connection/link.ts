@@ -118,7 +118,8 @@ export class Link {
     } catch (error) {
       link.#isClosed = true
       for (const one of link.#all) end(one)
-      throw error instanceof OptionError ? error : connectFailure(where, link.#lastError ?? (error as Error))
+      const cause = error instanceof OptionError ? error : (link.#lastError ?? (error as Error))
+      throw cause instanceof OptionError ? cause : connectFailure(where, cause)
     }
     link.#isConnected = true
     const stops = [link.#ping(), link.#follow()]

@@ -212,6 +212,10 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       if (where === '' || isNew)
         where = isNew ? `from the beginning of the stream '${key}', which is new` : `behind position ${from}`
     }
+    const named = new Set(streams.map((stream) => streamOf(stream.pattern)))
+    // This process goes on asking for the events of a stream that Redis has lost, so the stream must exist.
+    for (const [key, feed] of this.#feeds)
+      if (!named.has(key) && (await groups.join(key, group, '0-0'))) feed.floor = '0-0'
     await groups.join(againOf(group, pattern), group, '0-0')
     return where
   }
