@@ -4,12 +4,14 @@
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type NatsDurableOptions, nats } from '@elysia-microservices/nats'
 import {
   type DurableOptions,
+  deadLetters,
   NotStoredError,
   OptionError,
   PatternNotFoundError,
@@ -141,6 +143,31 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       await client.publish(pattern, 2)
       await until('The second is handled', () => seen.includes(2))
       await log.has('is gone')
+    })
+
+    it("whose headers NATS's driver cannot read is handled, and becomes a dead letter if they are read", async () => {
+      for (const ordered of [false, true]) {
+        const pattern = fresh()
+        const group = `headers-${ordered}`
+        const seen: unknown[] = []
+        const handler = (message: Message) =>
+          void seen.push(message.data === 'reads' ? message.headers : message.data)
+        await serve(pattern, handler, { ordered, group, retry: { attempts: 2, delay: 1 } })
+        const socket = net.connect(server.port, '127.0.0.1')
+        cleanUps.push(async () => socket.destroy())
+        const head = 'NATS/1.0\r\na b: 1\r\n\r\n'
+        socket.write('CONNECT {"headers":true,"verbose":false}\r\n')
+        for (const body of ['"reads"', '', '"plain"'])
+          socket.write(`HPUB ${pattern} ${head.length} ${head.length + body.length}\r\n${head}${body}\r\n`)
+        await until('The others are handled', () => seen.length === 2)
+        assert.deepEqual(seen, [undefined, 'plain'])
+        const client = newClient()
+        const letters = () => Array.fromAsync(deadLetters(client, group).list())
+        await until('One is a dead letter', async () => (await letters()).length > 0)
+        const [letter, ...others] = await letters()
+        assert.match(letter?.reason ?? '', /headers of the event cannot be read/)
+        assert.deepEqual([letter?.data, letter?.leftOut, others], ['reads', ['headers'], []])
+      }
     })
 
     it('cannot be sent as a request', async () => {

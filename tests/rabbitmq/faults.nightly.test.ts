@@ -102,6 +102,43 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
     }
   })
 
+  it('a client reconnects to RabbitMQ when the server that it has found again answers nothing', async () => {
+    const { port, url } = await sharedRabbitmq()
+    const logger = { error() {}, warn() {} }
+    const service = microservice({ name: 'again', transport: rabbitmq({ urls: url }), logger }).message(
+      'again.echo',
+      ({ data }) => data
+    )
+    await service.listen()
+    const ends: net.Socket[] = []
+    // On the second connection, the server answers until the client opens a channel, and then nothing.
+    const relay = await between(port, (client, server) => {
+      ends.push(client)
+      const isSecond = ends.length === 2
+      let isSilent = false
+      client.pipe(server)
+      server.on('data', (chunk: Buffer) => {
+        isSilent ||= isSecond && chunk.readUInt16BE(1) > 0
+        if (!isSilent) client.write(chunk)
+      })
+    })
+    const client = connect({
+      transport: rabbitmq({ urls: relay.urls, timeout: 1_000 }),
+      logger,
+      timeout: 60_000
+    })
+    try {
+      assert.equal(await client.request('again.echo', 1), 1)
+      ends[0]?.destroy()
+      await until('there is a second connection', () => ends.length > 1)
+      assert.equal(await client.request('again.echo', 2), 2)
+    } finally {
+      await client.close()
+      await service.stop()
+      relay.close()
+    }
+  })
+
   it('a client publishes over a new channel when the server confirms nothing on its channel', async () => {
     const { port, url } = await sharedRabbitmq()
     const logger = { error() {}, warn() {} }

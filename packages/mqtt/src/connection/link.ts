@@ -68,6 +68,8 @@ export class Link {
   #flushing: { readonly until: number; resolve(): void; reject(error: Error): void }[] = []
   #pings: (Pong | undefined)[] = []
   #asked: Pong | undefined
+  /** Settles with the answer to the last PING that was asked for. */
+  #answered: Promise<void> = Promise.resolve()
 
   private constructor(options: CheckedOptions, clientId: string, listener: LinkListener) {
     this.#options = options
@@ -198,21 +200,26 @@ export class Link {
       this.#flushing.shift()?.resolve()
   }
 
-  /** Resolves when the server has received all that was published. Rejects if the server is lost before. */
-  async flush(): Promise<void> {
+  /**
+   * Resolves when the server has received all that was published. Rejects if the server is lost before.
+   * @param asks whether to wait for an answer of the server also when it has confirmed all that was published
+   */
+  async flush(asks = false): Promise<void> {
     const lost = () => new ConnectionError(`The connection to MQTT at ${this.#options.where} was lost`, true)
     if (!this.#isConnected) throw lost()
     if (this.#confirmed < this.#given)
       await new Promise<void>((resolve, reject) => {
         this.#flushing.push({ until: this.#given, resolve, reject: () => reject(lost()) })
       })
-    if (!this.#isUncertain) return
-    this.#isUncertain = false
-    // The server answers in order, so the answer to this PING comes after all confirmations.
-    await new Promise<void>((resolve, reject) => {
-      this.#asked = { resolve, reject: () => reject(lost()) }
-      this.#driver?.sendPing()
-    })
+    if (this.#isUncertain || asks) {
+      this.#isUncertain = false
+      // The server answers in order, so the answer to this PING comes after all confirmations.
+      this.#answered = new Promise<void>((resolve, reject) => {
+        this.#asked = { resolve, reject: () => reject(lost()) }
+        this.#driver?.sendPing()
+      })
+    }
+    await this.#answered
   }
 
   // ── the connection ───────────────────────────────────────────────────────────────────────────────────
@@ -312,6 +319,7 @@ export class Link {
     this.#flushing = []
     this.#pings = []
     this.#asked = undefined
+    this.#answered = Promise.resolve()
     for (const one of failed) one?.reject(new Error('lost'))
     if (this.#isClosed || !this.#isConnected) return
     this.#isConnected = false

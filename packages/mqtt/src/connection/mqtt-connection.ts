@@ -249,7 +249,8 @@ export class MqttConnection implements Carrier {
         const told: Outgoing['told'] = (isHeard, refusal) => {
           if (refusal !== undefined) reject(refusal)
           else if (!isHeard) refuse('has no subscriber there')
-          else this.#link.flush().then(() => setImmediate(refuse, 'delivers nothing from there'), resolve)
+          // Some servers confirm a message before they deliver it, so they must have answered something else, too.
+          else this.#link.flush(true).then(() => setImmediate(refuse, 'delivers nothing from there'), resolve)
         }
         this.#link.publish({ topic, payload: '', qos: 1, told })
       })

@@ -28,7 +28,7 @@ import {
   type NodeConnectionOptions,
   type Subscription
 } from '@nats-io/transport-node'
-import { readHeaders, writeHeaders } from '../words/headers.ts'
+import { headersIn, readHeaders, writeHeaders } from '../words/headers.ts'
 import { EVERYONE, type Inboxes, TOGETHER } from '../words/inboxes.ts'
 import { isOfSystem } from '../words/subjects.ts'
 import { bytesOf } from './bytes.ts'
@@ -282,7 +282,7 @@ class NatsMessage implements Carried {
   }
 
   get isNobody(): boolean {
-    return this.words.length === 0 && this.#message.headers?.code === 503
+    return this.words.length === 0 && headersIn(this.#message)?.code === 503
   }
 }
 

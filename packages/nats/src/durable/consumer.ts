@@ -18,6 +18,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Msg } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
+import { headersIn } from '../words/headers.ts'
 import { ACK, nak, WORKING } from './acknowledgements.ts'
 import { bySequence, EarlyEvents } from './early.ts'
 import { deadLetterOf, messageOf, NatsEvent } from './event.ts'
@@ -257,7 +258,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   #receive(message: Msg, data: Uint8Array, mainPull?: Pull): void {
     const place = readPlace(message.reply ?? '')
     if (place === undefined) return
-    const pin = mainPull !== undefined && this.#isOrdered ? message.headers?.get('Nats-Pin-Id') : undefined
+    const pin = mainPull !== undefined && this.#isOrdered ? headersIn(message)?.get('Nats-Pin-Id') : undefined
     if (mainPull !== undefined && pin !== undefined && pin !== this.#early.pin) {
       // Another process was served before this process, and may still have events that come before these events.
       this.#early.pin = pin

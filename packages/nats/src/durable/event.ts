@@ -1,8 +1,13 @@
 /** A message of JetStream as a durable event: for its handler, and as a dead letter. */
 import { storedMessage } from '@elysia-microservices/transport/engine'
-import type { Headers, HeldEvent, IncomingMessage } from '@elysia-microservices/transport/kit'
+import {
+  type Headers,
+  type HeldEvent,
+  type IncomingMessage,
+  ProtocolError
+} from '@elysia-microservices/transport/kit'
 import { type Msg, headers as newHeaders } from '@nats-io/transport-node'
-import { sizeOfHeaders } from '../words/headers.ts'
+import { headersIn, sizeOfHeaders } from '../words/headers.ts'
 import { HEAD_ROOM } from './event-store.ts'
 import { AGAIN_STREAM, DEAD, decoded, HEADER, idFromHeader, idToHeader } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
@@ -75,17 +80,21 @@ export class NatsEvent implements HeldEvent {
     return `${stream}:${sequence}:${storedAt}`
   }
 
+  /** @throws {ProtocolError} the headers cannot be read */
   get headers(): Headers | undefined {
-    return ownHeaders(this.message.headers)
+    const headers = headersIn(this.message)
+    if (headers === null)
+      throw new ProtocolError('The headers of the event cannot be read: another program has written them')
+    return ownHeaders(headers)
   }
 
   get id(): string {
-    return idFromHeader(this.#before(HEADER.ownId) ?? (this.message.headers?.get(HEADER.id) || this.name))
+    return idFromHeader(this.#before(HEADER.ownId) ?? (headersIn(this.message)?.get(HEADER.id) || this.name))
   }
 
   get key(): string | undefined {
     if (this.#key === null) {
-      const key = this.message.headers?.get(HEADER.key) ?? ''
+      const key = headersIn(this.message)?.get(HEADER.key) ?? ''
       this.#key = key === '' ? undefined : decoded(key)
     }
     return this.#key
@@ -107,7 +116,7 @@ export class NatsEvent implements HeldEvent {
    * redriven events, to which no one else writes.
    */
   #before(header: string): string | undefined {
-    return (this.place.stream === AGAIN_STREAM && this.message.headers?.get(header)) || undefined
+    return (this.place.stream === AGAIN_STREAM && headersIn(this.message)?.get(header)) || undefined
   }
 }
 
@@ -166,7 +175,9 @@ export function deadLetterOf(
 
   let room = Math.min(MOST_HEADERS, maxPayload / 2) - sizeOfHeaders(headers)
   // Sorted by size, so that as many headers as possible are kept.
-  const own = [...(message.headers ?? [])]
+  const given = headersIn(message)
+  if (given === null) leftOut.push('headers')
+  const own = [...(given ?? [])]
     .filter(([one]) => !isOwnHeader(one))
     .map(([one, values]) => ({ one, values, size: sizeOfValues(one, values) }))
     .sort((a, b) => a.size - b.size)

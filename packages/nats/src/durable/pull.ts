@@ -6,6 +6,7 @@ import { numberIn } from '@elysia-microservices/transport/engine'
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { Msg, Subscription as Subscribed } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
+import { headersIn } from '../words/headers.ts'
 import { PIN_TIME, PINNED, type Subscription } from './groups.ts'
 
 /** Milliseconds for which a request is valid, and milliseconds between the heartbeats that the server sends for it. */
@@ -151,9 +152,8 @@ export class Pull {
     // slow.
     const { data } = message
     if (data.length === 0) {
-      const { headers } = message
-      if (headers !== undefined && headers.code !== 0)
-        return this.#status(message, headers.code, headers.description)
+      const headers = headersIn(message)
+      if (headers && headers.code !== 0) return this.#status(message, headers.code, headers.description)
     }
     const first = this.#standing[0]
     if (first !== undefined) {

@@ -113,9 +113,11 @@ export class Control {
     this.#byReply?.delete(headOf(call.replyTo))
   }
 
+  /** No caller can be heard any more: calls that are still running are aborted. */
   stop(): void {
     this.#stopBeating()
     clearTimeout(this.#acceptTimer)
+    for (const call of [...this.#calls.values()]) call.callerGone()
   }
 
   #accept(): void {

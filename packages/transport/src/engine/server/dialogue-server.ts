@@ -79,7 +79,8 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     try {
       this.#listening = await this.#listen(dispatcher, responder)
     } catch (error) {
-      await this.#durable?.stop()
+      // A handler may already be running, and may wait for something that comes only after the start.
+      await endedWithin(Promise.resolve(this.#durable?.stop()))
       this.#durable?.cut()
       this.#durable = undefined
       throw error
@@ -98,7 +99,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     this.#listening = undefined
     this.#lost = undefined
     if (responder === undefined || listening === undefined) return
-    const { carrier, control, callers } = listening
+    const { carrier } = listening
     const durableEnded = durable?.stop()
     // The server sends no new messages. Those that it has already sent are handled.
     const left = carrier.isConnected ? carrier.leave() : undefined
@@ -107,9 +108,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
       endedWithin(Promise.resolve(durableEnded), drain)
     ])
     durable?.cut()
-    callers.stop()
-    control.stop()
-    await carrier.close()
+    await leave(listening)
   }
 
   stats(): EngineStats {
@@ -168,9 +167,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
       await this.#durable?.start(connection)
       return listening
     } catch (error) {
-      callers.stop()
-      control.stop()
-      await carrier.close()
+      await leave(listening)
       throw error
     }
   }
@@ -227,24 +224,31 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     const { logger } = context
     this.#lost = `The connection to ${engine.title} has ended`
     logger.error(`${this.#lost}; connecting again`, error)
-    this.#listening?.callers.stop()
-    this.#listening?.control.stop()
-    // Otherwise incomplete messages, and the timer that looks after them, would stay for ever.
-    void this.#listening?.carrier.close().catch(() => {})
+    // Otherwise its calls, incomplete messages and timers would stay for ever.
+    if (this.#listening !== undefined) void leave(this.#listening).catch(() => {})
     await this.#durable?.leave()
     for (let attempt = 0; this.#responder === responder; attempt++) {
       await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN, attempt, Math.random())))
       if (this.#responder !== responder) return
       try {
         const listening = await this.#listen(dispatcher, responder)
-        if (this.#responder !== responder) return await listening.carrier.close()
+        if (this.#responder !== responder) return await leave(listening)
         this.#listening = listening
         return this.#found(listening.carrier)
       } catch (cause) {
         logger.error(`${engine.title} cannot be reached; trying again`, cause)
+        // Some consumers may have started.
+        await this.#durable?.leave()
       }
     }
   }
+}
+
+/** Closes a connection on which a service listens. */
+async function leave({ callers, control, carrier }: Listening): Promise<void> {
+  callers.stop()
+  control.stop()
+  await carrier.close()
 }
 
 /** Returns the routes without durable handlers, which get their events from the store. */
