@@ -232,9 +232,12 @@ export class Link {
 
   async #setUp(part: Held): Promise<void> {
     const model = this.#model as ChannelModel
-    const channel = (await (part.isConfirmed === true
-      ? model.createConfirmChannel()
-      : model.createChannel())) as ConfirmChannel
+    const opening = part.isConfirmed === true ? model.createConfirmChannel() : model.createChannel()
+    if (!(await endedWithin(opening, this.timeout))) {
+      opening.then((late) => late.close()).catch(() => {})
+      throw new ConnectionError('RabbitMQ does not open a channel', false)
+    }
+    const channel = (await opening) as ConfirmChannel
     let error: Error | undefined
     channel.on('error', (cause: Error) => {
       error = cause
