@@ -1,4 +1,4 @@
-/** Events that nobody confirms: they are sent again after 5 s. */
+/** Events that nobody confirms, or that are refused for now: they are sent again. */
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { NotStoredError } from '../../errors/index.ts'
@@ -64,3 +64,29 @@ it('are not sent again if they are confirmed while the other way is opened', LON
   await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual([sent, openings], [['a'], 1])
 })
+
+it(
+  'are sent again when a store that has refused them is connected again, and does not say so',
+  LONG,
+  async () => {
+    const sent: string[] = []
+    const publisher = new Publisher<OutgoingEvent>({ title: 'test', duplicateWindow: 120_000 })
+    const store = {
+      isConnected: true,
+      maxPayload: 100,
+      append: ({ id }: OutgoingEvent, number: number) => {
+        sent.push(id)
+        if (sent.length > 1) return publisher.stored(number, '1', false)
+        store.isConnected = false
+        publisher.refused(number, new NotStoredError('not now', true), true)
+        // Longer than the time after which refused events are sent again.
+        setTimeout(() => {
+          store.isConnected = true
+        }, 1_000)
+      }
+    }
+    publisher.attach(store)
+    await publisher.publish({ ...HEAD, id: 'a' })
+    assert.deepEqual(sent, ['a', 'a'])
+  }
+)

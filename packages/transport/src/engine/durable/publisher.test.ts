@@ -100,6 +100,24 @@ describe('a publisher', () => {
     assert.ok(publisher.isIdle)
   })
 
+  it('goes on when events are too old to be sent again', async () => {
+    const server = new Server()
+    const publisher = new Publisher<OutgoingEvent>({ title: 'NATS', duplicateWindow: 1 })
+    server.publisher = publisher
+    publisher.attach(server)
+    const old = FOUR.map((id) => publisher.publish(event(id)))
+    server.lose()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    server.isConnected = true
+    publisher.restored()
+    for (const one of await Promise.allSettled(old)) {
+      assert.ok(one.status === 'rejected')
+      assert.match(one.reason.message, /before it was known whether the event 'p' is stored/)
+    }
+    await serve(server, [publisher.publish(event('e'))])
+    assert.deepEqual(server.stored, ['e'])
+  })
+
   it('says that its server is there, and silent, when nobody confirms an event', async () => {
     const { server, publisher } = setting()
     const silent = publisher.publish(event('a', { timeout: 20 }))
