@@ -327,6 +327,35 @@ overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
       )
     })
 
+    caseOf('keeps its place if it is ordered and fails while its process stops', [], async () => {
+      const pattern = fresh()
+      const durable = { ordered: true, retry: { attempts: 5, delay: 500, factor: 1 } }
+      let hasBegun = false
+      let fail = () => {}
+      const failing = new Promise<void>((_, reject) => {
+        fail = () => reject(new Error('while it stops'))
+      })
+      const first = await serve(
+        pattern,
+        () => {
+          hasBegun = true
+          return failing
+        },
+        durable,
+        { name: 'place' }
+      )
+      const client = newClient()
+      for (const n of [0, 1, 2]) await client.publish(pattern, n, { key: 'k' })
+      await until('The first has begun', () => hasBegun)
+      const stopped = first.stop()
+      fail()
+      await stopped
+      const seen: unknown[] = []
+      await serve(pattern, ({ data }) => void seen.push(data), durable, { name: 'place' })
+      await until('All are handled', () => seen.length >= 3)
+      assert.deepEqual(seen, [0, 1, 2])
+    })
+
     caseOf(
       'goes back at once when its service stops before it has begun; what runs is waited for',
       [],

@@ -44,6 +44,8 @@ class FakeBroker {
   /** The broker answers nothing until this promise is settled. */
   slow: Promise<unknown> = Promise.resolve()
   restored: () => void = () => {}
+  /** The most records that the broker takes in one batch. */
+  mostRecords = Number.POSITIVE_INFINITY
   readonly #fates: Fate[]
   #producers = 0n
   #answering: Promise<unknown> = Promise.resolve()
@@ -100,6 +102,7 @@ class FakeBroker {
       errorCode,
       baseOffset: BigInt(baseOffset)
     })
+    if (records.length > this.mostRecords) return answer(Code.messageTooLarge, -1)
     if (fate === 'refused') return answer(Code.notLeader, -1)
     const known = batches.get(producerId) ?? []
     batches.set(producerId, known)
@@ -223,6 +226,31 @@ describe('events that are published to Kafka', () => {
     for (let n = 0; n < 10; n++) await turn()
     publisher.close(new Error('over'))
     assert.deepEqual(broker.partitions.flatMap(({ log }) => log).sort(), ['k 0', 'k 1', 'k 2'])
+  })
+
+  it('are stored in smaller batches if they are too large only together', async () => {
+    const broker = new FakeBroker([])
+    broker.mostRecords = 3
+    const publisher = publisherTo(broker)
+    await Promise.all(Array.from({ length: 40 }, (_, n) => publisher.publish(eventOf(n, `k${n % 7}`, 10))))
+    publisher.close(new Error('over'))
+    const keys = storedByKey(broker)
+    assert.equal(broker.partitions.flatMap(({ log }) => log).length, 40)
+    for (const numbers of keys)
+      assert.deepEqual(
+        numbers,
+        numbers.toSorted((one, other) => one - other)
+      )
+  })
+
+  it('alone too large are refused', async () => {
+    const broker = new FakeBroker([])
+    broker.mostRecords = 0
+    const publisher = publisherTo(broker)
+    const published = Array.from({ length: 9 }, (_, n) => publisher.publish(eventOf(n, 'k', 10)))
+    for (const one of await Promise.allSettled(published))
+      assert.match(String(one.status === 'rejected' && one.reason.message), /larger than Kafka accepts/)
+    publisher.close(new Error('over'))
   })
 
   it('leave together when they come in many turns while their broker is busy', async () => {

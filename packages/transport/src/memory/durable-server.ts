@@ -39,7 +39,8 @@ export class MemoryConsumer implements GroupMember {
         isOurs: (event) => group.isAway(event),
         letGo: (event) => group.back(event),
         acknowledge: (event) => group.done(event),
-        retry: (event, delay) => group.back(event, delay),
+        // The worker retries ordered events itself, unless it stops: then the event keeps its place.
+        retry: (event, delay) => group.back(event, group.ordered ? 0 : delay),
         async bury(event, reason) {
           if (group.isAway(event)) hub.store.bury(event, reason)
           group.done(event)
