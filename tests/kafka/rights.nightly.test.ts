@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
+import { pauseGroup, resumeGroup } from '@elysia-microservices/transport'
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import kafkajs from 'kafkajs'
@@ -60,6 +61,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
     let client: UntypedClient
     const cleanUps: (() => Promise<unknown>)[] = []
     const log = new Log()
+    let admin: ReturnType<InstanceType<typeof Kafka>['admin']>
 
     const as = (username: string, password = `secret-of-${username}`) =>
       kafka({
@@ -75,9 +77,9 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
         'super.users': 'User:ANONYMOUS'
       })
       cleanUps.push(() => server.stop())
-      const admin = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING }).admin()
+      admin = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING }).admin()
+      cleanUps.push(() => admin.disconnect())
       await admin.createAcls({ acl: entries() })
-      await admin.disconnect()
       client = connect({ transport: as('caller'), timeout: PATIENCE })
       cleanUps.push(() => client.close())
     })
@@ -122,6 +124,65 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
         return true
       })
       assert.deepEqual(await client.request('orders.total', [2]), [2])
+    })
+
+    it('a service that may not read its retries says so until it may', { timeout: PATIENCE }, async () => {
+      const denial = {
+        resourceType: AclResourceTypes.TOPIC,
+        resourceName: 'orders.denied.retry-',
+        resourcePatternType: ResourcePatternTypes.PREFIXED,
+        principal: 'User:orders',
+        host: '*',
+        operation: AclOperationTypes.READ,
+        permissionType: AclPermissionTypes.DENY
+      }
+      await admin.createAcls({ acl: [denial] })
+      let attempts = 0
+      const service = microservice({ name: 'orders', transport: as('orders'), logger: log.logger }).event(
+        'orders.denied',
+        () => {
+          if (++attempts === 1) throw new Error('again')
+        },
+        { durable: { retry: { attempts: 2, delay: 1 } } }
+      )
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      await client.publish('orders.denied', 1)
+      const unavailable = () => service.stats()[0]?.unavailable
+      await until('It says so', () => unavailable() !== undefined)
+      assert.match(unavailable() ?? '', /is not retried: Kafka does not let this user read/)
+      await admin.deleteAcls({ filters: [denial] })
+      await until('It is retried', () => attempts === 2)
+      await until('It says nothing more', () => unavailable() === undefined)
+    })
+
+    it('a service that may not read which groups are paused does not start', {
+      timeout: PATIENCE
+    }, async () => {
+      // Afterwards the topic has records, so it must be read.
+      const manager = connect({ transport: kafka({ brokers: [server.broker], partitions: 1 }) })
+      await pauseGroup(manager, 'orders')
+      await resumeGroup(manager, 'orders')
+      await manager.close()
+      const denial = {
+        resourceType: AclResourceTypes.TOPIC,
+        resourceName: '_elysia.groups',
+        resourcePatternType: ResourcePatternTypes.LITERAL,
+        principal: 'User:orders',
+        host: '*',
+        operation: AclOperationTypes.READ,
+        permissionType: AclPermissionTypes.DENY
+      }
+      await admin.createAcls({ acl: [denial] })
+      try {
+        const service = microservice({ name: 'other', transport: as('orders'), logger: log.logger })
+        await assert.rejects(
+          service.event('orders.unread', () => {}, { durable: true }).listen(),
+          /the topic '_elysia\.groups' cannot be read.*give this user the right to Read/s
+        )
+      } finally {
+        await admin.deleteAcls({ filters: [denial] })
+      }
     })
 
     it('a service without rights does not start, and reports the reason', { timeout: PATIENCE }, async () => {

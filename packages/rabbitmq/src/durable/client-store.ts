@@ -21,6 +21,9 @@ import { optionsOf, type StoredMessage } from './stored.ts'
 /** Milliseconds within which all members of a group must confirm that the group is paused or resumed. */
 const MEMBERS_KNOW = 5_000
 
+/** Milliseconds until the channel for events is opened again, if the server did not open it. */
+const ATTACH_AGAIN = 2_000
+
 /** Publishes and manages durable events, over the current connection of the client. */
 export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredMessage> {
   constructor(init: ClientStoreInit<RabbitConnection>) {
@@ -76,7 +79,10 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
   }
 
   attach(connection: RabbitConnection): void {
-    EventStore.attach(connection, this.publisher).catch((error: Error) => this.publisher.failWaiting(error))
+    EventStore.attach(connection, this.publisher).catch((error: Error) => {
+      this.publisher.failWaiting(error)
+      setTimeout(() => this.attach(connection), ATTACH_AGAIN).unref?.()
+    })
   }
 
   protected outgoing(head: EventHead, { packet, key, headers }: EventContent): StoredMessage {
