@@ -1,11 +1,18 @@
 /** Events that nobody confirms, or that are refused for now: they are sent again. */
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { after, before, it } from 'node:test'
 import { NotStoredError } from '../../errors/index.ts'
 import { type OutgoingEvent, Publisher } from './publisher.ts'
 
 const LONG = { timeout: 60_000 }
 const HEAD = { pattern: 'p', address: 'p', size: 1, isOwnId: true, timeout: 0, signal: undefined }
+
+// The timers of a publisher do not keep a process running, and no engine is connected here.
+let alive: ReturnType<typeof setInterval>
+before(() => {
+  alive = setInterval(() => {}, 1_000)
+})
+after(() => clearInterval(alive))
 
 /** A publisher to an engine whose way is blocked. @param reopen opens another way; is called with the publisher */
 function publishing(reopen: (publisher: Publisher<OutgoingEvent>) => Promise<void>) {
