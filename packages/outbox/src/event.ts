@@ -85,3 +85,10 @@ export function checkText(path: string, value: unknown): asserts value is string
       `${path} has a character that PostgreSQL cannot store: NUL, or half of a surrogate pair`
     )
 }
+
+/** Checks an id or a key. @throws {OptionError} PostgreSQL cannot store the text, or no client can publish it */
+export function checkName(path: string, value: unknown): asserts value is string {
+  checkText(path, value)
+  if (/\p{Cc}/u.test(value))
+    throw new OptionError(path, `${path} has a line break or another control character`)
+}

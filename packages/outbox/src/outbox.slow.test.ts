@@ -100,6 +100,8 @@ for (const driver of DRIVERS)
         ['e' as never, 1, { id: 'ü'.repeat(513) }, 'options.id'],
         ['e' as never, 1, { key: 7 }, 'options.key'],
         ['e' as never, 1, { key: 'half \ud800' }, 'options.key'],
+        ['e' as never, 1, { key: 'tenant\tname' }, 'options.key'],
+        ['e' as never, 1, { id: 'two\nlines' }, 'options.id'],
         ['e' as never, 1, { headers: { a: 1 } }, 'options.headers["a"]'],
         ['e' as never, 1, { headers: { 'elysia-x': '1' } }, 'options.headers["elysia-x"]'],
         ['e' as never, 1, { headers: { 'Elysia-x': '1' } }, 'options.headers["Elysia-x"]'],

@@ -5,7 +5,7 @@
 import type { Headers, Pattern } from '@elysia-microservices/transport'
 import { checkNames } from '@elysia-microservices/transport/kit'
 import { type TransactionSql, transactionOf } from './database/adapter.ts'
-import { checkText, eventRow } from './event.ts'
+import { checkName, eventRow } from './event.ts'
 import { checkSchema, inSchema, type SchemaOptions } from './schema.ts'
 
 /** Options of an outbox's `publish()`. */
@@ -66,8 +66,8 @@ export function outbox(sql: TransactionSql, options: SchemaOptions = {}): Outbox
     async publish(pattern, data, options = {}) {
       checkNames('options', options, ['id', 'key', 'headers'])
       const { id = crypto.randomUUID(), key, headers } = options
-      checkText('options.id', id)
-      if (key !== undefined) checkText('options.key', key)
+      checkName('options.id', id)
+      if (key !== undefined) checkName('options.key', key)
       const row = eventRow(pattern, data, headers)
       const values = [id, row.pattern, row.data, key ?? null, row.headers]
       const [written] = await transactionOf(sql).query(statement, values)

@@ -48,10 +48,10 @@ const PAUSES = { minDelay: 100, maxDelay: 10_000 }
 const HOPELESS: ReadonlySet<unknown> = new Set(['EVENT_REFUSED', 'OPTION', 'PAYLOAD_TOO_LARGE', 'VALIDATION'])
 
 /**
- * Where an `OptionError` says that the client does not fit the engine, for example that its stream has other settings.
- * The event is valid then.
+ * Where an `OptionError` says that the event is invalid. Others say that the client is, or does not fit the engine, for
+ * example that its stream has other settings.
  */
-const OF_CLIENT = /^options(\.(durable|transport)\b|$)/
+const OF_EVENT = /^(call|data|pattern|options\.(headers|id|key))\b/
 
 /** Milliseconds that a publisher may exceed its timeout before the relay stops waiting for it. */
 const GRACE = 1_000
@@ -124,7 +124,7 @@ function publish({ id, pattern, key, headers, data }: Event, client: Publisher, 
 
 function failureOf({ position, id, pattern, attempts }: Event, cause: unknown): Failure {
   const { code, path, reason } = readError(cause)
-  const isHopeless = HOPELESS.has(code) && !OF_CLIENT.test(path)
+  const isHopeless = HOPELESS.has(code) && (code !== 'OPTION' || OF_EVENT.test(path))
   const pause = isHopeless ? null : backoffDelay(PAUSES, Number(attempts), Math.random())
   return { position, id, pattern, reason, pause, cause }
 }

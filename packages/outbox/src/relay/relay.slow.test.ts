@@ -10,6 +10,7 @@ import {
   OptionError,
   PayloadTooLargeError
 } from '@elysia-microservices/transport'
+import type { TransactionSql } from '../database/adapter.ts'
 import { migrate } from '../migrate.ts'
 import { type OutboxPublishOptions, outbox } from '../outbox.ts'
 import { DRIVERS, type Driven, drive, MAIN_DRIVER } from '../testing/drivers.ts'
@@ -18,6 +19,7 @@ import { PostgresServer } from '../testing/postgres-server.ts'
 import { until } from '../testing/until.ts'
 import type { OutboxRelayOptions } from './options.ts'
 import { type OutboxRelay, outboxRelay } from './relay.ts'
+import { LEAD } from './statements.ts'
 
 let server: PostgresServer
 before(async () => {
@@ -255,8 +257,12 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
 
     it('puts nothing aside when the client does not fit the engine', async () => {
       let isWrong = true
+      let attempts = 0
       engine.fail = ({ data }) => {
-        if (isWrong) throw new OptionError('options.durable', 'The stream exists with other settings')
+        if (isWrong)
+          throw attempts++ % 2 === 0
+            ? new OptionError('options.durable', 'The stream exists with other settings')
+            : new OptionError('options.cluster', 'The server is no node of a cluster')
         if (data === 'wrong') throw new OptionError('options.headers.x', 'x must be a text')
       }
       for (const data of ['right', 'wrong']) await publish('a', data)
@@ -267,6 +273,16 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
       isWrong = false
       await until(async () => (await relay.stats()).failed === 1 && engine.stored.length === 1)
       assert.deepEqual(engine.of('a'), ['right'])
+    })
+
+    it('publishes over a connection of which PostgreSQL soon notices that it has vanished', async () => {
+      const settings: unknown[] = []
+      await driven.begin(async (tx) => {
+        await driven.query(LEAD, [], tx as TransactionSql)
+        for (const name of ['tcp_keepalives_idle', 'tcp_keepalives_interval', 'tcp_keepalives_count'])
+          settings.push((await driven.query(`show ${name}`, [], tx as TransactionSql))[0]?.[name])
+      })
+      assert.deepEqual(settings, ['10', '5', '3'])
     })
 
     it('tells what the engine refuses for ever from what it does not take now', async () => {

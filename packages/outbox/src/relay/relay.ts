@@ -72,6 +72,11 @@ const LINGER = 20
 const LINGERS = 10
 /** Largest number of events that are tried at a time while all attempts fail. */
 const FEW = 16
+/**
+ * Milliseconds after which a round sends no further events of its batch: events that are committed during a round wait
+ * for its end.
+ */
+const ROUND = 1_000
 /** Milliseconds that the end of listening may take. */
 const UNLISTEN = 1_000
 /**
@@ -213,7 +218,8 @@ class Relay implements OutboxRelay {
     const bounds = [most, MOST_BYTES].map(String)
     const rows = await connection.query(this.#at(FETCH), bounds)
     if (rows.length === 0) return 'nothing'
-    const mayGoOn = () => !this.#isStopping && connection.isOpen
+    const end = performance.now() + ROUND
+    const mayGoOn = () => !this.#isStopping && connection.isOpen && performance.now() < end
     const { published, failures, duplicates } = await publishAll(rows, client, timeout, mayGoOn)
     this.#published += published.length
     this.#duplicates += duplicates

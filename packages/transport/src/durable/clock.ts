@@ -46,6 +46,11 @@ export class ManualClock implements Clock {
     return this.#now
   }
 
+  /** The number of functions that are to be called later. */
+  get waiting(): number {
+    return this.#wakes.size
+  }
+
   after(milliseconds: number, wake: () => void): () => void {
     const entry = { at: this.#now + milliseconds, order: this.#order++, wake }
     this.#wakes.add(entry)

@@ -77,6 +77,31 @@ describe('an event that is published', () => {
     )
   })
 
+  it('is stored once for one id of its pattern', async () => {
+    const { durable, joined } = newStore()
+    const { delivered } = joined('g', '*')
+    assert.equal((await durable.publish('paid', 1, { id: 'i' })).duplicate, false)
+    assert.equal((await durable.publish('sent', 1, { id: 'i' })).duplicate, false)
+    assert.equal(delivered.length, 2)
+  })
+
+  it('waits for its next attempt without a timer while its group has no member', async () => {
+    const { durable, clock, hub } = newStore()
+    const group = hub.store.group('g', 'paid', durableSettings(true))
+    const delivered: GroupEvent[] = []
+    const member = { room: 1, deliver: (event: GroupEvent) => void delivered.push(event) }
+    group.join(member)
+    await durable.publish('paid', 1)
+    group.back(delivered[0] as GroupEvent, 1_000)
+    group.leave(member)
+    await clock.advance(900)
+    assert.equal(clock.waiting, 0)
+    group.join(member)
+    assert.deepEqual([delivered.length, clock.waiting], [1, 1])
+    await clock.advance(100)
+    assert.equal(delivered.length, 2)
+  })
+
   it('is stored once for one id, and comes to nobody a second time', async () => {
     const { hub, durable, joined } = newStore()
     const { delivered } = joined('g', 'paid')

@@ -70,14 +70,16 @@ export class MemoryStore {
   store(message: MemoryMessage, key: string | undefined, id = `memory-${this.#position + 1}`): Published {
     const now = this.clock.now()
     this.#forgetIds(now)
-    const known = this.#ids.get(id)
+    // An id may belong to one event of each pattern, as in an outbox.
+    const name = `${message.route}\n${id}`
+    const known = this.#ids.get(name)
     if (known !== undefined) return { id, position: String(known.position), duplicate: true }
     const groups = [...this.groups.values()].filter(({ route }) => routeMatches(route, message.route))
     const full = groups.find(({ waiting }) => waiting >= MOST_WAITING)
     if (full !== undefined)
       throw new NotStoredError(`${MOST_WAITING} events already wait in the group '${full.name}'`, true)
     const stored = { position: ++this.#position, id, key, message, publishedAt: now }
-    this.#ids.set(id, stored)
+    this.#ids.set(name, stored)
     this.#kept.push(stored)
     if (this.#kept.length > MOST_KEPT) this.#kept.shift()
     for (const group of groups) group.add(stored)
@@ -138,6 +140,8 @@ export class MemoryGroup {
   #waiting: GroupEvent[] = []
   /** Events that were delivered, or that pause before the next delivery. */
   readonly #away = new Set<GroupEvent>()
+  /** Events that pause before the next delivery: when the pause ends, and the function that cancels its timer. */
+  readonly #pausing = new Map<GroupEvent, { readonly due: number; readonly end: () => void }>()
   readonly #members: GroupMember[] = []
   #isPaused = false
   #turn = 0
@@ -171,12 +175,15 @@ export class MemoryGroup {
 
   join(member: GroupMember): void {
     this.#members.push(member)
+    if (this.#members.length === 1) for (const [event, { due }] of this.#pausing) this.#pause(event, due)
     this.pump()
   }
 
   leave(member: GroupMember): void {
     const index = this.#members.indexOf(member)
     if (index !== -1) this.#members.splice(index, 1)
+    // Timers would keep a process running in which nobody is left to handle the events.
+    if (this.#members.length === 0) for (const { end } of this.#pausing.values()) end()
     this.pump()
   }
 
@@ -198,10 +205,16 @@ export class MemoryGroup {
     this.#away.delete(event)
     if (delay === 0) return this.#return(again)
     this.#away.add(again)
-    this.#clock.after(delay, () => {
-      this.#away.delete(again)
-      this.#return(again)
+    this.#pause(again, this.#clock.now() + delay)
+  }
+
+  #pause(event: GroupEvent, due: number): void {
+    const end = this.#clock.after(Math.max(0, due - this.#clock.now()), () => {
+      this.#pausing.delete(event)
+      this.#away.delete(event)
+      this.#return(event)
     })
+    this.#pausing.set(event, { due, end })
   }
 
   #return(event: GroupEvent): void {
