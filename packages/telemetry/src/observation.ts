@@ -42,6 +42,10 @@ export class Measured implements ResultWatcher {
     this.#figures.inFlight--
   }
 
+  isLeft(): boolean {
+    return this.message.isAborted === true
+  }
+
   streaming(): void {
     this.isStream = true
     this.#figures.inFlight++

@@ -29,7 +29,12 @@ export interface ResultWatcher {
   value?(value: unknown): void
   /** The result has failed. Returns the error that is passed on in place of this error. Default: the same error. */
   error?(error: unknown): unknown
-  /** The result has ended. Called once; never for a stream that no reader begins to take. */
+  /**
+   * Whether the reader has left already, so that it does not take a stream to which the promise resolves. Default: it
+   * has not.
+   */
+  isLeft?(): boolean
+  /** The result has ended. Called once; never for another stream that no reader begins to take. */
   ended(end: ResultEnd): void
   /** Runs a part of the user's code: a step of a generator, a subscription. Default: calls `work`. */
   run?<Result>(work: () => Result): Result
@@ -56,7 +61,10 @@ export function tap(result: unknown, watcher: ResultWatcher): unknown {
     result,
     (value) => {
       watcher.settled?.()
-      return isStreamOfValues(value) ? tappedStream(value, watcher) : passed(value, watcher)
+      if (!isStreamOfValues(value)) return passed(value, watcher)
+      if (watcher.isLeft?.() !== true) return tappedStream(value, watcher)
+      watcher.ended(CANCELED)
+      return value
     },
     (error) => {
       watcher.settled?.()

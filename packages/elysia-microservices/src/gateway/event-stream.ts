@@ -39,9 +39,15 @@ export interface EventStream {
 /**
  * Resolves at the first value, the end or the first heartbeat, whichever comes first. A failure before that is
  * thrown, so that the response can still have an error status.
+ * @param all streams that may be closed at any time; has this stream until it is over
  */
-export async function openEventStream(init: EventStreamInit): Promise<EventStream> {
+export async function openEventStream(
+  init: EventStreamInit,
+  all: Set<EventStream> = new Set()
+): Promise<EventStream> {
   const stream = new Events(init)
+  all.add(stream)
+  void stream.closed.then(() => all.delete(stream))
   await stream.begun
   return stream
 }

@@ -6,7 +6,7 @@ import { callOptions, type ForwardedOptions } from './call-options.ts'
 import { checkBody, defaultData } from './data.ts'
 import type { EdenRoutes, GatewayPlugin } from './eden-types.ts'
 import { ErrorAnswers, type HttpContext, NO_SNIFFING } from './error-response.ts'
-import { type EventStream, openEventStream } from './event-stream.ts'
+import { type EventStream, type EventStreamInit, openEventStream } from './event-stream.ts'
 import { answersErrors, describeRequest } from './http-error.ts'
 import type { GatewayOptions } from './options.ts'
 import { requestIdOf } from './request-id.ts'
@@ -162,15 +162,13 @@ async function answerStream(scope: Scope, context: GatewayContext): Promise<Resp
   const data = await dataOf(route, context)
   // A stream may be silent for any time, so its connection must not be closed as idle.
   keepOpen(context, 0)
-  const stream = await openEventStream({
+  const init: EventStreamInit = {
     start: (signal) => client.stream(route.pattern as never, data, { ...options, signal }),
     signal: request.signal,
     heartbeat: route.heartbeat,
     bodyOf: (error) => answers.of(error, describeRequest(context, routeOf(route.pattern))).body
-  })
-  streams.add(stream)
-  void stream.closed.then(() => streams.delete(stream))
-  return stream.response
+  }
+  return (await openEventStream(init, streams)).response
 }
 
 function dataOf({ key, data, schemas }: Route, context: GatewayContext): unknown {

@@ -74,6 +74,7 @@ export function watchEnd(
     throw error
   }
   return tap(result, {
+    isLeft: () => message.isAborted,
     streaming() {
       isStream = true
     },

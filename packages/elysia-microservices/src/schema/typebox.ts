@@ -22,15 +22,24 @@ export function itemsOf(schema: object): TSchema | undefined {
 let compile: typeof typeBoxCheck | undefined
 let loading: Promise<void> | undefined
 /** Functions that compile the schemas which could not be compiled yet. */
-const waiting: (() => void)[] = []
+const waiting = new Set<() => void>()
 
 /**
  * Resolves when all schemas so far are compiled.
- * @throws TypeBox's error for a schema that it cannot compile
+ * @throws TypeBox's error for the first schema that it cannot compile, each time
  */
 export async function schemasCompiled(): Promise<void> {
   await loading
-  for (const compileNow of waiting.splice(0)) compileNow()
+  const errors: unknown[] = []
+  for (const compileNow of waiting) {
+    try {
+      compileNow()
+      waiting.delete(compileNow)
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  if (errors.length > 0) throw errors[0]
 }
 
 /**
@@ -43,7 +52,7 @@ export function lazyTypeBoxCheck(schema: TSchema, role: SchemaRole): Check {
     compile = loaded.typeBoxCheck
   })
   let check: Check | undefined
-  waiting.push(() => {
+  waiting.add(() => {
     check ??= compile?.(schema, role)
   })
   return (value) => check?.(value) ?? schemasCompiled().then(() => check?.(value))

@@ -6,6 +6,7 @@ import { answerAtDoors, type Behind } from '../app/doors.ts'
 import { follow } from '../app/follow.ts'
 import { isApp, outermost } from '../app/outermost.ts'
 import { canStop, type Stopping, stopWith } from '../app/stopping.ts'
+import type { Hosts } from './runner.ts'
 
 /** Milliseconds after which the log warns that no app has started the service. */
 const UNHEARD = 5_000
@@ -17,16 +18,13 @@ export interface Startable extends Behind {
   readonly logger: Logger
   /** The role of this process. */
   readonly role: Role
-  /** The apps that have started the service and have not stopped yet. */
-  readonly hosts: Set<object>
+  readonly hosts: Hosts
   /** Whether the service listens, or is starting. */
   readonly isStarted: boolean
   /** Gives the service the decorators and the store of the app that it follows. */
   join(app: AnyElysia): void
   listen(): Promise<unknown>
   stop(): Promise<void>
-  /** Passes the function that stops the app which has started the service. */
-  follows(stopApp: (cut?: boolean) => Promise<unknown>): void
 }
 
 /** Makes the service follow the app, or the outermost app in which the app is used. */
@@ -47,11 +45,10 @@ export function followApp(app: AnyElysia, service: Startable): void {
 function startFor(host: AnyElysia, service: Startable, stopping: Stopping): void {
   // By now the app, or the app in which it is used, has all its decorators.
   join(host, service)
-  service.hosts.add(host)
+  service.hosts.set(host, canStop(host) ? (cut) => host.stop(cut) : undefined)
   listen(service)
   answerAtDoors(host, service)
   stopWith(host, stopping)
-  if (canStop(host)) service.follows((cut) => host.stop(cut))
 }
 
 /** A service may have been started by several apps. It stops together with the last of them. */

@@ -29,6 +29,6 @@ export function messageLines({ debug }: Logger): Around<ReceivedMessage> | undef
       ended({ outcome: 'failed', error })
       throw error
     }
-    return tap(result, { ended })
+    return tap(result, { isLeft: () => message.isAborted, ended })
   }
 }

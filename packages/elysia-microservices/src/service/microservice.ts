@@ -81,11 +81,11 @@ function newService(
       join: (host) => core.join(host),
       listen: () => runner.listen(),
       stop: () => runner.stop(),
-      answerAt: (door) => runner.answerAt(door),
-      follows: (stopApp) => runner.follows(stopApp)
+      answerAt: (door) => runner.answerAt(door)
     })
     return app
   }) as Microservice
+  runner.service = service
 
   const groupSettings = {
     ...settings,

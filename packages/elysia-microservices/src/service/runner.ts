@@ -40,6 +40,12 @@ export interface RunnerSettings {
   readonly shutdownOn: readonly ShutdownSignal[] | undefined
 }
 
+/**
+ * The apps that have started a service and have not stopped yet, each with the function that stops it, including its
+ * HTTP server; `undefined`: the app cannot be stopped.
+ */
+export type Hosts = Map<object, ((cut?: boolean) => Promise<unknown>) | undefined>
+
 /** Milliseconds that stop hooks always get, even if the messages have used up `drain`. */
 const HOOKS_AT_LEAST = 1_000
 /**
@@ -51,8 +57,12 @@ const HTTP_LATER = 250
 /** Starts and stops a service, and reads its figures. */
 export class ServiceRunner {
   readonly role: Role
-  /** The apps that have started the service and have not stopped yet. */
-  readonly hosts = new Set<object>()
+  readonly hosts: Hosts = new Map()
+  /**
+   * The service itself. It is held here while the service listens, because the figures of a process only have weak
+   * references to its services.
+   */
+  service: object | undefined
   readonly #core: ServiceCore
   readonly #settings: RunnerSettings
   /** The servers of the settings, followed by those of doors. */
@@ -63,7 +73,6 @@ export class ServiceRunner {
   #listening: Promise<void> | undefined
   #status: ServiceStatus = 'stopped'
   #stopping: Promise<void> | undefined
-  #stopApp: ((cut?: boolean) => Promise<unknown>) | undefined
   /** Writes the log lines about the stop that has begun. */
   #lines: StopLines | undefined
   #forget = () => {}
@@ -136,11 +145,6 @@ export class ServiceRunner {
       }
       throw error
     }
-  }
-
-  /** Stores the function that stops the app which has started the service, including the app's HTTP server. */
-  follows(stopApp: (cut?: boolean) => Promise<unknown>): void {
-    this.#stopApp = stopApp
   }
 
   async restartWorkers(): Promise<void> {
@@ -315,20 +319,20 @@ export class ServiceRunner {
     return hasStarted
   }
 
-  /** Stops the app that has started the service, or else the service. HTTP gets `drain` milliseconds, too. */
+  /** Stops the apps that have started the service, and the service. HTTP gets `drain` milliseconds, too. */
   async #stopAll(): Promise<void> {
-    const stopApp = this.#stopApp
-    if (stopApp === undefined) return this.stop()
+    const stops = [...this.hosts.values()].filter((stop) => stop !== undefined)
     const { drain, logger } = this.#settings
     const cut = setTimeout(() => {
       logger.warn(`${this.title}: HTTP of its app is cut off after options.drain (${drain} ms)`)
-      stopApp(true).catch(() => {})
+      for (const stop of stops) stop(true).catch(() => {})
     }, drain + HTTP_LATER)
     try {
-      await stopApp()
+      await Promise.all(stops.map((stop) => stop()))
     } finally {
       clearTimeout(cut)
     }
+    await this.stop()
   }
 
   /**

@@ -6,6 +6,7 @@ import {
   type Around,
   aroundDispatcher,
   type Dispatcher,
+  endedWithin,
   type HandlerFigures,
   type Logger,
   OptionError,
@@ -239,7 +240,11 @@ export class ServiceCore {
   /** Stops the controllers, then runs the stop hooks. */
   async stop(end: Omit<LifeEnd, 'context'>): Promise<void> {
     try {
-      await Promise.all([...this.#controllers].map((controllers) => controllers.stop()))
+      const stopped = Promise.all([...this.#controllers].map((controllers) => controllers.stop()))
+      if (!(await endedWithin(stopped, end.time)))
+        end.logger.warn(
+          `${end.title} stops without waiting longer for the stop hooks of its controllers, which have not ended within ${end.time} ms`
+        )
     } finally {
       await this.#endLife(end)
     }

@@ -62,6 +62,8 @@ export interface ClientProtocol extends ProtocolConnection {
   confirm?(): Promise<void>
   /** Why the server has ended the connection, if the server has said so. */
   readonly reason?: Error | undefined
+  /** Whether the other end has not agreed yet to resume the connection over the present socket, or there is none. */
+  readonly isResuming?: boolean
   /** The socket is lost. Returns true if the connection can be resumed; then `open` gets the next socket. */
   lost?(): boolean
 }

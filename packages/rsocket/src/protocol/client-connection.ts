@@ -295,7 +295,8 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
         )
       )
     wire.reattach(resumption, position)
-    this.#requester.taken()
+    this.#requester.goOn()
+    this.#streams.responder?.goOn()
     this.#options.resumed?.()
   }
 

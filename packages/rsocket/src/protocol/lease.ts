@@ -1,5 +1,7 @@
 /** Leases: permission for a number of requests within a time. Protocol.md, "Lease Semantics". */
 
+import { MAX_UINT31 } from './frame-type.ts'
+
 /** The lease that a requester holds. */
 export class HeldLease {
   readonly #now: () => number
@@ -10,10 +12,13 @@ export class HeldLease {
     this.#now = now
   }
 
-  /** A LEASE frame has arrived; it replaces the previous lease. */
+  /**
+   * A LEASE frame has arrived; it replaces the previous lease. The largest numbers mean that there is no limit: such a
+   * lease is not renewed.
+   */
   renew(timeToLive: number, requests: number): void {
-    this.#requests = requests
-    this.#expiresAt = this.#now() + timeToLive
+    this.#requests = unlimited(requests)
+    this.#expiresAt = this.#now() + unlimited(timeToLive)
   }
 
   /** Whether the lease has a request left and has not expired. */
@@ -32,6 +37,10 @@ export class HeldLease {
   giveBack(): void {
     this.#requests++
   }
+}
+
+function unlimited(number: number): number {
+  return number === MAX_UINT31 ? Number.POSITIVE_INFINITY : number
 }
 
 /** Limits by which a responder grants leases. */

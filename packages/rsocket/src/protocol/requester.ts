@@ -83,11 +83,13 @@ export class RSocketRequester implements CallSender {
   readonly #offset: 0 | 1
   readonly #logger: Logger
   readonly #toWireError: ToWireError
+  readonly #table: StreamTable<PendingCall>
   /** Channels that wait for a lease. Made for the first such channel. */
   #channels: Map<PendingCall, FirstValue> | undefined
 
   constructor(init: RequesterInit) {
     const { timer, timeout, idle, recover, endpoint, table = streamTable(init.role) } = init
+    this.#table = table
     this.#wire = init.wire
     this.#codec = init.codec
     this.#timer = timer
@@ -340,6 +342,12 @@ export class RSocketRequester implements CallSender {
   opened(): void {
     this.calls.haveLeft()
     this.taken()
+  }
+
+  /** The connection was resumed over another socket, of which channels that have waited know nothing. */
+  goOn(): void {
+    this.taken()
+    for (const call of this.#table.all()) call.input?.resume()
   }
 
   /** The socket is no longer blocked, or there is a new socket: completes the events that have waited for it. */

@@ -192,6 +192,11 @@ export class RSocketResponder implements RunningRequestOwner {
     this.#init.timer.wakeAt(next)
   }
 
+  /** The connection was resumed over another socket, of which streams that have waited know nothing. */
+  goOn(): void {
+    for (const request of this.#running.all()) request.resume()
+  }
+
   /** The connection has ended: stops all running requests. */
   close(): void {
     for (const { streamId } of this.#running.all()) this.cancel(streamId)

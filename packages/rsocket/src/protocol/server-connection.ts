@@ -239,7 +239,8 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     writeResumeOk(wire.bytes, resumption.received)
     wire.flush()
     wire.reattach(resumption, position)
-    this.#streams.requester?.taken()
+    this.#streams.requester?.goOn()
+    this.#responder.goOn()
     // "LEASE semantics MUST be restarted upon a new connection by sending a LEASE frame from the server."
     this.#gate.restartLeases()
   }
@@ -275,9 +276,8 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     return this.#wire.output
   }
 
-  /** Makes calls to the client. The requester is made when it is first used, because most servers only answer. */
-  get caller(): Caller {
-    this.#streams.requester ??= new RSocketRequester({
+  #newRequester(): RSocketRequester {
+    const requester = new RSocketRequester({
       role: 'server',
       wire: this.#wire,
       codec: this.#codec,
@@ -289,6 +289,15 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       timer: this.#timer,
       idle: () => this.#settled()
     })
+    // A handler may make its first call after its client has left.
+    if (this.#wire.isEnded)
+      requester.calls.close((mayHaveRun) => connectionClosed('the client', undefined, mayHaveRun))
+    return requester
+  }
+
+  /** Makes calls to the client. The requester is made when it is first used, because most servers only answer. */
+  get caller(): Caller {
+    this.#streams.requester ??= this.#newRequester()
     const { calls } = this.#streams.requester
     return new PendingCaller((call) => calls.start(call), SERVER_CALL_TIMEOUT)
   }

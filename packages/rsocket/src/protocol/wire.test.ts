@@ -137,7 +137,7 @@ describe('a wire', () => {
     assert.equal(wire.hasRoomFor({ resume() {} }), false)
     wire.detach()
     assert.deepEqual(seen(), [false, true, false, false])
-    assert.equal(wire.hasRoomFor({ resume() {} }), true)
+    assert.equal(wire.hasRoomFor({ resume() {} }), false)
     // Both ends have not agreed to resume yet.
     wire.open(new FakeOutput())
     assert.deepEqual(seen(), [false, true, false, false])

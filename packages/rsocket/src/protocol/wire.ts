@@ -55,8 +55,12 @@ export class Wire {
     return this.isConnected && this.output?.isBlocked === false
   }
 
-  /** Returns whether a stream may send now. If not, `resume` of the stream is called later. */
+  /**
+   * Returns whether a stream may send now. If not, `resume` of the stream is called later. Between two sockets no stream
+   * may send: otherwise one that always has a value would never stop.
+   */
   hasRoomFor(stream: WaitingStream): boolean {
+    if (this.isDetached) return false
     return this.output === undefined || this.output.hasRoomFor(stream)
   }
 

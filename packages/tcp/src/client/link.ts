@@ -33,6 +33,10 @@ export class TcpLink implements Link {
   #session: Session | undefined
   #attempt: AbortController | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
+  /** Until this time the connection may be resumed, on the clock of `performance.now()`. */
+  #resumesUntil = 0
+  /** Milliseconds until the next attempt to resume, at most. */
+  #pause = FIRST_PAUSE
   #isEnding = false
   /** The connection has had a socket, so the next socket resumes it. */
   #isSetUp = false
@@ -148,9 +152,14 @@ export class TcpLink implements Link {
     const reason = this.#refusal ?? this.protocol.reason ?? error
     const isHopeless =
       reason instanceof UnauthenticatedError || (reason instanceof TlsFailure && reason.code !== 'TLS_CLOSED')
+    const isAnew = this.protocol.isResuming !== true
     if (this.#isEnding || isHopeless || resume === undefined || this.protocol.lost?.() !== true)
       return this.#finish(reason)
-    void this.#resume(performance.now() + resume.window, FIRST_PAUSE)
+    // Something that accepts connections and closes them again is not asked in a loop.
+    if (!isAnew) return this.#resumeLater(reason)
+    this.#resumesUntil = performance.now() + resume.window
+    this.#pause = FIRST_PAUSE
+    void this.#resume()
   }
 
   #refuse(session: Session, reason: Error): void {
@@ -158,17 +167,21 @@ export class TcpLink implements Link {
     session.destroy()
   }
 
-  async #resume(until: number, pause: number): Promise<void> {
+  async #resume(): Promise<void> {
     try {
       await this.#connect()
     } catch (cause) {
-      if (this.#isEnding) return
-      if (performance.now() + pause > until) return this.#finish(cause as Error)
-      // A random pause, so that clients which lost the same server do not all reconnect at the same moment.
-      this.#retry = setTimeout(() => {
-        void this.#resume(until, Math.min(pause * 2, LONGEST_PAUSE))
-      }, Math.random() * pause)
+      if (!this.#isEnding) this.#resumeLater(cause as Error)
     }
+  }
+
+  /** @param cause why the last attempt has failed */
+  #resumeLater(cause: Error | undefined): void {
+    const pause = this.#pause
+    if (performance.now() + pause > this.#resumesUntil) return this.#finish(cause)
+    this.#pause = Math.min(pause * 2, LONGEST_PAUSE)
+    // A random pause, so that clients which lost the same server do not all reconnect at the same moment.
+    this.#retry = setTimeout(() => void this.#resume(), Math.random() * pause)
   }
 
   #finish(reason?: Error): void {

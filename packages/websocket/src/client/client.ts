@@ -242,12 +242,17 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
     if (this.#status === 'closed') return
     this.#reason = error
     this.#tell({ type: 'connect-failed', endpoint: this.#endpoint, error })
-    const isRefused = error instanceof UnauthenticatedError
-    if (this.#everConnected && !isRefused) return this.#reconnect()
-    // After a refusal only the next call connects again, because the credentials do not change by themselves.
+    if (this.#everConnected && !(error instanceof UnauthenticatedError)) return this.#reconnect()
+    this.#giveUp(error, error.cause as Error)
+  }
+
+  /** After a refusal only the next call connects again, because the credentials do not change by themselves. */
+  #giveUp(error: Error, cause: Error): void {
     this.#turn('disconnected')
     this.#calls.failWaiting((mayHaveRun) =>
-      isRefused ? forOneMore(error) : cannotConnect(this.#options.where, error.cause as Error, mayHaveRun)
+      error instanceof UnauthenticatedError
+        ? forOneMore(error)
+        : cannotConnect(this.#options.where, cause, mayHaveRun)
     )
   }
 
@@ -284,7 +289,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
     this.#link = this.#current = undefined
     this.#reason = error
     this.#tell({ type: 'disconnected', endpoint: this.#endpoint, error })
-    if ((error as { readonly retryable?: boolean }).retryable === false) this.#turn('disconnected')
+    if ((error as { readonly retryable?: boolean }).retryable === false) this.#giveUp(error, error)
     else this.#reconnect()
   }
 

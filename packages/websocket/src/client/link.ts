@@ -51,6 +51,8 @@ export class Link {
   #isReady = false
   /** Ends the current pause between attempts. */
   #wake = () => {}
+  /** How often the connection could not be resumed since it was lost. */
+  #attempts = 0
   #isEnding = false
   #isOver = false
   /** The time at which resuming is given up, while the socket is lost. */
@@ -198,13 +200,25 @@ export class Link {
     this.#rejectReady(reason)
     const isAnew = !protocol.isResuming
     if (this.#isEnding || isFinal || resume === undefined || !protocol.lost()) return this.#finish(reason)
-    if (isAnew) this.#resumesUntil = performance.now() + resume.window
     this.#owner.paused(this, true)
+    if (!isAnew) return void this.#resume(reason)
+    this.#resumesUntil = performance.now() + resume.window
+    this.#attempts = 0
     void this.#resume()
   }
 
-  async #resume(): Promise<void> {
-    for (let attempt = 0; ; attempt++) {
+  /** @param failure why the attempt before this one has failed; `undefined`: this is the first attempt */
+  async #resume(failure?: Error): Promise<void> {
+    for (let last = failure; ; ) {
+      if (last !== undefined) {
+        const pause = backoffDelay(PAUSES, this.#attempts++, Math.random())
+        if (performance.now() + pause > this.#resumesUntil) return this.#finish(last)
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+          setTimeout(resolve, pause)
+        })
+        if (this.#isEnding) return
+      }
       try {
         const [socket, credentials] = await this.#dial()
         if (this.#isEnding) return socket.close()
@@ -212,13 +226,7 @@ export class Link {
         return this.#use(socket, socket.protocol === TURNS ? credentials : undefined)
       } catch (error) {
         if (this.#isEnding) return
-        const pause = backoffDelay(PAUSES, attempt, Math.random())
-        if (performance.now() + pause > this.#resumesUntil) return this.#finish(error as Error)
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve
-          setTimeout(resolve, pause)
-        })
-        if (this.#isEnding) return
+        last = error as Error
       }
     }
   }

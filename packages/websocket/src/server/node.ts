@@ -39,13 +39,23 @@ export function listenForUpgrades(server: Server, app: App, paths: readonly stri
   const others = server.listeners('upgrade') as UpgradeListener[]
   server.removeAllListeners('upgrade')
   server.on('upgrade', (incoming, socket, head) => {
-    const { pathname } = new URL(incoming.url ?? '/', 'http://localhost')
-    if (paths.includes(pathname))
+    socket.on('error', () => {})
+    const { url = '/' } = incoming
+    if (paths.includes(pathOf(url)))
       void loading
         .then((sockets) => answer(app, { incoming, socket, head, sockets, isUpgraded: false }))
         .catch(() => socket.destroy())
     else for (const other of others) other.call(server, incoming, socket, head)
   })
+}
+
+/** The path of a request's target, which may be anything; empty if it is no URL. */
+function pathOf(target: string): string {
+  try {
+    return new URL(target, 'http://localhost').pathname
+  } catch {
+    return ''
+  }
 }
 
 /** Loads `ws` only here, because Bun does not need it. */
@@ -61,7 +71,6 @@ async function load(longest: number): Promise<WebSocketServer> {
 
 async function answer(app: App, upgrade: Pending): Promise<void> {
   const { incoming, socket } = upgrade
-  socket.on('error', () => {})
   const { href } = new URL(incoming.url ?? '/', `http://${incoming.headers.host ?? 'localhost'}`)
   const request = new Request(href, { headers: headersOf(incoming) })
   pending.set(request, upgrade)
