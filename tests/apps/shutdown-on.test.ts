@@ -15,8 +15,8 @@ import { programFile, testsFolder } from '../workspace.ts'
  * Starts the program. Each of its services has a request in flight that takes this many milliseconds, or until the
  * service stops.
  */
-async function startBusy(where: string, time: number | 'until told') {
-  const args = [programFile('apps/shutdown-program'), where]
+async function startBusy(apps: number, time: number | 'until told') {
+  const args = [programFile('apps/shutdown-program'), String(apps)]
   const running = spawn(process.execPath, args, { cwd: testsFolder, stdio: ['ignore', 'pipe', 'pipe'] })
   const log = new Log()
   for (const stream of [running.stdout, running.stderr]) {
@@ -32,10 +32,10 @@ async function startBusy(where: string, time: number | 'until told') {
   return { running, log, exited: once(running, 'exit'), answers, clients }
 }
 
-for (const where of ['alone', 'app']) {
-  describe(`services that shut down at a signal, ${where === 'app' ? 'in an app' : 'by themselves'}`, () => {
+for (const apps of [0, 1, 2]) {
+  describe(`services that shut down at a signal, in ${apps} apps`, () => {
     it('finish the calls in flight, log this, and end the process', async () => {
-      const { running, log, exited, answers, clients } = await startBusy(where, 'until told')
+      const { running, log, exited, answers, clients } = await startBusy(apps, 'until told')
       running.kill('SIGTERM')
       assert.deepEqual(await Promise.all(answers), ['orders has answered', 'users has answered'])
       await Promise.all(clients.map((client) => client.close()))
@@ -46,7 +46,7 @@ for (const where of ['alone', 'app']) {
     })
 
     it('end at once at a second signal', async () => {
-      const { running, log, exited, answers, clients } = await startBusy(where, 60_000)
+      const { running, log, exited, answers, clients } = await startBusy(apps, 60_000)
       running.kill('SIGTERM')
       await within(log.has("SIGTERM: The service 'users' stops"), 'The beginning')
       running.kill('SIGTERM')

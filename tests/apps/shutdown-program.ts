@@ -1,10 +1,13 @@
-/** Two services that stop at SIGTERM, each on its own or together in an app. The argument is `app` or `alone`. */
+/**
+ * Two services that stop at SIGTERM, each on its own, or together in one app or two apps. The argument is the number of
+ * apps.
+ */
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { microservice } from 'elysia-microservices'
 import { underBun } from '../workspace.ts'
 
-const [, , where] = process.argv
+const [, , count] = process.argv
 const service = (name: string) =>
   microservice({ name, transport: 'tcp', host: '127.0.0.1', port: 0, shutdownOn: ['SIGTERM'] }).message(
     'slow',
@@ -21,7 +24,7 @@ const all = [service('orders'), service('users')] as const
 function drainingOf(name: string): AbortSignal {
   return all[name === 'orders' ? 0 : 1].draining
 }
-if (where === 'app') {
+for (let n = 0; n < Number(count); n++) {
   const app = new Elysia(underBun ? {} : { adapter: node() })
   for (const one of all) app.use(one)
   app.listen(0)

@@ -523,20 +523,25 @@ for (const [socketsName, sockets] of SOCKETS) {
       const { port } = proxy.address() as net.AddressInfo
       const resumed = { host: '127.0.0.1', port, sockets, rsocket: { resume: true } }
       const client = newClient(resumed, new RecordingLogger())
-      const streamed: unknown[] = []
-      let cuts = 0
-      await new Promise<void>((resolve, reject) => {
-        client.stream('count', 20_000, {
-          next: (value) => {
-            // Cuts the connections several times in the middle of the stream.
-            if (streamed.push(value) % 2_500 === 0 && cuts++ < 5) for (const socket of pairs) socket.destroy()
-          },
-          complete: resolve,
-          error: reject
+      // The second stream has all its values asked for at once.
+      for (const options of [undefined, { demand: 2 ** 31 - 1 }]) {
+        const streamed: unknown[] = []
+        let cuts = 0
+        await new Promise<void>((resolve, reject) => {
+          const receiver = {
+            next: (value: unknown) => {
+              // Cuts the connections several times in the middle of the stream.
+              if (streamed.push(value) % 25_000 === 0 && cuts++ < 5)
+                for (const socket of pairs) socket.destroy()
+            },
+            complete: resolve,
+            error: reject
+          }
+          client.stream('count', 200_000, receiver, options)
         })
-      })
-      assert.deepEqual(streamed, [...Array(20_000).keys()])
-      assert.equal(cuts > 3, true)
+        assert.deepEqual(streamed, [...Array(200_000).keys()])
+        assert.equal(cuts > 3, true)
+      }
       const answers = await Promise.all(
         Array.from({ length: 200 }, (_, index) => {
           if (index === 100) for (const socket of pairs) socket.destroy()

@@ -57,6 +57,13 @@ describe('tap', () => {
     }
   })
 
+  it('of a promise of a stream that comes when its reader has left hears that it is given up', async () => {
+    const { seen, watcher } = watching({ isLeft: () => true })
+    const stream = numbers(3)
+    assert.equal(await tap(Promise.resolve(stream), watcher), stream)
+    assert.deepEqual(seen, ['pending', 'settled', 'canceled'])
+  })
+
   it('of a stream hears nothing until somebody takes its values', async () => {
     for (const [stream, isPromise] of [
       [numbers(2), false],

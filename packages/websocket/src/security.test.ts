@@ -1,6 +1,9 @@
 /** Attacks of unknown clients on the port of an app, and their outcomes. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
 import { describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import {
   cancel,
   channel,
@@ -123,6 +126,22 @@ describe('who may connect', () => {
         status ? 1 : 0
       )
     })
+
+  it('nobody with a target that is no URL; others still may', async () => {
+    const setting = new Setting()
+    await using app = await setting.open()
+    for (const target of ['//', '///', '//[', '//:1']) {
+      const socket = net.connect(app.port, 'localhost')
+      socket.on('error', () => {})
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+      // Some runtimes answer, and others say nothing.
+      await Promise.race([once(socket, 'data'), once(socket, 'close'), pause(50)])
+      socket.destroy()
+    }
+    const bare = new Bare(app.url, [], {})
+    await bare.opened()
+    bare.socket.terminate()
+  })
 
   it('a page of our own host: may, with its port', async () => {
     const setting = new Setting()

@@ -55,5 +55,12 @@ export function lazyTypeBoxCheck(schema: TSchema, role: SchemaRole): Check {
   waiting.add(() => {
     check ??= compile?.(schema, role)
   })
-  return (value) => check?.(value) ?? schemasCompiled().then(() => check?.(value))
+  const checkLater = async (value: unknown) => {
+    await schemasCompiled().catch((error: unknown) => {
+      // It may be the error of another schema.
+      if (check === undefined) throw error
+    })
+    return (check as Check)(value)
+  }
+  return (value) => (check === undefined ? checkLater(value) : check(value))
 }

@@ -292,6 +292,12 @@ describe('an RSocket server', () => {
     assert.equal(await call, 7)
   })
 
+  it('fails a call of its own that is the first, and is made after the client has left', async () => {
+    on(request(1, 'wait', '1'))
+    server.connection.close()
+    await assert.rejects(server.caller.request('ask', 1), { name: 'ConnectionError' })
+  })
+
   it('drains: tells a client that understands it at once, and says CONNECTION_CLOSE last to it, too', async () => {
     const understanding = open()
     const on = (...frames: Buffer[]) => understanding.on(...frames)
