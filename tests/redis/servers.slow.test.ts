@@ -17,7 +17,7 @@ import { Redis } from 'ioredis'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { RedisSentinelProcess, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
-import { PATIENCE, until } from '../support/within.ts'
+import { PATIENCE, pause, until } from '../support/within.ts'
 import { testsFolder } from '../workspace.ts'
 
 const pem = (name: string) => join(testsFolder, 'fixtures/tls', name)
@@ -144,6 +144,21 @@ if (!isMissing('Redis servers in production', redisMissing())) {
         assert.match(error.message, /on 0 of 1 replicas/)
         return true
       })
+      // One that is emitted fails, too, and no other call with it.
+      const service = microservice({ name: 'shop', transport: redis({ url: main.url }), logger })
+        .event('orders.placed', () => {}, { durable: true })
+        .message('orders.slow', async () => {
+          await pause(2_500)
+          return 'done'
+        })
+      await service.listen()
+      try {
+        const slow = client.request('orders.slow', 1)
+        await assert.rejects(client.emit('orders.placed', 1), { name: 'NotStoredError' })
+        assert.equal(await slow, 'done')
+      } finally {
+        await service.stop()
+      }
     })
 
     it('a node of a cluster is refused with advice', async () => {

@@ -160,6 +160,8 @@ export class Link {
     this.#unconfirmed++
     driver.publish(topic, payload, options, (error, packet) => {
       if (this.#driver !== driver || !this.#isConnected) return
+      // The connection is being closed, which the driver tells here first. Refusals of the server have a code.
+      if (error && (error as { readonly code?: unknown }).code === undefined) return
       this.#unconfirmed--
       this.#confirmed++
       // The driver passes the packet that was published, not the answer of the server.

@@ -38,6 +38,8 @@ export interface LinkListener {
   lost(): void
   restored(): void
   message(pattern: string | undefined, channel: string, bytes: Buffer): void
+  /** The server does not let this user subscribe any more. */
+  refused(channel: string, error: Error): void
 }
 
 /** Options of a link besides the address. */
@@ -243,15 +245,40 @@ export class Link {
         this.#channels.size > 0 && this.#subscriber.subscribe(...this.#channels),
         this.#globs.size > 0 && this.#subscriber.psubscribe(...this.#globs)
       ])
-    } catch {
-      // The connection was lost again, or a subscription is refused that was allowed before: the next attempt
-      // decides.
-      if (!this.#isClosed) end(this.#subscriber, true)
-      return
+    } catch (error) {
+      const isRefused = (error as Error).name === 'ReplyError'
+      if (!isRefused || !(await this.#subscribeEach())) {
+        // The connection was lost again, so there will be another attempt.
+        if (!this.#isClosed) end(this.#subscriber, true)
+        return
+      }
     }
     if (this.#isConnected || this.#isClosed || !this.#isReady) return
     this.#isConnected = true
     this.#listener.restored()
+  }
+
+  /**
+   * Restores each subscription by itself, because the server refuses all of a command together. Forgets those that are
+   * refused.
+   * @returns false if the connection was lost
+   */
+  async #subscribeEach(): Promise<boolean> {
+    const all = [
+      ...[...this.#channels].map((one) => [one, false] as const),
+      ...[...this.#globs].map((one) => [one, true] as const)
+    ]
+    for (const [channel, isGlob] of all) {
+      try {
+        if (isGlob) await this.#subscriber.psubscribe(channel)
+        else await this.#subscriber.subscribe(channel)
+      } catch (error) {
+        if ((error as Error).name !== 'ReplyError') return false
+        ;(isGlob ? this.#globs : this.#channels).delete(channel)
+        this.#listener.refused(channel, error as Error)
+      }
+    }
+    return true
   }
 
   get #isReady(): boolean {

@@ -16,7 +16,12 @@ import {
   textOf,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ConnectionError, endedWithin, ListenError } from '@elysia-microservices/transport/kit'
+import {
+  ConnectionError,
+  endedWithin,
+  ListenError,
+  NotStoredError
+} from '@elysia-microservices/transport/kit'
 import type { Redis } from 'ioredis'
 import type { CheckedOptions } from '../options/options.ts'
 import {
@@ -56,7 +61,9 @@ export class RedisConnection implements Carrier {
   /** The functions to call when anything is published on a channel, by channel. */
   readonly #hearing = new Map<string, Set<() => void>>()
   /** Messages that are sent later than they were published. */
-  readonly #deferred = new Set<Promise<void>>()
+  readonly #deferred = new Set<Promise<unknown>>()
+  /** The events that were emitted since the last `flush`; each promise resolves with the reason if it was not stored. */
+  #emitted: Promise<NotStoredError | undefined>[] = []
   #last: Promise<unknown> = Promise.resolve()
   #losses = 0
   #isClosing = false
@@ -70,7 +77,7 @@ export class RedisConnection implements Carrier {
     this.#taking = new Taking(link)
     this.#inboxes = new Hearing(listener)
     this.#room = new Room(
-      () => this.flush(),
+      () => this.#sent(),
       () => this.isConnected
     )
     const isConnected = () => this.isConnected
@@ -101,7 +108,8 @@ export class RedisConnection implements Carrier {
     const told: LinkListener = {
       lost: () => connection?.lost(),
       restored: () => connection?.restored(),
-      message: (glob, channel, bytes) => connection?.message(glob, channel, bytes)
+      message: (glob, channel, bytes) => connection?.message(glob, channel, bytes),
+      refused: (channel, error) => listener.refused(channel, 'listen', error)
     }
     const kind = { nodes: cluster, storesApart: durable.replicas > 1 }
     const link = await Link.open(options, where, told, kind)
@@ -169,7 +177,17 @@ export class RedisConnection implements Carrier {
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
     if (!this.isConnected)
       return this.#held.hold(address, packet.length, () => this.emit(address, packet, reply, headers))
-    this.#defer(address, this.routing.emit(address, packet, reply, headers))
+    const emitted = this.routing.emit(address, packet, reply, headers).then(
+      () => undefined,
+      (error: Error) => {
+        // The server has answered, and does not take this event now: `flush` tells it.
+        if (isRefusalForNow(error)) return notStored(address, error)
+        this.#unsent(address, error)
+        return undefined
+      }
+    )
+    this.#emitted.push(emitted)
+    this.#defer(address, emitted)
   }
 
   /** Publishes. @param heard is called with the number of receivers */
@@ -206,7 +224,7 @@ export class RedisConnection implements Carrier {
     if (reply !== undefined) this.#inboxes.nobody(channelOfInbox(reply), reply)
   }
 
-  #defer(address: string, task: Promise<void>): void {
+  #defer(address: string, task: Promise<unknown>): void {
     const deferred = task
       .catch((error: Error) => this.#unsent(address, error))
       .finally(() => this.#deferred.delete(deferred))
@@ -312,12 +330,20 @@ export class RedisConnection implements Carrier {
     setImmediate(task)
   }
 
+  /** @throws {NotStoredError} the server does not store an event that was emitted since the last call */
   async flush(): Promise<void> {
+    const emitted = this.#emitted
+    this.#emitted = []
+    await this.#sent()
+    const failure = (await Promise.all(emitted)).find((reason) => reason !== undefined)
+    if (failure !== undefined) throw failure
+  }
+
+  /** Waits for what was sent so far. What is sent meanwhile is not waited for: under load there is always more. */
+  async #sent(): Promise<void> {
     const losses = this.#losses
-    do {
-      await Promise.all(this.#deferred)
-      await this.#last.catch(() => {})
-    } while (this.#deferred.size > 0)
+    await Promise.all(this.#deferred)
+    await this.#last.catch(() => {})
     if (losses !== this.#losses || !this.isConnected)
       throw new ConnectionError(`The connection to Redis at ${this.server} was lost`, true)
   }
@@ -326,7 +352,9 @@ export class RedisConnection implements Carrier {
     if (this.#isClosing) return
     const flushed = async () => {
       if (!this.isConnected) return
-      await this.flush()
+      // A request that has waited may send another message.
+      do await this.#sent().catch(() => {})
+      while (this.isConnected && this.#deferred.size > 0)
       // PING is answered after all commands before it.
       await this.commands.ping()
     }
@@ -352,4 +380,14 @@ export class RedisConnection implements Carrier {
     this.#listener.restored()
     this.#room.resume()
   }
+}
+
+/** Whether the server has answered that it does not store an event now, for example because it has no memory left. */
+function isRefusalForNow(error: Error): boolean {
+  return error instanceof NotStoredError || (error.name === 'ReplyError' && !/^NOPERM/.test(error.message))
+}
+
+function notStored(address: string, error: Error): NotStoredError {
+  if (error instanceof NotStoredError) return error
+  return new NotStoredError(`Redis does not store the event '${address}' now: ${error.message}`, true, error)
 }

@@ -80,13 +80,15 @@ export class Routing {
    * Sends a request to one process; to the next one if that process has gone; to NestJS services if there is no
    * process.
    * @param isFresh whether the processes have just been looked up for this request
+   * @param isBehindEvents whether the events that were emitted before the request have been sent
    */
-  ask(request: Request, isFresh = false): void {
+  ask(request: Request, isFresh = false, isBehindEvents = isFresh): void {
     const { route, words, reply, headers } = request
     const sending = this.#sending
     // Before an event is sent, its receivers are looked up; a later request must not overtake the event.
-    if (this.#eventsSent !== undefined && !isFresh) {
-      const asked = this.#eventsSent.then(() => this.ask(request))
+    // It need not wait for the events that were emitted after it.
+    if (this.#eventsSent !== undefined && !isBehindEvents) {
+      const asked = this.#eventsSent.then(() => this.ask(request, false, true))
       return sending.defer(route, asked)
     }
     const place = this.#directory.next(route)
@@ -95,7 +97,7 @@ export class Routing {
         if (receivers > 0) return
         this.#directory.remove(place)
         // If the server was lost in between, the call has failed already.
-        if (sending.isConnected) this.ask(request)
+        if (sending.isConnected) this.ask(request, false, true)
       })
       return
     }
@@ -129,7 +131,9 @@ export class Routing {
     // A process of this library may have started in between: then perhaps no NestJS service has received the request.
     await this.#refresh()
     if (this.#directory.hearing(route).size >= receivers)
-      return this.#directory.next(route) === undefined ? this.#sending.nobody(reply) : this.ask(request)
+      return this.#directory.next(route) === undefined
+        ? this.#sending.nobody(reply)
+        : this.ask(request, false, true)
     if (this.#nestUntil.size >= MAX_REMEMBERED) this.#nestUntil.clear()
     this.#nestUntil.set(route, performance.now() + NEST_FOR)
   }

@@ -2,7 +2,12 @@
 import { ChannelFeed } from '../../calls/channel-feed.ts'
 import type { OpenCalls } from '../../calls/open-calls.ts'
 import type { PendingCall } from '../../calls/pending-call.ts'
-import { ConnectionError, PatternNotFoundError, PayloadTooLargeError } from '../../errors/index.ts'
+import {
+  ConnectionError,
+  NotStoredError,
+  PatternNotFoundError,
+  PayloadTooLargeError
+} from '../../errors/index.ts'
 import { routeOf } from '../../pattern.ts'
 import type { ClientContext } from '../../transport.ts'
 import { errorToText } from '../../wire-error.ts'
@@ -110,11 +115,8 @@ export class CallSender {
       for (const [index, call] of events.entries())
         if (call.sequence === attempts[index] && !this.#calls.isWaiting(call)) this.#calls.complete(call)
     } catch (cause) {
-      const error = new ConnectionError(
-        'The connection was lost before the server had confirmed the event',
-        true,
-        cause
-      )
+      const message = 'The connection was lost before the server had confirmed the event'
+      const error = cause instanceof NotStoredError ? cause : new ConnectionError(message, true, cause)
       for (const [index, call] of events.entries())
         if (call.sequence === attempts[index] && !this.#calls.isWaiting(call)) this.#calls.fail(call, error)
     }
