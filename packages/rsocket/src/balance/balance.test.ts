@@ -215,6 +215,24 @@ describe('the balancer', () => {
     assert.ok(Math.max(...loads) - Math.min(...loads) <= 5, loads.join())
   })
 
+  it('trusts an endpoint again whose streams last longer than its probes, which come one by one', () => {
+    const { endpoints, balancer, log } = setUp(2)
+    const [endpoint] = endpoints as [TestEndpoint]
+    endpoint.inFlight = 1
+    for (let n = 0; n < 3; n++) balancer.failed(endpoint, 0)
+    let most = 0
+    for (let now = 0; now < 20_000 && log.length < 2; now += 100) {
+      const picked = balancer.pick(now)
+      if (picked !== endpoint) continue
+      most = Math.max(most, ++endpoint.inFlight)
+      // Nothing else is sent to it while a probe is under way.
+      assert.notEqual(balancer.pick(now + 50), endpoint)
+      endpoint.inFlight--
+    }
+    assert.deepEqual(log, [`ejected ${endpoint.name}`, `restored ${endpoint.name}`])
+    assert.equal(most, 2)
+  })
+
   it('spreads calls evenly over those that are left, where few of many can take any', () => {
     const { endpoints, balancer } = setUp(1_000)
     for (const endpoint of endpoints.slice(0, 500)) endpoint.usable = false

@@ -52,8 +52,11 @@ const DRAWS = 8
 export class Balancer<Endpoint extends Candidate> {
   readonly #init: BalancerInit<Endpoint>
   readonly #health = new Map<string, EndpointHealth>()
-  /** Names of the endpoints that are ejected, or that get single calls as probes. */
-  readonly #suspects = new Set<string>()
+  /**
+   * Names of the endpoints that are ejected, or that get single calls as probes, each with the number of calls that were
+   * in flight before its last probe: streams may last longer than any probe.
+   */
+  readonly #suspects = new Map<string, number>()
   /** Endpoints grouped by priority, the best group first. */
   #groups: readonly (readonly Endpoint[])[] = []
   /** All connections to an endpoint, by its name. */
@@ -94,8 +97,11 @@ export class Balancer<Endpoint extends Candidate> {
    */
   pick(now: number, key?: string, avoid?: Avoided): Endpoint | undefined {
     const endpoint = key === undefined ? this.#leastBusy(now, avoid) : this.#ofKey(now, key, avoid)
-    if (endpoint !== undefined && this.#health.get(endpoint.name)?.picked(now)) {
-      this.#suspects.delete(endpoint.name)
+    if (endpoint === undefined) return undefined
+    const { name } = endpoint
+    if (this.#suspects.has(name)) this.#suspects.set(name, this.#inFlight(name))
+    if (this.#health.get(name)?.picked(now)) {
+      this.#suspects.delete(name)
       this.#init.restored(endpoint)
     }
     return endpoint
@@ -109,7 +115,7 @@ export class Balancer<Endpoint extends Candidate> {
     const health = this.#health.get(endpoint.name)
     const duration = health?.failed(now, this.#init.random(), this.#inFlight(endpoint.name))
     if (duration === undefined) return
-    this.#suspects.add(endpoint.name)
+    this.#suspects.set(endpoint.name, 0)
     this.#init.ejected(endpoint, duration)
   }
 
@@ -141,7 +147,7 @@ export class Balancer<Endpoint extends Candidate> {
   /** Whether an endpoint of the best priority is due for a probe, and can take a call. */
   #hasProbe(now: number): boolean {
     const best = this.#groups[0]?.[0]?.priority
-    for (const name of this.#suspects) {
+    for (const name of this.#suspects.keys()) {
       const canTake = ({ usable, priority }: Endpoint) => usable && priority === best
       if (this.#wantsProbe(name, now) && this.#named.get(name)?.some(canTake)) return true
     }
@@ -161,8 +167,9 @@ export class Balancer<Endpoint extends Candidate> {
     return this.#named.get(name)?.reduce((sum, { inFlight }) => sum + inFlight, 0) ?? 0
   }
 
+  /** Whether the last probe of an endpoint has ended. */
   #isIdle(name: string): boolean {
-    return this.#inFlight(name) === 0
+    return this.#inFlight(name) <= (this.#suspects.get(name) ?? 0)
   }
 
   #leastBusyOfAll(now: number, avoid: Avoided | undefined): Endpoint | undefined {

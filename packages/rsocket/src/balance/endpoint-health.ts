@@ -47,7 +47,7 @@ export class EndpointHealth {
 
   /**
    * Whether the endpoint may get a call.
-   * @param isIdle no call to the endpoint is in flight, so the last probe has ended
+   * @param isIdle the last probe has ended
    */
   admits(now: number, isIdle: boolean): boolean {
     return this.#state === 'healthy' || this.wantsProbe(now, isIdle)
