@@ -106,7 +106,7 @@ export class Cluster extends Brokers {
     try {
       await this.refresh([...this.#topics.keys()])
     } catch (error) {
-      // A topic that this user may no longer see is no longer known. Whoever uses it asks for it, and is refused.
+      // A topic that this user may no longer see is no longer known. Code that uses it asks for it, and is refused.
       if (!isForbidden(error)) throw error
     }
   }

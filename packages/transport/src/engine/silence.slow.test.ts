@@ -30,7 +30,7 @@ it('a caller that goes before it knows where its service is told has its handler
   await both.close()
 })
 
-it('a call to a service that uses Nest may take long, though no service of ours answers questions about it', async () => {
+it('a call to a service that uses Nest may take long, though none of our services answers questions about it', async () => {
   const both = new Ends()
   const client = both.client({ timeout: 60_000 })
   await client.connect()
