@@ -7,7 +7,7 @@ import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { isMissing } from '../support/missing.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
-import { until } from '../support/within.ts'
+import { pause, until } from '../support/within.ts'
 
 /** The type of a heartbeat frame. */
 const HEARTBEAT = 8
@@ -132,6 +132,39 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       ends[0]?.destroy()
       await until('there is a second connection', () => ends.length > 1)
       assert.equal(await client.request('again.echo', 2), 2)
+    } finally {
+      await client.close()
+      await service.stop()
+      relay.close()
+    }
+  })
+
+  it('an event that is published while the connection is lost is stored when it is back, however idle the client was', async () => {
+    const { port, url } = await sharedRabbitmq()
+    const logger = { error() {}, warn() {} }
+    const seen: unknown[] = []
+    const service = microservice({ name: 'idle', transport: rabbitmq({ urls: url }), logger }).event(
+      'idle.x',
+      ({ data }) => void seen.push(data),
+      { durable: true }
+    )
+    await service.listen()
+    const ends: net.Socket[] = []
+    const relay = await between(port, (client, server) => {
+      ends.push(client)
+      client.pipe(server).pipe(client)
+    })
+    const lost = Promise.withResolvers<void>()
+    const client = connect({ transport: rabbitmq({ urls: relay.urls }), logger, timeout: 60_000 })
+    client.onEvent(({ type }) => type === 'disconnected' && lost.resolve())
+    try {
+      await client.publish('idle.x', 1)
+      // Longer than a publisher without events looks after them.
+      await pause(3_000)
+      ends[0]?.destroy()
+      await lost.promise
+      await client.publish('idle.x', 2)
+      await until('both are handled', () => seen.length === 2)
     } finally {
       await client.close()
       await service.stop()

@@ -55,7 +55,8 @@ export class Copies {
    * server has no memory or the queue has no leader: a message that was given up would still be stored afterwards, and
    * its event would run twice.
    * @param options with `mandatory`
-   * @throws {NotStoredError} the message was not stored, or it is not known whether it was
+   * @throws {NotStoredError} the message was not stored; or it is not known whether it was, because its channel was
+   * lost, or has been silent while 16 others were replaced after it
    */
   async put(queue: string, content: Buffer, options: Options.Publish): Promise<void> {
     const channel = this.#part?.channel

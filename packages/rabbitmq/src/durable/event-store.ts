@@ -37,7 +37,7 @@ export class EventStore implements Store<StoredMessage> {
         channel.on('error', (error: Error) => store.#closings.set(channel, error))
       },
       // Apart: if the connection is lost at this moment, the channel is opened over the next one.
-      { isConfirmed: true, isApart: true }
+      { isConfirmed: true, isApart: true, alone: { closed() {}, reopened: () => publisher.restored() } }
     )
     publisher.attach(store)
   }

@@ -38,8 +38,11 @@ export interface LinkListener {
   lost(): void
   restored(): void
   message(pattern: string | undefined, channel: string, bytes: Buffer): void
-  /** The server does not let this user subscribe any more. */
-  refused(channel: string, error: Error): void
+  /**
+   * The server does not let this user subscribe to a channel any more.
+   * @returns whether the link may go on without this channel; otherwise it reconnects, and tries again
+   */
+  refused(channel: string, error: Error): boolean
 }
 
 /** Options of a link besides the address. */
@@ -248,7 +251,7 @@ export class Link {
     } catch (error) {
       const isRefused = (error as Error).name === 'ReplyError'
       if (!isRefused || !(await this.#subscribeEach())) {
-        // The connection was lost again, so there will be another attempt.
+        // The connection was lost again, or a channel is refused that is needed: there will be another attempt.
         if (!this.#isClosed) end(this.#subscriber, true)
         return
       }
@@ -260,8 +263,8 @@ export class Link {
 
   /**
    * Restores each subscription by itself, because the server refuses all of a command together. Forgets those that are
-   * refused.
-   * @returns false if the connection was lost
+   * refused and not needed.
+   * @returns false if others could not be restored
    */
   async #subscribeEach(): Promise<boolean> {
     const all = [
@@ -273,9 +276,9 @@ export class Link {
         if (isGlob) await this.#subscriber.psubscribe(channel)
         else await this.#subscriber.subscribe(channel)
       } catch (error) {
-        if ((error as Error).name !== 'ReplyError') return false
+        const isForbidden = (error as Error).message.startsWith('NOPERM')
+        if (!isForbidden || !this.#listener.refused(channel, error as Error)) return false
         ;(isGlob ? this.#globs : this.#channels).delete(channel)
-        this.#listener.refused(channel, error as Error)
       }
     }
     return true

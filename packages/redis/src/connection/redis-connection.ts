@@ -109,7 +109,7 @@ export class RedisConnection implements Carrier {
       lost: () => connection?.lost(),
       restored: () => connection?.restored(),
       message: (glob, channel, bytes) => connection?.message(glob, channel, bytes),
-      refused: (channel, error) => listener.refused(channel, 'listen', error)
+      refused: (channel, error) => connection?.refused(channel, error) === true
     }
     const kind = { nodes: cluster, storesApart: durable.replicas > 1 }
     const link = await Link.open(options, where, told, kind)
@@ -370,6 +370,16 @@ export class RedisConnection implements Carrier {
     this.#losses++
     this.routing.lost()
     if (!this.#isClosing) this.#listener.lost()
+  }
+
+  /** A subscription cannot be restored. @returns whether the connection may do without it */
+  refused(channel: string, error: Error): boolean {
+    if (channel === CHANGES || this.#inboxes.has(channel)) {
+      this.#listener.failed(error)
+      return false
+    }
+    this.#listener.refused(channel, 'listen', error)
+    return true
   }
 
   /** There is a server again, and all subscriptions are restored. */

@@ -115,8 +115,13 @@ export class CallSender {
       for (const [index, call] of events.entries())
         if (call.sequence === attempts[index] && !this.#calls.isWaiting(call)) this.#calls.complete(call)
     } catch (cause) {
-      const message = 'The connection was lost before the server had confirmed the event'
-      const error = cause instanceof NotStoredError ? cause : new ConnectionError(message, true, cause)
+      const isRefused = cause instanceof NotStoredError
+      const lost = 'The connection was lost before the server had confirmed the event'
+      // Of several events, it is not known which one was refused.
+      const error =
+        isRefused && events.length === 1
+          ? cause
+          : new ConnectionError(isRefused ? cause.message : lost, true, cause)
       for (const [index, call] of events.entries())
         if (call.sequence === attempts[index] && !this.#calls.isWaiting(call)) this.#calls.fail(call, error)
     }

@@ -238,7 +238,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
       } catch (cause) {
         logger.error(`${engine.title} cannot be reached; trying again`, cause)
         // Some consumers may have started.
-        await this.#durable?.leave()
+        if (this.#responder === responder) await this.#durable?.leave()
       }
     }
   }
