@@ -12,6 +12,8 @@ import { tortured } from './engines/all.ts'
 
 async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Promise<readonly Row[]> {
   const setting = await Setting.start(plan, broker)
+  /** Ends the publishing, also after a failure. */
+  let isOver = false
   try {
     const { events, keys, faults, poison = 0, poisonFirst = 0, takes = 0 } = plan
     let failed = 0
@@ -21,7 +23,7 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
     const every = poison === 0 ? Number.POSITIVE_INFINITY : Math.floor(events / poison)
     const publishing = (async () => {
       const window = new Set<Promise<unknown>>()
-      for (let n = 0; n < events || (hasFaults && takes === 0); n++) {
+      for (let n = 0; !isOver && (n < events || (hasFaults && takes === 0)); n++) {
         setting.begun++
         const isPoison = n % every === every - 1
         const key = n < poisonFirst ? `poison${n}` : isPoison ? 'poison' : `k${n % keys}`
@@ -45,8 +47,8 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
       await plan.fault(setting, n)
       // On a busy machine the next fault could come before the clients have reconnected, and would test nothing.
       const before = published
-      const isOver = () => takes > 0 && published + failed >= events
-      await until('Events are published again', () => published > before || isOver(), 3 * PATIENCE)
+      const isDone = () => takes > 0 && published + failed >= events
+      await until('Events are published again', () => published > before || isDone(), 3 * PATIENCE)
       progress(`${n} of ${faults} faults, ${published} events published`)
     }
     hasFaults = false
@@ -68,6 +70,7 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
     }).catch(() => {})
     return [rowOf(plan, setting, [...failures], { events: begun, failed, poisoned, dead, hung })]
   } finally {
+    isOver = true
     await setting.end()
   }
 }
