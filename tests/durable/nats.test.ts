@@ -23,7 +23,7 @@ import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { Values } from '../support/values.ts'
+import { collected, Values } from '../support/values.ts'
 import { until } from '../support/within.ts'
 
 if (!isMissing('durable events over NATS', natsMissing())) {
@@ -162,7 +162,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
         await until('The others are handled', () => seen.length === 2)
         assert.deepEqual(seen, [undefined, 'plain'])
         const client = newClient()
-        const letters = () => Array.fromAsync(deadLetters(client, group).list())
+        const letters = () => collected(deadLetters(client, group).list())
         await until('One is a dead letter', async () => (await letters()).length > 0)
         const [letter, ...others] = await letters()
         assert.match(letter?.reason ?? '', /headers of the event cannot be read/)

@@ -154,15 +154,16 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       ends.push(client)
       client.pipe(server).pipe(client)
     })
-    const lost = Promise.withResolvers<void>()
     const client = connect({ transport: rabbitmq({ urls: relay.urls }), logger, timeout: 60_000 })
-    client.onEvent(({ type }) => type === 'disconnected' && lost.resolve())
+    const lost = new Promise<void>((resolve) => {
+      client.onEvent(({ type }) => type === 'disconnected' && resolve())
+    })
     try {
       await client.publish('idle.x', 1)
       // Longer than a publisher without events looks after them.
       await pause(3_000)
       ends[0]?.destroy()
-      await lost.promise
+      await lost
       await client.publish('idle.x', 2)
       await until('both are handled', () => seen.length === 2)
     } finally {
