@@ -64,15 +64,27 @@ async function withoutConfirmations(port: number) {
   return { ...relay, seen }
 }
 
+const logger = { error() {}, warn() {} }
+
+/** A service that answers `<name>.echo`. */
+async function echoing(url: string, name: string) {
+  const service = microservice({ name, transport: rabbitmq({ urls: url }), logger })
+  await service.message(`${name}.echo`, ({ data }) => data).listen()
+  return service
+}
+
+/** A service that handles the durable events `<name>.x`, and their data. */
+async function collecting(url: string, name: string) {
+  const seen: unknown[] = []
+  const service = microservice({ name, transport: rabbitmq({ urls: url }), logger })
+  await service.event(`${name}.x`, ({ data }) => void seen.push(data), { durable: true }).listen()
+  return { service, seen }
+}
+
 if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
   it('a client reconnects to RabbitMQ when it sends heartbeats but takes nothing any more', async () => {
     const { port, url } = await sharedRabbitmq()
-    const logger = { error() {}, warn() {} }
-    const service = microservice({ name: 'held', transport: rabbitmq({ urls: url }), logger }).message(
-      'held.echo',
-      ({ data }) => data
-    )
-    await service.listen()
+    const service = await echoing(url, 'held')
     let connections = 0
     let isHeld = false
     // Passes on all bytes of the server; while it is held, only the heartbeats of the client.
@@ -104,12 +116,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
 
   it('a client reconnects to RabbitMQ when the server that it has found again answers nothing', async () => {
     const { port, url } = await sharedRabbitmq()
-    const logger = { error() {}, warn() {} }
-    const service = microservice({ name: 'again', transport: rabbitmq({ urls: url }), logger }).message(
-      'again.echo',
-      ({ data }) => data
-    )
-    await service.listen()
+    const service = await echoing(url, 'again')
     const ends: net.Socket[] = []
     // On the second connection, the server answers until the client opens a channel, and then nothing.
     const relay = await between(port, (client, server) => {
@@ -141,14 +148,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
 
   it('an event that is published while the connection is lost is stored when it is back, however idle the client was', async () => {
     const { port, url } = await sharedRabbitmq()
-    const logger = { error() {}, warn() {} }
-    const seen: unknown[] = []
-    const service = microservice({ name: 'idle', transport: rabbitmq({ urls: url }), logger }).event(
-      'idle.x',
-      ({ data }) => void seen.push(data),
-      { durable: true }
-    )
-    await service.listen()
+    const { service, seen } = await collecting(url, 'idle')
     const ends: net.Socket[] = []
     const relay = await between(port, (client, server) => {
       ends.push(client)
@@ -175,14 +175,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
 
   it('a client publishes over a new channel when the server confirms nothing on its channel', async () => {
     const { port, url } = await sharedRabbitmq()
-    const logger = { error() {}, warn() {} }
-    const seen: unknown[] = []
-    const service = microservice({ name: 'blocked', transport: rabbitmq({ urls: url }), logger }).event(
-      'blocked.x',
-      ({ data }) => void seen.push(data),
-      { durable: true }
-    )
-    await service.listen()
+    const { service, seen } = await collecting(url, 'blocked')
     const relay = await withoutConfirmations(port)
     const client = connect({ transport: rabbitmq({ urls: relay.urls }), logger, timeout: 60_000 })
     try {

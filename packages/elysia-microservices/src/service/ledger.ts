@@ -89,6 +89,7 @@ export class Ledger {
     }
     if (typeof result === 'object' && result !== null && (isThenable(result) || isStream(result)))
       return tap(result, {
+        isLeft: () => message.isAborted,
         streaming() {
           streamed = performance.now()
         },

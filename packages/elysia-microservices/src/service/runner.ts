@@ -59,8 +59,8 @@ export class ServiceRunner {
   readonly role: Role
   readonly hosts: Hosts = new Map()
   /**
-   * The service itself. It is held here while the service listens, because the figures of a process only have weak
-   * references to its services.
+   * The service that this runner runs. The reference keeps a listening service from being garbage-collected: the figures
+   * of a process refer to its services only weakly.
    */
   service: object | undefined
   readonly #core: ServiceCore

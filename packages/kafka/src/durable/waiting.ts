@@ -23,7 +23,7 @@ export class WaitingEvents {
     this.#due = due
   }
 
-  /** Whether no more events are to be read from the topic of the pattern (`'fresh'`), or from those of retries. */
+  /** Whether reading has to pause. @param of `'fresh'`: the topic of the pattern; `'again'`: the topics of retries */
   isFull(of: 'fresh' | 'again'): boolean {
     return of === 'fresh'
       ? this.#fresh.length > this.#taken || this.#earlyFresh > MOST_WAITING

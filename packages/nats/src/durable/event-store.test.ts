@@ -6,7 +6,7 @@ import type { NatsConnection, Receive } from '../connection/nats-connection.ts'
 import { EventStore } from './event-store.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 
-/** A store over a connection that only notes reply addresses, and over a publisher that only notes what is sent. */
+/** A store, and lists of what it has told its connection (reply addresses) and its publisher (confirmed events). */
 function setting() {
   const replies: string[] = []
   const stored: string[] = []

@@ -1,9 +1,10 @@
 /** The SQL statements of the relay, for the schema `elysia_microservices`. */
 
 /**
- * Tries to become the publishing relay until the end of the transaction. The settings hold for this transaction. If the
- * relay's machine or network vanishes, PostgreSQL notices after 25 s and lets another relay publish; by default it would
- * take 2 hours. And PostgreSQL does not end a transaction that waits for the broker.
+ * Tries to become the publishing relay until the end of the transaction, for which the settings hold, too. TCP keepalive
+ * tells PostgreSQL after 25 s that the relay's machine or network has vanished (with the defaults of Linux after 2 hours);
+ * until then no other relay can publish. The last setting keeps PostgreSQL from ending a transaction that waits for the
+ * broker.
  */
 export const LEAD = `select
   pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.relay', 0)) as leads,

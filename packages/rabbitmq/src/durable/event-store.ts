@@ -7,16 +7,21 @@ import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { keyOf, STORED } from '../words/names.ts'
 import { type StoredMessage, uniqueOf } from './stored.ts'
 
+/** The server's messages about one channel. */
+interface Said {
+  /** Events that no queue takes: RabbitMQ returns such an event before it confirms it. */
+  readonly untaken: Set<string>
+  /** Why the server has closed the channel. */
+  closing: Error | undefined
+}
+
 /** Publishes events over one connection. */
 export class EventStore implements Store<StoredMessage> {
   readonly maxPayload: number
   readonly #connection: RabbitConnection
   readonly #publisher: Publisher<StoredMessage>
   #part: Part<ConfirmChannel> | undefined
-  /** Events that no queue takes, by channel: RabbitMQ returns such an event before it confirms it. */
-  readonly #untaken = new WeakMap<ConfirmChannel, Set<string>>()
-  /** Why the server has closed a channel. */
-  readonly #closings = new WeakMap<ConfirmChannel, Error>()
+  readonly #said = new WeakMap<ConfirmChannel, Said>()
   /** The number of the last event that was also sent to handlers that are not durable. */
   #told = -1
 
@@ -31,10 +36,12 @@ export class EventStore implements Store<StoredMessage> {
     const store = new EventStore(connection, publisher)
     store.#part = await connection.link.open(
       async (channel) => {
-        const untaken = new Set<string>()
-        store.#untaken.set(channel, untaken)
-        channel.on('return', ({ properties }: Message) => untaken.add(uniqueOf(properties)))
-        channel.on('error', (error: Error) => store.#closings.set(channel, error))
+        const said: Said = { untaken: new Set(), closing: undefined }
+        store.#said.set(channel, said)
+        channel.on('return', ({ properties }: Message) => said.untaken.add(uniqueOf(properties)))
+        channel.on('error', (error: Error) => {
+          said.closing = error
+        })
       },
       // Apart: if the connection is lost at this moment, the channel is opened over the next one.
       { isConfirmed: true, isApart: true, alone: { closed() {}, reopened: () => publisher.restored() } }
@@ -63,8 +70,9 @@ export class EventStore implements Store<StoredMessage> {
       const hasFailed = error !== null && error !== undefined
       // The channel was lost, or replaced: the publisher sends the event again over the next one.
       if (hasFailed && channel !== this.#part?.channel) return
-      const isUntaken = this.#untaken.get(channel)?.delete(unique) === true
-      if (hasFailed) this.#publisher.refused(number, refusal(address, this.#closings.get(channel)), true)
+      const said = this.#said.get(channel)
+      const isUntaken = said?.untaken.delete(unique) === true
+      if (hasFailed) this.#publisher.refused(number, refusal(address, said?.closing), true)
       else if (isUntaken) this.#publisher.refused(number, nobody(address), false)
       else this.#publisher.stored(number, undefined, false)
     })

@@ -262,25 +262,22 @@ export class Link {
   }
 
   /**
-   * Restores each subscription by itself, because the server refuses all of a command together. Forgets those that are
-   * refused and not needed.
-   * @returns false if others could not be restored
+   * Restores the subscriptions one by one: if the server refuses one of a command, it refuses the whole command. A
+   * subscription that is refused, and without which the link may go on, is forgotten.
+   * @returns false if another subscription could not be restored
    */
   async #subscribeEach(): Promise<boolean> {
-    const all = [
-      ...[...this.#channels].map((one) => [one, false] as const),
-      ...[...this.#globs].map((one) => [one, true] as const)
-    ]
-    for (const [channel, isGlob] of all) {
-      try {
-        if (isGlob) await this.#subscriber.psubscribe(channel)
-        else await this.#subscriber.subscribe(channel)
-      } catch (error) {
-        const isForbidden = (error as Error).message.startsWith('NOPERM')
-        if (!isForbidden || !this.#listener.refused(channel, error as Error)) return false
-        ;(isGlob ? this.#globs : this.#channels).delete(channel)
+    for (const all of [this.#channels, this.#globs])
+      for (const channel of [...all]) {
+        try {
+          if (all === this.#globs) await this.#subscriber.psubscribe(channel)
+          else await this.#subscriber.subscribe(channel)
+        } catch (error) {
+          const isForbidden = (error as Error).message.startsWith('NOPERM')
+          if (!isForbidden || !this.#listener.refused(channel, error as Error)) return false
+          all.delete(channel)
+        }
       }
-    }
     return true
   }
 

@@ -180,10 +180,10 @@ export class RedisConnection implements Carrier {
     const emitted = this.routing.emit(address, packet, reply, headers).then(
       () => undefined,
       (error: Error) => {
-        // The server has answered, and does not take this event now: `flush` tells it.
-        if (isRefusalForNow(error)) return notStored(address, error)
-        this.#unsent(address, error)
-        return undefined
+        const refusal = refusalForNow(address, error)
+        // `flush` throws the refusal.
+        if (refusal === undefined) this.#unsent(address, error)
+        return refusal
       }
     )
     this.#emitted.push(emitted)
@@ -392,12 +392,12 @@ export class RedisConnection implements Carrier {
   }
 }
 
-/** Whether the server has answered that it does not store an event now, for example because it has no memory left. */
-function isRefusalForNow(error: Error): boolean {
-  return error instanceof NotStoredError || (error.name === 'ReplyError' && !/^NOPERM/.test(error.message))
-}
-
-function notStored(address: string, error: Error): NotStoredError {
+/**
+ * The error of an event that the server does not store now, for example because it has no memory left; `undefined`: the
+ * failure has another reason.
+ */
+function refusalForNow(address: string, error: Error): NotStoredError | undefined {
   if (error instanceof NotStoredError) return error
+  if (error.name !== 'ReplyError' || error.message.startsWith('NOPERM')) return undefined
   return new NotStoredError(`Redis does not store the event '${address}' now: ${error.message}`, true, error)
 }

@@ -209,7 +209,8 @@ export class Link {
 
   /** @param failure why the attempt before this one has failed; `undefined`: this is the first attempt */
   async #resume(failure?: Error): Promise<void> {
-    for (let last = failure; ; ) {
+    let last = failure
+    for (;;) {
       if (last !== undefined) {
         const pause = backoffDelay(PAUSES, this.#attempts++, Math.random())
         if (performance.now() + pause > this.#resumesUntil) return this.#finish(last)

@@ -411,8 +411,7 @@ export class Publisher<Event extends OutgoingEvent> {
       return
     }
     if (this.#isSilent && !this.#isReopening) void this.#sendAgain()
-    // The store was not connected when refused events were to be sent again. It does not always tell that it is
-    // connected again: RabbitMQ may close only the channel of the store.
+    // The store was not connected when refused events were to be sent again, and may be by now.
     else if (this.#flight.size === 0) this.#resend()
   }
 
