@@ -15,7 +15,7 @@ import { programFile, testsFolder } from '../workspace.ts'
  * Starts the program. Each of its services has a request in flight that takes this many milliseconds, or until the
  * service stops.
  */
-async function startBusy(apps: number, time: number | 'until told') {
+async function startBusy(apps: number, time: number | 'until told' | 'until told twice') {
   const args = [programFile('apps/shutdown-program'), String(apps)]
   const running = spawn(process.execPath, args, { cwd: testsFolder, stdio: ['ignore', 'pipe', 'pipe'] })
   const log = new Log()
@@ -45,12 +45,22 @@ for (const apps of [0, 1, 2]) {
       assert.match(text, /The service 'users' has stopped after \d+ ms$/m)
     })
 
+    it('are not cut off by a copy of the signal, as npm sends it', async () => {
+      const { running, log, exited, answers, clients } = await startBusy(apps, 'until told twice')
+      running.kill('SIGTERM')
+      assert.deepEqual(await Promise.all(answers), ['orders has answered', 'users has answered'])
+      await Promise.all(clients.map((client) => client.close()))
+      assert.deepEqual(await within(exited, 'The end'), [0, null], log.lines.join('\n'))
+    })
+
     it('end at once at a second signal', async () => {
       const { running, log, exited, answers, clients } = await startBusy(apps, 60_000)
       running.kill('SIGTERM')
       await within(log.has("SIGTERM: The service 'users' stops"), 'The beginning')
-      running.kill('SIGTERM')
+      // Signals soon after the first one are copies of it.
+      const again = setInterval(() => running.kill('SIGTERM'), 50)
       assert.deepEqual(await within(exited, 'The end'), [143, null])
+      clearInterval(again)
       assert.deepEqual(await Promise.all(answers), ['ConnectionError', 'ConnectionError'])
       await Promise.all(clients.map((client) => client.close()))
     })

@@ -13,10 +13,12 @@ const service = (name: string) =>
     'slow',
     async ({ data }: { data: unknown }) => {
       console.log(`${name} waits`)
+      const isTold = typeof data === 'string'
       // The call lasts until the service stops, so the signal always finds the call in flight.
-      if (data === 'until told')
+      if (isTold)
         await new Promise((resolve) => drainingOf(name).addEventListener('abort', resolve, { once: true }))
-      await new Promise((resolve) => setTimeout(resolve, data === 'until told' ? 100 : (data as number)))
+      if (data === 'until told twice') process.kill(process.pid, 'SIGTERM')
+      await new Promise((resolve) => setTimeout(resolve, isTold ? 100 : Number(data)))
       return `${name} has answered`
     }
   )

@@ -31,6 +31,21 @@ class Payments {
   noted(@Payload() data: string): void {
     seen.push(`${data} plain`)
   }
+
+  @MessagePattern('audited')
+  isAudited(): boolean {
+    return true
+  }
+
+  @EventPattern('audited')
+  notedForAudit(@Payload() data: string): void {
+    seen.push(`${data} plain`)
+  }
+
+  @EventPattern('audited', { durable: {} })
+  audited(@Payload() data: string): void {
+    seen.push(`${data} audited`)
+  }
 }
 
 @Module({ controllers: [Payments] })
@@ -80,6 +95,20 @@ for (const [where, start] of Object.entries(STARTS)) {
       for await (const { data, attempts } of deadLetters(client, 'billing').list())
         letters.push([data, attempts])
       assert.deepEqual(letters, [['bad', 3]])
+      await client.close()
+      await stop()
+    })
+
+    it('reach a handler whose pattern is one of requests, too', async () => {
+      seen.length = 0
+      const clock = new ManualClock()
+      const transport = memory({ clock })
+      const stop = await start(transport)
+      const client = connect({ transport })
+      await client.publish('audited', 'the books')
+      assert.equal(await client.request('audited'), true)
+      await clock.advance(1_000)
+      assert.deepEqual(seen.sort(), ['the books audited', 'the books plain'])
       await client.close()
       await stop()
     })

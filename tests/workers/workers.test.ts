@@ -139,6 +139,13 @@ describe('a service with workers', () => {
     assert.equal(await within(program.ended, 'The end of all'), 'SIGKILL')
   })
 
+  it('ends at a signal while a worker hangs before it listens, and leaves no process', async () => {
+    const program = run({ failing: 'hanging' })
+    await program.fact('started', 1)
+    program.kill('SIGTERM')
+    assert.equal(await within(program.ended, 'The end of all'), 0)
+  })
+
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     it(`finishes the calls in flight at ${signal}, and leaves no process`, async () => {
       const program = run()

@@ -2,8 +2,10 @@
 import {
   type CallOptions,
   type DurableClient,
+  type Logger,
   OptionError,
   type Pattern,
+  quietLog,
   type Traits
 } from '@elysia-microservices/transport/kit'
 
@@ -28,11 +30,30 @@ export interface ConsoleClient extends GivenClient, DurableClient {
 /** Clients by the names under which their services are shown. */
 export type GivenClients = Readonly<Record<string, GivenClient>>
 
-/** Returns a function that returns the current clients by their ids. @throws {OptionError} `services` is invalid */
-export function readClients(services: unknown): () => Map<string, ConsoleClient> {
-  if (typeof services === 'function') return () => new Map(Object.entries(services()))
-  const clients = checkedClients(services)
-  return () => clients
+/**
+ * Returns a function that returns the current clients by their ids; it never throws. If the user's function throws, or
+ * returns something else than clients, the last clients stay, and the reason is logged.
+ * @throws {OptionError} `services` is invalid
+ */
+export function readClients(services: unknown, logger: Logger): () => ReadonlyMap<string, ConsoleClient> {
+  if (typeof services !== 'function') {
+    const clients = checkedClients(services)
+    return () => clients
+  }
+  let clients: ReadonlyMap<string, ConsoleClient> = new Map()
+  return () => {
+    try {
+      const given: unknown = services()
+      // There may be no service at the moment.
+      clients =
+        Object.keys(Object(given)).length === 0 && typeof given === 'object'
+          ? new Map()
+          : checkedClients(given)
+    } catch (error) {
+      quietLog(logger).error('services', 'The function options.services of the console has failed', error)
+    }
+    return clients
+  }
 }
 
 function checkedClients(services: unknown): Map<string, ConsoleClient> {

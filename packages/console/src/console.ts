@@ -88,7 +88,8 @@ export function console(options: ConsoleOptions): Elysia {
     watchUntil,
     logger = consoleLogger
   } = Object(options) as ConsoleOptions
-  const clients = readClients(services)
+  const told = loggerOf(logger)
+  const clients = readClients(services, told)
   if (typeof path !== 'string' || !/^\/[\w/.~-]*[\w.~-]$/.test(path))
     throw OptionError.expected('options.path', "a path such as '/console'", path)
   if (typeof canTry !== 'boolean') throw OptionError.expected('options.try', 'a boolean', canTry)
@@ -96,7 +97,6 @@ export function console(options: ConsoleOptions): Elysia {
   if (watchUntil !== undefined && !(watchUntil instanceof AbortSignal))
     throw OptionError.expected('options.watchUntil', 'an AbortSignal', watchUntil)
   const access = new Access(Object(options))
-  const told = loggerOf(logger)
   const { sources, traces } = makeSources({ clients, canTry, logger: told })
   const watch = new Watch(clients, { canTry, interval }, sources, watchUntil)
   const door = pageDoor({

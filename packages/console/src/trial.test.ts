@@ -4,6 +4,7 @@ import { type ConsoleClient, readClients } from './clients.ts'
 import type { TrialUpdate } from './protocol.ts'
 import { readTrial, run } from './trial.ts'
 
+const quiet = { error() {}, warn() {} }
 const trial = { service: 'a', kind: 'message', pattern: 'p' } as const
 
 describe('readTrial', () => {
@@ -77,6 +78,24 @@ describe('run', () => {
 describe('readClients', () => {
   it('takes clients and nothing else', () => {
     for (const given of [undefined, {}, { a: {} }, { a: null }, { a: { request() {} } }])
-      assert.throws(() => readClients(given), { code: 'OPTION' })
+      assert.throws(() => readClients(given, quiet), { code: 'OPTION' })
+  })
+
+  it('keeps the last clients if the function fails, or returns anything else', () => {
+    const client = { request() {}, stream() {}, emit() {} }
+    let give: () => unknown = () => ({ a: client })
+    const read = readClients(() => give(), quiet)
+    const names = () => [...read().keys()]
+    assert.deepEqual(names(), ['a'])
+    for (const wrong of [undefined, 5, { b: undefined }, { b: client, c: {} }]) {
+      give = () => wrong
+      assert.deepEqual(names(), ['a'])
+    }
+    give = () => {
+      throw new Error('no registry')
+    }
+    assert.deepEqual(names(), ['a'])
+    give = () => ({})
+    assert.deepEqual(names(), [])
   })
 })

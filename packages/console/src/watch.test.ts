@@ -86,6 +86,14 @@ describe('Watch', () => {
     assert.equal(state.asked, before)
   })
 
+  it('does not ask for a page that left before it was opened', async () => {
+    const { client } = await described()
+    const watch = new Watch(() => new Map([['shop', client]]), settings)
+    const updates = watch.open(AbortSignal.abort())
+    assert.equal(watch.size, 0)
+    assert.equal((await updates.next()).done, true)
+  })
+
   it('begins again with the next page', async () => {
     const { client } = await described()
     const watch = new Watch(() => new Map([['shop', client]]), settings)

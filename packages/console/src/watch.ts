@@ -97,6 +97,8 @@ export class Watch {
     signal.addEventListener('abort', () => void page.return(), { once: true })
     this.#pages.add(page)
     if (this.#timer === undefined) this.#begin()
+    // The page may have left while it was being admitted.
+    if (signal.aborted) void page.return()
     return page
   }
 

@@ -9,7 +9,8 @@ process.exitCode = await run(argv.slice(2), {
   userAgent: env['npm_config_user_agent'],
   runs: (cwd, file, args) =>
     new Promise((resolve) => {
-      const child = spawn(file, args, { cwd, stdio: 'inherit' })
+      // On Windows, npm is a script, which only a shell can run.
+      const child = spawn(file, args, { cwd, stdio: 'inherit', shell: process.platform === 'win32' })
       child.once('error', () => resolve(false))
       child.once('exit', (code) => resolve(code === 0))
     }),

@@ -159,6 +159,38 @@ for (const protocol of PROTOCOLS) {
       proxy.close()
     })
 
+    it('lets calls wait for a service that is away, if it reconnects by itself', async () => {
+      const port = await freePort()
+      const first = await startService({ controllers: [NotesController] }, { port })
+      const client = clientOf({ port }, protocol, { reconnect: true })
+      const lost = later()
+      client.on('close', () => lost.resolve())
+      assert.equal(await ask(client, 'count', {}), 1)
+      await first.app.close()
+      await lost.promise
+      const answered = ask(client, 'count', {})
+      client.emit({ type: 'note', v: 1 }, 'while it was away')
+      const second = await startService({ controllers: [NotesController] }, { port })
+      assert.equal(await answered, 2)
+      assert.deepEqual(await ask(client, 'seen', {}), ['while it was away'])
+      await client.close()
+      await second.app.close()
+    })
+
+    it('knows that it is connected again after a close() that nobody awaited', async () => {
+      const client = clientOf(service, protocol)
+      const said: string[] = []
+      client.status.subscribe((status) => said.push(status))
+      await client.connect()
+      const closed = client.close()
+      assert.equal(await ask(client, 'count', {}), 1)
+      await closed
+      assert.equal(said.at(-1), 'connected')
+      assert.ok(client.unwrap() instanceof TcpClient)
+      await client.close()
+      assert.equal(said.at(-1), 'disconnected')
+    })
+
     it('resolves a connect() that its own close() has overtaken, as in Nest', async () => {
       const client = clientOf(service, protocol)
       const connected = client.connect()

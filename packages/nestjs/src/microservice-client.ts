@@ -24,6 +24,8 @@ import {
 interface Opened {
   readonly transport: ClientTransport
   readonly listeners: Listeners<MicroserviceClientEvents>
+  /** Number of open connections. */
+  connected: number
 }
 
 /**
@@ -42,8 +44,6 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   readonly #log = nestLogger(this.logger)
   readonly #options: CheckedClientOptions
   #opened: Opened | undefined
-  /** Number of open connections. */
-  #connected = 0
 
   /** @throws {OptionError} an option is invalid, or is an option of Nest that has no effect here */
   constructor(options: MicroserviceClientOptions = {}) {
@@ -64,10 +64,12 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   /**
    * Connects now. Without this call, the first `send()` or `emit()` connects. Rejects with the system's error, whose
    * `code` is for example `ECONNREFUSED`, or with a `ConnectionError`. As in Nest, it resolves if `close()` is called
-   * meanwhile.
+   * meanwhile. While the client reconnects by itself, it resolves at once, and calls wait for the connection.
    */
   async connect(): Promise<void> {
     const opened = this.#open()
+    // Nest awaits this method before each call.
+    if (opened.transport.status === 'reconnecting') return
     try {
       await opened.transport.connect()
     } catch (error) {
@@ -84,9 +86,9 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     this.#opened = undefined
     if (opened === undefined) return
     await opened.transport.close()
-    if (this.#connected === 0) return
-    this.#connected = 0
-    this._status$.next('disconnected')
+    if (opened.connected === 0) return
+    opened.connected = 0
+    if (!this.#isConnected) this._status$.next('disconnected')
     opened.listeners.emit('close')
   }
 
@@ -106,9 +108,13 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
    * @throws {Error} the client is not connected
    */
   unwrap<T = ClientTransport>(): T {
-    if (this.#opened === undefined || this.#connected === 0)
+    if (this.#opened === undefined || !this.#isConnected)
       throw new Error('Not initialized. Please call the "connect" method first.')
     return this.#opened.transport as T
+  }
+
+  get #isConnected(): boolean {
+    return this.#opened !== undefined && this.#opened.connected > 0
   }
 
   /** Sends an event once, as in Nest, with or without a subscriber. A failure without a subscriber is logged. */
@@ -168,22 +174,24 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     const listeners = new Listeners<MicroserviceClientEvents>(['connect', 'close', 'error'], failed)
     const { transport, timeout, tellTimeout, logger = this.#log } = this.#options
     const client = transport.client({ logger: loggerOf(logger), timeout, tellTimeout, dispatcher: undefined })
-    client.onEvent((event) => this.#tell(event, listeners))
-    return { transport: client, listeners }
+    const opened: Opened = { transport: client, listeners, connected: 0 }
+    client.onEvent((event) => this.#tell(event, opened))
+    return opened
   }
 
-  #tell(event: ClientEvent, listeners: Listeners<MicroserviceClientEvents>): void {
+  #tell(event: ClientEvent, opened: Opened): void {
+    const { listeners } = opened
     if (event.type === 'connected') {
-      this.#connected++
+      opened.connected++
       this._status$.next('connected')
       listeners.emit('connect')
     } else if (event.type === 'disconnected') {
-      this.#connected--
-      if (this.#connected === 0) this._status$.next('disconnected')
+      opened.connected--
+      if (!this.#isConnected) this._status$.next('disconnected')
       if (event.error !== undefined) listeners.emit('error', event.error)
       listeners.emit('close')
     } else if (event.type === 'connect-failed') {
-      if (this.#connected === 0) this._status$.next('disconnected')
+      if (!this.#isConnected) this._status$.next('disconnected')
       if (event.error !== undefined) listeners.emit('error', event.error)
     }
   }

@@ -225,15 +225,18 @@ export class MicroserviceServer
 
   #routes(): readonly Route[] {
     return [...this.messageHandlers].flatMap(([route, first]): Route[] => {
-      if (!first.isEventHandler) return [{ kind: 'message', route }]
-      const handlers = this.#events.ofFirst(first)
       const byVia = new Map<string, Route>()
-      for (const handler of handlers) {
+      for (const handler of this.#eventHandlersAt(route, first)) {
         const durable = durableOf(handler)
         byVia.set(viaOfHandler(route, handler), { kind: 'event', route, durable })
       }
-      return [...byVia.values()]
+      return first.isEventHandler ? [...byVia.values()] : [{ kind: 'message', route }, ...byVia.values()]
     })
+  }
+
+  /** The event handlers of a pattern, whose first handler may be a message handler. */
+  #eventHandlersAt(route: string, first: MessageHandler): readonly MessageHandler[] {
+    return this.#events.ofRoute(route) ?? (first.isEventHandler ? [first] : [])
   }
 
   #request(message: IncomingMessage): unknown {
@@ -264,7 +267,7 @@ export class MicroserviceServer
    */
   #handlerOf({ route, pattern, transport, matched }: IncomingMessage): MessageHandler | undefined {
     const handler =
-      this.messageHandlers.get((matched ?? route) as string) ?? this.#byWildcards(transport, route)[0]
+      this.messageHandlers.get((matched ?? route) as string) ?? this.#byWildcards(transport, route)[0]?.[1]
     // A message without a pattern has the text 'undefined' as its pattern; no handler may be found by that text.
     if (handler !== undefined || (route === undefined && pattern === 'undefined')) return handler
     return this.getHandlerByPattern(pattern) ?? undefined
@@ -279,22 +282,21 @@ export class MicroserviceServer
 
   #eventHandlersOf(message: IncomingMessage): readonly MessageHandler[] | undefined {
     const handlers = this.#events.ofRoute(message.matched ?? message.route)
-    const others = this.#byWildcards(message.transport, message.route)
-      .filter(({ isEventHandler }) => isEventHandler)
-      .flatMap((first) => this.#events.ofFirst(first))
+    const others = this.#byWildcards(message.transport, message.route).flatMap(([pattern, first]) =>
+      this.#eventHandlersAt(pattern, first)
+    )
     if (others.length > 0) return [...(handlers ?? []), ...others]
     if (handlers !== undefined) return handlers
     const handler = this.#handlerOf(message)
     return handler === undefined ? undefined : this.#events.ofFirst(handler)
   }
 
-  /** Returns the handlers whose patterns have wildcards that match a route, the most specific first. */
-  #byWildcards(transport: string, route: string | undefined): readonly MessageHandler[] {
+  /** Returns the patterns with wildcards that match a route, with their first handlers, the most specific first. */
+  #byWildcards(transport: string, route: string | undefined): readonly (readonly [string, MessageHandler])[] {
     if (route === undefined || !this.#withWildcards.has(transport)) return []
     return [...this.messageHandlers]
       .filter(([pattern]) => pattern !== route && hasWildcards(pattern) && routeMatches(pattern, route))
       .sort(([one], [other]) => bySpecificity(one, other))
-      .map(([, handler]) => handler)
   }
 
   /** Whether hooks are set, for example by an instrumentation. Messages without hooks are handled in a faster way. */

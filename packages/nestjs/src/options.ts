@@ -44,7 +44,10 @@ export type MicroserviceServerOptions =
         readonly tlsOptions?: ShortServerOptions['tls']
       })
   | (ServerOptions & {
-      /** The transport for messages, or several transports. Each transport can be used by one server only. */
+      /**
+       * The transport for messages, or several transports. Each transport can be used by one server only. Nest passes
+       * handlers that are bound to a transport only to the server whose first transport it is.
+       */
       readonly transport: Transport | readonly Transport[]
     })
 

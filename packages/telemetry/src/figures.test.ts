@@ -174,17 +174,21 @@ describe('events', () => {
   it('are of the broker that carried them, in figures as in spans', async () => {
     const handle = telemetry()(() => undefined)
     const event = { kind: 'event', transport: 'nats', pattern: 'figures.broker', headers: {} } as const
-    for (const transport of ['nats', 'redis', 'rabbitmq', 'mqtt', 'kafka', 'tcp'])
+    for (const transport of ['nats', 'redis', 'rabbitmq', 'mqtt', 'kafka', 'tcp', 'websocket'])
       handle({ ...event, transport } as ReceivedMessage)
     const { text } = await prometheusText()
     for (const system of ['nats', 'redis', 'rabbitmq', 'mqtt', 'kafka', 'elysia_microservices']) {
+      const count = system === 'elysia_microservices' ? 2 : 1
       const labels = `messaging_system_name="${system}",messaging_destination_name="figures.broker"`
-      assert.match(text, new RegExp(`^messaging_process_duration_seconds_count\\{${labels},.*\\} 1$`, 'm'))
+      assert.match(
+        text,
+        new RegExp(`^messaging_process_duration_seconds_count\\{${labels},.*\\} ${count}$`, 'm')
+      )
     }
     const own = handlerFigures().filter(({ pattern }) => pattern === 'figures.broker')
     assert.deepEqual(
       own.map(({ outcomes }) => outcomes),
-      [{ OK: 6 }]
+      [{ OK: 7 }]
     )
   })
 

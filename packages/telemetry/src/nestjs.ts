@@ -3,6 +3,7 @@
  * in the `metadata` of Nest's packets.
  */
 import type { Headers, ResultEnd } from '@elysia-microservices/transport'
+import { routeOfValue } from '@elysia-microservices/transport/kit'
 import { Observable } from 'rxjs'
 import { Followed, Measured, Recorded } from './observation.ts'
 import { startReceived, startSent } from './traces/tracing.ts'
@@ -15,10 +16,18 @@ export interface NestContext {
   switchToRpc(): { getContext(): unknown }
 }
 
-/** The context of a message in Nest. Only contexts of TCP and Redis have metadata. */
+/**
+ * The context of a message in Nest. Only contexts of TCP and Redis have metadata; the pattern that was received has
+ * another name in the context of each transport.
+ */
 interface NestMessage {
   getPattern?(): unknown
+  getChannel?(): unknown
+  getSubject?(): unknown
+  getTopic?(): unknown
   getMetadata?(): Headers | undefined
+  /** The message in a context of this library. */
+  readonly message?: { readonly transport?: string }
 }
 
 /** A packet that Nest's clients send. */
@@ -41,6 +50,21 @@ type MetadataReader = { readonly getMetadata?: (key: string, target: object) => 
 /** The key of Nest's metadata for the kind of a handler: 1 for requests, 2 for events. */
 const HANDLER_TYPE = 'microservices:handler_type'
 const EVENT_HANDLER = 2
+/** The key of Nest's metadata for the patterns of a handler, an array. */
+const PATTERNS = 'microservices:pattern'
+/** Transports by the names of Nest's classes for their contexts and clients. All others are TCP. */
+const TRANSPORTS: Readonly<Record<string, string>> = {
+  NatsContext: 'nats',
+  ClientNats: 'nats',
+  RedisContext: 'redis',
+  ClientRedis: 'redis',
+  RmqContext: 'rabbitmq',
+  ClientRMQ: 'rabbitmq',
+  MqttContext: 'mqtt',
+  ClientMqtt: 'mqtt',
+  KafkaContext: 'kafka',
+  ClientKafka: 'kafka'
+}
 
 /**
  * A hook for `app.registerPreRequestHook(nestTelemetry())`. It counts the messages that the application handles,
@@ -82,8 +106,9 @@ export function traceNestClient<Client extends object>(client: Client): Client {
   const sender = client as unknown as NestSender
   const publish = sender.publish.bind(client)
   const dispatchEvent = sender.dispatchEvent.bind(client)
+  const transport = transportOf(client)
   sender.publish = (packet, callback) => {
-    const { watcher, end } = beginSent('client', packet)
+    const { watcher, end } = beginSent('client', transport, packet)
     const cancel = inside(watcher, () =>
       publish(packet, (answer) => {
         if (answer.err) end({ outcome: 'failed', error: answer.err })
@@ -97,7 +122,7 @@ export function traceNestClient<Client extends object>(client: Client): Client {
     }
   }
   sender.dispatchEvent = async (packet) => {
-    const { watcher, end } = beginSent('producer', packet)
+    const { watcher, end } = beginSent('producer', transport, packet)
     try {
       const sent = await inside(watcher, () => dispatchEvent(packet))
       end({ outcome: 'completed' })
@@ -113,19 +138,38 @@ export function traceNestClient<Client extends object>(client: Client): Client {
 function begin(execution: NestContext): Measured {
   const message = execution.switchToRpc().getContext() as NestMessage
   const { getMetadata } = Reflect as MetadataReader
-  const isEvent = getMetadata?.(HANDLER_TYPE, execution.getHandler()) === EVENT_HANDLER
-  const side = isEvent ? 'consumer' : 'server'
+  const handler = execution.getHandler()
+  const side = getMetadata?.(HANDLER_TYPE, handler) === EVENT_HANDLER ? 'consumer' : 'server'
   const received = {
-    transport: 'tcp',
-    pattern: text(message.getPattern?.()),
+    transport: message.message?.transport ?? transportOf(message),
+    pattern: patternOf(message, getMetadata?.(PATTERNS, handler)),
     headers: message.getMetadata?.() ?? {}
   }
   const traced = startReceived(side, received)
   return started(side, received, traced)
 }
 
-function beginSent(side: 'client' | 'producer', packet: NestPacket) {
-  const call = { transport: 'tcp', pattern: text(packet.pattern), headers: packet.metadata ?? {} }
+/**
+ * The pattern of the handler, not the one that the caller has sent: for a handler with wildcards, callers would make a
+ * new figure with each text.
+ */
+function patternOf(message: NestMessage, patterns: unknown): string {
+  const sent =
+    message.getPattern?.() ?? message.getChannel?.() ?? message.getSubject?.() ?? message.getTopic?.()
+  const own = Array.isArray(patterns) ? patterns.map(text) : []
+  return own.find((pattern) => pattern === sent) ?? own[0] ?? text(sent)
+}
+
+function transportOf(given: object): string {
+  for (let type = given.constructor; typeof type === 'function'; type = Object.getPrototypeOf(type)) {
+    const known = TRANSPORTS[type.name]
+    if (known !== undefined) return known
+  }
+  return 'tcp'
+}
+
+function beginSent(side: 'client' | 'producer', transport: string, packet: NestPacket) {
+  const call = { transport, pattern: text(packet.pattern), headers: packet.metadata ?? {} }
   const traced = startSent(side, call)
   if (traced !== undefined) packet.metadata = traced.headers
   const watcher = started(side, call, traced)
@@ -163,5 +207,6 @@ function once(end: (how: ResultEnd) => void): (how: ResultEnd) => void {
 }
 
 function text(pattern: unknown): string {
-  return typeof pattern === 'string' ? pattern : (JSON.stringify(pattern) ?? 'undefined')
+  if (pattern instanceof RegExp) return String(pattern)
+  return routeOfValue(pattern) ?? String(pattern)
 }

@@ -168,7 +168,10 @@ export interface Gauge {
   readonly limit: number
 }
 
-/** Current figures of a server. Transports add further figures. */
+/**
+ * Current figures of a server. Transports add further figures. Servers of several services that share their connections
+ * return the same object in one turn of the event loop.
+ */
 export interface TransportStats {
   /** The name of the transport. */
   readonly transport: string

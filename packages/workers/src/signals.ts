@@ -25,13 +25,19 @@ const all = new Set<StoppingAt>()
 const ofServers = new WeakSet<object>()
 let isLeaving = false
 /**
- * True once a signal has arrived from outside. A worker whose supervisor tells it to stop emits a signal to itself,
- * which does not count.
+ * The first signal that has arrived from outside, and when. A worker whose supervisor tells it to stop emits a signal to
+ * itself, which does not count.
  */
-let isTold = false
+let told: { readonly signal: ShutdownSignal; readonly at: number } | undefined
+/**
+ * Milliseconds within which the same signal again counts as the first one: a terminal sends Ctrl-C to all its processes,
+ * and npm passes it on to the program, which so gets it twice.
+ */
+const SAME = 500
 
 /**
- * Calls `stop` when a signal tells the process to end, and then ends the process; a second signal ends it at once.
+ * Calls `stop` when a signal tells the process to end, and then ends the process; a second signal, if it is not only a
+ * copy of the first one, ends it at once.
  * A program that listens to the signal itself may have more to do, so the program has to end the process. If the
  * process lives on, a warning in the log names what keeps it alive.
  * @returns the function that stops listening to signals
@@ -66,15 +72,21 @@ function isWanted(signal: ShutdownSignal): boolean {
 
 async function leave(name: NodeJS.Signals, number?: number): Promise<void> {
   const signal = name as ShutdownSignal
-  if (isTold && number !== undefined) process.exit(128 + constants.signals[signal])
-  if (number !== undefined) isTold = true
+  if (number !== undefined) {
+    const now = performance.now()
+    if (told !== undefined) {
+      if (told.signal === signal && now - told.at < SAME) return
+      process.exit(128 + constants.signals[signal])
+    }
+    told = { signal, at: now }
+  }
   isLeaving = true
   const isOfProgram = process
     .listeners(signal)
     .some((listener) => listener !== leave && !ofServers.has(listener))
-  const told = [...all].filter(({ signals }) => signals.includes(signal))
+  const stopping = [...all].filter(({ signals }) => signals.includes(signal))
   const failed = await Promise.all(
-    told.map(({ stop, logger }) =>
+    stopping.map(({ stop, logger }) =>
       stop(signal).then(
         () => false,
         (error: unknown) => {
@@ -85,6 +97,6 @@ async function leave(name: NodeJS.Signals, number?: number): Promise<void> {
     )
   )
   if (!isOfProgram) process.exit(failed.includes(true) ? 1 : 0)
-  const [first] = told
+  const [first] = stopping
   if (first !== undefined) tellIfAlive(signal, first.logger)
 }

@@ -1,5 +1,5 @@
 /** The supervisor: starts the workers of a service, replaces workers that have ended, and stops them all. */
-import type { Logger, TransportStats } from '@elysia-microservices/transport/kit'
+import { type Logger, type TransportStats, WorkerError } from '@elysia-microservices/transport/kit'
 import { type Launch, launcher } from './launch.ts'
 import type { Question } from './messages.ts'
 import { Restarts } from './restarts.ts'
@@ -23,6 +23,8 @@ export interface SupervisorOptions {
   prepare(worker: WorkerProcess): Promise<unknown>
   /** Called when no worker is left and starting another is pointless. */
   gaveUp(): void
+  /** Aborted when the service is told to stop; matters only while the first workers start. */
+  readonly leaving: AbortSignal
 }
 
 /** The figures of a worker. */
@@ -67,15 +69,30 @@ export class Supervisor {
 
   /**
    * Starts all workers; resolves when all of them listen.
-   * @throws {WorkerError} a worker cannot start; then none is left
+   * @throws {WorkerError} a worker cannot start, or the service is told to stop before all workers listen; then none is
+   * left
    */
   static async start(options: SupervisorOptions): Promise<Supervisor> {
     const supervisor = new Supervisor(options, await launcher())
+    const { leaving } = options
+    let left: Promise<void> | undefined
+    // A worker that does not listen yet has no work in flight, and may never end by itself.
+    const leave = () => {
+      left = supervisor.#end(async (process) => {
+        if (process.isReady) await supervisor.#stop(process)
+        else process.kill()
+      })
+    }
+    leaving.addEventListener('abort', leave, { once: true })
     try {
       await Promise.all(supervisor.#places.map((place) => supervisor.#start(place)))
+      if (left !== undefined)
+        throw new WorkerError(1, undefined, 'it was told to stop when it had just started')
     } catch (error) {
-      await supervisor.#end((process) => process.kill())
+      await (left ?? supervisor.#end((process) => process.kill()))
       throw error
+    } finally {
+      leaving.removeEventListener('abort', leave)
     }
     for (const place of supervisor.#places) supervisor.#watch(place, place.current as WorkerProcess)
     return supervisor

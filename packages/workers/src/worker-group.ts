@@ -44,7 +44,7 @@ export class WorkerGroup {
   /**
    * Starts the workers; resolves when all of them listen.
    * @throws {ListenError} the port that the workers would share is taken or not allowed
-   * @throws {WorkerError} a worker cannot start; then no worker is left
+   * @throws {WorkerError} a worker cannot start, or a signal comes before all workers listen; then no worker is left
    * @throws {OptionError} this process has workers already, or is itself a worker of `node:cluster`
    */
   static async start(options: WorkerGroupOptions): Promise<WorkerGroup> {
@@ -56,6 +56,7 @@ export class WorkerGroup {
     // The signals are listened to before the first worker starts: a signal during the start must leave no process
     // behind.
     let forgetSignals = () => {}
+    const leaving = new AbortController()
     try {
       const shared: unknown[] = []
       for (const [index, { sharing }] of servers.entries())
@@ -69,6 +70,7 @@ export class WorkerGroup {
         logger,
         stop(signal) {
           group?.told(signal)
+          leaving.abort()
           return stop()
         }
       })
@@ -77,6 +79,7 @@ export class WorkerGroup {
         count: await countOf(options.workers),
         drain,
         logger,
+        leaving: leaving.signal,
         async prepare(process) {
           for (const [index, { sharing }] of servers.entries()) {
             const question = sharing?.greeting()

@@ -53,7 +53,7 @@ export async function findPlan({ folder, entries, config }: Asked): Promise<Plan
   if (file !== undefined) {
     if (!existsSync(file)) throw new OptionError('--config', `There is no file ${config}`)
     const root = dirname(file)
-    return { ...readConfig(root, await defaultOf(file), neededEngines(packagesOf(root))), file }
+    return { ...planOf(root, await defaultOf(file)), file }
   }
   const services = workspaceServices(folder)
   if (services.length > 0) return planned(folder, services)
@@ -71,9 +71,13 @@ function planned(root: string, services: readonly (readonly [name: string, servi
       'services',
       `Two services are called ${twice}: give them names in a microservices.config.ts`
     )
-  const folders = services.map(([, { cwd }]) => (cwd === undefined ? root : resolve(root, cwd)))
-  const packages = [root, ...folders].flatMap(packagesOf)
-  return readConfig(root, { services: Object.fromEntries(services) }, neededEngines(packages))
+  return planOf(root, { services: Object.fromEntries(services) })
+}
+
+/** Checks a configuration. Which engines it needs by default depends on the services that it has. */
+function planOf(root: string, config: unknown): Plan {
+  const { services } = readConfig(root, config, [])
+  return readConfig(root, config, neededEngines(packagesOfAll(root, services)))
 }
 
 /** The default export of a configuration. Only newer releases of Node can import TypeScript without a loader. */
@@ -113,7 +117,9 @@ function servicesOf(folder: string, entries: readonly string[]): [string, DevSer
 /** Services from workspaces that have a script `dev`, which must reload by itself. */
 function workspaceServices(root: string): [string, DevService][] {
   const { workspaces } = packageJson(root)
-  const patterns = Array.isArray(workspaces) ? workspaces : (Object(workspaces).packages ?? [])
+  const patterns = Array.isArray(workspaces)
+    ? workspaces
+    : (Object(workspaces).packages ?? pnpmPatterns(root))
   const [, run] = MANAGERS.find(([lock]) => existsSync(join(root, lock))) ?? ['', 'npm run']
   return foldersOf(root, patterns).flatMap((folder): [string, DevService][] => {
     const { name = basename(folder), scripts } = packageJson(folder)
@@ -123,6 +129,22 @@ function workspaceServices(root: string): [string, DevService][] {
       [name.replace(/^@[^/]*\//, ''), { command: `${run} dev`, cwd: relative(root, folder), watch: false }]
     ]
   })
+}
+
+/** The entries of the list `packages:` in `pnpm-workspace.yaml`. */
+function pnpmPatterns(root: string): string[] {
+  const file = join(root, 'pnpm-workspace.yaml')
+  if (!existsSync(file)) return []
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .map((line) => line.replace(/(^|\s)#.*/, ''))
+  const first = lines.findIndex((line) => line.startsWith('packages:'))
+  if (first === -1) return []
+  const end = lines.findIndex((line, index) => index > first && /^[^\s\]-]/.test(line))
+  const list = lines.slice(first, end === -1 ? undefined : end).join('\n')
+  return [...list.matchAll(/(?:-\s+|\[\s*|,\s*)['"]?([^'",\]\s]+)/g)]
+    .map(([, pattern = '']) => pattern)
+    .filter((pattern) => !pattern.startsWith('!'))
 }
 
 /** The folders that workspace patterns name: `apps/*`, or a single folder. */
@@ -138,7 +160,13 @@ function foldersOf(root: string, patterns: readonly string[]): string[] {
   })
 }
 
-/** The names of the packages that a project, and the workspace that contains it, depend on. */
+/** The names of the packages that a project and its services depend on. */
+function packagesOfAll(root: string, services: Plan['services']): string[] {
+  const folders = services.flatMap(({ cwd, entry }) => [cwd ?? '.', dirname(entry ?? '.')])
+  return [root, ...folders.map((folder) => resolve(root, folder))].flatMap(packagesOf)
+}
+
+/** The names of the packages that the package of a folder depends on. */
 function packagesOf(folder: string): string[] {
   const nearest = foldersAbove(folder).find((above) => existsSync(join(above, 'package.json')))
   if (nearest === undefined) return []

@@ -1,7 +1,7 @@
 /** Finds the command that runs an entry file. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { isAbsolute, join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Runtime, ServicePlan } from './config.ts'
@@ -45,11 +45,12 @@ export function usualRuntime(root: string): Runtime {
  * @throws {OptionError} the service's file or runtime does not exist
  */
 export function commandOf(service: ServicePlan, root: string, folders: readonly string[]): Command {
-  const { name, entry, command, flags = [], args = [], runtime = usualRuntime(root) } = service
+  const { name, command, flags = [], args = [], runtime = usualRuntime(root) } = service
   const preload = PRELOAD
-  if (entry === undefined)
-    return { file: command as string, args: [], env: loadedByEnvironment(preload), shell: true }
   const file = entryOf(service, root)
+  if (file === undefined)
+    return { file: command as string, args: [], env: loadedByEnvironment(preload), shell: true }
+  if (!existsSync(file)) throw new OptionError(name, `${name}: there is no file ${file}`)
   const program = programOf(runtime, folders)
   if (program === undefined)
     throw new OptionError(name, `${name} needs ${runtime}, which is not on the PATH: ${HELP[runtime]}`)
@@ -66,11 +67,9 @@ export function commandOf(service: ServicePlan, root: string, folders: readonly 
   return { file: program, args: [...importing, ...flags, file, ...args], env: {} }
 }
 
-/** The path of a service's file. @throws {OptionError} the file does not exist */
-export function entryOf({ name, entry = '' }: ServicePlan, root: string): string {
-  const file = isAbsolute(entry) ? entry : join(root, entry)
-  if (!existsSync(file)) throw new OptionError(name, `${name}: there is no file ${file}`)
-  return file
+/** The path of a service's file; `undefined` for a service with a command. */
+export function entryOf({ entry }: ServicePlan, root: string): string | undefined {
+  return entry === undefined ? undefined : resolve(root, entry)
 }
 
 /** The program of a runtime; this process's own program if it is the same runtime. */

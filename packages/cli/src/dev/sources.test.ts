@@ -67,6 +67,25 @@ import './gone.ts'`
     ])
   })
 
+  it('follows a package of the workspace to the packages that it needs, also in circles', () => {
+    const entry = write('apps/one/main.ts', "import 'domain'")
+    write('packages/domain/package.json', '{ "dependencies": { "db": "*", "gone": "*" } }')
+    write('packages/domain/index.ts', "export * from 'db'")
+    write('packages/db/package.json', '{ "peerDependencies": { "domain": "*" } }')
+    write('packages/db/index.ts', '')
+    mkdirSync(join(folder, 'node_modules'))
+    for (const name of ['domain', 'db'])
+      symlinkSync(`../packages/${name}`, join(folder, 'node_modules', name))
+    assert.deepEqual(
+      found(entry).filter((file) => file.endsWith('.ts')),
+      ['apps/one/main.ts', 'packages/db/index.ts', 'packages/domain/index.ts']
+    )
+  })
+
+  it('has the entry also while it is missing', () => {
+    assert.deepEqual(found(join(folder, 'gone/main.ts')), ['gone/main.ts'])
+  })
+
   it('takes further files and folders', () => {
     const entry = write('main.ts', '')
     const more = [write('settings.json', '{}'), dirname(write('views/page.ts', ''))]
@@ -100,6 +119,35 @@ describe('SourceWatch', () => {
       const fourth = next()
       write('deep/b.ts', 'edited')
       assert.equal(await fourth, 'deep/b.ts')
+      assert.deepEqual(failed, [])
+    } finally {
+      watch.stop()
+    }
+  })
+
+  it('tells of an entry whose folder was removed and made again, and of later edits there', async () => {
+    const entry = write('dist/main.js', '1')
+    let heard = () => {}
+    const next = () => new Promise<void>((resolve) => (heard = resolve))
+    const failed: string[] = []
+    const watch = new SourceWatch(
+      () => filesOf(entry, []),
+      () => heard(),
+      (reason) => failed.push(reason)
+    )
+    try {
+      rmSync(dirname(entry), { recursive: true })
+      watch.refresh()
+      const again = next()
+      write('dist/main.js', 'built again')
+      await again
+      rmSync(dirname(entry), { recursive: true })
+      const atOnce = next()
+      write('dist/main.js', 'built once more')
+      await atOnce
+      const later = next()
+      write('dist/main.js', 'edited in the new folder')
+      await later
       assert.deepEqual(failed, [])
     } finally {
       watch.stop()

@@ -2,7 +2,16 @@
  * Finds the files of which a program consists, and watches their edits. The files are found by reading imports. A
  * file of which only types are imported is not part of the program, so its edits restart nothing.
  */
-import { existsSync, type FSWatcher, readdirSync, readFileSync, realpathSync, statSync, watch } from 'node:fs'
+import {
+  type Dirent,
+  existsSync,
+  type FSWatcher,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  watch
+} from 'node:fs'
 import { dirname, extname, join, resolve, sep } from 'node:path'
 import { foldersAbove } from './programs.ts'
 
@@ -26,26 +35,34 @@ const SKIPPED = new Set(['node_modules', 'coverage'])
 const MAX_FILES = 5_000
 
 /**
- * The files of a program: its entry and the files that it imports, in its own folder and in packages of the
- * workspace.
+ * The files of a program: its entry, which may be missing at the moment, and the files that it imports, in its own
+ * folder and in packages of the workspace.
  */
 export function filesOf(entry: string | undefined, more: readonly string[]): Set<string> {
   const files = new Set<string>()
   const add = (path: string) => {
     if (files.size >= MAX_FILES || files.has(path)) return
-    if (!existsSync(path)) return
-    if (statSync(path).isDirectory()) for (const file of filesIn(path)) files.add(file)
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats === undefined) return
+    if (stats.isDirectory()) for (const file of filesIn(path)) files.add(file)
     else files.add(path)
   }
   for (const path of more) add(path)
   if (entry === undefined) return files
+  files.add(entry)
   const waiting = [entry]
   const seen = new Set<string>()
+  const addPackage = (folder: string) => {
+    if (seen.has(folder)) return
+    seen.add(folder)
+    add(folder)
+    for (const other of workspacePackagesOf(folder)) addPackage(other)
+  }
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     if (seen.has(file) || files.size >= MAX_FILES) continue
     seen.add(file)
     add(file)
-    if (CODE.test(file)) waiting.push(...importsOf(file, add))
+    if (CODE.test(file)) waiting.push(...importsOf(file, addPackage))
   }
   return files
 }
@@ -55,7 +72,10 @@ export class SourceWatch {
   readonly #files: () => Set<string>
   readonly #edited: (file: string) => void
   readonly #failed: (reason: string) => void
-  readonly #watchers = new Map<string, FSWatcher>()
+  readonly #watchers = new Map<
+    string,
+    { readonly watcher: FSWatcher; readonly identity: string | undefined }
+  >()
   #states = new Map<string, string>()
   #timer: ReturnType<typeof setTimeout> | undefined
   #isStopped = false
@@ -75,16 +95,20 @@ export class SourceWatch {
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#timer)
-    for (const watcher of this.#watchers.values()) watcher.close()
+    for (const { watcher } of this.#watchers.values()) watcher.close()
     this.#watchers.clear()
   }
 
   /** Reads the state of the files, and watches their folders. */
   #read(): Map<string, string> {
     const files = this.#files()
-    const folders = new Set([...files].map((file) => dirname(file)))
-    for (const [folder, watcher] of this.#watchers) {
-      if (folders.has(folder) && existsSync(folder)) continue
+    // A folder that is missing at the moment is noticed in the folder above when it comes back.
+    const folders = new Set(
+      [...files].map((file) => foldersAbove(dirname(file)).find(existsSync) ?? dirname(file))
+    )
+    for (const [folder, { watcher, identity }] of this.#watchers) {
+      // A watcher of a folder that was removed hears nothing of a new folder with the same name.
+      if (folders.has(folder) && identityOf(folder) === identity) continue
       watcher.close()
       this.#watchers.delete(folder)
     }
@@ -95,12 +119,25 @@ export class SourceWatch {
   #watch(folder: string): void {
     if (this.#watchers.has(folder)) return
     try {
-      const watcher = watch(folder, () => this.#look())
+      const identity = identityOf(folder)
+      const watcher = watch(folder, (_event, name) => {
+        if (this.#matters(folder, name)) this.#look()
+      })
       watcher.on('error', () => this.#watchers.delete(folder))
-      this.#watchers.set(folder, watcher)
+      this.#watchers.set(folder, { watcher, identity })
     } catch (error) {
       this.#failed(`Edits in ${folder} cannot be watched: ${(error as Error).message}`)
     }
+  }
+
+  /**
+   * Whether a change may be an edit. A log or a database beside the sources, which changes all the time, would otherwise
+   * keep the files from ever being checked.
+   */
+  #matters(folder: string, name: string | null): boolean {
+    if (name === null) return true
+    const extension = extname(name)
+    return extension === '' || EXTENSIONS.includes(extension) || this.#states.has(join(folder, name))
   }
 
   /** Checks the files after a short pause, because an editor writes a file in several steps. */
@@ -125,6 +162,12 @@ export class SourceWatch {
 /** Milliseconds without a change in a folder after which the files are checked. */
 const SETTLED = 50
 
+/** Identifies a folder: a new folder may get the inode of a removed one, but not its birth time. */
+function identityOf(folder: string): string | undefined {
+  const stats = statSync(folder, { throwIfNoEntry: false })
+  return stats && `${stats.ino} ${stats.birthtimeMs}`
+}
+
 /** Modification time and size of a file, which change with an edit; `''` if the file does not exist. */
 function stateOf(file: string): string {
   try {
@@ -135,8 +178,8 @@ function stateOf(file: string): string {
   }
 }
 
-/** The files in the same package that a file imports. @param add called with the folders of workspace packages */
-function importsOf(file: string, add: (path: string) => void): string[] {
+/** The files in the same package that a file imports. @param addPackage called with the folders of workspace packages */
+function importsOf(file: string, addPackage: (path: string) => void): string[] {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
@@ -150,7 +193,7 @@ function importsOf(file: string, add: (path: string) => void): string[] {
       if (next !== undefined) found.push(next)
     } else if (!specifier.startsWith('node:') && !specifier.startsWith('#')) {
       const folder = workspaceFolder(specifier, file)
-      if (folder !== undefined) add(folder)
+      if (folder !== undefined) addPackage(folder)
     }
   }
   return found
@@ -166,7 +209,7 @@ function fileNamed(path: string): string | undefined {
     ...EXTENSIONS.map((each) => path + each),
     ...EXTENSIONS.map((each) => join(path, `index${each}`))
   ]
-  return candidates.find((candidate) => existsSync(candidate) && statSync(candidate).isFile())
+  return candidates.find((candidate) => statSync(candidate, { throwIfNoEntry: false })?.isFile() === true)
 }
 
 /** The folder of a package that is a link into the workspace, whose files the user edits. */
@@ -174,16 +217,45 @@ function workspaceFolder(specifier: string, from: string): string | undefined {
   const name = specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
   for (const folder of foldersAbove(dirname(from))) {
     const link = join(folder, 'node_modules', name)
-    if (!existsSync(link)) continue
-    const real = realpathSync(link)
+    const real = realPathOf(link)
+    if (real === undefined) continue
     return real.split(sep).includes('node_modules') ? undefined : real
   }
   return undefined
 }
 
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** The folders of the workspace packages that a package depends on. */
+function workspacePackagesOf(folder: string): string[] {
+  const file = join(folder, 'package.json')
+  let manifest: Readonly<Record<string, unknown>>
+  try {
+    manifest = JSON.parse(readFileSync(file, 'utf8'))
+  } catch {
+    return []
+  }
+  const { dependencies, optionalDependencies, peerDependencies } = Object(manifest)
+  const names = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })
+  return names.flatMap((name) => workspaceFolder(name, file) ?? [])
+}
+
 /** All files of a folder that may contain code. */
 function filesIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+  let entries: Dirent[]
+  try {
+    entries = readdirSync(folder, { withFileTypes: true })
+  } catch {
+    // The folder was removed a moment ago.
+    return []
+  }
+  return entries.flatMap((entry) => {
     if (entry.name.startsWith('.') || SKIPPED.has(entry.name)) return []
     const path = join(folder, entry.name)
     if (entry.isDirectory()) return filesIn(path)

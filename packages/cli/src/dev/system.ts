@@ -3,7 +3,7 @@ import { basename, delimiter, resolve } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Plan, ServicePlan } from './config.ts'
 import { Door, NAME, PAGE, SOCKET, type Told } from './door.ts'
-import { answers, claimData, type FoundEngine, findEngine } from './engines/index.ts'
+import { answers, claimData, type FoundEngine, findEngine, pageUrlOf } from './engines/index.ts'
 import { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
 import type { Page } from './page.ts'
@@ -97,7 +97,7 @@ export class System {
     const found = await Promise.all(
       [...engines].map(([name, engine]) => findEngine(name, engine, root, this.#folders, fetching))
     )
-    this.#engineUrls = new Map(found.map(({ engine, url }) => [engine.name, url]))
+    this.#engineUrls = new Map(found.map(({ engine, url }) => [engine.name, pageUrlOf(engine, url)]))
     for (const { engine, url } of found) if (engine.hasUsers !== true) this.#env[engine.variable] = url
     if (file !== undefined) this.#watchConfig(file)
     this.#door = await Door.open((told) => this.#told(told))
@@ -202,7 +202,7 @@ export class System {
 
   #newService(plan: ServicePlan): RunningService {
     const { root, patience, grace } = this.#plan
-    const { name, cwd = '.', entry, watch, env } = plan
+    const { name, cwd = '.', watch, env } = plan
     const command = commandOf(plan, root, this.#folders)
     return new RunningService({
       plan: { ...plan, after: plan.after },
@@ -226,7 +226,7 @@ export class System {
       },
       files: () =>
         filesOf(
-          entry === undefined ? undefined : entryOf(plan, root),
+          entryOf(plan, root),
           (watch === undefined || watch === false ? [] : watch).map((path) => resolve(root, path))
         ),
       ownerOf: (port) =>

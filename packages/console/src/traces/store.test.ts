@@ -72,6 +72,20 @@ describe('the store of traces', () => {
     assert.ok(store.size < 10)
   })
 
+  it('keeps traces although programs send the lines of others, whose spans never come', () => {
+    const store = new TraceStore()
+    store.add(span(1, 1))
+    const line = (n: number, text: string) =>
+      store.addLine({ trace: idOf(n), span: idOf(1, 16), at: 1, level: 'info', text })
+    for (let n = 2; n < MAX_TRACES * 5; n++) line(n, 'not sampled')
+    assert.deepEqual([store.size, store.dropped], [1, 0])
+    assert.equal(store.get(idOf(1))?.spans.length, 1)
+    line(9_000, 'before its span')
+    store.add(span(9_000, 1))
+    assert.equal(store.get(idOf(9_000))?.spans[0]?.logs[0]?.text, 'before its span')
+    assert.equal(store.size, 2)
+  })
+
   it('keeps those with errors longer than all others, and as many of these as there is room for', () => {
     const store = new TraceStore()
     const error = 'Sold out'

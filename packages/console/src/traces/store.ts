@@ -53,6 +53,11 @@ export class TraceStore {
   /** The traces by id, in the order in which they began. */
   readonly #ordinary = new Map<string, Trace>()
   readonly #failed = new Map<string, Trace>()
+  /**
+   * Traces of which only log lines have arrived. Most of them stay so, because SDKs also send the log lines of traces
+   * that they do not sample.
+   */
+  readonly #unseen = new Map<string, Trace>()
   #spans = 0
   #characters = 0
   #waiting = 0
@@ -81,9 +86,14 @@ export class TraceStore {
   }
 
   addLine({ trace: id, span: spanId, ...line }: ReceivedLine): void {
+    const isWaiting = this.#known(id)?.spans.has(spanId) !== true
+    if (isWaiting && this.#waiting >= MAX_WAITING_LINES) {
+      const [oldest] = this.#unseen.values()
+      if (oldest === undefined) return
+      this.#drop(oldest, this.#unseen)
+    }
     const trace = this.#traceOf(id)
     const span = trace.spans.get(spanId)
-    if (span === undefined && this.#waiting >= MAX_WAITING_LINES) return
     const lines = span?.logs ?? trace.waiting.get(spanId) ?? []
     if (lines.length >= MAX_LINES) return
     lines.push(line)
@@ -118,7 +128,7 @@ export class TraceStore {
   }
 
   #known(id: string): Trace | undefined {
-    return this.#ordinary.get(id) ?? this.#failed.get(id)
+    return this.#ordinary.get(id) ?? this.#failed.get(id) ?? this.#unseen.get(id)
   }
 
   #traceOf(id: string): Trace {
@@ -133,8 +143,7 @@ export class TraceStore {
       characters: 0,
       line: undefined
     }
-    this.#ordinary.set(id, made)
-    if (this.size > MAX_TRACES) this.#dropOldest()
+    this.#unseen.set(id, made)
     return made
   }
 
@@ -149,9 +158,15 @@ export class TraceStore {
   /** Moves a trace to the group to which it belongs now. */
   #place(trace: Trace): void {
     const { id, hasFailed, spans, characters } = trace
+    if (spans.size === 0) return
     const isKept = hasFailed && spans.size <= MAX_FAILED_SPANS && characters <= MAX_FAILED_CHARACTERS
-    const [from, to] = isKept ? [this.#ordinary, this.#failed] : [this.#failed, this.#ordinary]
-    if (from.delete(id)) to.set(id, trace)
+    const to = isKept ? this.#failed : this.#ordinary
+    const from = [this.#unseen, this.#ordinary, this.#failed].find(
+      (traces) => traces !== to && traces.delete(id)
+    )
+    if (from === undefined) return
+    to.set(id, trace)
+    if (this.size > MAX_TRACES) this.#dropOldest()
   }
 
   #dropOldest(): void {
@@ -159,11 +174,15 @@ export class TraceStore {
     const traces = isFull ? this.#failed : this.#ordinary
     const [oldest] = traces.values()
     if (oldest === undefined) return
-    traces.delete(oldest.id)
-    this.#spans -= oldest.spans.size
-    this.#characters -= oldest.characters
-    for (const lines of oldest.waiting.values()) this.#waiting -= lines.length
+    this.#drop(oldest, traces)
     this.dropped++
+  }
+
+  #drop(trace: Trace, from: Map<string, Trace>): void {
+    from.delete(trace.id)
+    this.#spans -= trace.spans.size
+    this.#characters -= trace.characters
+    for (const lines of trace.waiting.values()) this.#waiting -= lines.length
   }
 }
 

@@ -1,17 +1,80 @@
-/** Passes the values of a pulled stream to an rxjs subscriber, which cannot pull values itself. */
-import { consume, type Logger } from '@elysia-microservices/transport/kit'
-import type { Subscriber } from 'rxjs'
+/**
+ * Passes the values of streams through rxjs, which cannot ask a stream to wait: the demand of the caller goes past the
+ * operators, straight to the streams.
+ */
+import {
+  consume,
+  FEED,
+  type Feed,
+  type Logger,
+  type StreamSink,
+  type StreamSource
+} from '@elysia-microservices/transport/kit'
+import type { Observable, Subscriber } from 'rxjs'
 
 /** The number of values in a row after which other work gets its turn. */
 const VALUES_A_TURN = 256
 
-/** Passes the values of a stream to a subscriber. Returns the function that cancels the stream. */
-export function feedSubscriber(stream: object, subscriber: Subscriber<unknown>, logger: Logger): () => void {
+/** Whether the caller of a message wants more values, and the streams of the message that wait until it does. */
+export class Demand {
+  #isThere = true
+  readonly #waiting = new Set<() => void>()
+
+  /** Whether the caller wants more values now. */
+  get isThere(): boolean {
+    return this.#isThere
+  }
+
+  /** Calls the function once, as soon as the caller wants more values. */
+  wait(resume: () => void): void {
+    this.#waiting.add(resume)
+  }
+
+  /** The values of an Observable as a stream; the demand of its reader is this demand. */
+  over(values: Observable<unknown>): Feed {
+    return { [FEED]: (sink) => this.#feed(values, sink) }
+  }
+
+  #feed(values: Observable<unknown>, sink: StreamSink): StreamSource {
+    const source = consume(values, {
+      next: (value, size) => {
+        // The sink may resume the stream before it returns.
+        this.#isThere = false
+        if (sink.next(value, size)) this.#isThere = true
+        return this.#isThere
+      },
+      complete: () => sink.complete(),
+      error: (error) => sink.error(error),
+      teardownFailed: (error) => sink.teardownFailed(error)
+    })
+    return {
+      resume: () => {
+        this.#isThere = true
+        const waiting = [...this.#waiting]
+        this.#waiting.clear()
+        for (const resume of waiting) resume()
+      },
+      cancel: () => source.cancel()
+    }
+  }
+}
+
+/** Passes the values of a stream to a subscriber while there is demand. Returns the function that cancels the stream. */
+export function feedSubscriber(
+  stream: object,
+  subscriber: Subscriber<unknown>,
+  demand: Demand,
+  logger: Logger
+): () => void {
   let count = 0
   const source = consume(stream, {
     next(value) {
       subscriber.next(value)
       if (subscriber.closed) return false
+      if (!demand.isThere) {
+        demand.wait(() => source.resume())
+        return false
+      }
       if (++count % VALUES_A_TURN > 0) return true
       // Without a pause, a stream whose values are all there already would let no other work run.
       setImmediate(() => source.resume())

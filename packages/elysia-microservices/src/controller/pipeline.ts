@@ -2,14 +2,21 @@
  * Runs Nest's pipeline around a method: pre-request hooks, guards, interceptors, pipes, the method, and exception
  * filters around all of these. Synchronous steps stay synchronous, while Nest makes a promise of each step.
  */
-import { isStream, type Logger, whenSettled } from '@elysia-microservices/transport/kit'
-import { catchError, from, isObservable, lastValueFrom, Observable, type ObservableInput } from 'rxjs'
+import {
+  consume,
+  FEED,
+  isStreamOfValues,
+  type Logger,
+  type StreamSink,
+  type StreamSource,
+  whenSettled
+} from '@elysia-microservices/transport/kit'
+import { catchError, defer, from, isObservable, lastValueFrom, type ObservableInput } from 'rxjs'
 import { isPromise, whenThere } from '../hooks/promise.ts'
 import type { Message } from '../types/message.ts'
 import { RpcContext } from './context.ts'
 import type { Guard, Interceptor, PreRequestHook } from './enhancer.ts'
 import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
-import { feedSubscriber } from './feed-subscriber.ts'
 import type { Fail } from './filters.ts'
 import { intercept } from './interceptors.ts'
 import type { Arguments, Invoke, Method } from './parameters.ts'
@@ -33,7 +40,7 @@ export interface Stages {
 
 /** Combines the stages to one function. */
 export function pipeline(stages: Stages): (message: Message) => unknown {
-  const { fail, logger } = stages
+  const { fail } = stages
   const run = prepared(stages, runner(stages))
   if (fail === undefined) return (message) => run([message.data, new RpcContext(message)])
   return (message) => {
@@ -43,8 +50,8 @@ export function pipeline(stages: Stages): (message: Message) => unknown {
     try {
       const result = run([message.data, context])
       return isPromise(result)
-        ? whenSettled(result, (value) => caught(value, failed, logger)).catch(failed)
-        : caught(result, failed, logger)
+        ? whenSettled(result, (value) => caught(value, failed)).catch(failed)
+        : caught(result, failed)
     } catch (error) {
       return failed(error)
     }
@@ -100,10 +107,39 @@ async function lastOf(answer: unknown): Promise<unknown> {
 }
 
 /** Lets filters answer the errors of a stream too. */
-function caught(result: unknown, failed: (error: unknown) => unknown, logger: Logger): unknown {
-  if (typeof result !== 'object' || result === null || !isStream(result)) return result
-  const stream = isObservable(result)
-    ? from(result)
-    : new Observable((subscriber) => feedSubscriber(result, subscriber, logger))
-  return stream.pipe(catchError((error) => failed(error) as ObservableInput<unknown>))
+function caught(result: unknown, failed: (error: unknown) => unknown): unknown {
+  if (!isStreamOfValues(result)) return result
+  const answer = (error: unknown) => failed(error) as ObservableInput<unknown>
+  if (isObservable(result)) return from(result).pipe(catchError(answer))
+  return { [FEED]: (sink: StreamSink) => caughtFeed(result, answer, sink) }
+}
+
+/** Consumes a stream as it is, so that it waits for its reader; if it fails, the answer of the filters follows. */
+function caughtFeed(
+  stream: object,
+  answer: (error: unknown) => ObservableInput<unknown>,
+  sink: StreamSink
+): StreamSource {
+  let isCanceled = false
+  let answered: StreamSource | undefined
+  const source = consume(stream, {
+    next: (value, size) => sink.next(value, size),
+    complete: () => sink.complete(),
+    error(error) {
+      if (!isCanceled)
+        answered = consume(
+          defer(() => answer(error)),
+          sink
+        )
+    },
+    teardownFailed: (error) => sink.teardownFailed(error)
+  })
+  return {
+    resume: () => source.resume(),
+    cancel() {
+      isCanceled = true
+      source.cancel()
+      answered?.cancel()
+    }
+  }
 }

@@ -1,10 +1,11 @@
 /** Nest's pre-request hooks, which run around the guards and all later stages. */
 import { AsyncResource } from 'node:async_hooks'
-import { type Logger, whenSettled } from '@elysia-microservices/transport/kit'
+import { type Feed, type Logger, whenSettled } from '@elysia-microservices/transport/kit'
 import { defer, from, isObservable, mergeAll, Observable, of } from 'rxjs'
 import { isPromise } from '../hooks/promise.ts'
 import type { PreRequestHook } from './enhancer.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
+import { Demand } from './feed-subscriber.ts'
 import { streamOf } from './interceptors.ts'
 
 /**
@@ -16,19 +17,21 @@ export function runPreRequestHooks(
   context: RpcExecutionContext,
   call: () => Promise<unknown>,
   logger: Logger
-): Observable<unknown> {
-  return new Observable((subscriber) => {
+): Feed {
+  const demand = new Demand()
+  const values = new Observable((subscriber) => {
     let index = 0
     // As in Nest, `next` returns the result of the next hook, and each hook is called once.
     const next = (): unknown => {
       const hook = hooks[index++]
       return hook === undefined
-        ? defer(() => streamOf(call(), logger))
+        ? defer(() => streamOf(call(), demand, logger))
         : hook(context as never, next as never)
     }
     const scope = new AsyncResource('PreRequestHook')
     return scope.runInAsyncScope(() => observableOf(next()).subscribe(subscriber))
   })
+  return demand.over(values)
 }
 
 /** The result of a hook as an Observable: the first hook may be an async function, or return a plain value. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { extname } from 'node:path'
 import { it } from 'node:test'
 import { t } from 'elysia'
 
 it('a schema that cannot be compiled is reported each time, and the others are checked', async () => {
   // A module of its own: in this one the compiler may be loaded already.
-  const fresh = './typebox.ts?fresh'
+  const fresh = `./typebox${extname(import.meta.url)}?fresh`
   const { lazyTypeBoxCheck, schemasCompiled } = (await import(fresh)) as typeof import('./typebox.ts')
   const unknown = { ...t.String(), [Symbol.for('TypeBox.Kind')]: 'Nobody knows this' }
   const broken = lazyTypeBoxCheck(unknown as never, 'data')

@@ -47,7 +47,8 @@ export interface ServiceOptions {
   readonly drain?: number | undefined
   /**
    * The signals at which the service, or the app that uses it, stops and the process ends. A second signal ends the
-   * process at once. If the program listens to the signal itself, the program has to end the process. With
+   * process at once; the same one within 0.5 s counts once, because npm passes on what the terminal has sent already. If
+   * the program listens to the signal itself, the program has to end the process. With
    * `workers`, SIGTERM and SIGINT always stop the service. Default: none.
    */
   readonly shutdownOn?: readonly ShutdownSignal[] | undefined

@@ -77,7 +77,9 @@ export class HandlerRegistry implements Dispatcher {
   #addDurable(route: string | undefined, durable: DurableSettings): void {
     if (route === undefined)
       throw new OptionError('pattern', 'A durable event cannot have a RegExp as its pattern; use * or >')
-    const present = this.#routes.find((one) => one.route === route && one.durable?.group === durable.group)
+    const present = this.#routes.find(
+      (one) => one.route === route && one.durable !== undefined && one.durable.group === durable.group
+    )
     if (present === undefined) this.#routes.push({ kind: 'event', route, durable })
     else if (JSON.stringify(present.durable) !== JSON.stringify(durable))
       throw new OptionError(

@@ -98,7 +98,7 @@ export class RabbitConnection implements Carrier {
 
   /**
    * Connects.
-   * @throws {ConnectionError} no server can be reached, or the server refuses the connection
+   * @throws {ConnectionError} no server can be reached, or the server refuses the connection or does not answer
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   static async open(
@@ -117,6 +117,8 @@ export class RabbitConnection implements Carrier {
       await connection.#openOut()
     } catch (error) {
       await link.close()
+      // The server has not answered, which is no refusal.
+      if (error instanceof ConnectionError) throw error
       throw new ConnectionError(
         `RabbitMQ at ${link.server} does not let this user create or use the exchanges ${CALLS}*: ${(error as Error).message}; give the user these permissions`,
         false,

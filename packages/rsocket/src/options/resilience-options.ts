@@ -41,7 +41,7 @@ export interface RetryBudget {
 
 /** Options of ejection: when an endpoint among several is ejected, so that it gets no calls for a while. */
 export interface EjectOptions {
-  /** Number of failures (connections lost, timeouts, refusals) within the window. Default: 5. */
+  /** Number of failures (timeouts, refusals) within the window. Default: 5. */
   readonly failures?: number | undefined
   /** Share of the calls in the window that must also have failed, from 0 to 1. Default: 0.5. */
   readonly ratio?: number | undefined

@@ -254,6 +254,22 @@ describe('a server that drains', () => {
   })
 })
 
+describe('an event that comes while its server drains', () => {
+  it('is handled, because its sender believes that it was sent', async () => {
+    const handled: unknown[] = []
+    const { promise, keep } = held<void>()
+    const server = rsocketServer({ later: () => promise, note: ({ data }) => void handled.push(data) })
+    server.on(event(1, 'later', '1'))
+    server.connection.drain?.()
+    server.on(event(3, 'note', '3'), request(5, 'note', '5'))
+    keep()
+    await server.later()
+    server.on(event(7, 'note', '7'))
+    await server.later()
+    assert.deepEqual(handled, [3, 7])
+  })
+})
+
 describe('the input of a channel', () => {
   it('is as many values as have come: none, where the only frame has no data and is the last', async () => {
     const server = rsocketServer({ list: ({ data }) => listOf(data) })

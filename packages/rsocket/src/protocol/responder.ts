@@ -127,14 +127,16 @@ export class RSocketResponder implements RunningRequestOwner {
     }
     const { gate } = this.#init
     const mayStart = gate === undefined || gate.isOpen
+    const isEvent = type === FrameType.REQUEST_FNF
     const isStreaming = type === FrameType.REQUEST_STREAM || type === FrameType.REQUEST_CHANNEL
     const refusal =
-      (mayStart ? undefined : gate.refuse(this.inFlight)) ?? (isStreaming ? this.#refuseStream() : undefined)
+      (mayStart ? undefined : gate.refuse(this.inFlight, isEvent)) ??
+      (isStreaming ? this.#refuseStream() : undefined)
     if (refusal !== undefined) {
-      if (type !== FrameType.REQUEST_FNF) this.wire.error(streamId, ErrorCode.REJECTED, refusal)
+      if (!isEvent) this.wire.error(streamId, ErrorCode.REJECTED, refusal)
       return
     }
-    if (type === FrameType.REQUEST_FNF) this.#event(data, metadata)
+    if (isEvent) this.#event(data, metadata)
     else if (type === FrameType.REQUEST_CHANNEL) this.#channel(frame, codec, data, metadata, sizeOf(payload))
     else this.#answer(frame, codec, data, metadata, undefined)
   }

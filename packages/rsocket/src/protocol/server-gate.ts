@@ -49,9 +49,12 @@ export class ServerGate {
     if (this.#init.wantsLeases) this.#openLeases()
   }
 
-  /** Counts a request that may start. Returns the reason if the request is refused, else `undefined`. */
-  refuse(inFlight: number): string | undefined {
-    if (this.#drainReason !== undefined) return this.#drainReason
+  /**
+   * Counts a request that may start. Returns the reason if the request is refused, else `undefined`. Events are also
+   * accepted while the server drains: their sender could not be told of a refusal.
+   */
+  refuse(inFlight: number, isEvent = false): string | undefined {
+    if (this.#drainReason !== undefined && !isEvent) return this.#drainReason
     const { limits } = this.#init
     if (this.isOpen) return undefined
     const refusal = this.#refusal(inFlight)

@@ -61,8 +61,10 @@ export function connectTls(
        * certificate.
        */
       const reasonOfClose = (error: Error | undefined) => {
+        // The server has sent data, so it has accepted this client: the handshake is not the reason.
+        if (secured.left || heard) return error
         if (!isReset(error)) return clientTlsFailureOf(error as Error, { certificate, cipherChosen: true })
-        return secured.left || heard ? error : closedByServer(certificate, error)
+        return closedByServer(certificate, error)
       }
       attach(socket, secured, accept, reasonOfClose)
       resolve()

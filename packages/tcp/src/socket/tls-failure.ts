@@ -88,7 +88,7 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
     'TLS_HANDSHAKE',
     'the other end refused the TLS handshake; it may want a client certificate, or other ciphers'
   ],
-  [/HANDSHAKE_TIMEOUT|ETIMEDOUT/, 'TLS_TIMEOUT', 'the TLS handshake took too long'],
+  [/HANDSHAKE_TIMEOUT/, 'TLS_TIMEOUT', 'the TLS handshake took too long'],
   [
     /ECONNRESET|EPIPE|SOCKET_HANG_UP|DISCONNECTED|CONNECTION_CLOSED/,
     'TLS_NOT_SPOKEN',
@@ -96,12 +96,16 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
   ]
 ]
 
+const OF_SYSTEM =
+  /^(ECONNREFUSED|ECONNABORTED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ENETRESET|ENOENT|EACCES|ETIMEDOUT|EAI_)/
+
 /** Turns the runtime's error of a failed handshake into a `TlsFailure`. Returns errors of the system unchanged. */
 export function tlsFailureOf(error: Error & { code?: unknown }): Error {
   if (error instanceof TlsFailure) return error
   const code = typeof error.code === 'string' ? error.code : ''
-  // Errors of the system stay unchanged: for example, that no server listens, or that a host is unknown.
-  if (/^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ENOENT|EACCES|EAI_)/.test(code)) return error
+  // Errors of the system stay unchanged: for example, that no server listens, that a host is unknown, or that the network
+  // is gone.
+  if (OF_SYSTEM.test(code)) return error
   const known = find(code) ?? find(error.message)
   if (known === undefined) {
     const what = code === '' ? error.message : code

@@ -15,11 +15,12 @@ export function watchService(service: WatchedService): void {
 
 /** The current figures of all transports of all services. */
 export function transportStats(): TransportStats[] {
-  const all: TransportStats[] = []
+  // A set, because services that share a server share its figures, too.
+  const all = new Set<TransportStats>()
   for (const known of services) {
     const service = known.deref()
     if (service === undefined) services.delete(known)
-    else all.push(...service.stats())
+    else for (const stats of service.stats()) all.add(stats)
   }
-  return all
+  return [...all]
 }

@@ -54,6 +54,8 @@ function observeRead(name: string, result: ObservableResult): void {
     collected = numbers()
     setImmediate(() => {
       collected = undefined
+      // A service that has started since may have figures with new names.
+      registerInstruments()
     })
   }
   const metric = collected.find((each) => each.name === name)

@@ -6,8 +6,8 @@ import type { NumberMetric, Point } from './metric.ts'
 
 const PREFIX = `${SYSTEM}.transport`
 const LIMIT = `${PREFIX}.limit`
-/** The figures of TCP that only grow. */
-const COUNTERS: ReadonlySet<string> = new Set(['closedIdle'])
+/** The figures of `stats()` that only grow. */
+const COUNTERS: ReadonlySet<string> = new Set(['closedIdle', 'refused'])
 const UNITS: Readonly<Record<string, string>> = {
   connections: '{connection}',
   inFlight: '{message}',
@@ -90,6 +90,8 @@ export function transportMetrics(): NumberMetric[] {
       if (value !== undefined) add(metric, attributes, Number(value))
     }
   }
+  // An SDK makes its instruments when the service has no handlers yet.
+  for (const { key: _, ...metric } of DURABLE) metrics.set(metric.name, { ...metric, points: [] })
   for (const stats of transportStats()) {
     const own = attributesOf(stats)
     for (const handler of stats.durable ?? []) addDurable(stats.transport, handler)

@@ -57,7 +57,7 @@ const KINDS: Readonly<Record<Side, SpanKind>> = {
 }
 
 /** Transports without a broker: the sender of an event delivers it directly. */
-const DIRECT: ReadonlySet<string> = new Set(['tcp', 'memory'])
+const DIRECT: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket'])
 
 /** The broker that carries the events of a transport; `undefined` for transports without a broker, and for requests. */
 export function brokerOf(side: Side, transport: string): string | undefined {

@@ -90,6 +90,8 @@ export class WebSocketDoor {
   readonly #times: ConnectionTimes
   readonly #resumable: ResumableConnections | undefined
   readonly #sessions = new Set<Session>()
+  /** The figures that were told in this turn of the event loop. */
+  #stats: WebSocketStats | undefined
   readonly #services = new Set<Exposed>()
   readonly #metadataReaders = new Map<string, MetadataReader>()
   /** The callbacks of upgrades that wait for a service; each ends the wait of one upgrade. */
@@ -156,7 +158,18 @@ export class WebSocketDoor {
     }
   }
 
+  /** The figures, which all services share: in one turn of the event loop they get the same object. */
   stats(): WebSocketStats {
+    if (this.#stats === undefined) {
+      this.#stats = this.#newStats()
+      queueMicrotask(() => {
+        this.#stats = undefined
+      })
+    }
+    return this.#stats
+  }
+
+  #newStats(): WebSocketStats {
     let inFlight = 0
     let streams = 0
     for (const { protocol } of this.#sessions) {

@@ -123,6 +123,16 @@ async function ofUser(engine: Engine, url: string): Promise<FoundEngine> {
   }
 }
 
+/**
+ * The URL under which the page reaches an engine. A user's variable may hold several addresses, or one without a scheme,
+ * as is usual for Kafka.
+ */
+export function pageUrlOf(engine: Engine, url: string): string {
+  const [first = ''] = url.split(',')
+  const [scheme] = engine.url(engine.port).split('//')
+  return first.includes('://') ? first : `${scheme}//${first}`
+}
+
 /** If there are several URLs, only the first one is probed. */
 function urlOf(text: string): URL {
   const [first = ''] = text.split(',')

@@ -60,7 +60,7 @@ export class Requester {
 
   /**
    * Starts to listen for answers.
-   * @throws {ConnectionError} the server does not allow to listen
+   * @throws {ConnectionError} the server does not allow to listen, or does not answer
    */
   async listen(): Promise<void> {
     let refusal: Error | undefined
@@ -76,6 +76,8 @@ export class Requester {
     await this.#carrier.flush().catch(() => {})
     if (refusal === undefined) return
     await this.close()
+    // The server has not answered, which is no refusal.
+    if (refusal instanceof ConnectionError) throw refusal
     const message = `${this.#engine.title} does not let this client subscribe to ${this.#inbox}*, where its answers come; give its user the permission, or set inboxPrefix`
     throw new ConnectionError(message, false, refusal, false)
   }
