@@ -7,13 +7,23 @@ import { describe, it } from 'node:test'
 import { MicroserviceClient } from '@elysia-microservices/nestjs'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { nestTelemetry, traceNestClient } from '@elysia-microservices/telemetry/nestjs'
-import { ClientProxyFactory, Transport as NestTransport } from '@nestjs/microservices'
+import {
+  ClientProxyFactory,
+  EventPattern,
+  KafkaContext,
+  MessagePattern,
+  NatsContext,
+  Transport as NestTransport,
+  RedisContext,
+  RmqContext,
+  TcpContext
+} from '@nestjs/microservices'
 import { context, trace } from '@opentelemetry/api'
 import * as incubating from '@opentelemetry/semantic-conventions/incubating'
 import { type Message, microservice, RejectedError } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { tcp } from 'elysia-microservices/tcp'
-import { firstValueFrom } from 'rxjs'
+import { firstValueFrom, of } from 'rxjs'
 import { startNest, startOursInNest } from '../conformance/harness/servers.ts'
 import type { ReceivedSpan } from './otlp-receiver.ts'
 import { collectTraces, fromHttp, StockController } from './tracing.ts'
@@ -98,6 +108,43 @@ describe('one trace', () => {
     )
     assert.equal(received?.parentSpanId, sent?.spanId)
     assert.equal(sent?.parentSpanId, root.spanContext().spanId)
+  })
+
+  it("names what Nest handles by its handler's pattern, on each of Nest's transports", async () => {
+    class Handlers {
+      @MessagePattern({ cmd: 'b', a: 1 })
+      object() {}
+      @EventPattern(['first', 'users.*'])
+      events() {}
+      @MessagePattern('users.*')
+      users() {}
+    }
+    const handled = [
+      ['object', new TcpContext([undefined as never, '{"a":1,"cmd":"b"}'])],
+      ['events', new RedisContext(['users.*'])],
+      ['users', new NatsContext(['users.17', {}])],
+      ['users', new RmqContext([{}, {}, 'users.17'])],
+      ['events', new KafkaContext([{}, 0, 'first'] as never)]
+    ] as const
+    for (const [method, given] of handled) {
+      const execution = {
+        getHandler: () => Handlers.prototype[method],
+        switchToRpc: () => ({ getContext: () => given })
+      }
+      nestTelemetry()(execution, () => of(1)).subscribe()
+    }
+    const spans = (await traces.spans()).filter(({ name }) => /users\.\*|first|"cmd":"b"/.test(name))
+    const told = spans.map(({ name, attributes }) => [
+      name,
+      attributes[incubating.ATTR_MESSAGING_SYSTEM_NAME]
+    ])
+    assert.deepEqual(told.sort(), [
+      ['process first', 'kafka'],
+      ['process users.*', 'redis'],
+      ['users.*', undefined],
+      ['users.*', undefined],
+      ['{"a":1,"cmd":"b"}', undefined]
+    ])
   })
 
   it('a call that is retried has a span for each further attempt', async () => {

@@ -232,6 +232,20 @@ describe('events', () => {
     assert.deepEqual([of('lag', 'paid'), of('lag', 'new')], ['7', undefined])
     assert.deepEqual([of('redeliveries_total', 'paid'), of('dead_letters_total', 'paid')], ['6', '2'])
     assert.deepEqual([of('paused', 'paid'), of('paused', 'new')], ['0', '1'])
+    // Services that share a server tell its figures together.
+    const shared = {
+      transport: 'websocket',
+      address: undefined,
+      inFlight: { current: 0, limit: 0 },
+      streams: 5
+    }
+    const both = [0, 1].map(() => ({ status: 'listening', stats: () => [shared] }) as const)
+    for (const each of both) telemetry().attach?.(each)
+    assert.match(
+      (await prometheusText()).text,
+      /^elysia_microservices_transport_streams\{transport="websocket"\} 5$/m
+    )
+    assert.equal(both.length, 2)
     assert.ok([service, other].every(({ status }) => status === 'listening'))
   })
 })
@@ -264,6 +278,40 @@ describe('for an SDK', () => {
       assert.equal(point?.value.count, 1)
       assert.deepEqual(point?.value.buckets.boundaries, CONVENTIONAL_BOUNDS)
       assert.equal(point?.value.buckets.counts.length, CONVENTIONAL_BOUNDS.length + 1)
+    } finally {
+      await provider.shutdown()
+      api.disable()
+    }
+  })
+
+  it('gives the figures that a service has only since its start', async () => {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+    const reader = new PeriodicExportingMetricReader({ exporter })
+    const provider = new MeterProvider({ readers: [reader] })
+    api.setGlobalMeterProvider(provider)
+    try {
+      const handler = {
+        pattern: 'late',
+        group: 'late',
+        lag: 3,
+        redeliveries: 0,
+        deadLetters: 0,
+        isPaused: false
+      }
+      const stats = { transport: 'nats', address: undefined, inFlight: { current: 0, limit: 0 }, streams: 0 }
+      let told: object[] = []
+      const service = { status: 'listening', stats: () => told } as never
+      telemetry().attach?.(service)
+      told = [{ ...stats, durable: [handler], lateDoors: 2 }]
+      const collected = async () => {
+        await reader.forceFlush()
+        const all = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics)
+        return all.flatMap(({ metrics }) => metrics).map(({ descriptor }) => descriptor.name)
+      }
+      assert.ok((await collected()).includes('elysia_microservices.durable.lag'))
+      await new Promise((resolve) => setImmediate(resolve))
+      assert.ok((await collected()).includes('elysia_microservices.transport.late_doors'))
+      assert.ok(service)
     } finally {
       await provider.shutdown()
       api.disable()

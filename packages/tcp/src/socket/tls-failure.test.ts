@@ -44,8 +44,10 @@ describe('a TLS client whose server has ended the handshake', () => {
   it('says of its server what it said before', () => {
     assert.equal(failureOf('ERR_TLS_CERT_ALTNAME_INVALID', true).code, 'TLS_WRONG_HOST')
     assert.equal(failureOf('CERT_HAS_EXPIRED', false).code, 'TLS_CERTIFICATE_EXPIRED')
-    const refused = Object.assign(new Error('nobody listens'), { code: 'ECONNREFUSED' })
-    assert.equal(clientTlsFailureOf(refused, { certificate: true, cipherChosen: false }), refused)
+    for (const code of ['ECONNREFUSED', 'ETIMEDOUT', 'ENETDOWN']) {
+      const ofSystem = Object.assign(new Error('from the system'), { code })
+      assert.equal(clientTlsFailureOf(ofSystem, { certificate: true, cipherChosen: false }), ofSystem)
+    }
   })
 
   it('says what is likely, and what to do, where nothing was said', () => {
