@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { RpcError } from '../errors/index.ts'
+import { ConnectionError, RpcError } from '../errors/index.ts'
 import { newSecret } from './secret.ts'
 import { Ends, valuesOf } from './testing/ends.ts'
 import type { TestCarrier } from './testing/hub.ts'
@@ -674,5 +674,14 @@ describe('the name of a caller, over an engine', () => {
     })
     await client.request('who', 1)
     assert.deepEqual([sources.size, names.at(-1)], [1, 'orders'])
+  })
+})
+
+describe('a client that cannot listen for answers', () => {
+  it('says so if the server refuses it, and may try again if the server has only not answered', async () => {
+    const refused = ends({ refusal: new Error('ACCESS_REFUSED') }).client()
+    await assert.rejects(refused.connect(), { message: /give its user the permission/, retryable: false })
+    const unanswered = ends({ refusal: new ConnectionError('The server does not answer', false) }).client()
+    await assert.rejects(unanswered.connect(), { message: 'The server does not answer', retryable: true })
   })
 })

@@ -26,6 +26,8 @@ export interface HubOptions {
   readonly maxPayload?: number
   /** The type in which words arrive. Default: text. */
   readonly words?: 'text' | 'bytes'
+  /** Connections may not listen, for this reason. */
+  readonly refusal?: Error
   /** Whether services take batches of requests. Default: true. */
   readonly together?: boolean
 }
@@ -204,7 +206,9 @@ export class TestCarrier implements Carrier {
     this.publish(address, packet, reply, headers)
   }
 
-  listen(address: string, receive: (message: Carried) => void): void {
+  listen(address: string, receive: (message: Carried) => void, refused?: (error: Error) => void): void {
+    const { refusal } = this.#hub.options
+    if (refusal !== undefined) return refused?.(refusal)
     this.#hub.add({ owner: this, pattern: address, queue: undefined, receive: this.#guarded(receive) })
   }
 
