@@ -57,8 +57,11 @@ export interface HandledMessage {
   readonly remaining: number | undefined
   readonly signal?: AbortSignal
   readonly kind?: 'request' | 'event'
-  /** Headers of the handled message. The call sends the headers that the client's option `forward` names. */
-  readonly headers?: Headers
+  /**
+   * Headers of the handled message, which a schema may have decoded. The call sends the headers that the client's option
+   * `forward` names, as they have arrived.
+   */
+  readonly headers?: Readonly<Record<string, unknown>>
 }
 
 /** Options of an event. */

@@ -1,6 +1,8 @@
 /** The option `forward`: headers of the handled message that are copied to calls made within that message. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { t } from 'elysia'
+import { z } from 'zod'
 import { Ctx, type Message, MessagePattern, microservice, OptionError, type RpcContext } from '../index.ts'
 import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
 import { connect, type HandledMessage } from './index.ts'
@@ -42,6 +44,17 @@ for (const way of WAYS)
         .message('stream', async function* (within: Message<undefined>) {
           yield* next.stream('stream', undefined, { within })
         })
+        .message('checked', (within) => next.request('headers', undefined, { within }), {
+          headers: z.object({ tenant: z.string() })
+        })
+        .message('decoded', (within) => next.request('headers', undefined, { within }), {
+          headers: t.Object({
+            tenant: t
+              .Transform(t.String())
+              .Decode((text) => text.length)
+              .Encode(String)
+          })
+        })
         .message('emit', (within) => next.emit('event', undefined, { within }))
       cleanups.add(first)
       await first.listen()
@@ -54,7 +67,7 @@ for (const way of WAYS)
     it('are those named, and no others', async () => {
       const { ask } = await chain()
       const { secret: _, ...expected } = GIVEN
-      for (const pattern of ['request', 'send', 'stream', 'controller'])
+      for (const pattern of ['request', 'send', 'stream', 'controller', 'checked', 'decoded'])
         assert.deepEqual(await ask(pattern), expected, pattern)
       assert.deepEqual(await ask('request', { tenant: 'acme' }), { tenant: 'acme' })
       assert.deepEqual(await ask('request', {}), {})

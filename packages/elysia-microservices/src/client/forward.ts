@@ -3,11 +3,13 @@ import {
   type Caller,
   type CallOptions,
   type DurableCaller,
+  type HandledMessage,
   type Headers,
   OptionError,
   RESERVED_PREFIX,
   unsendable
 } from '@elysia-microservices/transport/kit'
+import { SENT_HEADERS } from '../types/message.ts'
 
 /** Checks the option `forward`. @throws {OptionError} it is not a list of header names */
 export function checkForward(given: unknown): asserts given is readonly string[] {
@@ -59,7 +61,8 @@ function withForwarded<Options extends Pick<CallOptions, 'headers' | 'within'>>(
   options: Options | undefined,
   names: readonly string[]
 ): Options | undefined {
-  const given: Headers | undefined = options?.within?.headers
+  const within: (HandledMessage & { readonly [SENT_HEADERS]?: Headers }) | undefined = options?.within
+  const given = within?.[SENT_HEADERS] ?? within?.headers
   if (given === undefined) return options
   const found: Record<string, string> = {}
   for (const name of names) {

@@ -653,3 +653,20 @@ describe('a client of memory()', () => {
     assert.deepEqual([runs, service.stats()[0]?.inFlight.current], [1, 0])
   })
 })
+
+describe('a channel over memory()', () => {
+  it('fails if one of its values is nested too deeply, and nothing else does', async () => {
+    const transport = memory()
+    const { service } = on(transport)
+    service.message('last', async ({ data }) => {
+      let last: unknown
+      for await (const value of data as AsyncIterable<unknown>) last = value
+      return last
+    })
+    await listening(service)
+    const client = clientOf(transport)
+    const deep: unknown = JSON.parse(`${'['.repeat(1_100)}${']'.repeat(1_100)}`)
+    for (const values of [[deep], [1, deep]]) await assert.rejects(client.request('last', from(values)))
+    assert.equal(await client.request('last', from([1, 2])), 2)
+  })
+})

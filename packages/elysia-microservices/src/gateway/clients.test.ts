@@ -90,6 +90,19 @@ describe('a client as a decorator', () => {
     await own.close()
   })
 
+  itUnderBun('of a gateway in two apps is closed by the last of them', async () => {
+    const api = gateway(connectToService, { 'GET /context': 'context' })
+    const [open, admin] = [newApp().use(api), newApp().use(api)]
+    const [{ url }] = [await listen(open), await listen(admin)]
+    await admin.stop()
+    assert.equal((await fetch(`${url}/context`)).status, 200)
+    await open.stop()
+    const again = newApp().use(api)
+    const { url: later } = await listen(again)
+    assert.equal((await fetch(`${later}/context`)).status, 503)
+    await again.stop()
+  })
+
   itUnderBun('is closed by the app that made it, once its requests are answered', async () => {
     const made: ReturnType<typeof connectToService>[] = []
     const make = () => {

@@ -4,6 +4,7 @@ import { t } from 'elysia'
 import { type Message, microservice } from '../index.ts'
 import { behindGateway } from '../testing/behind-gateway.ts'
 import { fetchJson, sending } from '../testing/http-app.ts'
+import { defaultData } from './data.ts'
 import { gateway } from './index.ts'
 
 const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
@@ -36,6 +37,11 @@ const http = behindGateway(service, (client) =>
 )
 
 describe('the data a route sends', () => {
+  it('is a Uint8Array, as bytes of messages are, for a body of bytes', () => {
+    const body = new Uint8Array([1, 2]).buffer
+    assert.deepEqual(defaultData('POST', { params: {}, query: {}, body }, false), new Uint8Array([1, 2]))
+  })
+
   for (const [what, path, init, expected] of [
     ['the parameters of the path', '/echo/7', {}, { id: '7' }],
     ['query and parameters of a GET', '/echo/7?a=1&b=x', {}, { a: '1', b: 'x', id: '7' }],

@@ -29,7 +29,8 @@ export function defaultData(
   if (body === undefined || body === null) {
     return isBodyless || hasFields ? { ...fields, ...(params as object) } : (body ?? undefined)
   }
-  if (!hasFields && !isBodyless) return body
+  // Elysia reads `application/octet-stream` as an ArrayBuffer, but bytes of messages are a Uint8Array.
+  if (!hasFields && !isBodyless) return body instanceof ArrayBuffer ? new Uint8Array(body) : body
   if (!isPlain(body)) {
     const details = { path: 'body', expected: 'an object' }
     throw new RpcError({ code: 'VALIDATION', message: 'body: expected an object', details })

@@ -13,7 +13,8 @@ export interface EventStreamInit {
   readonly bodyOf: (error: unknown) => ErrorBody
 }
 
-const HEADERS = {
+/** The headers of an event stream. */
+export const EVENT_STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
   ...NO_SNIFFING,
@@ -92,7 +93,7 @@ class Events implements EventStream {
         // The queue holds nothing, so that a value is taken only when the socket has room.
         { highWaterMark: 0 }
       ),
-      { headers: HEADERS }
+      { headers: EVENT_STREAM_HEADERS }
     )
     this.#values = init.start(this.#giveUp.signal)
     if (init.signal.aborted) this.close()

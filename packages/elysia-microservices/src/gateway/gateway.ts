@@ -6,7 +6,8 @@ import { callOptions, type ForwardedOptions } from './call-options.ts'
 import { checkBody, defaultData } from './data.ts'
 import type { EdenRoutes, GatewayPlugin } from './eden-types.ts'
 import { ErrorAnswers, type HttpContext, NO_SNIFFING } from './error-response.ts'
-import { type EventStream, type EventStreamInit, openEventStream } from './event-stream.ts'
+import { EVENT_STREAM_HEADERS, type EventStreamInit, openEventStream } from './event-stream.ts'
+import { EventStreams } from './event-streams.ts'
 import { answersErrors, describeRequest } from './http-error.ts'
 import type { GatewayOptions } from './options.ts'
 import { requestIdOf } from './request-id.ts'
@@ -71,7 +72,7 @@ export function gateway<Service, const Routes, const Names = AlwaysPassed, Made 
 > {
   const plugin = new Elysia()
   const answers = new ErrorAnswers(options)
-  const streams = new Set<EventStream>()
+  const streams = new EventStreams()
   const read = readRoutes(routes as Readonly<Record<string, unknown>>, options)
   const owned = new Clients(options)
   const caller = owned.take(client as UntypedClient | (() => UntypedClient))
@@ -98,9 +99,7 @@ export function gateway<Service, const Routes, const Names = AlwaysPassed, Made 
       } as object
     )
   }
-  owned.endWith(plugin, () => {
-    for (const stream of streams) stream.close()
-  })
+  owned.endWith(plugin, streams)
   return plugin as never
 }
 
@@ -125,7 +124,7 @@ interface Scope {
   readonly route: Route
   readonly client: UntypedClient
   readonly answers: ErrorAnswers
-  readonly streams: Set<EventStream>
+  readonly streams: EventStreams
 }
 
 async function answerValue({ route, client }: Scope, context: GatewayContext): Promise<Response> {
@@ -133,8 +132,7 @@ async function answerValue({ route, client }: Scope, context: GatewayContext): P
     ...callOptions(context, route.forward),
     leavesUnread: true
   }
-  const { timeout } = options
-  keepOpen(context, timeout === 0 ? 0 : Math.ceil(timeout / 1000) + IDLE_MARGIN)
+  keepOpenFor(context, options.timeout)
   const value = await client.request(route.pattern as never, await dataOf(route, context), options)
   const status = value === undefined && !route.hasStatus ? 204 : route.status
   // The status is stored in `set`, too, for hooks of the app that read it there, as access logs do.
@@ -148,8 +146,9 @@ async function answerValue({ route, client }: Scope, context: GatewayContext): P
 }
 
 async function answerEvent({ route, client }: Scope, context: GatewayContext): Promise<Response> {
-  const { headers, key, waitForConnection } = callOptions(context, route.forward)
-  const options = { headers, waitForConnection, ...(key !== undefined && { key }) }
+  const { headers, key, waitForConnection, timeout } = callOptions(context, route.forward)
+  const options = { headers, waitForConnection, timeout, ...(key !== undefined && { key }) }
+  keepOpenFor(context, timeout)
   await client.emit(route.pattern as never, await dataOf(route, context), options)
   context.set.status = route.status
   return new Response(null, { status: route.status })
@@ -157,7 +156,9 @@ async function answerEvent({ route, client }: Scope, context: GatewayContext): P
 
 async function answerStream(scope: Scope, context: GatewayContext): Promise<Response> {
   const { route, client, answers, streams } = scope
-  const { request } = context
+  const { request, server } = context
+  // Elysia answers HEAD with the GET handler, and reads the whole body to state its length. A stream may have no end.
+  if (request.method === 'HEAD') return new Response(null, { headers: EVENT_STREAM_HEADERS })
   const options = callOptions(context, route.forward)
   const data = await dataOf(route, context)
   // A stream may be silent for any time, so its connection must not be closed as idle.
@@ -168,12 +169,17 @@ async function answerStream(scope: Scope, context: GatewayContext): Promise<Resp
     heartbeat: route.heartbeat,
     bodyOf: (error) => answers.of(error, describeRequest(context, routeOf(route.pattern))).body
   }
-  return (await openEventStream(init, streams)).response
+  return (await openEventStream(init, streams.at(server))).response
 }
 
 function dataOf({ key, data, schemas }: Route, context: GatewayContext): unknown {
   checkBody(context.body)
   return data === undefined ? defaultData(key.method, context, schemas.query !== undefined) : data(context)
+}
+
+/** @param timeout milliseconds of the call; 0 for no limit */
+function keepOpenFor(context: GatewayContext, timeout: number): void {
+  keepOpen(context, timeout === 0 ? 0 : Math.ceil(timeout / 1000) + IDLE_MARGIN)
 }
 
 /**

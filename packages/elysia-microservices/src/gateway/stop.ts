@@ -4,6 +4,7 @@ import type { AnyElysia } from 'elysia'
 import { follow } from '../app/follow.ts'
 import { type Stopping, stopWith } from '../app/stopping.ts'
 import type { UntypedClient } from '../client/client-types.ts'
+import type { EventStreams } from './event-streams.ts'
 
 /** The methods that all clients have in common, whether typed or not. */
 export type AnyClient = Pick<UntypedClient, 'connect' | 'close' | 'status'>
@@ -44,18 +45,24 @@ export class Clients {
   }
 
   /**
-   * Stops these clients together with the app that uses the plugin. @param before ends what would keep the HTTP
-   * server from stopping
+   * Stops these clients together with the app that uses the plugin; if several apps use it, with the last of them.
+   * @param streams what would keep the HTTP server from stopping
    */
-  endWith(plugin: AnyElysia, before?: () => void): void {
-    const after = () => this.#end()
+  endWith(plugin: AnyElysia, streams?: EventStreams): void {
+    const hosts = new Set<AnyElysia>()
+    const after = async (host: AnyElysia) => {
+      hosts.delete(host)
+      streams?.stopped(host)
+      if (hosts.size === 0) await this.#end()
+    }
     // All starts share this object, so that an app that listens again closes its clients only once.
-    const stopping: Stopping = before === undefined ? { after } : { before, after }
-    follow(
-      plugin,
-      { started: (host) => stopWith(host, stopping), stopped: () => void after() },
-      'The gateway'
-    )
+    const stopping: Stopping = { before: (host) => streams?.stopping(host), after }
+    const started = (host: AnyElysia) => {
+      hosts.add(host)
+      streams?.stopped(host)
+      stopWith(host, stopping)
+    }
+    follow(plugin, { started, stopped: (host) => void after(host) }, 'The gateway')
   }
 
   async #end(): Promise<void> {

@@ -85,6 +85,14 @@ describe('a stream over HTTP', () => {
     assert.equal(await response.text(), event(1) + event(2) + END)
   })
 
+  it('has no body for HEAD, however long it is, and asks the service nothing', async () => {
+    const before = produced
+    const response = await fetch(`${http.url}/large`, { method: 'HEAD' })
+    assert.equal(response.status, 200)
+    assert.match(response.headers.get('content-type') ?? '', /^text\/event-stream/)
+    assert.equal(produced, before)
+  })
+
   it('may have no values', async () => {
     assert.equal(await (await fetch(`${http.url}/count`)).text(), END)
   })
@@ -184,6 +192,22 @@ describe('an app with open streams', () => {
     const stopped = app.stop()
     assert.equal((await reader.read()).done, true)
     await ended.happened
+    await stopped
+  })
+  itUnderBun('stops, and opens no stream any more whose data came late', async () => {
+    const asked = happening()
+    const data = happening()
+    const slow = async () => {
+      asked.happen()
+      await data.happened
+    }
+    const app = newApp().use(gateway(http.client, { 'GET /quiet': { stream: 'quiet', data: slow } }))
+    const { url } = await listen(app)
+    const answered = fetch(`${url}/quiet`)
+    await asked.happened
+    const stopped = app.stop()
+    data.happen()
+    assert.equal((await answered).status, 503)
     await stopped
   })
 })

@@ -12,7 +12,7 @@ import {
   type Peer
 } from '@elysia-microservices/transport/kit'
 import type { PatternParams } from '../router/handler-pattern.ts'
-import type { Message } from '../types/message.ts'
+import { type Message, SENT_HEADERS } from '../types/message.ts'
 
 const NO_PARAMS: PatternParams = Object.freeze([])
 
@@ -46,6 +46,10 @@ export class MessageContext implements Message {
 
   set headers(headers: Headers) {
     this.#headers = headers
+  }
+
+  get [SENT_HEADERS](): Headers {
+    return this.#message.headers
   }
 
   get metadata(): unknown {

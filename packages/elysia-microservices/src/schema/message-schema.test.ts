@@ -38,6 +38,25 @@ describe("a schema of Elysia's t for data", () => {
     assert.equal(data(t.Union([t.Literal('a'), t.Literal('b')]))('b'), 'b')
   })
 
+  it('decodes and encodes at any depth, in records and tuples, too', () => {
+    const day = new Date('2026-02-03')
+    const nested: [schema: AnySchema, sent: unknown, value: unknown][] = [
+      [t.Record(t.String(), date), { a: '2026-02-03' }, { a: day }],
+      [t.Tuple([t.Number(), date]), [1, '2026-02-03'], [1, day]],
+      [
+        t.Object({ days: t.Array(t.Record(t.String(), t.Tuple([date]))) }),
+        { days: [{ a: ['2026-02-03'] }] },
+        { days: [{ a: [day] }] }
+      ]
+    ]
+    for (const [schema, sent, value] of nested) {
+      assert.deepEqual(data(schema)(sent), value)
+      assert.deepEqual(response(schema)(value), sent)
+    }
+    assert.deepEqual(data(t.Record(t.String(), t.Date()))({ a: day.toISOString() }), { a: day })
+    assert.deepEqual(data(t.Record(t.String(), t.Numeric()))({ a: '5' }), { a: 5 })
+  })
+
   it('takes a number for a number, whole or not, and no text', () => {
     assert.equal(data(t.Integer())(5), 5)
     assert.deepEqual(data(t.Object({ n: t.Optional(t.Integer()) }))({}), {})

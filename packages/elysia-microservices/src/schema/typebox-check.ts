@@ -1,6 +1,13 @@
 /** Checks values with TypeBox. Elysia itself compiles the schemas, so that `t` means the same as in an Elysia route. */
 import { OptionalKind } from '@sinclair/typebox'
-import { TransformDecodeError, TransformEncode, Value, type ValueError } from '@sinclair/typebox/value'
+import {
+  HasTransform,
+  TransformDecode,
+  TransformDecodeError,
+  TransformEncode,
+  Value,
+  type ValueError
+} from '@sinclair/typebox/value'
 import { getSchemaValidator, type TSchema } from 'elysia'
 import { type Check, MOST_VIOLATIONS, pathPart, SchemaViolation, type Violation } from './check.ts'
 import { expectationsOf } from './expected.ts'
@@ -40,7 +47,8 @@ export function typeBoxCheck(given: TSchema, role: SchemaRole): Check {
     role === 'data' && hasDefault && Reflect.get(validator.schema, 'type') === 'object' ? {} : undefined
   const mayBeMissing = OptionalKind in validator.schema
   const clean = validator.Clean?.bind(validator)
-  const { hasTransform } = validator
+  // Elysia's own flag ignores schemas inside records and tuples, too.
+  const hasTransform = HasTransform(compiled, [])
   return (data) => {
     const given = data === undefined ? missing : data
     if (given === undefined && mayBeMissing && !hasDefault) return undefined
@@ -49,7 +57,7 @@ export function typeBoxCheck(given: TSchema, role: SchemaRole): Check {
     if (hasTransform && role === 'response') value = encode(compiled, value)
     if (clean !== undefined) value = cleaned(clean, value)
     if (!validator.Check(value)) throw violationOf(schema, validator, value)
-    return hasTransform && role !== 'response' ? decode(validator, value) : value
+    return hasTransform && role !== 'response' ? decode(compiled, value) : value
   }
 }
 
@@ -71,9 +79,10 @@ function cleaned(clean: (value: unknown) => unknown, value: unknown): unknown {
   }
 }
 
-function decode(validator: Validator, value: unknown): unknown {
+/** Decodes a value that was checked. */
+function decode(schema: never, value: unknown): unknown {
   try {
-    return validator.Decode(value)
+    return TransformDecode(schema, [], value)
   } catch (error) {
     if (!(error instanceof TransformDecodeError)) throw error
     // The decoder's own error was not written for callers, so it becomes the cause and not the message.

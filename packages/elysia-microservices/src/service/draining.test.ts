@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { connect } from '../client/index.ts'
-import { microservice } from '../index.ts'
+import { memory, microservice } from '../index.ts'
 import { newService } from '../testing/service.ts'
 import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
 
@@ -57,3 +57,35 @@ for (const way of WAYS) {
     })
   })
 }
+
+describe('a service that two services use', () => {
+  it('drains when the last of them stops', async () => {
+    const prices = newService()
+    const [first, second] = ['first', 'second'].map((name) =>
+      microservice({ name, transport: memory() }).use(prices)
+    )
+    await first!.listen()
+    await second!.listen()
+    await first!.stop()
+    assert.equal(prices.draining.aborted, false)
+    await second!.stop()
+    assert.equal(prices.draining.aborted, true)
+    await first!.listen()
+    assert.equal(prices.draining.aborted, false)
+    await first!.stop()
+  })
+
+  it('does not wait for one that could not start', async () => {
+    const prices = newService()
+    const broken = microservice({ name: 'broken', transport: memory() })
+      .use(prices)
+      .onStart(() => {
+        throw new Error('no database')
+      })
+    const sound = microservice({ name: 'sound', transport: memory() }).use(prices)
+    await assert.rejects(broken.listen(), /no database/)
+    await sound.listen()
+    await sound.stop()
+    assert.equal(prices.draining.aborted, true)
+  })
+})

@@ -204,6 +204,19 @@ describe('a durable event', () => {
     assert.deepEqual(seen.sort(), ['a 1', 'b 1', 'plain a', 'plain b'])
   })
 
+  it('that is ordered, and pauses when its service stops, has the next attempt afterwards', async () => {
+    const durable = { ordered: true, retry: { attempts: 5, delay: 1_000, factor: 1 } }
+    const { client, clock, service, newService, seen } = await setting(durable, fail)
+    await client.publish('paid', 1, { key: 'a' })
+    await client.publish('paid', 2, { key: 'a' })
+    await clock.advance(0)
+    await service.stop()
+    await newService().listen()
+    await clock.advance(1_000)
+    const told = seen.map(({ data, delivery }) => `${data} ${delivery.attempt}`)
+    assert.deepEqual(told.slice(0, 2), ['1 1', '1 2'])
+  })
+
   it('goes back at once when its service stops before it has begun; what runs is waited for', async () => {
     let release = () => {}
     const held = new Promise<void>((resolve) => {

@@ -243,8 +243,13 @@ export class ServiceRunner {
     const core = this.#core
     core.checkTransports(this.#servers.map(({ name }) => name))
     core.endDrain()
-    await schemasCompiled()
-    await core.start(this.#hooksEnd(HOOKS_AT_LEAST))
+    try {
+      await schemasCompiled()
+      await core.start(this.#hooksEnd(HOOKS_AT_LEAST))
+    } catch (error) {
+      core.beginDrain()
+      throw error
+    }
     try {
       // The handlers are compiled again, because the chain may have added hooks after them.
       core.compileAll()
@@ -252,6 +257,7 @@ export class ServiceRunner {
       const transports = this.#servers.map(({ name, address }) => ({ name, address }))
       announce({ service: this.#settings.name, transports })
     } catch (error) {
+      core.beginDrain()
       await this.#stopServers(0)
       await core.stop(this.#hooksEnd(HOOKS_AT_LEAST))
       throw error

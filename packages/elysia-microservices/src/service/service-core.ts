@@ -54,6 +54,8 @@ export class ServiceCore {
 
   /** The services and groups whose handlers are included here. */
   readonly #used = new Set<ServiceCore>()
+  /** The running services that answer by these handlers: the service itself, or those that use it. */
+  readonly #running = new Set<ServiceCore>()
   #drain = new AbortController()
 
   /** The arounds of the service, the first outermost. */
@@ -69,16 +71,21 @@ export class ServiceCore {
     return this.#drain.signal
   }
 
-  /** Called when the service begins to stop. The services that it uses begin to stop, too. */
-  beginDrain(): void {
-    this.#drain.abort()
-    for (const used of this.#used) used.beginDrain()
+  /**
+   * Called when a service begins to stop, or cannot start. The services that it uses begin to stop, too, unless another
+   * service that runs uses them.
+   */
+  beginDrain(running: ServiceCore = this): void {
+    this.#running.delete(running)
+    if (this.#running.size === 0) this.#drain.abort()
+    for (const used of this.#used) used.beginDrain(running)
   }
 
-  /** Called when the service starts, possibly after it has stopped. */
-  endDrain(): void {
+  /** Called when a service starts, possibly after it has stopped. */
+  endDrain(running: ServiceCore = this): void {
+    this.#running.add(running)
     if (this.#drain.signal.aborted) this.#drain = new AbortController()
-    for (const used of this.#used) used.endDrain()
+    for (const used of this.#used) used.endDrain(running)
   }
 
   /**

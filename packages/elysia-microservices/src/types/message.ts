@@ -1,6 +1,12 @@
 /** The message that a handler gets. */
 import type { Delivery, Headers, Peer } from '@elysia-microservices/transport/kit'
 
+/**
+ * The name under which a message has its headers as they were sent. A schema for headers may drop or decode them, but
+ * calls made `within` the message forward them unchanged.
+ */
+export const SENT_HEADERS: unique symbol = Symbol.for('elysia-microservices.sent-headers')
+
 /** One request or event: its data, and all else that was sent with it. */
 export interface Message<Data = unknown, HeaderValues = Headers> {
   /** The data that the caller has sent; `undefined` if there is none. With a schema the data is checked and decoded. */

@@ -35,6 +35,16 @@ describe('answers of one turn', () => {
     )
   })
 
+  it('leave by themselves, whatever inbox a stranger names beside them', async () => {
+    const published: string[] = []
+    const carrier = { publish: (address: string) => void published.push(address) }
+    const answers = new AnswersOfTurn(carrier as unknown as Carrier)
+    const [stranger, caller] = ['_INBOX.1r1-aaaaaaaaaaaa-', '_INBOX.calls.secret.1r2-bbbbbbbbbbbb-']
+    for (const address of [stranger, caller]) answers.send(address, '1')
+    await Promise.resolve()
+    assert.deepEqual(published, [stranger, caller])
+  })
+
   it('that are many, or long, leave before its end', async () => {
     const published: string[] = []
     const carrier = { publish: (address: string) => void published.push(address) }

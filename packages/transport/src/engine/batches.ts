@@ -39,7 +39,9 @@ export class AnswersOfTurn {
   send(replyTo: string, words: string): void {
     if (words.length > MOST_OF_ONE) return this.#carrier.publish(replyTo, words)
     let batch = this.#last
-    if (batch === undefined || !replyTo.startsWith(batch.inbox)) batch = this.#batchFor(replyTo)
+    // The length is compared, too: a stranger may name an inbox with which the inboxes of others begin.
+    const isLast = batch !== undefined && replyTo.lastIndexOf('.') + 1 === batch.inbox.length
+    if (batch === undefined || !isLast || !replyTo.startsWith(batch.inbox)) batch = this.#batchFor(replyTo)
     this.#last = batch
     const { inbox } = batch
     if (batch.count === 0) {

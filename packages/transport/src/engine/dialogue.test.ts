@@ -254,6 +254,34 @@ describe('a deadline', () => {
   })
 })
 
+describe('a time without a limit', () => {
+  it('is no other one than none: requests, streams and channels work as ever', async () => {
+    const both = ends({})
+    await both.serve({
+      echo: async ({ data }) => data,
+      count: async function* () {
+        for (let n = 1; n <= 300; n++) yield n
+      },
+      channel: async function* ({ data }) {
+        for await (const value of data as AsyncIterable<unknown>) yield value
+      }
+    })
+    const client = both.client({ timeout: Number.POSITIVE_INFINITY, tellTimeout: true })
+    assert.equal(await client.request('echo', 1, { timeout: Number.MAX_SAFE_INTEGER }), 1)
+    const count = valuesOf(client, 'count', 0)
+    await count.ended
+    assert.equal(count.values.length, 300)
+    const given = async function* () {
+      yield 'a'
+      yield 'b'
+    }
+    const echoed = valuesOf(client, 'channel', given())
+    await echoed.ended
+    assert.deepEqual(echoed.values, ['a', 'b'])
+    for (const { reply } of both.hub.published) assert.doesNotMatch(reply, /Infinity|\d{12}/)
+  })
+})
+
 describe('requests of one turn', () => {
   /** Returns the smallest average number of messages, in both directions, for each request of a round. */
   async function messagesFor(both: Ends, requests: number, rounds = 20): Promise<number> {
@@ -388,6 +416,17 @@ describe('what is larger than a message', () => {
       ),
       { numRuns: 15 }
     )
+  })
+
+  it('is the only value of a stream, if its handler answers at once', async () => {
+    const both = ends({})
+    await both.serve({ list: ({ data }) => 'x'.repeat(data as number) })
+    const client = both.client()
+    for (const size of [1, 5_000, 100_000]) {
+      const list = valuesOf(client, 'list', size)
+      await list.ended
+      assert.deepEqual(list.values, ['x'.repeat(size)])
+    }
   })
 
   it('goes to one of two services, and neither to one that takes every event', async () => {

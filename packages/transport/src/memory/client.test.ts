@@ -479,6 +479,19 @@ describe('a channel over memory()', () => {
     assert.deepEqual(end.last.told, ['1', 'no more'])
   })
 
+  it('says its first value before its end, however soon the end comes', async () => {
+    for (let turns = 0; turns < 8; turns++) {
+      const { end, client } = newClient()
+      const source = new Subject<number>()
+      client.stream('p', source, new Receiver())
+      source.next(1)
+      for (let n = 0; n < turns; n++) await Promise.resolve()
+      source.complete()
+      await turn()
+      assert.deepEqual(end.last.told, ['1', 'no more'])
+    }
+  })
+
   it('whose source gives no value in its time was never sent', async () => {
     const { end, client } = newClient()
     const source = new Subject<number>()

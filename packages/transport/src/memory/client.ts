@@ -172,10 +172,11 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   #startChannel(call: PendingCall, source: object): void {
     const codec = this.#hub.openCodec()
     const request = () => this.#requests.get(call)
-    // Messages for the request wait here until the request runs.
+    // Messages for the request wait here until the request runs and has its first value.
     const early: ((request: MemoryRequest) => void)[] = []
+    let hasFirst = false
     const tell = (say: (request: MemoryRequest) => void) => {
-      const running = request()
+      const running = hasFirst ? request() : undefined
       if (running === undefined) early.push(say)
       else say(running)
     }
@@ -192,6 +193,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
         this.#sendMessage(call, this.#messageOf(call, undefined))
         outside(() => {
           const running = request()
+          hasFirst = true
           if (running === undefined) return
           if (first !== undefined) running.input(first)
           for (const say of early.splice(0)) say(running)

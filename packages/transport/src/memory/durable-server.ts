@@ -83,18 +83,20 @@ export class MemoryConsumer implements GroupMember {
     outside(() => {
       this.#coming--
       if (event.attempt > 1) this.#redeliveries++
-      if (this.#isStopped) this.#group.back(notDelivered(event))
+      if (this.#isStopped) this.#group.back(this.#released(event))
       else this.#worker.add(event)
     })
   }
 
   #isStopped = false
+  /** The last attempt of each event that was begun. */
+  readonly #begun = new WeakMap<GroupEvent, number>()
 
   /** Takes no new events and gives back those that have not begun. Resolves when running handlers have ended. */
   stop(): Promise<void> {
     this.#isStopped = true
     const { released, ended } = this.#worker.stop()
-    for (const event of released) this.#group.back(notDelivered(event))
+    for (const event of released) this.#group.back(this.#released(event))
     return ended
   }
 
@@ -104,8 +106,15 @@ export class MemoryConsumer implements GroupMember {
     this.#group.leave(this)
   }
 
+  /** Uncounts the attempt of an event that is given back, unless it has begun: the event may pause after a failure. */
+  #released(event: GroupEvent): GroupEvent {
+    if (this.#begun.get(event) !== event.attempt) event.attempt--
+    return event
+  }
+
   #run(event: GroupEvent): void | Promise<void> {
     const { stored, attempt, key, id } = event
+    this.#begun.set(event, attempt)
     const { pattern, route, headers, data } = stored.message
     return this.#dispatcher.event(
       new IncomingMessage({
@@ -124,12 +133,6 @@ export class MemoryConsumer implements GroupMember {
       })
     )
   }
-}
-
-/** Uncounts an attempt that has not begun. */
-function notDelivered(event: GroupEvent): GroupEvent {
-  event.attempt--
-  return event
 }
 
 /** @throws {OptionError} a group exists with other settings */

@@ -180,7 +180,14 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   input(bytes: Uint8Array): void {
     if (this.#input === undefined) return
     const { stream, codec } = this.#input
-    if (!stream.push(decode(codec, bytes), bytes.length))
+    let value: unknown
+    try {
+      value = decode(codec, bytes)
+    } catch (error) {
+      // The value is nested too deeply.
+      return stream.end({ error: error as Error })
+    }
+    if (!stream.push(value, bytes.length))
       this.error(new RpcError({ code: 'INVALID', message: INPUT_REFUSED }))
   }
 

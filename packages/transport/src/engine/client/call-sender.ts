@@ -8,6 +8,7 @@ import {
   PatternNotFoundError,
   PayloadTooLargeError
 } from '../../errors/index.ts'
+import { LONGEST_TIME } from '../../options.ts'
 import { routeOf } from '../../pattern.ts'
 import type { ClientContext } from '../../transport.ts'
 import { errorToText } from '../../wire-error.ts'
@@ -185,8 +186,9 @@ export class CallSender {
 
   #replyTo(call: PendingCall, window = 0): string {
     const { options, kind, sequence, secret } = call
-    const tells = (options?.timeout !== undefined || this.#context.tellTimeout) && call.timeout !== 0
     const left = timeLeft(call)
+    const isLimit = call.timeout !== 0 && left !== undefined && left <= LONGEST_TIME
+    const tells = isLimit && (options?.timeout !== undefined || this.#context.tellTimeout)
     const demand = call.initialDemand + call.extraDemand
     return this.#inbox + replyToken(kind, sequence, secret, tells ? left : undefined, demand, window)
   }

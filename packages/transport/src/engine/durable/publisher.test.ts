@@ -261,6 +261,26 @@ describe('a publisher', () => {
     publisher.close(new Error('over'))
   })
 
+  it('settles all events that have waited, also those behind one that is too large', async () => {
+    for (let large = 0; large < 40; large++) {
+      const { publisher, server } = setting()
+      const published = Array.from({ length: 40 }, (_, n) =>
+        publisher.publish(event(String(n), n === large ? { size: 2 * 1024 * 1024 } : {}))
+      )
+      const settled = Promise.allSettled(published)
+      const serving = setInterval(() => {
+        server.store(50)
+        server.answer(50)
+      }, 1)
+      const failed = (await settled).flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))
+      clearInterval(serving)
+      assert.deepEqual(failed, [large])
+      assert.equal(server.stored.length, 39)
+      assert.ok(publisher.isIdle)
+      publisher.close(new Error('over'))
+    }
+  })
+
   it('lets no more wait than it may, and frees what has ended', async () => {
     const { publisher, server } = setting()
     server.lose()

@@ -221,9 +221,11 @@ export class Publisher<Event extends OutgoingEvent> {
     if (this.#isProbing && this.#flight.size > 0) return
     this.#isProbing = this.#isInDoubt && this.#flight.size === 0
     const most = this.#isProbing ? 1 : (this.#options.window ?? WINDOW)
+    // The end of an event that cannot be sent may replace the list.
+    const waiting = this.#waiting
     let sent = 0
-    while (sent < this.#waiting.length && this.#flight.size < most && this.#flightSize < WINDOW_SIZE) {
-      const entry = this.#waiting[sent] as Entry<Event>
+    while (sent < waiting.length && this.#flight.size < most && this.#flightSize < WINDOW_SIZE) {
+      const entry = waiting[sent] as Entry<Event>
       if (entry.isOver) {
         sent++
         continue
@@ -235,7 +237,7 @@ export class Publisher<Event extends OutgoingEvent> {
       sent++
       this.#transmit(store, entry)
     }
-    if (sent > 0) this.#waiting = this.#waiting.slice(sent)
+    if (sent > 0) this.#waiting = waiting.slice(sent)
     if (this.#isProbing && this.#flight.size > 0) this.#isInDoubt = false
   }
 

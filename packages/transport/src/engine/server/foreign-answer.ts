@@ -2,12 +2,16 @@
  * The answer to a caller that uses neither this library nor Nest, such as `nats request`. The first value is sent as
  * plain JSON. An error is sent in headers, as services of other systems on the engine send errors.
  */
+import { PayloadTooLargeError } from '../../errors/index.ts'
 import { cleanUpFailed } from '../../handler-failed.ts'
 import type { IncomingMessage } from '../../message.ts'
 import { toJson } from '../../nest/packet.ts'
 import { OutgoingValues } from '../../outgoing-values.ts'
 import { errorToText, readErrorText } from '../../wire-error.ts'
 import { MOST_OF_ONE } from '../batches.ts'
+import { MARGIN } from '../parts/parts.ts'
+import { bytesOf } from '../words.ts'
+import { fits } from './nest-answer.ts'
 import type { OpenConnection } from './open-connection.ts'
 
 /** Answers one request. */
@@ -40,6 +44,13 @@ export class ForeignAnswer extends OutgoingValues {
   protected send(value: unknown): void {
     const { carrier, callers } = this.#connection
     const json = toJson(value) ?? ''
+    if (!fits(this.#connection, json, MARGIN))
+      throw new PayloadTooLargeError(
+        'the size of a message',
+        carrier.maxPayload - MARGIN,
+        bytesOf(json).length,
+        'bytes'
+      )
     if (json.length > MOST_OF_ONE) callers.sendForeign(this.#replyTo, json)
     else carrier.publish(this.#replyTo, json)
   }

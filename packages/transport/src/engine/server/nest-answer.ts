@@ -11,6 +11,7 @@ import { type Replies, RunningReply } from '../../nest/running-reply.ts'
 import { INTERNAL_ERROR } from '../../nest/words.ts'
 import { quietLog } from '../../quiet-log.ts'
 import { MOST_OF_ONE } from '../batches.ts'
+import { MARGIN } from '../parts/parts.ts'
 import { bytesOf } from '../words.ts'
 import type { Controlled } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
@@ -108,12 +109,17 @@ export class NestAnswer implements Replies, Controlled {
 /** Sends the only packet of an answer. */
 export function sendOnlyPacket(connection: OpenConnection, replyTo: string, packet: string): void {
   if (packet.length <= MOST_OF_ONE) connection.carrier.publish(replyTo, packet)
-  else if (fits(connection, packet)) connection.callers.sendForeign(replyTo, packet)
+  else if (fits(connection, packet, MARGIN)) connection.callers.sendForeign(replyTo, packet)
   else publishPacket(connection, replyTo, packet)
 }
 
-function fits({ carrier: { maxPayload } }: OpenConnection, packet: string): boolean {
-  return packet.length * 3 <= maxPayload || bytesOf(packet).length <= maxPayload
+/**
+ * Whether an answer fits into one message, for callers that do not support messages in parts.
+ * @param margin bytes of the message that must be left
+ */
+export function fits({ carrier: { maxPayload } }: OpenConnection, packet: string, margin = 0): boolean {
+  const room = maxPayload - margin
+  return packet.length * 3 <= room || bytesOf(packet).length <= room
 }
 
 /** Publishes a packet to a caller that does not support messages in parts. */

@@ -215,7 +215,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   }
 
   protected sendEnd(): void {
-    this.#publish(lastWords(undefined))
+    this.#publish(this.#only ?? lastWords(undefined))
   }
 
   protected sendError(error: unknown): void {

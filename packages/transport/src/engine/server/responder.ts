@@ -14,7 +14,7 @@ import type { Carried, Engine } from '../carrier.ts'
 import { CHANNEL, jsonOf, letterAt, MAX_REPLY, type ReplyToken, readReply, Said, textOf } from '../words.ts'
 import { ForeignAnswer } from './foreign-answer.ts'
 import { envelopeOf, incoming, type Origin } from './incoming.ts'
-import { NestAnswer, sendOnlyPacket } from './nest-answer.ts'
+import { fits, NestAnswer, sendOnlyPacket } from './nest-answer.ts'
 import type { OpenConnection } from './open-connection.ts'
 import { lastWords, OwnAnswer } from './own-answer.ts'
 import { addressOfMessage, type Subject } from './subjects.ts'
@@ -211,7 +211,8 @@ export class Responder {
     if (own !== undefined && packet.length > MOST_OF_ONE)
       return this.#beginOwn(connection, origin, own, id, message).only(packet)
     subject.count(startedAt, false)
-    if (record !== undefined) return connection.carrier.publish(replyTo, packet, undefined, record.headers)
+    if (record !== undefined && fits(connection, packet))
+      return connection.carrier.publish(replyTo, packet, undefined, record.headers)
     if (own !== undefined) return connection.answers.send(replyTo, packet)
     sendOnlyPacket(connection, replyTo, packet)
   }
