@@ -118,6 +118,30 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       })
     })
 
+    it('whose headers leave no room for those of a copy is retried and buried without the largest', async () => {
+      const seen: unknown[] = []
+      await serve(
+        'large',
+        'large.x',
+        ({ delivery }) => {
+          seen.push(delivery?.attempt)
+          throw new Error('not now')
+        },
+        { retry: { attempts: 2, delay: 10 } }
+      )
+      const headers = { 'x-large': 'x'.repeat(63 * 1024), 'x-small': 'a' }
+      await setup.client.publish('large.x', 1, { id: 'l', headers })
+      const channel = await setup.driver.createChannel()
+      await until('it is a dead letter', async () => {
+        return (await channel.checkQueue('_elysia.dead.large')).messageCount === 1
+      })
+      assert.deepEqual(seen, [1, 2])
+      const letter = await channel.get('_elysia.dead.large', { noAck: true })
+      assert.ok(letter !== false)
+      const { headers: kept = {} } = letter.properties
+      assert.deepEqual([kept['x-large'], kept['x-small'], kept['x-elysia-id']], [undefined, 'a', 'l'])
+    })
+
     it('whose next attempt arrives before the server has confirmed it is still handled, and only once', async () => {
       const seen: unknown[] = []
       const link = await confirmsHeldBack(setup.server.port)

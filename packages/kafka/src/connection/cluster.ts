@@ -126,7 +126,11 @@ export class Cluster extends Brokers {
       if (known !== undefined) this.#byId.delete(known.id)
       this.#topics.delete(name)
       if (errorCode === Code.topicAuthorization) unseen ??= name
-      if (errorCode !== 0 && errorCode !== Code.leaderNotAvailable) continue
+      if (errorCode !== 0 && errorCode !== Code.leaderNotAvailable) {
+        // Readers of the topic ask until it is there again.
+        if (known !== undefined) for (const moved of this.#moved) moved(name)
+        continue
+      }
       const leaders: number[] = []
       for (const { partitionIndex, leaderId } of partitions) leaders[partitionIndex] = leaderId
       const topic = { name, id: topicId, leaders }

@@ -265,6 +265,10 @@ export class Reader {
         try {
           const { records, next } = readBatches(bytes, Number(position.next))
           position.next = BigInt(next)
+          // The broker fills its answer in the order of the request: the other partitions are the first of the next one.
+          const key = `${topic} ${partition}`
+          this.#positions.delete(key)
+          this.#positions.set(key, position)
           const read = { topic, topicId, partition, records, next: position.next, end }
           taken.fetched.push({ of: position, partition: read })
         } catch (error) {

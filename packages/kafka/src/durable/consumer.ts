@@ -55,6 +55,12 @@ export interface ConsumerOptions {
   readonly logger: Logger
 }
 
+/**
+ * Most events whose copies for a retry are being stored: a handler that fails at once may be faster than Kafka, and each
+ * of these events is in memory.
+ */
+const MOST_BEING_PUT = 256
+
 /** Receives the events of one group for one pattern. */
 export class KafkaConsumer implements Consumer<KafkaConnection> {
   readonly group: string
@@ -339,6 +345,11 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       await new Promise<void>((resolve) => this.#resume.push(resolve))
   }
 
+  get #mayFeed(): boolean {
+    if (this.#options.isPaused() || this.#isStopped) return false
+    return this.#worker.room > 0 && this.#beingPut.size < MOST_BEING_PUT
+  }
+
   /**
    * Gives the worker as many events as it has room for. An event that ends at once makes room and calls this method
    * again: the running loop already sees the new room.
@@ -347,7 +358,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     if (this.#isFeeding) return
     this.#isFeeding = true
     try {
-      while (!this.#options.isPaused() && !this.#isStopped && this.#worker.room > 0) {
+      while (this.#mayFeed) {
         const event = this.#waiting.next()
         if (event === undefined) break
         if (event.attempt > 1) this.#redeliveries++

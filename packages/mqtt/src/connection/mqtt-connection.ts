@@ -298,9 +298,11 @@ export class MqttConnection implements Carrier {
   /** Handles a message. */
   message(topic: string, bytes: Buffer, packet: IPublishPacket): void {
     this.#hearing.guard(() => {
-      const id = packet.properties?.subscriptionIdentifier
-      const taken = this.#taken.get(Array.isArray(id) ? (id[0] as number) : (id ?? topic))
-      if (taken !== undefined) return this.#take(taken, topic, bytes, packet)
+      // A server may send one message for all subscriptions that match, with the identifiers of all of them.
+      const ids = [packet.properties?.subscriptionIdentifier ?? topic].flat()
+      const taken = ids.flatMap((id) => this.#taken.get(id) ?? [])
+      for (const each of taken) this.#take(each, topic, bytes, packet)
+      if (taken.length > 0) return
       this.#proofs.get(topic)?.()
       if (this.#hearing.has(topic)) return this.#hearing.hear(topic, heardAt(topic, bytes, packet))
       if (this.#answers.has(topic)) this.#answered(bytes.toString())

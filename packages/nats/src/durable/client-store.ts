@@ -15,7 +15,7 @@ import { NatsDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
 import { consumersOf } from './groups.ts'
 import { readableError } from './jetstream-errors.ts'
-import { HEADER, idToHeader } from './names.ts'
+import { AGAIN, HEADER, idToHeader } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { Streams } from './streams.ts'
 
@@ -29,7 +29,12 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
 
   constructor(options: CheckedOptions, init: ClientStoreInit<NatsConnection>) {
     super(init, {
-      ensure: async (subject) => void (await (await this.streams()).ensure(subject)),
+      ensure: async (subject) => {
+        const streams = await this.streams()
+        // The options are those of streams of events; the stream of redriven events has settings of its own.
+        if (subject.startsWith(`${AGAIN}.`)) await streams.ensureDeadLetters()
+        else await streams.ensure(subject)
+      },
       duplicateWindow: options.durable.duplicateWindow
     })
     this.#options = options

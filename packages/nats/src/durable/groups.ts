@@ -249,18 +249,27 @@ export class Groups {
   }
 
   async #ensureAgain(name: string, group: string): Promise<void> {
-    if ((await this.#consumer(AGAIN_STREAM, name)) !== undefined) return
+    const ack_wait = this.#settings.storage.ackWait * NANOSECONDS
+    const { consumers } = this.#streams.manager
+    const known = await this.#consumer(AGAIN_STREAM, name)
+    if (known?.config.ack_wait === ack_wait) return
+    if (known !== undefined) {
+      await consumers.update(AGAIN_STREAM, name, { ...known.config, ack_wait }).catch((error: unknown) => {
+        throw readableError(error, `The redriven dead letters of the group '${group}'`)
+      })
+      return
+    }
     const config = {
       durable_name: name,
       filter_subject: `${AGAIN}.${name}`,
       ack_policy: AckPolicy.Explicit,
-      ack_wait: this.#settings.storage.ackWait * NANOSECONDS,
+      ack_wait,
       max_deliver: -1,
       deliver_policy: DeliverPolicy.All,
       metadata: { 'elysia-group': group }
     }
     try {
-      await this.#streams.manager.consumers.add(AGAIN_STREAM, config)
+      await consumers.add(AGAIN_STREAM, config)
     } catch (error) {
       if ((await this.#consumer(AGAIN_STREAM, name)) === undefined)
         throw readableError(error, `The redriven dead letters of the group '${group}'`)

@@ -150,8 +150,9 @@ export class Pull {
   #receive(message: Msg): void {
     // The server's own messages have no data. So headers are read only of messages without data: reading headers is
     // slow.
-    const { data } = message
-    if (data.length === 0) {
+    const { data, reply = '' } = message
+    // An event without data is told by its reply address, because its publisher may have given it any headers.
+    if (data.length === 0 && !reply.startsWith('$JS.ACK.')) {
       const headers = headersIn(message)
       if (headers && headers.code !== 0) return this.#status(message, headers.code, headers.description)
     }

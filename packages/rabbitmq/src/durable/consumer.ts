@@ -49,6 +49,8 @@ export interface ConsumerOptions extends ConsumerInit {
 export class RabbitConsumer implements Consumer<RabbitConnection> {
   readonly group: string
   readonly #options: ConsumerOptions
+  /** Retries whose copies are not stored yet. */
+  readonly #retrying = new Set<Promise<void>>()
   readonly #worker: DurableWorker<RabbitEvent>
   readonly #queue: string
   readonly #dead: string
@@ -95,7 +97,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
         isOurs: ({ deliveries }) => deliveries === this.#deliveries,
         letGo: (event) => this.#forget(event),
         acknowledge: (event) => this.#acknowledge(event),
-        retry: (event, delay) => void this.#retry(event, delay),
+        retry: (event, delay) => this.#retryLater(event, delay),
         bury: (event, reason) => this.#bury(event, reason),
         left: () => this.#rest()
       },
@@ -230,6 +232,11 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#settle(event, true)
   }
 
+  #retryLater(event: RabbitEvent, delay: number): void {
+    const retrying = this.#retry(event, delay).finally(() => this.#retrying.delete(retrying))
+    this.#retrying.add(retrying)
+  }
+
   /**
    * Stores a copy in a queue from which the event comes back after the delay. Then the event itself is acknowledged.
    */
@@ -313,12 +320,21 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   #rest(): void {
     if (!this.#isPaused || !this.#isOrdered || this.#tag === undefined || this.#worker.running > 0) return
     this.#tag = undefined
-    this.#part?.renew().catch((error: Error) => {
+    this.#handOver().catch((error: Error) => {
       this.#options.logger.error(
         `The queue of the durable event '${this.#options.pattern}' cannot be given to another process`,
         error
       )
     })
+  }
+
+  /** Closes the channel, once the server knows what is done: otherwise another process would do it again. */
+  async #handOver(): Promise<void> {
+    const deliveries = this.#deliveries
+    deliveries?.flush()
+    await deliveries?.passedOn()
+    // Meanwhile the pause may have ended, or the channel may have been lost.
+    if (this.#isPaused && !this.#isStopped && deliveries === this.#deliveries) await this.#part?.renew()
   }
 
   // ── its end ──────────────────────────────────────────────────────────────────────────────────────────
@@ -352,6 +368,9 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       for (const event of released) this.#settle(event, false)
     }
     await Promise.all([ended, ending])
+    // An event whose copy is not confirmed yet would be delivered again beside the copy.
+    await Promise.all(this.#retrying)
+    this.#deliveries?.flush()
     await this.#deliveries?.passedOn()
     await this.leave()
   }

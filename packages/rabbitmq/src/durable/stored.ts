@@ -119,9 +119,46 @@ export class RabbitEvent implements HeldEvent {
     return {
       ...KEPT,
       ...(typeof properties.priority === 'number' && { priority: properties.priority }),
-      headers: { ...own, [HEADER.publishedAt]: this.publishedAt, ...said, ...headers }
+      headers: { ...fitting(own), [HEADER.publishedAt]: this.publishedAt, ...said, ...headers }
     }
   }
+}
+
+/** Largest name of a header in bytes, and largest size of the headers of others in a copy. */
+const MAX_NAME = 255
+const MAX_HEADERS = 48 * 1024
+
+/**
+ * The headers that a copy can have beside our own: the driver encodes all headers into 64 KiB. The largest ones are left
+ * out.
+ */
+function fitting(headers: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const sized = Object.entries(headers).map(([name, value]) => ({
+    name,
+    value,
+    size: sizeOf(name) + sizeOf(value)
+  }))
+  if (sized.reduce((sum, { size }) => sum + size, 0) <= MAX_HEADERS && sized.every(hasShortName))
+    return { ...headers }
+  let room = MAX_HEADERS
+  const kept = sized
+    .filter(hasShortName)
+    .sort((one, other) => one.size - other.size)
+    .filter(({ size }) => {
+      room -= size
+      return room >= 0
+    })
+  return Object.fromEntries(kept.map(({ name, value }) => [name, value]))
+}
+
+function hasShortName({ name }: { readonly name: string }): boolean {
+  return Buffer.byteLength(name) <= MAX_NAME
+}
+
+/** About the size of a header's value on the wire, in bytes. */
+function sizeOf(value: unknown): number {
+  if (value instanceof Uint8Array) return value.length + 8
+  return Buffer.byteLength(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')) + 8
 }
 
 /**

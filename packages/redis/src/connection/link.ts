@@ -30,6 +30,8 @@ const FIXED: RedisOptions = {
   maxRetriesPerRequest: 0,
   autoResendUnfulfilledCommands: false,
   autoResubscribe: false,
+  // The server at this address has become a replica: the address may lead to the new master by now.
+  reconnectOnError: ({ message }) => message.includes('READONLY'),
   protocol: 2
 }
 
@@ -83,7 +85,9 @@ export class Link {
       this.#stopPinging === none ? null : backoffDelay(RECONNECT_AFTER, attempt - 1, Math.random())
     this.#stopPinging = none
     const found = this.#cluster && { Connector: this.#cluster.Connector }
-    const all = { ...options, ...FIXED, ...found, retryStrategy } as Omit<RedisOptions, 'replyMapping'>
+    // Sentinels have a setting of their own for how long they are looked for.
+    const strategies = { retryStrategy, sentinelRetryStrategy: retryStrategy }
+    const all = { ...options, ...FIXED, ...found, ...strategies } as Omit<RedisOptions, 'replyMapping'>
     this.commands = new Redis(all)
     this.#subscriber = new Redis(all)
     this.storing = storesApart ? new Redis(all) : this.commands

@@ -354,19 +354,22 @@ export class Feed {
     const { commands } = this.#connection
     const { group, logger, owner } = this.#options
     const { stream } = this.source
+    // Events that arrive while the answer is on its way may be newer than the answer.
+    const highest = this.#highest
     try {
       const { last, group: mine } = await standingOf(commands, stream, group)
       // Storing an event deletes old ones too, but perhaps no event is stored any more.
       if (!this.source.isAgain) void run(commands, TRIM, [stream], [this.#options.maxAge]).catch(() => {})
       if (mine === undefined) return owner.gone(this, `the stream has no group '${group}' any more`)
       if (typeof mine.lag === 'number') this.#undelivered = mine.lag
-      if (comparePositions(last, this.#highest) >= 0) return
+      if (comparePositions(last, highest) >= 0) return
       logger.error(
-        `The stream '${stream}' now ends at position ${last}: Redis has lost the events up to ${this.#highest}, for example in a failover to a replica that lagged`
+        `The stream '${stream}' now ends at position ${last}: Redis has lost the events up to ${highest}, for example in a failover to a replica that lagged`
       )
       for (const event of this.held.all.values())
-        if (comparePositions(event.place, last) > 0) event.isOnlyHere = true
-      this.#highest = last
+        if (comparePositions(event.place, last) > 0 && comparePositions(event.place, highest) <= 0)
+          event.isOnlyHere = true
+      if (this.#highest === highest) this.#highest = last
       this.floor = last
     } catch (error) {
       this.#failed(error as Error)

@@ -1,5 +1,11 @@
 /** A set-up RSocket connection of a server: answers requests, notices a dead client, drains, and can be resumed. */
-import { type Caller, type Codec, PendingCaller, type Timer } from '@elysia-microservices/transport/kit'
+import {
+  ByteWriter,
+  type Caller,
+  type Codec,
+  PendingCaller,
+  type Timer
+} from '@elysia-microservices/transport/kit'
 import { connectionClosed } from '../connection/connection-errors.ts'
 import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
@@ -222,6 +228,8 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       // The client has noticed the loss first: the remaining input of the old socket is ignored.
       old.adopt(NOTHING)
       old.end()
+      // The old socket empties its buffer when it closes, which may be much later.
+      old.attach(new ByteWriter())
     }
     this.#detach()
     output.adopt(this)

@@ -107,7 +107,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     else if (
       isConnectionFrame &&
       type === FrameType.METADATA_PUSH &&
-      this.#options.authenticate !== undefined
+      (this.#options.authenticate !== undefined || this.#options.resumable !== undefined)
     )
       this.#push(buffer.subarray(start + HEADER_LENGTH, end))
     else this.#reject(ErrorCode.INVALID_SETUP, 'The first frame must be SETUP or RESUME, on stream 0')

@@ -49,6 +49,8 @@ export class Link {
   #resolveClosed!: (reason: Error) => void
   #rejectReady: (reason: Error) => void = () => {}
   #isReady = false
+  /** Ends a new socket over which the server does not answer in time. */
+  #unanswered: ReturnType<typeof setTimeout> | undefined
   /** Ends the current pause between attempts. */
   #wake = () => {}
   /** How often the connection could not be resumed since it was lost. */
@@ -111,8 +113,8 @@ export class Link {
   /**
    * Checks now whether the server still answers. If the socket is lost, tries now to resume. Only an answer to this
    * check proves that the server is there: other messages may have been sent before. While such messages arrive,
-   * the answer may be behind them.
-   * @param within milliseconds within which the answer, or another message, must arrive from the server
+   * the answer may be behind them; while the socket sends, the check itself may wait behind other messages.
+   * @param within milliseconds within which the answer or another message must arrive, or bytes must have left
    */
   check(within: number): void {
     this.#wake()
@@ -122,13 +124,13 @@ export class Link {
     void this.protocol.confirm().then(() => {
       isAnswered = true
     })
-    const look = (received: number) =>
+    const look = (received: number, unsent: number) =>
       setTimeout(() => {
         if (isAnswered || this.#output !== output) return
-        if (output.received !== received) look(output.received)
+        if (output.received !== received || output.unsent < unsent) look(output.received, output.unsent)
         else output.destroy(new Error(`nothing has come from the server within ${within} ms`))
       }, within)
-    look(output.received)
+    look(output.received, output.unsent)
   }
 
   async #open(): Promise<void> {
@@ -143,7 +145,10 @@ export class Link {
           this.#owner.paused(this, false)
           this.drain()
         },
-        resumed: () => this.#owner.resumed(this)
+        resumed: () => {
+          clearTimeout(this.#unanswered)
+          this.#owner.resumed(this)
+        }
       })
       const protocol = this.#protocol
       this.#use(socket, credentials)
@@ -153,6 +158,7 @@ export class Link {
         this.#rejectReady = reject
         void protocol.confirm().then(resolve)
       })
+      clearTimeout(this.#unanswered)
       this.#isReady = true
     } catch (error) {
       this.#finish(error as Error)
@@ -189,9 +195,17 @@ export class Link {
     })
     this.#output = output
     this.protocol.open(output, credentials)
+    const { connectTimeout } = this.#options
+    clearTimeout(this.#unanswered)
+    this.#unanswered = setTimeout(() => {
+      output.destroy(
+        new Error(`no answer of the server within options.connectTimeout (${connectTimeout} ms)`)
+      )
+    }, connectTimeout)
   }
 
   #lost(cause: Error): void {
+    clearTimeout(this.#unanswered)
     this.#output = undefined
     const { protocol } = this
     const reason = protocol.reason ?? cause
@@ -235,6 +249,7 @@ export class Link {
   #finish(reason: Error): void {
     if (this.#isOver) return
     this.#isOver = true
+    clearTimeout(this.#unanswered)
     this.#owner.over(this, reason)
     this.#protocol?.close(reason)
     this.#resolveClosed(reason)
