@@ -146,6 +146,14 @@ describe('a service with workers', () => {
     assert.equal(await within(program.ended, 'The end of all'), 0)
   })
 
+  it('ends in the same way if it is used in an app', async () => {
+    const program = run({ failing: 'hanging', http: await freePort() })
+    await program.fact('started', 1)
+    program.kill('SIGTERM')
+    assert.equal(await within(program.ended, 'The end of all'), 0)
+    assert.doesNotMatch(program.log, /cannot listen/)
+  })
+
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     it(`finishes the calls in flight at ${signal}, and leaves no process`, async () => {
       const program = run()

@@ -23,7 +23,7 @@ export interface SupervisorOptions {
   prepare(worker: WorkerProcess): Promise<unknown>
   /** Called when no worker is left and starting another is pointless. */
   gaveUp(): void
-  /** Aborted when the service is told to stop; matters only while the first workers start. */
+  /** Aborted when the service stops; matters only while the first workers start. */
   readonly leaving: AbortSignal
 }
 
@@ -85,6 +85,7 @@ export class Supervisor {
     }
     leaving.addEventListener('abort', leave, { once: true })
     try {
+      if (leaving.aborted) throw new WorkerError(1, undefined, 'it was told to stop before it had started')
       await Promise.all(supervisor.#places.map((place) => supervisor.#start(place)))
       if (left !== undefined)
         throw new WorkerError(1, undefined, 'it was told to stop when it had just started')

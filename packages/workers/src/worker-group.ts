@@ -9,7 +9,7 @@ import { Supervisor, type SupervisorOptions, type WorkerFigures } from './superv
 import { secondService } from './worker.ts'
 
 /** The options of a group. */
-export interface WorkerGroupOptions extends Pick<SupervisorOptions, 'drain' | 'logger'> {
+export interface WorkerGroupOptions extends Pick<SupervisorOptions, 'drain' | 'logger' | 'leaving'> {
   readonly workers: Workers
   /** The transports of the service. The supervisor does not start them; the workers do. */
   readonly servers: readonly ServerTransport[]
@@ -44,19 +44,18 @@ export class WorkerGroup {
   /**
    * Starts the workers; resolves when all of them listen.
    * @throws {ListenError} the port that the workers would share is taken or not allowed
-   * @throws {WorkerError} a worker cannot start, or a signal comes before all workers listen; then no worker is left
+   * @throws {WorkerError} a worker cannot start, or the service stops before all workers listen; then no worker is left
    * @throws {OptionError} this process has workers already, or is itself a worker of `node:cluster`
    */
   static async start(options: WorkerGroupOptions): Promise<WorkerGroup> {
     if (isTaken) throw secondService()
     isTaken = true
-    const { servers, drain, logger, title, stop } = options
+    const { servers, drain, logger, leaving, title, stop } = options
     let supervisor: Supervisor | undefined
     let group: WorkerGroup | undefined
     // The signals are listened to before the first worker starts: a signal during the start must leave no process
     // behind.
     let forgetSignals = () => {}
-    const leaving = new AbortController()
     try {
       const shared: unknown[] = []
       for (const [index, { sharing }] of servers.entries())
@@ -70,7 +69,6 @@ export class WorkerGroup {
         logger,
         stop(signal) {
           group?.told(signal)
-          leaving.abort()
           return stop()
         }
       })
@@ -79,7 +77,7 @@ export class WorkerGroup {
         count: await countOf(options.workers),
         drain,
         logger,
-        leaving: leaving.signal,
+        leaving,
         async prepare(process) {
           for (const [index, { sharing }] of servers.entries()) {
             const question = sharing?.greeting()

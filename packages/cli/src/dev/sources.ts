@@ -47,7 +47,11 @@ export function filesOf(entry: string | undefined, more: readonly string[]): Set
     if (stats.isDirectory()) for (const file of filesIn(path)) files.add(file)
     else files.add(path)
   }
-  for (const path of more) add(path)
+  for (const path of more) {
+    add(path)
+    // A missing file may come.
+    if (!existsSync(path)) files.add(path)
+  }
   if (entry === undefined) return files
   files.add(entry)
   const waiting = [entry]
@@ -137,7 +141,9 @@ export class SourceWatch {
   #matters(folder: string, name: string | null): boolean {
     if (name === null) return true
     const extension = extname(name)
-    return extension === '' || EXTENSIONS.includes(extension) || this.#states.has(join(folder, name))
+    if (extension === '' || EXTENSIONS.includes(extension)) return true
+    const path = join(folder, name)
+    return this.#states.has(path) || [...this.#states.keys()].some((file) => file.startsWith(path + sep))
   }
 
   /** Checks the files after a short pause, because an editor writes a file in several steps. */

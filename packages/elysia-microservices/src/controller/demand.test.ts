@@ -35,6 +35,12 @@ class Export {
     yield 1
     throw new RangeError('the second row')
   }
+  // biome-ignore lint/correctness/useYield: it fails before it has a value
+  @MessagePattern('fails at once')
+  async *failsAtOnce(): AsyncGenerator<number> {
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    throw new RangeError('the first row')
+  }
   @MessagePattern('live')
   live() {
     return new Observable((subscriber) => {
@@ -53,7 +59,13 @@ class Logging {
 @Catch()
 class Everything {
   catch(error: Error) {
-    return from([`filtered: ${error.message}`, 'the end'])
+    const answer = from([`filtered: ${error.message}`, 'the end'])
+    if (error.message !== 'the first row') return answer
+    return new Observable((subscriber) => {
+      open++
+      subscriber.next('filtered')
+      return () => void open--
+    })
   }
 }
 
@@ -122,6 +134,10 @@ for (const [title, nest] of Object.entries(PIPELINES)) {
     it('is left by a caller that takes only the first value', () =>
       asking(service(), async (client) => {
         assert.equal(await client.request('live', 0), 'now')
+        await settled()
+        assert.equal(open, 0)
+        if (!('filters' in nest)) return
+        assert.equal(await client.request('fails at once', 0), 'filtered')
         await settled()
         assert.equal(open, 0)
       }))

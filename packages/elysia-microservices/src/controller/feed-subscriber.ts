@@ -10,10 +10,31 @@ import {
   type StreamSink,
   type StreamSource
 } from '@elysia-microservices/transport/kit'
-import type { Observable, Subscriber } from 'rxjs'
+import { Observable, type Subscriber } from 'rxjs'
 
 /** The number of values in a row after which other work gets its turn. */
 const VALUES_A_TURN = 256
+
+/** A stream that transports slow down to the speed of their caller; for hooks it is an Observable. */
+export type Slowable = Observable<unknown> & Feed
+
+/** @param feed feeds the values to a sink, as long as the sink takes them */
+export function slowable(feed: (sink: StreamSink) => StreamSource): Slowable {
+  const values = new Observable<unknown>((subscriber) => {
+    const source = feed({
+      next(value) {
+        subscriber.next(value)
+        return !subscriber.closed
+      },
+      complete: () => subscriber.complete(),
+      error: (error) => subscriber.error(error),
+      teardownFailed() {}
+    })
+    source.resume()
+    return () => source.cancel()
+  })
+  return Object.assign(values, { [FEED]: feed })
+}
 
 /** Whether the caller of a message wants more values, and the streams of the message that wait until it does. */
 export class Demand {
@@ -31,8 +52,8 @@ export class Demand {
   }
 
   /** The values of an Observable as a stream; the demand of its reader is this demand. */
-  over(values: Observable<unknown>): Feed {
-    return { [FEED]: (sink) => this.#feed(values, sink) }
+  over(values: Observable<unknown>): Slowable {
+    return slowable((sink) => this.#feed(values, sink))
   }
 
   #feed(values: Observable<unknown>, sink: StreamSink): StreamSource {
@@ -67,17 +88,18 @@ export function feedSubscriber(
   logger: Logger
 ): () => void {
   let count = 0
+  const resume = () => source.resume()
   const source = consume(stream, {
     next(value) {
       subscriber.next(value)
       if (subscriber.closed) return false
       if (!demand.isThere) {
-        demand.wait(() => source.resume())
+        demand.wait(resume)
         return false
       }
       if (++count % VALUES_A_TURN > 0) return true
       // Without a pause, a stream whose values are all there already would let no other work run.
-      setImmediate(() => source.resume())
+      setImmediate(resume)
       return false
     },
     complete: () => subscriber.complete(),

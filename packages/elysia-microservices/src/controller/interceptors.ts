@@ -1,10 +1,10 @@
 /** Runs Nest's interceptors around a call, the first one outermost. */
 import { AsyncResource } from 'node:async_hooks'
-import { type Feed, isStreamOfValues, type Logger } from '@elysia-microservices/transport/kit'
+import { isStreamOfValues, type Logger } from '@elysia-microservices/transport/kit'
 import { defer, mergeAll, Observable, type ObservableInput } from 'rxjs'
 import type { Interceptor } from './enhancer.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
-import { Demand, feedSubscriber } from './feed-subscriber.ts'
+import { Demand, feedSubscriber, type Slowable } from './feed-subscriber.ts'
 
 /** Runs interceptors; the innermost `handle()` makes the call. Returns the values for the caller. */
 export function intercept(
@@ -12,7 +12,7 @@ export function intercept(
   context: RpcExecutionContext,
   call: () => Promise<unknown>,
   logger: Logger
-): Feed {
+): Slowable {
   const demand = new Demand()
   const from = async (index: number): Promise<ObservableInput<unknown>> => {
     const interceptor = interceptors[index]

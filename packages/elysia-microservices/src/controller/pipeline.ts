@@ -17,6 +17,7 @@ import type { Message } from '../types/message.ts'
 import { RpcContext } from './context.ts'
 import type { Guard, Interceptor, PreRequestHook } from './enhancer.ts'
 import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
+import { slowable } from './feed-subscriber.ts'
 import type { Fail } from './filters.ts'
 import { intercept } from './interceptors.ts'
 import type { Arguments, Invoke, Method } from './parameters.ts'
@@ -110,8 +111,8 @@ async function lastOf(answer: unknown): Promise<unknown> {
 function caught(result: unknown, failed: (error: unknown) => unknown): unknown {
   if (!isStreamOfValues(result)) return result
   const answer = (error: unknown) => failed(error) as ObservableInput<unknown>
-  if (isObservable(result)) return from(result).pipe(catchError(answer))
-  return { [FEED]: (sink: StreamSink) => caughtFeed(result, answer, sink) }
+  if (!(FEED in result) && isObservable(result)) return from(result).pipe(catchError(answer))
+  return slowable((sink) => caughtFeed(result, answer, sink))
 }
 
 /** Consumes a stream as it is, so that it waits for its reader; if it fails, the answer of the filters follows. */
@@ -126,11 +127,14 @@ function caughtFeed(
     next: (value, size) => sink.next(value, size),
     complete: () => sink.complete(),
     error(error) {
-      if (!isCanceled)
-        answered = consume(
-          defer(() => answer(error)),
-          sink
-        )
+      if (isCanceled) return
+      const filtered = consume(
+        defer(() => answer(error)),
+        sink
+      )
+      // The sink may have had enough at the first value of the answer.
+      if (isCanceled) filtered.cancel()
+      else answered = filtered
     },
     teardownFailed: (error) => sink.teardownFailed(error)
   })

@@ -1,11 +1,11 @@
 /** Nest's pre-request hooks, which run around the guards and all later stages. */
 import { AsyncResource } from 'node:async_hooks'
-import { type Feed, type Logger, whenSettled } from '@elysia-microservices/transport/kit'
+import { type Logger, whenSettled } from '@elysia-microservices/transport/kit'
 import { defer, from, isObservable, mergeAll, Observable, of } from 'rxjs'
 import { isPromise } from '../hooks/promise.ts'
 import type { PreRequestHook } from './enhancer.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
-import { Demand } from './feed-subscriber.ts'
+import { Demand, type Slowable } from './feed-subscriber.ts'
 import { streamOf } from './interceptors.ts'
 
 /**
@@ -17,7 +17,7 @@ export function runPreRequestHooks(
   context: RpcExecutionContext,
   call: () => Promise<unknown>,
   logger: Logger
-): Feed {
+): Slowable {
   const demand = new Demand()
   const values = new Observable((subscriber) => {
     let index = 0

@@ -59,7 +59,7 @@ export class Clients {
     const stopping: Stopping = { before: (host) => streams?.stopping(host), after }
     const started = (host: AnyElysia) => {
       hosts.add(host)
-      streams?.stopped(host)
+      streams?.started(host)
       stopWith(host, stopping)
     }
     follow(plugin, { started, stopped: (host) => void after(host) }, 'The gateway')

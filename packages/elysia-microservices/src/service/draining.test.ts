@@ -89,3 +89,23 @@ describe('a service that two services use', () => {
     assert.equal(prices.draining.aborted, true)
   })
 })
+
+describe('a service that stops while an event arrives', () => {
+  it('waits for its handler, although the connection is closed', async () => {
+    const steps: string[] = []
+    const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
+      .message('ping', () => 'pong')
+      .event('noted', async () => {
+        steps.push('begun')
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        steps.push('ended')
+      })
+    await service.listen()
+    const client = connect({ host: '127.0.0.1', port: service.address!.port, reconnect: false })
+    await client.request('ping')
+    await client.emit('noted')
+    await service.stop()
+    await client.close()
+    assert.deepEqual(steps, ['begun', 'ended'])
+  })
+})

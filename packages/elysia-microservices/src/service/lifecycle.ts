@@ -21,6 +21,8 @@ export interface Startable extends Behind {
   readonly hosts: Hosts
   /** Whether the service listens, or is starting. */
   readonly isStarted: boolean
+  /** Whether the service was told to stop since its last start. */
+  readonly isLeft: boolean
   /** Gives the service the decorators and the store of the app that it follows. */
   join(app: AnyElysia): void
   listen(): Promise<unknown>
@@ -72,6 +74,8 @@ function join(app: AnyElysia, service: Startable): void {
  */
 function listen(service: Startable): void {
   service.listen().catch((error: unknown) => {
+    // The start has not failed, but was ended.
+    if (service.isLeft) return
     service.logger.error(`${service.title} cannot listen; the process ends`, error)
     process.exit(1)
   })

@@ -78,6 +78,9 @@ function newService(
       get isStarted() {
         return runner.isStarted
       },
+      get isLeft() {
+        return runner.isLeft
+      },
       join: (host) => core.join(host),
       listen: () => runner.listen(),
       stop: () => runner.stop(),

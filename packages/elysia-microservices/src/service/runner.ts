@@ -73,6 +73,8 @@ export class ServiceRunner {
   #listening: Promise<void> | undefined
   #status: ServiceStatus = 'stopped'
   #stopping: Promise<void> | undefined
+  /** Aborts when the service stops. */
+  #leaving = new AbortController()
   /** Writes the log lines about the stop that has begun. */
   #lines: StopLines | undefined
   #forget = () => {}
@@ -88,6 +90,10 @@ export class ServiceRunner {
   /** The address of the first transport that has one. */
   get address(): Address | undefined {
     return this.#servers.find(({ address }) => address !== undefined)?.address
+  }
+
+  get isLeft(): boolean {
+    return this.#leaving.signal.aborted
   }
 
   get status(): ServiceStatus {
@@ -167,6 +173,7 @@ export class ServiceRunner {
     this.#forget()
     // If the start has failed, its caller has got the error, and there is nothing to stop.
     if (started !== undefined) {
+      this.#leaving.abort()
       this.#status = 'draining'
       this.#stopping = started
         .then(
@@ -190,6 +197,7 @@ export class ServiceRunner {
 
   #begin(): Promise<void> {
     this.#status = 'starting'
+    this.#leaving = new AbortController()
     this.#forget = remember(() => this.#giveWay())
     this.#listening = this.#start().then(
       () => {
@@ -293,6 +301,7 @@ export class ServiceRunner {
       workers: workers as Workers,
       drain,
       logger,
+      leaving: this.#leaving.signal,
       title: this.title,
       stop: () => this.stop()
     })

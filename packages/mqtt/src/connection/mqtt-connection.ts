@@ -15,7 +15,7 @@ import {
   type Subject,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ListenError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
 import type { IPublishPacket } from 'mqtt'
 import type { CheckedOptions } from '../options/options.ts'
 import { readHeaders, writeHeaders } from '../words/headers.ts'
@@ -244,7 +244,8 @@ export class MqttConnection implements Carrier {
     try {
       await new Promise<void>((resolve, reject) => {
         const refuse = (why: string) => reject(new Error(`The server ${why}`))
-        timer = setTimeout(() => refuse('delivers nothing from there'), this.#options.timeout)
+        const silent = () => reject(new ConnectionError(`MQTT at ${this.server} does not answer`, false))
+        timer = setTimeout(silent, this.#options.timeout)
         this.#proofs.set(topic, resolve)
         const told: Outgoing['told'] = (isHeard, refusal) => {
           if (refusal !== undefined) reject(refusal)

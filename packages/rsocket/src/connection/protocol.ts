@@ -20,6 +20,8 @@ export interface ProtocolConnection {
   readonly buffered: number
   /** Number of requests and events in flight. */
   readonly inFlight: number
+  /** Number of events in flight; they go on when the connection is closed. */
+  readonly events?: number
   /** Number of streams that this side sends. */
   readonly streams?: number
   /** Whether whole messages wait because the server has no room for more work. */

@@ -43,6 +43,9 @@ export interface SessionOptions {
   closed(session: Session, protocol: ProtocolConnection | undefined, error: Error | undefined): void
 }
 
+/** Milliseconds between looks whether the events of a closed connection have ended. */
+const LOOK = 20
+
 /** Connects a socket with a protocol. */
 export class Session implements SocketListener, Output {
   readonly socket: Socket
@@ -62,6 +65,8 @@ export class Session implements SocketListener, Output {
   #turns: TurnWrites | undefined
   /** FIN was sent or the socket was destroyed: nothing more is handled or sent. */
   #isEnding = false
+  /** Whether nobody waits any longer for what is in flight. */
+  #isCut = false
   #isClosed = false
   /** Bytes read since the connection last left a turn to other connections. */
   #read = 0
@@ -194,7 +199,8 @@ export class Session implements SocketListener, Output {
   // ── end of the connection ────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Drains the connection: ends it when everything in flight is answered. Resolves when the connection is closed.
+   * Drains the connection: ends it when everything in flight is answered. Resolves when the connection is closed, and the
+   * handlers of its events have ended or `cut` is called.
    * @param reason the reason for the peer, if the protocol can send it
    */
   async drained(reason?: string): Promise<void> {
@@ -205,6 +211,8 @@ export class Session implements SocketListener, Output {
     closing.peerCloses = this.#protocol?.drain?.(reason) === true
     this.#leave()
     await closing.closed
+    const events = () => this.#protocol?.events ?? 0
+    while (events() > 0 && !this.#isCut) await new Promise((resolve) => setTimeout(resolve, LOOK))
   }
 
   end(reason?: Error): void {
@@ -226,6 +234,7 @@ export class Session implements SocketListener, Output {
 
   /** Destroys the connection after all received chunks are handled. */
   cut(): void {
+    this.#isCut = true
     readQueue.settle()
     this.destroy()
   }

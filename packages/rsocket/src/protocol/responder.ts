@@ -93,6 +93,11 @@ export class RSocketResponder implements RunningRequestOwner {
     return this.#running.size + this.#events
   }
 
+  /** Number of events in flight. */
+  get events(): number {
+    return this.#events
+  }
+
   /** Number of open streams. */
   get streams(): number {
     return this.#streams

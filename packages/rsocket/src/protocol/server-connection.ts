@@ -126,6 +126,10 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     return this.#streams.inFlight
   }
 
+  get events(): number {
+    return this.#responder.events
+  }
+
   get streams(): number {
     return this.#responder.streams
   }

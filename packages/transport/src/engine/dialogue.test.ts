@@ -5,7 +5,7 @@ import { ConnectionError, RpcError } from '../errors/index.ts'
 import { newSecret } from './secret.ts'
 import { Ends, valuesOf } from './testing/ends.ts'
 import type { TestCarrier } from './testing/hub.ts'
-import { replyToken } from './words.ts'
+import { replyToken, textOf } from './words.ts'
 
 const open: Ends[] = []
 function ends(...options: ConstructorParameters<typeof Ends>): Ends {
@@ -452,6 +452,29 @@ describe('what is larger than a message', () => {
     }
     assert.equal(handled.length, 1)
     assert.equal(said('+n'), 1)
+  })
+
+  it('is an error for a caller that knows no parts, however close to the limit it is', async () => {
+    const maxPayload = 9_000
+    const both = ends({ maxPayload })
+    await both.serve({
+      text: ({ data }) => 'x'.repeat(data as number),
+      later: async ({ data }) => 'x'.repeat(data as number)
+    })
+    await both.client().connect()
+    const caller = both.lastCarrier
+    const answers: string[] = []
+    caller.listen('_INBOX.foreign.', (message) => void answers.push(textOf(message.words)))
+    const sizes = [4_200, maxPayload - 1_200, maxPayload - 500, maxPayload + 1]
+    for (const pattern of ['text', 'later'])
+      for (const size of sizes)
+        caller.publish(pattern, JSON.stringify({ pattern, data: size, id: '1' }), '_INBOX.foreign.x')
+    for (let tries = 0; answers.length < 2 * sizes.length; tries++) {
+      assert.ok(tries < 2_000, `${answers.length} answers`)
+      await later(1)
+    }
+    for (const answer of answers) assert.ok(JSON.parse(answer), answer.slice(0, 20))
+    assert.equal(answers.filter((answer) => answer.includes('Internal')).length, 4)
   })
 
   it('and than all messages is refused', async () => {

@@ -76,8 +76,8 @@ export class Requester {
     await this.#carrier.flush().catch(() => {})
     if (refusal === undefined) return
     await this.close()
-    // The server has not answered, which is no refusal.
-    if (refusal instanceof ConnectionError) throw refusal
+    // The server has only not answered.
+    if (refusal instanceof ConnectionError && refusal.retryable) throw refusal
     const message = `${this.#engine.title} does not let this client subscribe to ${this.#inbox}*, where its answers come; give its user the permission, or set inboxPrefix`
     throw new ConnectionError(message, false, refusal, false)
   }

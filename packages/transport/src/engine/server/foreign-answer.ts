@@ -44,7 +44,7 @@ export class ForeignAnswer extends OutgoingValues {
   protected send(value: unknown): void {
     const { carrier, callers } = this.#connection
     const json = toJson(value) ?? ''
-    if (!fits(this.#connection, json, MARGIN))
+    if (!fits(this.#connection, json))
       throw new PayloadTooLargeError(
         'the size of a message',
         carrier.maxPayload - MARGIN,

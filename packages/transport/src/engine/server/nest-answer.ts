@@ -109,16 +109,13 @@ export class NestAnswer implements Replies, Controlled {
 /** Sends the only packet of an answer. */
 export function sendOnlyPacket(connection: OpenConnection, replyTo: string, packet: string): void {
   if (packet.length <= MOST_OF_ONE) connection.carrier.publish(replyTo, packet)
-  else if (fits(connection, packet, MARGIN)) connection.callers.sendForeign(replyTo, packet)
+  else if (fits(connection, packet)) connection.callers.sendForeign(replyTo, packet)
   else publishPacket(connection, replyTo, packet)
 }
 
-/**
- * Whether an answer fits into one message, for callers that do not support messages in parts.
- * @param margin bytes of the message that must be left
- */
-export function fits({ carrier: { maxPayload } }: OpenConnection, packet: string, margin = 0): boolean {
-  const room = maxPayload - margin
+/** Whether an answer fits into one message, for callers that do not support messages in parts. */
+export function fits({ carrier: { maxPayload } }: OpenConnection, packet: string): boolean {
+  const room = maxPayload - MARGIN
   return packet.length * 3 <= room || bytesOf(packet).length <= room
 }
 
