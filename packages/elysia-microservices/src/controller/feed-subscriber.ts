@@ -18,22 +18,16 @@ const VALUES_A_TURN = 256
 /** A stream that transports slow down to the speed of their caller; for hooks it is an Observable. */
 export type Slowable = Observable<unknown> & Feed
 
-/** @param feed feeds the values to a sink, as long as the sink takes them */
-export function slowable(feed: (sink: StreamSink) => StreamSource): Slowable {
-  const values = new Observable<unknown>((subscriber) => {
-    const source = feed({
-      next(value) {
-        subscriber.next(value)
-        return !subscriber.closed
-      },
-      complete: () => subscriber.complete(),
-      error: (error) => subscriber.error(error),
-      teardownFailed() {}
-    })
-    source.resume()
-    return () => source.cancel()
-  })
-  return Object.assign(values, { [FEED]: feed })
+/**
+ * Makes such a stream.
+ * @param feed feeds the values to a sink, as long as the sink takes them
+ */
+export function slowable(feed: Feed[typeof FEED], logger: Logger): Slowable {
+  const stream = { [FEED]: feed }
+  const values = new Observable<unknown>((subscriber) =>
+    feedSubscriber(stream, subscriber, new Demand(), logger)
+  )
+  return Object.assign(values, stream)
 }
 
 /** Whether the caller of a message wants more values, and the streams of the message that wait until it does. */
@@ -52,8 +46,8 @@ export class Demand {
   }
 
   /** The values of an Observable as a stream; the demand of its reader is this demand. */
-  over(values: Observable<unknown>): Slowable {
-    return slowable((sink) => this.#feed(values, sink))
+  over(values: Observable<unknown>, logger: Logger): Slowable {
+    return slowable((sink) => this.#feed(values, sink), logger)
   }
 
   #feed(values: Observable<unknown>, sink: StreamSink): StreamSource {

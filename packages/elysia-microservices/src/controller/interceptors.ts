@@ -20,7 +20,7 @@ export function intercept(
     const next = { handle: () => defer(inThisScope(() => from(index + 1))).pipe(mergeAll()) }
     return interceptor.intercept(context as never, next as never) as ObservableInput<unknown>
   }
-  return demand.over(defer(() => from(0)).pipe(mergeAll()))
+  return demand.over(defer(() => from(0)).pipe(mergeAll()), logger)
 }
 
 /**

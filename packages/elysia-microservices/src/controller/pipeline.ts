@@ -41,7 +41,7 @@ export interface Stages {
 
 /** Combines the stages to one function. */
 export function pipeline(stages: Stages): (message: Message) => unknown {
-  const { fail } = stages
+  const { fail, logger } = stages
   const run = prepared(stages, runner(stages))
   if (fail === undefined) return (message) => run([message.data, new RpcContext(message)])
   return (message) => {
@@ -51,8 +51,8 @@ export function pipeline(stages: Stages): (message: Message) => unknown {
     try {
       const result = run([message.data, context])
       return isPromise(result)
-        ? whenSettled(result, (value) => caught(value, failed)).catch(failed)
-        : caught(result, failed)
+        ? whenSettled(result, (value) => caught(value, failed, logger)).catch(failed)
+        : caught(result, failed, logger)
     } catch (error) {
       return failed(error)
     }
@@ -108,11 +108,11 @@ async function lastOf(answer: unknown): Promise<unknown> {
 }
 
 /** Lets filters answer the errors of a stream too. */
-function caught(result: unknown, failed: (error: unknown) => unknown): unknown {
+function caught(result: unknown, failed: (error: unknown) => unknown, logger: Logger): unknown {
   if (!isStreamOfValues(result)) return result
   const answer = (error: unknown) => failed(error) as ObservableInput<unknown>
   if (!(FEED in result) && isObservable(result)) return from(result).pipe(catchError(answer))
-  return slowable((sink) => caughtFeed(result, answer, sink))
+  return slowable((sink) => caughtFeed(result, answer, sink), logger)
 }
 
 /** Consumes a stream as it is, so that it waits for its reader; if it fails, the answer of the filters follows. */

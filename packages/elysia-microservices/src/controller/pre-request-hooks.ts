@@ -31,7 +31,7 @@ export function runPreRequestHooks(
     const scope = new AsyncResource('PreRequestHook')
     return scope.runInAsyncScope(() => observableOf(next()).subscribe(subscriber))
   })
-  return demand.over(values)
+  return demand.over(values, logger)
 }
 
 /** The result of a hook as an Observable: the first hook may be an async function, or return a plain value. */
