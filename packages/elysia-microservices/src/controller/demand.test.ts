@@ -35,7 +35,6 @@ class Export {
     yield 1
     throw new RangeError('the second row')
   }
-  // biome-ignore lint/correctness/useYield: it fails before it has a value
   @MessagePattern('fails at once')
   async *failsAtOnce(): AsyncGenerator<number> {
     await new Promise((resolve) => setTimeout(resolve, 1))
