@@ -49,8 +49,8 @@ export class Link {
   #resolveClosed!: (reason: Error) => void
   #rejectReady: (reason: Error) => void = () => {}
   #isReady = false
-  /** Ends a new socket over which the server does not answer in time. */
-  #unanswered: ReturnType<typeof setTimeout> | undefined
+  /** The timer until the socket is looked at. */
+  #looking: ReturnType<typeof setTimeout> | undefined
   /** Ends the current pause between attempts. */
   #wake = () => {}
   /** How often the connection could not be resumed since it was lost. */
@@ -124,13 +124,17 @@ export class Link {
     void this.protocol.confirm().then(() => {
       isAnswered = true
     })
-    const look = (received: number, unsent: number) =>
-      setTimeout(() => {
-        if (isAnswered || this.#output !== output) return
-        if (output.received !== received || output.unsent < unsent) look(output.received, output.unsent)
-        else output.destroy(new Error(`nothing has come from the server within ${within} ms`))
-      }, within)
-    look(output.received, output.unsent)
+    this.#expect(output, within, () => isAnswered)
+  }
+
+  /** Ends a socket if nothing comes from the server, and no bytes leave, while an answer is expected. */
+  #expect(output: WebSocketOutput, within: number, isAnswered: () => boolean): void {
+    const { received, unsent } = output
+    this.#looking = setTimeout(() => {
+      if (this.#output !== output || isAnswered()) return
+      if (output.received > received || output.unsent < unsent) this.#expect(output, within, isAnswered)
+      else output.destroy(new Error(`nothing from the server within ${within} ms`))
+    }, within)
   }
 
   async #open(): Promise<void> {
@@ -145,10 +149,7 @@ export class Link {
           this.#owner.paused(this, false)
           this.drain()
         },
-        resumed: () => {
-          clearTimeout(this.#unanswered)
-          this.#owner.resumed(this)
-        }
+        resumed: () => this.#owner.resumed(this)
       })
       const protocol = this.#protocol
       this.#use(socket, credentials)
@@ -158,7 +159,6 @@ export class Link {
         this.#rejectReady = reject
         void protocol.confirm().then(resolve)
       })
-      clearTimeout(this.#unanswered)
       this.#isReady = true
     } catch (error) {
       this.#finish(error as Error)
@@ -195,17 +195,10 @@ export class Link {
     })
     this.#output = output
     this.protocol.open(output, credentials)
-    const { connectTimeout } = this.#options
-    clearTimeout(this.#unanswered)
-    this.#unanswered = setTimeout(() => {
-      output.destroy(
-        new Error(`no answer of the server within options.connectTimeout (${connectTimeout} ms)`)
-      )
-    }, connectTimeout)
+    this.#expect(output, this.#options.connectTimeout, () => this.#isReady && !this.protocol.isResuming)
   }
 
   #lost(cause: Error): void {
-    clearTimeout(this.#unanswered)
     this.#output = undefined
     const { protocol } = this
     const reason = protocol.reason ?? cause
@@ -249,7 +242,7 @@ export class Link {
   #finish(reason: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    clearTimeout(this.#unanswered)
+    clearTimeout(this.#looking)
     this.#owner.over(this, reason)
     this.#protocol?.close(reason)
     this.#resolveClosed(reason)

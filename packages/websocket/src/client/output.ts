@@ -48,11 +48,7 @@ export class WebSocketOutput implements Output {
       // Only Nest's protocol writes text; RSocket writes only bytes.
       write() {},
       writeBytes: (bytes, length) =>
-        sendFrames(bytes, length, this.byTurns, (message) => {
-          // The package ws compresses a message later, when the buffer may have other content.
-          const kept = socket.extensions ? new Uint8Array(message) : message
-          socket.send(kept as Uint8Array<ArrayBuffer>)
-        })
+        sendFrames(bytes, length, this.byTurns, (message) => socket.send(message as Uint8Array<ArrayBuffer>))
     })
     socket.onmessage = ({ data }: { readonly data: unknown }) => {
       this.received++

@@ -7,7 +7,6 @@ export interface WebSocketLike {
   binaryType: string
   readonly bufferedAmount: number
   readonly protocol: string
-  readonly extensions?: string
   onopen: ((event: never) => unknown) | null
   onmessage: ((event: never) => unknown) | null
   onerror: ((event: never) => unknown) | null
