@@ -1,4 +1,4 @@
-/** Durable events over NATS: what is special to JetStream. */
+/** Tests durable events over NATS, in cases that no other engine has. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'

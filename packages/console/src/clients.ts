@@ -45,10 +45,8 @@ export function readClients(services: unknown, logger: Logger): () => ReadonlyMa
     try {
       const given: unknown = services()
       // There may be no service at the moment.
-      clients =
-        Object.keys(Object(given)).length === 0 && typeof given === 'object'
-          ? new Map()
-          : checkedClients(given)
+      const isNone = typeof given === 'object' && Object.keys(given ?? {}).length === 0
+      clients = isNone ? new Map() : checkedClients(given)
     } catch (error) {
       quietLog(logger).error('services', 'The function options.services of the console has failed', error)
     }

@@ -52,7 +52,7 @@ const HANDLER_TYPE = 'microservices:handler_type'
 const EVENT_HANDLER = 2
 /** The key of Nest's metadata for the patterns of a handler, an array. */
 const PATTERNS = 'microservices:pattern'
-/** Transports by the names of Nest's classes for their contexts and clients. All others are TCP. */
+/** Transports by the names of Nest's classes for their contexts and clients. All others count as TCP. */
 const TRANSPORTS: Readonly<Record<string, string>> = {
   NatsContext: 'nats',
   ClientNats: 'nats',

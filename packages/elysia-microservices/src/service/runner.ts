@@ -204,6 +204,7 @@ export class ServiceRunner {
         if (this.#status === 'starting') this.#status = 'listening'
       },
       (error) => {
+        this.#core.beginDrain()
         this.#ended('starting')
         throw error
       }
@@ -251,13 +252,8 @@ export class ServiceRunner {
     const core = this.#core
     core.checkTransports(this.#servers.map(({ name }) => name))
     core.endDrain()
-    try {
-      await schemasCompiled()
-      await core.start(this.#hooksEnd(HOOKS_AT_LEAST))
-    } catch (error) {
-      core.beginDrain()
-      throw error
-    }
+    await schemasCompiled()
+    await core.start(this.#hooksEnd(HOOKS_AT_LEAST))
     try {
       // The handlers are compiled again, because the chain may have added hooks after them.
       core.compileAll()
@@ -265,7 +261,6 @@ export class ServiceRunner {
       const transports = this.#servers.map(({ name, address }) => ({ name, address }))
       announce({ service: this.#settings.name, transports })
     } catch (error) {
-      core.beginDrain()
       await this.#stopServers(0)
       await core.stop(this.#hooksEnd(HOOKS_AT_LEAST))
       throw error

@@ -54,7 +54,7 @@ export class ServiceCore {
 
   /** The services and groups whose handlers are included here. */
   readonly #used = new Set<ServiceCore>()
-  /** The running services that answer by these handlers: the service itself, or those that use it. */
+  /** The running services with these handlers: this service itself, or services that use it. */
   readonly #running = new Set<ServiceCore>()
   #drain = new AbortController()
 

@@ -31,7 +31,7 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     super(init, {
       ensure: async (subject) => {
         const streams = await this.streams()
-        // The options are those of streams of events; the stream of redriven events has settings of its own.
+        // `options.durable` is for streams of events. The stream of redriven events has its own settings.
         if (subject.startsWith(`${AGAIN}.`)) await streams.ensureDeadLetters()
         else await streams.ensure(subject)
       },

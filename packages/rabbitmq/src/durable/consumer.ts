@@ -328,7 +328,10 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     })
   }
 
-  /** Closes the channel, once the server knows what is done: otherwise another process would do it again. */
+  /**
+   * Waits until the server has all acknowledgements, then closes the channel. Without this wait, another process would
+   * handle the same events again.
+   */
   async #handOver(): Promise<void> {
     const deliveries = this.#deliveries
     deliveries?.flush()

@@ -65,7 +65,7 @@ export class Session implements SocketListener, Output {
   #turns: TurnWrites | undefined
   /** FIN was sent or the socket was destroyed: nothing more is handled or sent. */
   #isEnding = false
-  /** Whether nobody waits any longer for what is in flight. */
+  /** Whether `cut` was called. */
   #isCut = false
   #isClosed = false
   /** Bytes read since the connection last left a turn to other connections. */

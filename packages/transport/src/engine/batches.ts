@@ -40,8 +40,8 @@ export class AnswersOfTurn {
     if (words.length > MOST_OF_ONE) return this.#carrier.publish(replyTo, words)
     let batch = this.#last
     // The length is compared, too: a stranger may name an inbox with which the inboxes of others begin.
-    const isLast = batch !== undefined && replyTo.lastIndexOf('.') + 1 === batch.inbox.length
-    if (batch === undefined || !isLast || !replyTo.startsWith(batch.inbox)) batch = this.#batchFor(replyTo)
+    const length = replyTo.lastIndexOf('.') + 1
+    if (batch?.inbox.length !== length || !replyTo.startsWith(batch.inbox)) batch = this.#batchFor(replyTo)
     this.#last = batch
     const { inbox } = batch
     if (batch.count === 0) {
