@@ -1,4 +1,6 @@
 /** The paths of the workspace, for tests that run its commands. The same under Bun (sources) and Node (compiled). */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
@@ -9,6 +11,20 @@ export const underBun = process.versions.bun !== undefined
 export const testsFolder = underBun ? here : fileURLToPath(new URL('..', import.meta.url))
 /** The root of the repository. */
 export const rootFolder = fileURLToPath(new URL('..', `file://${testsFolder}`))
+/** The folders of the packages as paths from the root, by the name of the folder: `tcp` → `packages/tcp`. */
+export const packageFolders: ReadonlyMap<string, string> = new Map(
+  ['packages', 'engines', 'tools'].flatMap((row) =>
+    readdirSync(join(rootFolder, row))
+      .filter((name) => existsSync(join(rootFolder, row, name, 'src')))
+      .map((name) => [name, `${row}/${name}`] as const)
+  )
+)
+/** The folder of a package, as a path from the root. @param name the name of its folder */
+export function packageFolder(name: string): string {
+  const folder = packageFolders.get(name)
+  if (folder === undefined) throw new Error(`There is no package ${name}`)
+  return folder
+}
 /**
  * The path of a test program in the form for this runtime. @param program the path of its source from the tests'
  * folder, without extension

@@ -62,7 +62,7 @@ describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
     const ports = { PORT: '', ORDERS_PORT: '', STOCK_PORT: '' }
     for (const name of Object.keys(ports)) ports[name as keyof typeof ports] = String(await freePort())
     url = `http://127.0.0.1:${ports.PORT}`
-    shop = spawn(process.execPath, [join(root, 'packages/cli/lib/main.js'), 'dev', '--no-page'], {
+    shop = spawn(process.execPath, [join(root, 'tools/cli/lib/main.js'), 'dev', '--no-page'], {
       // Under Node the programs and the configuration run in compiled form.
       cwd: fileURLToPath(new URL('.', import.meta.url)),
       env: { ...process.env, ...ports, DATABASE_URL: await database.database(), NATS_URL: broker.url },

@@ -3,17 +3,15 @@
  * files import each other in a circle.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it } from 'node:test'
-import { rootFolder } from '../workspace.ts'
+import { packageFolders, rootFolder } from '../workspace.ts'
 import { circlesIn, roomOf, type SourceFile, sourcesOf } from './imports.ts'
 
-const packagesFolder = path.join(rootFolder, 'packages')
 const packages = new Map(
-  readdirSync(packagesFolder)
-    .filter((name) => existsSync(path.join(packagesFolder, name, 'src')))
-    .map((name) => [name, sourcesOf(path.join(packagesFolder, name, 'src'))] as const)
+  [...packageFolders].map(
+    ([name, folder]) => [name, sourcesOf(path.join(rootFolder, folder, 'src'))] as const
+  )
 )
 
 /** The packages that each package may import. A new package must be added here. */
@@ -21,11 +19,12 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   rsocket: ['transport'],
   tcp: ['transport', 'rsocket'],
-  kafka: ['transport'],
-  mqtt: ['transport'],
-  nats: ['transport'],
-  rabbitmq: ['transport'],
-  redis: ['transport'],
+  engine: ['transport'],
+  kafka: ['transport', 'engine'],
+  mqtt: ['transport', 'engine'],
+  nats: ['transport', 'engine'],
+  rabbitmq: ['transport', 'engine'],
+  redis: ['transport', 'engine'],
   outbox: ['transport'],
   workers: ['transport'],
   'elysia-microservices': ['transport', 'tcp', 'workers'],
@@ -92,7 +91,7 @@ function named(name: string): SourceFile[] {
 describe('packages', () => {
   for (const [name, files] of packages) {
     it(`${name} imports only packages below it`, () => {
-      assert.ok(BELOW[name] !== undefined, `packages/${name} is not in the table of this test`)
+      assert.ok(BELOW[name] !== undefined, `${packageFolders.get(name)} is not in the table of this test`)
       const wrong = files.flatMap(({ file, imports }) =>
         imports
           .filter((given) => /^(@elysia-microservices\/|elysia-microservices)/.test(given))

@@ -12,15 +12,22 @@ import { PHRASES } from './plain-english.ts'
 
 /** All sources, and all prose except changelogs and published reports. */
 const WANTED = [
-  ...['*.md', 'docs/*.md', 'site/*.md', 'packages/*/README.md', 'examples/*/README.md', '.changeset/*.md'],
+  ...[
+    '*.md',
+    'docs/*.md',
+    'tools/site/*.md',
+    ...['packages', 'engines', 'tools', 'examples'].map((row) => `${row}/*/README.md`),
+    '.changeset/*.md'
+  ],
   ...[
     'packages/*.ts',
     'packages/*.tsx',
+    'engines/*.ts',
+    'tools/*.ts',
+    'tools/*.tsx',
     'tests/*.ts',
     'tests/*.tsx',
     'examples/*.ts',
-    'scripts/*.ts',
-    'site/*.ts',
     // These files have the phrases as examples.
     ':!tests/architecture/plain-english*.ts',
     ':!*CHANGELOG.md',

@@ -13,7 +13,7 @@ describe('the workflow', () => {
       const only = [...workflow.matchAll(/\bonly: '?([^' }]+)/g)].flatMap(([, names = '']) =>
         names.split(',')
       )
-      const script = ['scripts/test.ts', gate, '--list']
+      const script = ['tools/scripts/test.ts', gate, '--list']
       const jobs = execFileSync(bun, script, { cwd: rootFolder, encoding: 'utf8' }).trim().split('\n')
       assert.ok(jobs.length > 20)
       // Every job begins with the build, so the build is no job of its own; lint runs on each push.

@@ -5,7 +5,7 @@ import type { ConsoleOptions, GivenClients } from '@elysia-microservices/console
 import { memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import type { Page } from 'playwright-core'
-import type { PastView } from '../../packages/console/dist/protocol.js'
+import type { PastView } from '../../tools/console/dist/protocol.js'
 import { chromiumMissing } from '../support/browser.ts'
 import { consoleOf } from '../support/console-page.ts'
 import { isMissing } from '../support/missing.ts'

@@ -18,7 +18,7 @@ process.once('exit', () => {
 // A runner that gives up sends a signal, which would end this process without `exit`.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-export const PROGRAM = join(rootFolder, 'packages/cli/lib/main.js')
+export const PROGRAM = join(rootFolder, 'tools/cli/lib/main.js')
 
 /** A folder with a few files, from which the packages of the workspace can be imported. */
 export class Project {

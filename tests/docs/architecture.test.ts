@@ -1,14 +1,12 @@
 /** The files that docs/architecture.md names exist, and the page names every folder of the packages. */
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { rootFolder } from '../workspace.ts'
+import { packageFolders, rootFolder } from '../workspace.ts'
 
 const PAGE = readFileSync(join(rootFolder, 'docs', 'architecture.md'), 'utf8')
-const SOURCES = readdirSync(join(rootFolder, 'packages'))
-  .map((name) => join(rootFolder, 'packages', name, 'src'))
-  .filter((folder) => existsSync(folder))
+const SOURCES = [...packageFolders.values()].map((folder) => join(rootFolder, folder, 'src'))
 
 describe('docs/architecture.md', () => {
   it('names only files that exist', () => {

@@ -153,7 +153,7 @@ describe('the documentation', () => {
         code.replaceAll(/4000|3000/g, (port) => ports.get(port) as string)
       )
     }
-    const program = join(rootFolder, 'packages/cli/lib/main.js')
+    const program = join(rootFolder, 'tools/cli/lib/main.js')
     const dev = spawn(bun, [program, 'dev'], { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
     try {
       let said = ''

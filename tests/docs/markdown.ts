@@ -1,7 +1,7 @@
 /** The Markdown files of the documentation: their list, their code blocks and their headings. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { rootFolder } from '../workspace.ts'
+import { packageFolders, rootFolder } from '../workspace.ts'
 
 /** All pages, as paths from the root of the repository. */
 export const DOCUMENTS: readonly string[] = [
@@ -14,20 +14,21 @@ export const DOCUMENTS: readonly string[] = [
   'packages/transport/README.md',
   'packages/rsocket/README.md',
   'packages/tcp/README.md',
-  'packages/kafka/README.md',
-  'packages/mqtt/README.md',
-  'packages/nats/README.md',
-  'packages/rabbitmq/README.md',
-  'packages/redis/README.md',
+  'engines/engine/README.md',
+  'engines/kafka/README.md',
+  'engines/mqtt/README.md',
+  'engines/nats/README.md',
+  'engines/rabbitmq/README.md',
+  'engines/redis/README.md',
   'packages/websocket/README.md',
   'packages/outbox/README.md',
   'packages/elysia-microservices/README.md',
   'packages/nestjs/README.md',
   'packages/telemetry/README.md',
   'packages/workers/README.md',
-  'packages/cli/README.md',
-  'packages/console/README.md',
-  'packages/create-elysia-microservices/README.md',
+  'tools/cli/README.md',
+  'tools/console/README.md',
+  'tools/create-elysia-microservices/README.md',
   'examples/bench/README.md',
   'examples/dependency-injection/README.md',
   'examples/migrate-from-nest/README.md',
@@ -59,11 +60,10 @@ export function codeBlocks(file: string): CodeBlock[] {
 
 /** The code blocks in the docstrings of the packages' sources. */
 export function docstringBlocks(): CodeBlock[] {
-  const packages = join(rootFolder, 'packages')
-  const files = readdirSync(packages).flatMap((name) =>
-    (readdirSync(join(packages, name, 'src'), { recursive: true }) as string[])
+  const files = [...packageFolders.values()].flatMap((folder) =>
+    (readdirSync(join(rootFolder, folder, 'src'), { recursive: true }) as string[])
       .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-      .map((file) => join(packages, name, 'src', file))
+      .map((file) => join(rootFolder, folder, 'src', file))
   )
   return files.flatMap((file) => {
     const text = readFileSync(file, 'utf8')

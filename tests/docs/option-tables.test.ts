@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { rootFolder } from '../workspace.ts'
+import { packageFolder, rootFolder } from '../workspace.ts'
 
 type Table = Readonly<Record<string, { readonly byDefault?: unknown }>>
 
@@ -26,19 +26,19 @@ const DOCUMENTED: readonly Documented[] = [
   ...ENGINES.map((name) => ({
     page: `docs/${name}.md`,
     head: '| option | of | default | |',
-    built: `packages/${name}/dist/options/options.js`,
+    built: `${packageFolder(name)}/dist/options/options.js`,
     tables: [`${name.toUpperCase()}_OPTIONS`]
   })),
   {
     page: 'docs/redis.md',
     head: '| option of `redis({ durable })` | default | |',
-    built: 'packages/redis/dist/options/durable-options.js',
+    built: 'engines/redis/dist/options/durable-options.js',
     tables: ['REDIS_DURABLE']
   },
   {
     page: 'docs/durable-events.md',
     head: '| option of `nats({ durable })` | default | |',
-    built: 'packages/nats/dist/options/durable-options.js',
+    built: 'engines/nats/dist/options/durable-options.js',
     tables: ['NATS_DURABLE']
   },
   {

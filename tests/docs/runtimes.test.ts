@@ -3,15 +3,14 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { rootFolder } from '../workspace.ts'
+import { packageFolders, rootFolder } from '../workspace.ts'
 
 /** The reasons that tests of packages pass to `differsOnDeno`. */
 function reasons(): Set<string> {
-  const packages = join(rootFolder, 'packages')
-  const files = readdirSync(packages).flatMap((name) =>
-    readdirSync(join(packages, name), { recursive: true, encoding: 'utf8' })
-      .filter((file) => /^src\/.*\.test\.ts$/.test(file))
-      .map((file) => join(packages, name, file))
+  const files = [...packageFolders.values()].flatMap((folder) =>
+    readdirSync(join(rootFolder, folder, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.test.ts'))
+      .map((file) => join(rootFolder, folder, 'src', file))
   )
   return new Set(
     files.flatMap((file) =>

@@ -53,7 +53,7 @@ export interface EngineUnderTest {
   /** The name in documentation and logs. */
   readonly title: string
   readonly traits: Transport['traits']
-  /** The form in which data travels: encoded by our codecs, or as Nest's JSON packets, as over `transport/engine`. */
+  /** The form in which data travels: encoded by our codecs, or as Nest's JSON packets, as over `engines/engine`. */
   readonly carriage: 'codecs' | 'packets'
   /** The programs that this machine lacks to run the engine; `undefined`: none. */
   readonly missing?: string | undefined

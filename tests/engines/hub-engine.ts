@@ -16,7 +16,7 @@ import {
   type Subject,
   textOf,
   type Words
-} from '@elysia-microservices/transport/engine'
+} from '@elysia-microservices/engine'
 import { ConnectionError, type Transport } from '@elysia-microservices/transport/kit'
 
 type Receive = (message: Carried) => void

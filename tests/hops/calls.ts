@@ -1,6 +1,6 @@
 /**
  * Makes calls one after the other over one transport, with client and service in this process, and prints how often
- * V8 called each function of this library: `node calls.js rsocket`. `scripts/hops.ts` turns the output into a table.
+ * V8 called each function of this library: `node calls.js rsocket`. `tools/scripts/hops.ts` turns the output into a table.
  */
 import { Session } from 'node:inspector'
 import { nats } from '@elysia-microservices/nats'

@@ -51,7 +51,7 @@ function run(transport: TransportName, { of, turn }: Share) {
 
 /**
  * On a push, each transport has a sixth of the recipes at each place, on one runtime. Over all engines the same code
- * in `transport/engine` deals with what users' code does.
+ * in `engines/engine` deals with what users' code does.
  */
 const ON_A_PUSH: readonly { readonly transport: TransportName; readonly isOnBun: boolean }[] = [
   { transport: 'RSocket', isOnBun: true },

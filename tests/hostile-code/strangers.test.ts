@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { type EngineStats, newSecret, replyToken } from '@elysia-microservices/engine'
 import { isOnPush } from '@elysia-microservices/test-support'
-import { type EngineStats, newSecret, replyToken } from '@elysia-microservices/transport/engine'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { type EngineUnderTest, type RunningEngine, STAND_INS } from '../engines/engines.ts'
@@ -33,7 +33,7 @@ overEngines(
         return setting
       }
       const { forbidden, together, everyone, inbox: inboxNamed } = engine.strangers as StrangersOf
-      // Cases of thousands of messages run at night: on a push, units of transport/engine test the limits.
+      // Cases of thousands of messages run at night: on a push, units of engines/engine test the limits.
       const manyOf: CaseOf = isOnPush ? () => {} : caseOf
 
       for (const address of forbidden)

@@ -14,7 +14,7 @@ import { isMissing } from '../support/missing.ts'
 import { fileOfOthers } from '../support/others.ts'
 import { bun, programFile, rootFolder, testsFolder, underBun } from '../workspace.ts'
 
-const NODE_LTS = join(rootFolder, 'runtimes/node_modules/.bin/node')
+const NODE_LTS = join(rootFolder, 'tools/runtimes/node_modules/.bin/node')
 const LONGEST = 500_000
 
 /** All of Kafka's tests but this one. */
@@ -52,7 +52,7 @@ if (!isMissing("version 2 of Kafka's driver", kafkaMissing()))
     else
       it("Kafka's tests pass on the newest Node LTS", async () => {
         const NODE_OPTIONS = `--import=${preload}`
-        const runner = join(rootFolder, 'scripts/node-tests.mjs')
+        const runner = join(rootFolder, 'tools/scripts/node-tests.mjs')
         const paths = files.map((file) => programFile(file, false))
         const said = await pass({ NODE_OPTIONS, NODE_TEST_CONTEXT: undefined }, NODE_LTS, runner, ...paths)
         assert.match(said, /^. pass [1-9]\d+$/m)

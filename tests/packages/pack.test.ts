@@ -13,7 +13,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { codeBlocks } from '../docs/markdown.ts'
 import { listening } from '../support/listening.ts'
-import { bun, rootFolder } from '../workspace.ts'
+import { bun, packageFolder, rootFolder } from '../workspace.ts'
 import { MADE_FOR, testMadeProjects } from './made-projects.ts'
 
 const run = promisify(execFile)
@@ -26,6 +26,7 @@ const PACKAGES = [
   'websocket',
   'nestjs',
   'telemetry',
+  'engine',
   'kafka',
   'mqtt',
   'nats',
@@ -51,7 +52,7 @@ function packageJson(folder: string): PackageJson {
 
 /** The entry points of a package that users may import, and the files behind each. */
 function entriesOf(name: string): { readonly entry: string; readonly files: readonly string[] }[] {
-  const { name: published, exports } = packageJson(`packages/${name}`)
+  const { name: published, exports } = packageJson(packageFolder(name))
   return Object.entries(exports).map(([path, target]) => ({
     entry: published + path.slice(1),
     files: typeof target === 'string' ? [target] : Object.values(target)
@@ -90,12 +91,12 @@ describe('the packages as users install them', () => {
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'elysia-microservices-pack-'))
-    const all = [...PACKAGES, CREATE].map((name) => `--workspace=packages/${name}`)
+    const all = [...PACKAGES, CREATE].map((name) => `--workspace=${packageFolder(name)}`)
     const pack = ['pack', '--json', '--pack-destination', folder, ...all]
     const { stdout } = await run('npm', pack, { cwd: rootFolder, maxBuffer: 16 * 1024 * 1024 })
     const packed = Object.values(JSON.parse(stdout)) as { readonly name: string; readonly filename: string }[]
     for (const name of [...PACKAGES, CREATE]) {
-      const { filename } = packed.find((one) => one.name === packageJson(`packages/${name}`).name)!
+      const { filename } = packed.find((one) => one.name === packageJson(packageFolder(name)).name)!
       tarballs.push(join(folder, filename))
     }
     create = tarballs.pop() as string
@@ -194,7 +195,7 @@ describe('the packages as users install them', () => {
     if (!isOnPush)
       it(`${name} is packed by Bun with the same files`, async () => {
         const { stdout } = await run(bun, ['pm', 'pack', '--dry-run'], {
-          cwd: join(rootFolder, 'packages', name)
+          cwd: join(rootFolder, packageFolder(name))
         })
         assert.match(stdout, /lib\/index\.js/)
         assert.doesNotMatch(stdout, /\.test\./)
@@ -301,13 +302,13 @@ describe('the packages as users install them', () => {
   it(`${CREATE} has its program, what it copies, licence and README, and no tests of its own`, async () => {
     const { stdout } = await run('tar', ['-tzf', create])
     const files = stdout.trim().split('\n')
-    const template = readdirSync(join(rootFolder, 'packages', CREATE, 'template'), {
+    const template = readdirSync(join(rootFolder, packageFolder(CREATE), 'template'), {
       recursive: true,
       withFileTypes: true
     })
     const copied = template
       .filter((entry) => entry.isFile())
-      .map((entry) => relative(join(rootFolder, 'packages', CREATE), join(entry.parentPath, entry.name)))
+      .map((entry) => relative(join(rootFolder, packageFolder(CREATE)), join(entry.parentPath, entry.name)))
     const others = ['lib/main.js', 'lib/main.js.map', 'package.json', 'LICENSE', 'README.md']
     assert.ok(copied.length > 20)
     assert.deepEqual(files.sort(), [...copied, ...others].map((file) => `package/${file}`).sort())
@@ -318,7 +319,7 @@ describe('the packages as users install them', () => {
       folder,
       project,
       tarballs: new Map(
-        PACKAGES.map((name, index) => [packageJson(`packages/${name}`).name, tarballs[index] as string])
+        PACKAGES.map((name, index) => [packageJson(packageFolder(name)).name, tarballs[index] as string])
       )
     }))
 })
@@ -366,12 +367,12 @@ describe('the bundled entry points', () => {
 
   for (const name of PACKAGES) {
     it(`of ${name} export what their sources export`, async () => {
-      const { exports } = packageJson(`packages/${name}`)
+      const { exports } = packageJson(packageFolder(name))
       for (const target of Object.values(exports)) {
         if (typeof target === 'string') continue
         const [bundled, unbundled] = await Promise.all(
           [target.default, target.types.replace(/\.d\.ts$/, '.js')].map(
-            (file) => import(join(rootFolder, 'packages', name, file)) as Promise<object>
+            (file) => import(join(rootFolder, packageFolder(name), file)) as Promise<object>
           )
         )
         assert.deepEqual(Object.keys(bundled!).sort(), Object.keys(unbundled!).sort())

@@ -11,9 +11,9 @@ import type { Browser } from 'playwright-core'
 import { anchorsOf, DOCUMENTS } from '../docs/markdown.ts'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { isMissing } from '../support/missing.ts'
-import { rootFolder } from '../workspace.ts'
+import { packageFolders, rootFolder } from '../workspace.ts'
 
-const SITE = join(rootFolder, 'site', 'dist')
+const SITE = join(rootFolder, 'tools', 'site', 'dist')
 
 /** Widths of windows: phones, tablets and desktops, and the widths at which VitePress changes its layout. */
 const WIDTHS = [360, 390, 640, 768, 959, 960, 1_024, 1_280, 1_439, 1_440, 1_512, 1_600, 1_920, 2_000]
@@ -33,7 +33,7 @@ async function build(): Promise<void> {
 /** The page of a document; `undefined`: there is none. */
 function pageOf(document: string): string | undefined {
   const [, docs] = /^docs\/(.+)\.md$/.exec(document) ?? []
-  const [, named] = /^((?:packages|examples)\/.+)\/README\.md$/.exec(document) ?? []
+  const [, named] = /^((?:packages|engines|tools|examples)\/.+)\/README\.md$/.exec(document) ?? []
   return docs ?? named
 }
 const PAGES = DOCUMENTS.map((document) => ({ document, page: pageOf(document) })).filter(
@@ -111,8 +111,8 @@ describe('the site', () => {
   })
 
   it('has a reference of each entry point of each package', () => {
-    for (const folder of readdirSync(join(rootFolder, 'packages'))) {
-      const manifest = readFileSync(join(rootFolder, 'packages', folder, 'package.json'), 'utf8')
+    for (const folder of packageFolders.values()) {
+      const manifest = readFileSync(join(rootFolder, folder, 'package.json'), 'utf8')
       const { name, exports, ...rest } = JSON.parse(manifest) as Manifest
       if (rest.private) continue
       for (const [path, target] of Object.entries(exports)) {

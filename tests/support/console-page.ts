@@ -1,7 +1,7 @@
 /** A client of the console's server, as the console's page is, without a browser. */
 import { connect, type UntypedWebClient, type WebClientOf } from '@elysia-microservices/websocket/client'
 import { WebSocket } from 'ws'
-import type { ConsoleService, Update } from '../../packages/console/dist/protocol.js'
+import type { ConsoleService, Update } from '../../tools/console/dist/protocol.js'
 import { within } from './within.ts'
 
 /**

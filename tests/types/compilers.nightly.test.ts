@@ -41,7 +41,7 @@ const OPTIONS = {
 
 /** Writes a template for each transport and runtime, and the programs of the documentation, to files. */
 function writeSources(): string[] {
-  const template = join(rootFolder, 'packages/create-elysia-microservices/template')
+  const template = join(rootFolder, 'tools/create-elysia-microservices/template')
   for (const transport of ['tcp', 'nats'])
     for (const runtime of ['bun', 'node'])
       for (const part of ['common', transport, runtime])

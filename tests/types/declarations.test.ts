@@ -147,7 +147,7 @@ for (const [resolution, module] of isOnPush ? RESOLUTIONS.slice(0, 1) : RESOLUTI
     // Made projects are tested at night. One compiler run for all of them; an error names its file.
     if (!isOnPush)
       it('of projects made for each transport and runtime can be written', async () => {
-        const template = join(rootFolder, 'packages/create-elysia-microservices/template')
+        const template = join(rootFolder, 'tools/create-elysia-microservices/template')
         for (const transport of ['tcp', 'nats', 'redis', 'rabbitmq'])
           for (const runtime of ['bun', 'node'])
             for (const part of ['common', transport, runtime])

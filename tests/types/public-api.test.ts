@@ -7,7 +7,7 @@ import { bun, rootFolder } from '../workspace.ts'
 
 describe('the public API of the packages', () => {
   it('is the one in their api.txt; `npm run api` writes these files', async () => {
-    await promisify(execFile)(bun, ['site/public-api.ts', '--check'], { cwd: rootFolder }).catch(
+    await promisify(execFile)(bun, ['tools/site/public-api.ts', '--check'], { cwd: rootFolder }).catch(
       ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) =>
         assert.fail(
           `${stdout}${stderr}\`npm run build && npm run api\` writes it: look at the diff, and add a changeset if users notice it`

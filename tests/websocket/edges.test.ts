@@ -23,7 +23,7 @@ const service = newService()
 const PROGRAMS = [
   ['Bun', [bun]],
   ['Deno', [path.join(rootFolder, 'node_modules/.bin/deno'), 'run', '--allow-net']],
-  ['the newest Node LTS', [path.join(rootFolder, 'runtimes/node_modules/.bin/node')]]
+  ['the newest Node LTS', [path.join(rootFolder, 'tools/runtimes/node_modules/.bin/node')]]
 ] as const
 
 const SAYS = `import { outcome } from './edge.ts'`

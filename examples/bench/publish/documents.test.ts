@@ -50,7 +50,7 @@ describe('the documentation', () => {
       const all = contests.map((contest) => resultOf(contest, 'elysia').ratio?.rps?.median ?? 0)
       return [round(Math.min(...all)), round(Math.max(...all))]
     }
-    const landing = await readFile(join(ROOT, 'site/index.md'), 'utf8')
+    const landing = await readFile(join(ROOT, 'tools/site/index.md'), 'utf8')
     assert.match(landing, /^## 2 to 10 times as many requests as NestJS, on Bun$/m)
     assert.match(
       landing,

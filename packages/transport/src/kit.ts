@@ -109,7 +109,7 @@ export { RESERVED_PREFIX } from './headers.ts'
 export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
 export { checkLogger, loggerOf } from './logger.ts'
-export { IncomingMessage, type IncomingMessageInit } from './message.ts'
+export { IncomingMessage, type IncomingMessageInit, type Sources } from './message.ts'
 export { Notices } from './notices.ts'
 export {
   type FigureSource,

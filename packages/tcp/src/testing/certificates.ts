@@ -1,4 +1,4 @@
-/** Certificates for tests, from `tests/fixtures/tls`, where `scripts/make-test-certificates.ts` stores them. */
+/** Certificates for tests, from `tests/fixtures/tls`, where `tools/scripts/make-test-certificates.ts` stores them. */
 import { readFileSync } from 'node:fs'
 
 const read = (file: string) =>

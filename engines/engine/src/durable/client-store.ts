@@ -1,0 +1,148 @@
+/** Further methods of a client whose engine stores events: publishing, dead letters, and pausing of groups. */
+import {
+  type ClientContext,
+  checkPublishOptions,
+  type DeadLetters,
+  type DurableCaller,
+  inheritedOptions,
+  nameOf,
+  OptionError,
+  type Pattern,
+  type Published,
+  type PublishOptions,
+  unsendable
+} from '@elysia-microservices/transport/kit'
+import type { CarriedHeaders, Carrier, Engine } from '../carrier.ts'
+import { CallWriter, eventOf } from '../client/outgoing-call.ts'
+import { newSecret } from '../secret.ts'
+import { type OutgoingEvent, Publisher, type PublisherOptions } from './publisher.ts'
+
+/** The durable part of a client. The client calls its methods when the connection changes. */
+export interface ClientStore<Connection> extends DurableCaller {
+  /** The client has a connection: events that wait are published over it. */
+  attach(connection: Connection): void
+  /** The server is back. */
+  restored(): void
+  /** The connection has ended; `attach` follows with the next connection. */
+  detach(): void
+  /**
+   * The client is closed.
+   * @param error the error for events that were sent
+   * @param unsent the error for events that were not sent
+   */
+  close(error: Error, unsent: Error): void
+}
+
+/** The parts of a client that its store needs. */
+export interface ClientStoreInit<Connection extends Carrier> {
+  readonly engine: Engine<Connection>
+  readonly context: ClientContext
+  /** Returns the connection; connects if there is none. */
+  connect(): Promise<Connection>
+}
+
+/** Fields of an event that are the same over every engine. */
+export type EventHead = Omit<OutgoingEvent, 'size'>
+
+/** The content of an event. */
+export interface EventContent {
+  /** The data as JSON; `undefined` if the event has no data. */
+  readonly json: string | undefined
+  /** The packet with the data, in the format of Nest's clients. */
+  readonly packet: string
+  readonly key: string | undefined
+  readonly headers: CarriedHeaders | undefined
+}
+
+/**
+ * Makes the error for a group that does not exist.
+ * @param where such as 'on this NATS server'
+ */
+export function unknownGroup(group: string, where: string): OptionError {
+  return new OptionError(
+    'group',
+    `There is no group '${group}' ${where}: a group is created when its first service starts`
+  )
+}
+
+/**
+ * Publishes events over the connection that the client has at the time. An engine implements how it stores an event,
+ * and the management of dead letters.
+ */
+export abstract class PublishingStore<Connection extends Carrier, Event extends OutgoingEvent>
+  implements ClientStore<Connection>
+{
+  protected readonly context: ClientContext
+  protected readonly publisher: Publisher<Event>
+  /** Returns the connection; connects if there is none. */
+  protected readonly connect: () => Promise<Connection>
+  readonly #writer: CallWriter
+  /** Prefix of the ids of events that were published without an id. */
+  readonly #ids = `${newSecret()}${newSecret()}-`
+  #nextId = 0
+
+  protected constructor(
+    { engine, context, connect }: ClientStoreInit<Connection>,
+    publisher: Omit<PublisherOptions, 'title'>
+  ) {
+    this.context = context
+    this.connect = connect
+    this.publisher = new Publisher({ title: engine.title, ...publisher })
+    this.#writer = new CallWriter(engine)
+  }
+
+  abstract attach(connection: Connection): void
+  abstract deadLetters(group: string): DeadLetters
+  abstract pauseGroup(group: string, isPaused: boolean): Promise<void>
+
+  /**
+   * Makes an event as the engine stores it.
+   * @throws {OptionError} the engine cannot store the event
+   */
+  protected abstract outgoing(head: EventHead, content: EventContent): Event
+
+  publish(pattern: Pattern, data: unknown, given: PublishOptions = {}): Promise<Published> {
+    let event: Event
+    try {
+      checkPublishOptions(given)
+      const options = given.within ? inheritedOptions(pattern, given, this.context.timeout) : given
+      event = this.#outgoing(pattern, data, options)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    const published = this.publisher.publish(event)
+    if (!this.publisher.isAttached) this.connect().catch((error: Error) => this.publisher.failWaiting(error))
+    return published
+  }
+
+  #outgoing(pattern: Pattern, data: unknown, options: PublishOptions): Event {
+    const { id = this.#newId(), timeout = this.context.timeout, signal, key } = options
+    try {
+      const { address, head, json, headers } = this.#writer.write({ kind: 'event', pattern, data, options })
+      const isOwnId = options.id === undefined
+      return this.outgoing(
+        { pattern: nameOf(pattern), address, id, isOwnId, timeout, signal: signal ?? undefined },
+        { json, packet: eventOf(head, json), key, headers }
+      )
+    } catch (error) {
+      throw unsendable(error)
+    }
+  }
+
+  /** Makes an id that no other client makes. */
+  #newId(): string {
+    return `${this.#ids}${this.#nextId++}`
+  }
+
+  restored(): void {
+    this.publisher.restored()
+  }
+
+  detach(): void {
+    this.publisher.detach()
+  }
+
+  close(error: Error, unsent: Error): void {
+    this.publisher.close(error, unsent)
+  }
+}

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { NotStoredError, type Published, TimeoutError } from '@elysia-microservices/transport/kit'
+import fc from 'fast-check'
+import { type OutgoingEvent, Publisher, type Store } from './publisher.ts'
+
+/** An engine that stores events and answers when the test says so. */
+class Server implements Store<OutgoingEvent> {
+  isConnected = true
+  readonly maxPayload = 1024 * 1024
+  /** `sent`: events on their way to the engine. `answers`: answers on their way back. */
+  sent: { readonly number: number; readonly id: string }[] = []
+  answers: (() => void)[] = []
+  readonly stored: string[] = []
+  publisher: Publisher<OutgoingEvent> | undefined
+
+  append({ id }: OutgoingEvent, number: number): void {
+    if (this.isConnected) this.sent.push({ number, id })
+  }
+
+  store(count: number, refusal?: NotStoredError): void {
+    for (const { number, id } of this.sent.splice(0, count)) {
+      const known = this.stored.indexOf(id)
+      if (known === -1 && refusal === undefined) this.stored.push(id)
+      const position = String(known === -1 ? this.stored.length : known + 1)
+      this.answers.push(() => {
+        if (refusal === undefined) this.publisher?.stored(number, position, known !== -1)
+        else this.publisher?.refused(number, refusal, refusal.retryable)
+      })
+    }
+  }
+
+  answer(count: number): void {
+    for (const answer of this.answers.splice(0, count)) answer()
+  }
+
+  /** Cuts the connection: all events and answers in transit are lost. */
+  lose(): void {
+    this.isConnected = false
+    this.sent = []
+    this.answers = []
+  }
+}
+
+function event(id: string, options: Partial<OutgoingEvent> = {}): OutgoingEvent {
+  const common = { pattern: 'p', address: 'p', isOwnId: false, timeout: 0, signal: undefined }
+  return { ...common, size: 10, id, ...options }
+}
+
+function setting(ensure: () => Promise<void> = async () => {}) {
+  const server = new Server()
+  const publisher = new Publisher({ title: 'NATS', ensure, duplicateWindow: 120_000 })
+  server.publisher = publisher
+  publisher.attach(server)
+  return { server, publisher }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+const FOUR = ['a', 'b', 'c', 'd']
+
+/** Stores and answers whatever is sent, until all events are published. */
+async function serve(server: Server, published: readonly Promise<Published>[]): Promise<void> {
+  const serving = setInterval(() => {
+    server.store(10)
+    server.answer(10)
+  }, 5)
+  await Promise.all(published)
+  clearInterval(serving)
+}
+
+const STEPS = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant('publish' as const), count: fc.integer({ min: 1, max: 20 }) }),
+    fc.record({ kind: fc.constantFrom('store' as const, 'answer' as const), count: fc.nat(30) }),
+    fc.record({ kind: fc.constantFrom('lose' as const, 'restore' as const), count: fc.constant(0) })
+  ),
+  { maxLength: 40, size: 'max' }
+)
+
+describe('a publisher', () => {
+  it('is not sent again when the engine has stored it together with one that was', async () => {
+    const { server, publisher } = setting()
+    const published = FOUR.map((id) => publisher.publish(event(id)))
+    await turn()
+    server.lose()
+    server.isConnected = true
+    publisher.restored()
+    const [first] = server.sent
+    assert.equal(server.sent.length, 1)
+    // All four are one batch of this engine.
+    for (const [at] of FOUR.entries()) publisher.stored((first?.number ?? 0) + at, String(at + 1), false)
+    assert.deepEqual(
+      (await Promise.all(published)).map(({ position }) => position),
+      ['1', '2', '3', '4']
+    )
+    await turn()
+    assert.equal(server.sent.length, 1)
+    assert.ok(publisher.isIdle)
+  })
+
+  it('goes on when events are too old to be sent again', async () => {
+    const server = new Server()
+    const publisher = new Publisher<OutgoingEvent>({ title: 'NATS', duplicateWindow: 1 })
+    server.publisher = publisher
+    publisher.attach(server)
+    const old = FOUR.map((id) => publisher.publish(event(id)))
+    server.lose()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    server.isConnected = true
+    publisher.restored()
+    for (const one of await Promise.allSettled(old)) {
+      assert.ok(one.status === 'rejected')
+      assert.match(one.reason.message, /before it was known whether the event 'p' is stored/)
+    }
+    await serve(server, [publisher.publish(event('e'))])
+    assert.deepEqual(server.stored, ['e'])
+  })
+
+  it('says that its server is there, and silent, when nobody confirms an event', async () => {
+    const { server, publisher } = setting()
+    const silent = publisher.publish(event('a', { timeout: 20 }))
+    // The rejection is awaited from now on, because a turn of the event loop may take longer than the event's timeout.
+    const refused = assert.rejects(silent, (error: Error) => {
+      assert.ok(error instanceof TimeoutError && error.mayHaveRun)
+      assert.match(
+        error.message,
+        /the NATS server is connected; its log may tell the reason, such as a full disk/
+      )
+      return true
+    })
+    await turn()
+    assert.equal(server.sent.length, 1)
+    await refused
+  })
+
+  it('has each event stored once and in order, whatever connections take with them', async () => {
+    await fc.assert(
+      fc.asyncProperty(STEPS, async (steps) => {
+        const { server, publisher } = setting()
+        const results: Promise<Published>[] = []
+        const restore = () => {
+          if (server.isConnected) return
+          server.isConnected = true
+          publisher.restored()
+        }
+        for (const { kind, count } of steps) {
+          if (kind === 'publish')
+            for (let n = 0; n < count; n++) results.push(publisher.publish(event(String(results.length))))
+          else if (kind === 'store') server.store(count)
+          else if (kind === 'answer') server.answer(count)
+          else if (kind === 'lose') server.lose()
+          else restore()
+          await turn()
+        }
+        restore()
+        while (!publisher.isIdle) {
+          server.store(1_000)
+          server.answer(1_000)
+          await turn()
+        }
+        const all = await Promise.all(results)
+        assert.deepEqual(server.stored, [...all.keys()].map(String))
+        assert.deepEqual(
+          all.map(({ position }) => position),
+          [...all.keys()].map((n) => String(n + 1))
+        )
+        publisher.close(new Error('over'))
+      })
+    )
+  })
+
+  it('keeps the order where an engine that has just started refuses some events', async () => {
+    const { server, publisher } = setting()
+    const published = FOUR.map((id) => publisher.publish(event(id)))
+    await turn()
+    server.lose()
+    server.isConnected = true
+    publisher.restored()
+    server.store(1, new NotStoredError('not ready', true))
+    server.store(3)
+    server.answer(4)
+    await serve(server, published)
+    assert.deepEqual(server.stored, FOUR)
+  })
+
+  it('keeps the order of events that have waited for an engine that then refuses some', async () => {
+    const { server, publisher } = setting()
+    server.lose()
+    const published = FOUR.map((id) => publisher.publish(event(id)))
+    server.isConnected = true
+    publisher.restored()
+    await turn()
+    server.store(1, new NotStoredError('not ready', true))
+    server.answer(1)
+    await serve(server, published)
+    assert.deepEqual(server.stored, FOUR)
+  })
+
+  it('sends the rest when the first event is given up for which they wait', async () => {
+    const { server, publisher } = setting()
+    const given = publisher.publish(event('a', { timeout: 20 }))
+    const published = publisher.publish(event('b'))
+    await turn()
+    server.lose()
+    server.isConnected = true
+    publisher.restored()
+    await assert.rejects(given, TimeoutError)
+    await turn()
+    server.store(2)
+    server.answer(2)
+    await published
+    assert.ok(server.stored.includes('b'))
+  })
+
+  it('says that an event is a duplicate only where another may have published it', async () => {
+    const { server, publisher } = setting()
+    const own = publisher.publish(event('own', { isOwnId: true }))
+    const given = publisher.publish(event('given'))
+    await turn()
+    server.store(2)
+    server.lose()
+    server.isConnected = true
+    publisher.restored()
+    for (let n = 0; n < 2; n++) {
+      server.store(1)
+      server.answer(1)
+      await turn()
+    }
+    assert.deepEqual([(await own).duplicate, (await given).duplicate], [false, true])
+    publisher.close(new Error('over'))
+  })
+
+  it('ends what its owner gives up, what is refused for good, and all that is left when it is closed', async () => {
+    const { server, publisher } = setting()
+    const aborter = new AbortController()
+    const given = publisher.publish(event('a', { signal: aborter.signal }))
+    const refused = publisher.publish(event('b'))
+    const left = publisher.publish(event('c'))
+    const settled = Promise.allSettled([given, refused, left])
+    await turn()
+    aborter.abort()
+    server.sent.shift()
+    server.store(1, new NotStoredError('the stream is full', false))
+    server.answer(1)
+    publisher.close(new Error('over'))
+    const [one, other, last] = await settled
+    assert.equal(one.status === 'rejected' && one.reason.code, 'CANCELED')
+    assert.ok(other.status === 'rejected' && other.reason instanceof NotStoredError)
+    assert.equal(last.status === 'rejected' && last.reason.message, 'over')
+    assert.ok(publisher.isIdle)
+    await assert.rejects(publisher.publish(event('d')), /over/)
+  })
+
+  it('waits for a stream before the first event of a subject, and fails what has none', async () => {
+    const failure = new NotStoredError('no', false)
+    const { publisher, server } = setting(() => Promise.reject(failure))
+    await assert.rejects(publisher.publish(event('a')), failure)
+    assert.deepEqual(server.sent, [])
+    publisher.close(new Error('over'))
+  })
+
+  it('settles all events that have waited, also those behind one that is too large', async () => {
+    for (let large = 0; large < 40; large++) {
+      const { publisher, server } = setting()
+      const published = Array.from({ length: 40 }, (_, n) =>
+        publisher.publish(event(String(n), n === large ? { size: 2 * 1024 * 1024 } : {}))
+      )
+      const settled = Promise.allSettled(published)
+      const serving = setInterval(() => {
+        server.store(50)
+        server.answer(50)
+      }, 1)
+      const failed = (await settled).flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))
+      clearInterval(serving)
+      assert.deepEqual(failed, [large])
+      assert.equal(server.stored.length, 39)
+      assert.ok(publisher.isIdle)
+      publisher.close(new Error('over'))
+    }
+  })
+
+  it('lets no more wait than it may, and frees what has ended', async () => {
+    const { publisher, server } = setting()
+    server.lose()
+    const many = Array.from({ length: 65_536 }, (_, n) => publisher.publish(event(String(n))))
+    const settled = Promise.allSettled(many)
+    await assert.rejects(publisher.publish(event('more')), { code: 'OVERLOADED' })
+    publisher.failWaiting(new Error('no server'))
+    await settled
+    assert.ok(publisher.isIdle)
+    publisher.close(new Error('over'))
+  })
+})

@@ -1,0 +1,60 @@
+/**
+ * The exports for writing an engine: the author writes a `Carrier`, and a `Store` if the engine stores events. The rest
+ * of a transport is here.
+ */
+export { addressOfCall, addressOfHandler } from './address.ts'
+export type {
+  Carried,
+  CarriedHeaders,
+  Carrier,
+  CarrierListener,
+  DataRecord,
+  Engine,
+  Sender,
+  Words
+} from './carrier.ts'
+export {
+  type ClientStore,
+  type ClientStoreInit,
+  type EventContent,
+  type EventHead,
+  PublishingStore,
+  unknownGroup
+} from './durable/client-store.ts'
+export {
+  type Consumer,
+  type ConsumerInit,
+  figuresOf,
+  type ServerStore
+} from './durable/durable-server.ts'
+export {
+  type OutgoingEvent,
+  Publisher,
+  type Store
+} from './durable/publisher.ts'
+export { Recent } from './durable/recent.ts'
+export { Recovery } from './durable/recovery.ts'
+export { StoredFields, storedMessage } from './durable/stored-message.ts'
+export { checkHeaders, joinedHeaders } from './headers.ts'
+export { Hearing } from './hearing.ts'
+export { HeldMessages } from './held-messages.ts'
+export {
+  checkWindow,
+  EVENTS,
+  QUEUE,
+  readAddress,
+  type ServerAddress,
+  STORAGE,
+  TIMEOUT,
+  TLS
+} from './options.ts'
+export { Reconnecting } from './reconnecting.ts'
+export { repeat } from './repeat.ts'
+export { Room } from './room.ts'
+export { newSecret } from './secret.ts'
+export type { EngineStats } from './server/dialogue-server.ts'
+export { contentOf, patternOf, readableContentOf } from './server/incoming.ts'
+export { OncePerQueue, Subject, Subjects } from './server/subjects.ts'
+export { type EngineParts, engineTransport } from './transport.ts'
+export { unreachable } from './unreachable.ts'
+export { bytesOf, jsonOf, MAX_REPLY, numberIn, replyToken, textOf } from './words.ts'

@@ -1,0 +1,95 @@
+/** Options that several engines have: entries for their option tables, and a parser of server addresses. */
+import {
+  atLeast,
+  mustBe,
+  mustBeMilliseconds,
+  mustBeOneOf,
+  mustHaveOnly,
+  OptionError,
+  type OptionRow
+} from '@elysia-microservices/transport/kit'
+
+/** The processes of a service that get an event: `events` of an engine. */
+export const EVENTS = { byDefault: 'one', check: mustBeOneOf('one', 'all') } as const
+
+/** The name under which the processes of a service share their messages: `queue` of an engine. */
+export const QUEUE: OptionRow<string> = {
+  check: mustBe('a text without blanks', (value) => typeof value === 'string' && /^\S+$/.test(value))
+}
+
+/** Milliseconds for connecting: `timeout` of an engine. */
+export const TIMEOUT = { byDefault: 10_000, check: mustBeMilliseconds(100) } as const
+
+/** Options for TLS that drivers take: `tls` of an engine. Only their names are checked. */
+export const TLS: OptionRow<object> = {
+  check: mustHaveOnly('ca', 'cert', 'key', 'passphrase', 'pfx', 'servername')
+}
+
+/**
+ * The options in `durable` of an engine: how long it stores events and their ids, and after how long it takes events
+ * away from a silent process.
+ */
+export const STORAGE = {
+  maxAge: { byDefault: 7 * 24 * 60 * 60 * 1_000, check: checkAge },
+  duplicateWindow: { byDefault: 120_000, check: mustBeMilliseconds(100) },
+  ackWait: { byDefault: 30_000, check: mustBeMilliseconds(500) }
+} as const
+
+/** Checks an age, which may be longer than a timer can be. */
+function checkAge(path: string, value: unknown): void {
+  atLeast(0, path, value)
+  if (!Number.isSafeInteger(value)) throw OptionError.expected(path, 'a whole number of milliseconds', value)
+}
+
+/** @throws {OptionError} ids would be stored longer than their events */
+export function checkWindow(
+  path: string,
+  { maxAge, duplicateWindow }: { readonly maxAge: number; readonly duplicateWindow: number }
+): void {
+  if (maxAge !== 0 && maxAge < duplicateWindow)
+    throw new OptionError(`${path}.duplicateWindow`, `${path}.duplicateWindow must not be longer than maxAge`)
+}
+
+/** The address of a server, and the credentials in it. */
+export interface ServerAddress<Protocol> {
+  readonly protocol: Protocol
+  readonly host: string
+  readonly port: number
+  readonly username: string | undefined
+  readonly password: string | undefined
+  /** The path with its slash; empty if there is no path. */
+  readonly path: string
+}
+
+/**
+ * Reads the address of a server.
+ * @param path the name of the option in error messages
+ * @param ports the allowed protocols, each with its default port
+ * @param wanted description for errors: "an address such as 'mqtt://localhost:1883'"
+ * @throws {OptionError} the value is no such address; the error does not show the value, because it may contain a
+ * password
+ */
+export function readAddress<Protocol extends string>(
+  path: string,
+  url: unknown,
+  ports: Readonly<Record<Protocol, number>>,
+  wanted: string
+): ServerAddress<Protocol> {
+  if (typeof url !== 'string') throw OptionError.expected(path, wanted, url)
+  const refused = (what: string) => OptionError.expected(path, wanted, what)
+  try {
+    const { protocol: scheme, hostname, port, username, password, pathname } = new URL(url)
+    const protocol = scheme.slice(0, -1) as Protocol
+    if (!Object.hasOwn(ports, protocol) || hostname === '') throw refused(protocol)
+    return {
+      protocol,
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? ports[protocol] : Number(port),
+      username: decodeURIComponent(username) || undefined,
+      password: decodeURIComponent(password) || undefined,
+      path: pathname === '/' ? '' : pathname
+    }
+  } catch (error) {
+    throw error instanceof OptionError ? error : refused('no address')
+  }
+}

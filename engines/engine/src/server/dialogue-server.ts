@@ -1,0 +1,265 @@
+/**
+ * The answering side of an engine: subscribes to the routes of its dispatcher, connects again after a loss, drains and
+ * stops.
+ */
+import {
+  backoffDelay,
+  type Dispatcher,
+  endedWithin,
+  type Gauge,
+  quietLog,
+  type Route,
+  type ServerContext,
+  type ServerTransport,
+  type StopOptions,
+  shown,
+  type TransportStats
+} from '@elysia-microservices/transport/kit'
+import { addressOfHandler } from '../address.ts'
+import { AnswersOfTurn } from '../batches.ts'
+import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
+import { DurableServer, type ServerStore } from '../durable/durable-server.ts'
+import { inParts, type PartedCarrier } from '../parts/parts.ts'
+import { Callers } from './callers.ts'
+import { Control } from './control.ts'
+import type { OpenConnection } from './open-connection.ts'
+import { Responder } from './responder.ts'
+import { addressOfMessage, Subjects } from './subjects.ts'
+
+/** Most log lines in 10 seconds about permissions that the engine refuses: a new service may lack several. */
+const MOST_REFUSALS = 10
+const AGAIN = { minDelay: 500, maxDelay: 10_000 }
+
+/** Current figures of a server over an engine. */
+export interface EngineStats extends TransportStats {
+  /** Requests dropped since the start because their reply address was no inbox. */
+  readonly refused: number
+  /** Bytes of incomplete messages that arrive in parts. */
+  readonly parts: Gauge
+  /** Characters of large answers that wait for room at their callers or at the server. */
+  readonly answers: Gauge
+  /** Characters of streams and large answers that callers have not confirmed; each caller may have 8 MiB of them. */
+  readonly unconfirmed: number
+}
+
+/** The parameters of a server. */
+export interface DialogueServerInit<Connection extends Carrier> {
+  readonly engine: Engine<Connection>
+  readonly context: ServerContext
+  /**
+   * The queue for each kind of handlers: of the processes in one queue, one gets each message. `undefined`: every
+   * process gets it.
+   */
+  readonly queues: Readonly<Record<Route['kind'], string | undefined>>
+  /** The group of a service for its durable handlers; see `groupOf`. */
+  readonly service?: string | undefined
+  /** Receives stored events. Default: the engine stores none. */
+  readonly store?: ((context: ServerContext) => ServerStore<Connection>) | undefined
+}
+
+interface Listening extends OpenConnection {
+  readonly carrier: PartedCarrier
+}
+
+/** Answers over an engine. */
+export class DialogueServer<Connection extends Carrier> implements ServerTransport {
+  readonly name: string
+  readonly isDurable: boolean
+  readonly #init: DialogueServerInit<Connection>
+  #responder: Responder | undefined
+  #durable: DurableServer<Connection> | undefined
+  #listening: Listening | undefined
+  /** Why there is no connection to a server, as text; `undefined` while there is one. */
+  #lost: string | undefined
+
+  constructor(init: DialogueServerInit<Connection>) {
+    this.#init = init
+    this.name = init.engine.name
+    this.isDurable = init.store !== undefined
+  }
+
+  async start(dispatcher: Dispatcher): Promise<void> {
+    const { engine, context } = this.#init
+    const responder = new Responder(engine, dispatcher, context.logger)
+    const store = this.#init.store?.(context)
+    if (store !== undefined)
+      this.#durable = new DurableServer(store, dispatcher, engine, context, this.#init.service)
+    try {
+      this.#listening = await this.#listen(dispatcher, responder)
+    } catch (error) {
+      // A handler may already be running, and may wait for something that comes only after the start.
+      await endedWithin(Promise.resolve(this.#durable?.stop()))
+      this.#durable?.cut()
+      this.#durable = undefined
+      throw error
+    }
+    this.#responder = responder
+  }
+
+  async stop({ drain }: StopOptions = {}): Promise<void> {
+    const { responder, listening, durable } = {
+      responder: this.#responder,
+      listening: this.#listening,
+      durable: this.#durable
+    }
+    this.#responder = undefined
+    this.#durable = undefined
+    this.#listening = undefined
+    this.#lost = undefined
+    if (responder === undefined || listening === undefined) return
+    const { carrier } = listening
+    const durableEnded = durable?.stop()
+    // The server sends no new messages. Those that it has already sent are handled.
+    const left = carrier.isConnected ? carrier.leave() : undefined
+    await Promise.all([
+      responder.running.drained(drain, Promise.resolve(left)),
+      endedWithin(Promise.resolve(durableEnded), drain)
+    ])
+    durable?.cut()
+    await leave(listening)
+  }
+
+  stats(): EngineStats {
+    const figures = this.#durable?.figures ?? []
+    const running = this.#responder?.running
+    const unavailable = this.#lost ?? figures.find((one) => one.unavailable !== undefined)?.unavailable
+    const refused = (this.#responder?.refused ?? 0) + (this.#listening?.control.strayed ?? 0)
+    return {
+      transport: this.name,
+      address: undefined,
+      inFlight: { current: (running?.inFlight ?? 0) + (this.#durable?.running ?? 0), limit: 0 },
+      streams: running?.streams ?? 0,
+      ...(unavailable !== undefined && { unavailable }),
+      refused,
+      parts: this.#listening?.carrier.parts ?? { current: 0, limit: 0 },
+      answers: this.#listening?.callers.answers ?? { current: 0, limit: 0 },
+      unconfirmed: this.#listening?.callers.onItsWay ?? 0,
+      ...(figures.length > 0 && { durable: figures })
+    }
+  }
+
+  async #listen(dispatcher: Dispatcher, responder: Responder): Promise<Listening> {
+    const { engine, context, queues } = this.#init
+    const { logger } = context
+    const subjects = new Subjects(
+      plainRoutes(dispatcher),
+      (route) => addressOfHandler(engine, route),
+      queues,
+      engine.wildcards
+    )
+    const connection: Connection = await engine.open(
+      this.#listener(
+        () => connection,
+        (error) => void this.#listenAgain(dispatcher, responder, error)
+      )
+    )
+    const carrier = inParts(connection)
+    const control = new Control(carrier, logger)
+    const callers = new Callers(carrier, control, logger)
+    const answers = new AnswersOfTurn(carrier)
+    const listening: Listening = { engine, carrier, control, answers, callers, logger, subjects }
+    // If the user has no right to listen at this address, callers cannot ask about their calls, but the service works.
+    carrier.listen(
+      carrier.everyone,
+      (message) => responder.asked(listening, message),
+      () => {}
+    )
+    try {
+      await carrier.take(
+        subjects.all,
+        (subject, message) => responder.receive(listening, subject, message),
+        (subject, message) =>
+          subjects.of(subject, addressOfMessage(subject, message), 'message') !== undefined
+      )
+      engine.listening?.(connection, subjects.all)
+      await this.#durable?.start(connection)
+      return listening
+    } catch (error) {
+      await leave(listening)
+      throw error
+    }
+  }
+
+  #listener(connection: () => Carrier, ended: CarrierListener['ended']): CarrierListener {
+    const { engine, context } = this.#init
+    const { logger } = context
+    const { title } = engine
+    return {
+      lost: () => {
+        this.#lost = `The ${title} server ${connection().server} is lost`
+        logger.warn(`${this.#lost}; until it is back, the service gets no messages over it`)
+        this.#durable?.lost()
+      },
+      restored: () => {
+        this.#found(connection())
+        this.#listening?.control.restored()
+        this.#listening?.callers.restored()
+        this.#durable?.restored()
+      },
+      refused: (address, operation) =>
+        // The address may be a caller's reply address, so the number of log lines is limited.
+        quietLog(logger).error(
+          operation,
+          `${title} does not let this service ${operation === 'publish' ? 'publish' : 'subscribe'} to '${shown(address)}'; give its user the permission`,
+          undefined,
+          MOST_REFUSALS
+        ),
+      unpublished: (address, error) =>
+        quietLog(logger).error(
+          'unpublished',
+          `A message to '${shown(address)}' could not be published`,
+          error
+        ),
+      failed: (error) =>
+        quietLog(logger).error('failed', `A message of ${title} could not be handled`, error),
+      ended
+    }
+  }
+
+  #found({ server }: Carrier): void {
+    if (this.#lost === undefined) return
+    this.#lost = undefined
+    const { context, engine } = this.#init
+    context.logger.warn(`Connected to the ${engine.title} server ${server} again`)
+  }
+
+  /**
+   * Connects again, because the driver has given up. A driver does so for a reason other than a lost server, such as
+   * credentials that it cannot read.
+   */
+  async #listenAgain(dispatcher: Dispatcher, responder: Responder, error: Error | undefined): Promise<void> {
+    const { context, engine } = this.#init
+    const { logger } = context
+    this.#lost = `The connection to ${engine.title} has ended`
+    logger.error(`${this.#lost}; connecting again`, error)
+    // Otherwise its calls, incomplete messages and timers would stay for ever.
+    if (this.#listening !== undefined) void leave(this.#listening).catch(() => {})
+    await this.#durable?.leave()
+    for (let attempt = 0; this.#responder === responder; attempt++) {
+      await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN, attempt, Math.random())))
+      if (this.#responder !== responder) return
+      try {
+        const listening = await this.#listen(dispatcher, responder)
+        if (this.#responder !== responder) return await leave(listening)
+        this.#listening = listening
+        return this.#found(listening.carrier)
+      } catch (cause) {
+        logger.error(`${engine.title} cannot be reached; trying again`, cause)
+        // Some consumers may have started.
+        if (this.#responder === responder) await this.#durable?.leave()
+      }
+    }
+  }
+}
+
+/** Closes a connection on which a service listens. */
+async function leave({ callers, control, carrier }: Listening): Promise<void> {
+  callers.stop()
+  control.stop()
+  await carrier.close()
+}
+
+/** Returns the routes without durable handlers, which get their events from the store. */
+function plainRoutes(dispatcher: Dispatcher): readonly Route[] {
+  return dispatcher.routes().filter(({ durable }) => durable === undefined)
+}

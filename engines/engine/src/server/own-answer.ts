@@ -1,0 +1,357 @@
+/**
+ * The answer to one of our callers: sends as many values as the caller has granted, the values of one turn in one
+ * message. Each message has a number, so that the caller notices a message that the engine has lost.
+ */
+
+import {
+  cleanUpFailed,
+  errorToText,
+  INPUT_REFUSED,
+  type IncomingMessage,
+  InputStream,
+  isRejected,
+  LONGEST_TIME,
+  OutgoingValues,
+  ProtocolError
+} from '@elysia-microservices/transport/kit'
+import { failurePacket, toJson, valuePacket } from '@elysia-microservices/transport/nest'
+import { MOST_OF_ONE } from '../batches.ts'
+import type { Carried } from '../carrier.ts'
+import {
+  bytesOf,
+  jsonOf,
+  MAX_MESSAGE,
+  numberIn,
+  type ReplyToken,
+  readGrant,
+  Said,
+  Told,
+  textOf
+} from '../words.ts'
+import type { Caller } from './callers.ts'
+import type { Controlled } from './control.ts'
+import type { OpenConnection } from './open-connection.ts'
+
+/** Number of characters from which the values of a turn are sent before the turn ends. */
+const BATCH_SIZE = 16 * 1024
+const MAX_HELD_SIZE = 128 * 1024 * 1024
+
+/** Answers one request. */
+export class OwnAnswer extends OutgoingValues implements Controlled {
+  number = 0
+  secret = ''
+  heardAt = 0
+  protected readonly maxHeldSize = MAX_HELD_SIZE
+  readonly #connection: OpenConnection
+  readonly replyTo: string
+  readonly #id: string
+  readonly #ended: (hasFailed: boolean) => void
+  #message: IncomingMessage | undefined
+  #input: InputStream | undefined
+  /** Values of the channel that were granted, and that arrived, since the beginning. */
+  #inputGranted = 0
+  #inputCount = 0
+  #hasFailed = false
+  /** Fires when the caller stops waiting; unset if the caller sets no limit, and once a value was sent. */
+  #deadline: ReturnType<typeof setTimeout> | undefined
+  /** Number of messages sent. */
+  #sent = 0
+  #granted: number
+  readonly #window: number
+  /** The caller, if the answer is a stream or large. */
+  #caller: Caller | undefined
+  /** Number of messages that wait for room at the caller. */
+  #waiting = 0
+  /** The only words of the answer, if they are known already. */
+  #only: string | undefined
+  /** The answer is complete, but some of its words still wait for room. */
+  #isLeaving = false
+  /** Characters of the stream that were sent, and that the caller has confirmed. */
+  #sentSize = 0
+  #takenSize = 0
+  #batch: string[] = []
+  #batchSize = 0
+
+  /** @param id the id of the request, as JSON */
+  constructor(
+    connection: OpenConnection,
+    replyTo: string,
+    id: string,
+    { kind, demand, window }: ReplyToken,
+    ended: (hasFailed: boolean) => void
+  ) {
+    super(demand, kind === 'request')
+    this.#connection = connection
+    this.replyTo = replyTo
+    this.#id = id
+    this.#granted = demand
+    this.#window = window
+    this.#ended = ended
+    if (kind === 'stream') this.#caller = this.#enter()
+    connection.control.add(this)
+  }
+
+  get reply(): string {
+    return this.#connection.control.address(this, this.#sent)
+  }
+
+  #enter(): Caller {
+    const caller = this.#connection.callers.of(this.replyTo)
+    caller.streams++
+    return caller
+  }
+
+  /** The message is passed to its handler: starts the timer of the caller's limit. */
+  begin(message: IncomingMessage): void {
+    this.#message = message
+    if (message.timeout === undefined || this.isDone) return
+    this.#deadline = setTimeout(() => this.callerGone(), Math.min(message.timeout, LONGEST_TIME))
+  }
+
+  /** Opens the input of a channel: the values that the caller sends. */
+  openInput(): InputStream {
+    this.#input = new InputStream(
+      (n) => this.#grantInput(n),
+      () => this.#say(Said.inputStopped)
+    )
+    return this.#input
+  }
+
+  /** Grants the caller its first values. */
+  startInput(n: number): void {
+    this.#grantInput(n)
+  }
+
+  // ── messages of the caller ───────────────────────────────────────────────────────────────────────────
+
+  told(word: string, message: Carried): void {
+    if (message.refusal !== undefined) this.#failInput(message.refusal.message)
+    else if (word === Told.granted) this.#grant(textOf(message.words))
+    else if (word === Told.canceled) this.callerGone()
+    else if (word === Told.input) this.#takeInput(textOf(message.words, 1))
+    else if (word === Told.inputEnded) this.#endInput(textOf(message.words))
+    else if (word === Told.inputFailed)
+      this.#failInput(`The caller's input failed: ${textOf(message.words, 1)}`)
+  }
+
+  callerGone(): void {
+    if (this.#waiting > 0) this.#caller?.forget(this)
+    this.#waiting = 0
+    if (this.#isLeaving) this.#over()
+    this.#input?.end()
+    this.abort()
+  }
+
+  beat(): void {
+    if (!this.isDone || this.#isLeaving) this.#say(Said.accepted)
+  }
+
+  /** Answers with words that already contain the only value. */
+  only(words: string): void {
+    this.#only = words
+    this.value(undefined)
+  }
+
+  /** The service stops and waits no longer for the handler. */
+  cut(): void {
+    if (!this.#isLeaving) this.abort(() => this.#say(Said.gone))
+  }
+
+  #grant(words: string): void {
+    const grant = readGrant(words)
+    if (grant === undefined) return
+    // The number is limited, because a caller may claim more characters than were sent.
+    this.#takenSize = Math.min(Math.max(this.#takenSize, grant.size), this.#sentSize)
+    const more = grant.values - this.#granted
+    if (more > 0) {
+      this.#granted = grant.values
+      this.requestN(more)
+    } else this.resume()
+  }
+
+  #takeInput(text: string): void {
+    const blank = text.indexOf(' ')
+    const number = numberIn(text, 0, blank)
+    if (this.#input === undefined || number === -1) return
+    // The value arrived twice.
+    if (number <= this.#inputCount) return
+    if (number !== ++this.#inputCount) return this.#failInput('A value of the channel was lost')
+    try {
+      const value: unknown = blank + 1 === text.length ? undefined : jsonOf(text.slice(blank + 1))
+      if (!this.#input.push(value, text.length - blank)) this.#failInput(INPUT_REFUSED)
+    } catch {
+      this.#failInput('A value of the channel is not JSON')
+    }
+  }
+
+  #endInput(words: string): void {
+    const count = numberIn(words, 1)
+    if (count === this.#inputCount) this.#input?.end()
+    else if (count !== -1) this.#failInput('A value of the channel was lost')
+  }
+
+  #failInput(message: string): void {
+    this.#input?.end({ error: new ProtocolError(message) })
+  }
+
+  #grantInput(n: number): void {
+    this.#inputGranted += n
+    this.#say(`${Said.inputGranted}${this.#inputGranted}`)
+  }
+
+  // ── outgoing values ──────────────────────────────────────────────────────────────────────────────────
+
+  protected send(value: unknown, isLast: boolean): void {
+    if (this.#only !== undefined) return this.#publish(this.#only)
+    const json = toJson(value)
+    if (isLast) this.#publish(lastWords(json))
+    else this.#collect(json)
+  }
+
+  protected encode(value: unknown): string {
+    return toJson(value) ?? ''
+  }
+
+  protected sendHeld(bytes: Uint8Array): void {
+    this.#collect(bytes.length === 0 ? undefined : textOf(bytes))
+  }
+
+  protected sendEnd(): void {
+    this.#publish(this.#only ?? lastWords(undefined))
+  }
+
+  protected sendError(error: unknown): void {
+    this.#hasFailed = true
+    const { logger } = this.#connection
+    if (isRejected(error)) this.#publish(`+${Said.rejected}${errorToText(error, logger, this.#message)}`)
+    else this.#publish(failurePacket(error, this.#id, logger, this.#message))
+  }
+
+  protected sendUnencodable(error: unknown): void {
+    this.sendError(error)
+  }
+
+  protected override isInWindow(): boolean {
+    return this.#sentSize + this.#batchSize - this.#takenSize < this.#window
+  }
+
+  protected hasRoom(): boolean {
+    if (this.#waiting > 0) return false
+    return this.#caller === undefined || this.#caller.hasRoomFor(this)
+  }
+
+  teardownFailed(error: unknown): void {
+    this.#connection.logger.error(cleanUpFailed(this.#message), error)
+  }
+
+  protected over(isAborted: boolean): void {
+    clearTimeout(this.#deadline)
+    if (this.#input?.close() === true && !isAborted) this.#say(Said.inputStopped)
+    if (isAborted) this.#message?.abort(this.#connection.logger)
+    this.#isLeaving = this.#waiting > 0
+    if (!this.#isLeaving) this.#over()
+  }
+
+  /** All words of the answer were sent. */
+  #over(): void {
+    this.#isLeaving = false
+    if (this.#caller !== undefined) this.#caller.streams--
+    this.#connection.control.remove(this)
+    this.#ended(this.#hasFailed)
+  }
+
+  /** Counts words that have waited and are now sent. Returns their reply address. */
+  leaves(words: string): string {
+    this.#waiting--
+    this.#sent++
+    this.#sentSize += words.length
+    // The caller publishes the words after this method returns, so the stream is resumed only in a microtask.
+    const { reply } = this
+    if (this.#waiting === 0 && this.#isLeaving) this.#over()
+    else if (this.#waiting === 0) queueMicrotask(() => this.resume())
+    return reply
+  }
+
+  /**
+   * Adds a value of a stream to the message of this turn. `undefined` is sent in a message of its own, because a JSON
+   * array cannot contain it.
+   */
+  #collect(json: string | undefined): void {
+    this.#stopClock()
+    if (json === undefined) return this.#publish(valuePacket(undefined, this.#id))
+    if (this.#batch.length === 0) this.#connection.carrier.atTurnEnd(() => this.#flush())
+    this.#batchSize += json.length
+    this.#batch.push(json)
+    if (this.#batchSize >= BATCH_SIZE) this.#flush()
+  }
+
+  #flush(): void {
+    if (this.#batch.length === 0) return
+    const batch = this.#batch
+    this.#batch = []
+    this.#batchSize = 0
+    const words =
+      batch.length === 1 ? valuePacket(batch[0] as string, this.#id) : `+${Said.values}[${batch.join(',')}]`
+    this.#sendNumbered(words)
+  }
+
+  /**
+   * Stops the timer, because the timeout limits the wait for the first answer only: a stream may pause between values
+   * as long as it likes.
+   */
+  #stopClock(): void {
+    clearTimeout(this.#deadline)
+    this.#deadline = undefined
+  }
+
+  #publish(words: string): void {
+    this.#flush()
+    this.#sendNumbered(words)
+  }
+
+  /**
+   * Sends words with a number. An answer of a single message needs no number: if it is lost, the call gets nothing and
+   * notices the loss.
+   */
+  #sendNumbered(words: string): void {
+    if (words.length * 3 > MAX_MESSAGE && bytesOf(words).length > MAX_MESSAGE)
+      return this.#sendTooLarge(words)
+    if (this.isSingle && words.length <= MOST_OF_ONE)
+      return this.#connection.answers.send(this.replyTo, words)
+    const { callers, carrier } = this.#connection
+    this.#caller ??= this.#enter()
+    if (this.#waiting === 0 && this.#caller.hasRoomFor(this)) {
+      this.#sent++
+      this.#sentSize += words.length
+      this.#caller.room.use(words.length)
+      return carrier.publish(this.replyTo, words, this.reply)
+    }
+    this.#waiting++
+    if (callers.sendOf(this.#caller, this, words)) return
+    this.#waiting--
+    this.#hasFailed = true
+    if (!this.isDone) this.callerGone()
+  }
+
+  #sendTooLarge({ length }: string): void {
+    const { engine, logger } = this.#connection
+    const error = new Error(
+      `An answer of ${length} characters is larger than the ${MAX_MESSAGE} bytes that ${engine.name}() carries`
+    )
+    this.#hasFailed = true
+    this.#sendNumbered(failurePacket(error, this.#id, logger, this.#message))
+    if (!this.isDone) this.abort()
+  }
+
+  #say(words: string): void {
+    this.#connection.carrier.publish(this.replyTo, `+${words}`, this.reply)
+  }
+}
+
+/**
+ * Makes the words of the only or last value of an answer to one of our callers; for `undefined`, the words of an end
+ * without a value.
+ */
+export function lastWords(json: string | undefined): string {
+  return json === undefined ? `+${Said.end}` : `+${Said.last}${json}`
+}

@@ -1,0 +1,54 @@
+/** Makes both ends of a transport over an engine. */
+import type { ServerContext, Traits, Transport } from '@elysia-microservices/transport/kit'
+import type { Carrier, Engine } from './carrier.ts'
+import { DialogueClient, type DialogueClientInit } from './client/dialogue-client.ts'
+import { DialogueServer, type DialogueServerInit } from './server/dialogue-server.ts'
+
+/** The queue of services without a name. */
+const NAMELESS = 'elysia-microservices'
+
+/** The parameters of `engineTransport()`: all that differs between engines. */
+export interface EngineParts<Name extends string, Connection extends Carrier> {
+  readonly name: Name
+  readonly traits: Traits
+  /**
+   * The name of the queue, in which the processes of a service share its messages, if the user has set a name. Default:
+   * the name of the service.
+   */
+  readonly queue?: string | undefined
+  /** The receivers of an event: `one` process of the queue, or `all` processes. Default: `one`. */
+  readonly events?: 'one' | 'all' | undefined
+  /**
+   * Makes the queue's name from the service's name, if the engine does not allow every text. Default: the name of the
+   * service.
+   */
+  queueOf?(name: string): string
+  /** Makes the engine for one service, or (`undefined`) for one client. */
+  engine(service?: ServerContext): Engine<Connection>
+  /** Receives stored events. Default: the engine stores none. */
+  readonly serverStore?: DialogueServerInit<Connection>['store']
+  /** Publishes stored events. Default: the engine stores none. */
+  readonly clientStore?: DialogueClientInit<Connection>['store']
+}
+
+/** Makes a transport over an engine. */
+export function engineTransport<Name extends string, Connection extends Carrier>(
+  parts: EngineParts<Name, Connection>
+): Transport & { readonly name: Name } {
+  const { name, traits, queue } = parts
+  return {
+    name,
+    traits,
+    server(context) {
+      const own = queue ?? (context.name && (parts.queueOf?.(context.name) ?? context.name))
+      return new DialogueServer({
+        engine: parts.engine(context),
+        context,
+        queues: { message: own ?? NAMELESS, event: parts.events === 'all' ? undefined : own },
+        service: queue ?? context.name,
+        store: parts.serverStore
+      })
+    },
+    client: (context) => new DialogueClient({ engine: parts.engine(), context, store: parts.clientStore })
+  }
+}

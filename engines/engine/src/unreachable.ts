@@ -1,0 +1,19 @@
+/** The error for a server that cannot be reached. */
+import { ConnectionError } from '@elysia-microservices/transport/kit'
+
+/**
+ * Makes the error for an engine that cannot be reached.
+ * @param title the name of the engine
+ * @param where the configured address of its servers, without credentials
+ * @param cause the error of the driver
+ * @param advice what the user can do
+ */
+export function unreachable(
+  title: string,
+  where: string,
+  cause: Error & { readonly code?: unknown },
+  advice: string
+): ConnectionError {
+  const why = cause.message || String(cause.code ?? cause.name)
+  return new ConnectionError(`Cannot reach ${title} at ${where}: ${why}; ${advice}`, false, cause)
+}

@@ -1,0 +1,203 @@
+/**
+ * Receives the requests and events of a service, on the topics of its patterns. The processes of the service share a
+ * topic as a consumer group, or each process receives every message. The position is committed before the handler
+ * begins: when a process is killed, its running messages are lost, and no message runs twice.
+ */
+import type { Subject } from '@elysia-microservices/engine'
+import { grouped } from '../words/grouped.ts'
+import { isOfProcess } from '../words/names.ts'
+import type { Fetched } from '../words/record.ts'
+import type { Cluster } from './cluster.ts'
+import { Code, codesIn } from './errors.ts'
+import { Group, type Partition } from './group.ts'
+import { Member } from './member.ts'
+import { EARLIEST, type FetchedPartition, LATEST, positionOf, positionsOf, Reader } from './reader.ts'
+
+/** A record with a message for a service. */
+export interface TakenRecord {
+  readonly record: Fetched
+  /** The record was stored before this process began to read the partition. */
+  readonly isLate: boolean
+}
+
+export interface TakersListener {
+  message(subject: Subject, taken: TakenRecord): void
+  failed(error: unknown): void
+}
+
+/** Receives the messages of one service. */
+export class Takers {
+  readonly #cluster: Cluster
+  readonly #listener: TakersListener
+  #takers: Taker[] = []
+
+  constructor(cluster: Cluster, listener: TakersListener) {
+    this.#cluster = cluster
+    this.#listener = listener
+  }
+
+  /**
+   * Begins to receive the messages for subjects: all of them, or none. Topics that are missing are created.
+   * @throws {ListenError} the brokers do not allow it to this user
+   */
+  async take(subjects: readonly Subject[], groupOf: (queue: string) => string): Promise<void> {
+    if (subjects.length === 0) return
+    await this.#cluster.ensure([...new Set(subjects.map(({ address }) => address))].map((name) => ({ name })))
+    const begun: Taker[] = []
+    for (const [queue, of] of grouped(subjects, ({ queue }) => queue)) {
+      const group = queue === undefined ? undefined : new Group(this.#cluster, groupOf(queue))
+      begun.push(new Taker(this.#cluster, group, of, `take ${queue ?? ''}`, this.#listener))
+    }
+    this.#takers.push(...begun)
+    try {
+      for (const taker of begun) await taker.start()
+    } catch (error) {
+      this.#takers = this.#takers.filter((taker) => !begun.includes(taker))
+      await Promise.all(begun.map((taker) => taker.leave()))
+      throw error
+    }
+  }
+
+  /** Stops receiving. Resolves when all messages that were fetched have been given to the service. */
+  async leave(): Promise<void> {
+    const takers = this.#takers
+    this.#takers = []
+    await Promise.all(takers.map((taker) => taker.leave()))
+    await this.#cluster.remove(takers.flatMap(({ topics }) => topics.filter(isOfProcess))).catch(() => {})
+  }
+
+  restored(): void {
+    for (const taker of this.#takers) taker.restored()
+  }
+}
+
+/** Receives the messages of all subjects that share one queue. */
+class Taker {
+  readonly #cluster: Cluster
+  readonly #listener: TakersListener
+  readonly #subjects = new Map<string, Subject>()
+  readonly #reader: Reader
+  readonly #member: Member | undefined
+  /** Partitions of which all records have been read that were there when this process began. */
+  readonly #caughtUp = new Set<string>()
+
+  constructor(
+    cluster: Cluster,
+    group: Group | undefined,
+    subjects: readonly Subject[],
+    purpose: string,
+    listener: TakersListener
+  ) {
+    this.#cluster = cluster
+    this.#listener = listener
+    for (const subject of subjects) this.#subjects.set(subject.address, subject)
+    this.#reader = new Reader(cluster, purpose, {
+      receive: (fetched) => this.#receive(fetched),
+      gone: async ({ topic, partition, isNewTopic }) => {
+        if (!isNewTopic || this.#member === undefined) return positionOf(cluster, topic, partition, EARLIEST)
+        this.#member.giveUp({ topic, partition })
+        return undefined
+      },
+      failed: (error) => listener.failed(error)
+    })
+    this.#member =
+      group &&
+      new Member(
+        group,
+        [...this.#subjects.keys()],
+        {
+          assigned: (partitions) => {
+            for (const { topic, topicId, partition, next } of partitions)
+              this.#reader.add(topic, partition, next, topicId)
+          },
+          revoked: (partitions) => this.#revoked(partitions),
+          lost: (partitions) => void this.#revoked(partitions),
+          deleted: (partitions) => void this.#revoked(partitions),
+          failed: (error) => listener.failed(error)
+        },
+        // The group has begun already, so a partition without a position is newer than the group: nothing in it was
+        // read.
+        (topic, partitions) => positionsOf(cluster, topic, partitions, EARLIEST)
+      )
+  }
+
+  async start(): Promise<void> {
+    if (this.#member === undefined) {
+      for (const topic of this.#subjects.keys())
+        for (const [partition] of this.#cluster.topic(topic)?.leaders.entries() ?? [])
+          await this.#reader.addLatest(topic, partition)
+      return
+    }
+    const { group } = this.#member
+    await group.begin([...this.#subjects.keys()], (topic, partitions, isNew) =>
+      positionsOf(this.#cluster, topic, partitions, isNew ? LATEST : EARLIEST)
+    )
+    await this.#member.join()
+  }
+
+  get topics(): readonly string[] {
+    return [...this.#subjects.keys()]
+  }
+
+  async leave(): Promise<void> {
+    await this.#reader.stop()
+    await this.#member?.leave()
+  }
+
+  restored(): void {
+    this.#reader.restored()
+    this.#member?.beat()
+  }
+
+  async #revoked(partitions: readonly Partition[]): Promise<void> {
+    for (const { topic, partition } of partitions) {
+      this.#reader.remove(topic, partition)
+      this.#caughtUp.delete(`${topic} ${partition}`)
+    }
+    await this.#reader.received()
+  }
+
+  async #receive(fetched: readonly FetchedPartition[]): Promise<void> {
+    const member = this.#member
+    if (member !== undefined && !(await this.#taken(member, fetched))) return
+    for (const { topic, partition, records, next, end } of fetched) {
+      const key = `${topic} ${partition}`
+      const isLate = !this.#caughtUp.has(key)
+      if (next >= end) this.#caughtUp.add(key)
+      const subject = this.#subjects.get(topic)
+      if (subject === undefined) continue
+      for (const record of records) this.#listener.message(subject, { record, isLate })
+    }
+  }
+
+  /**
+   * Commits the positions behind records. @returns false: another member owns the partitions by now, or the commit
+   * has failed
+   */
+  async #taken(member: Member, fetched: readonly FetchedPartition[]): Promise<boolean> {
+    try {
+      await member.commit(
+        fetched.map(({ topic, topicId, partition, next }) => ({
+          topic,
+          topicId,
+          partition,
+          next,
+          metadata: ''
+        }))
+      )
+      return true
+    } catch (error) {
+      const isOthers = codesIn(error).some(
+        (code) => code === Code.unknownMember || code === Code.fencedMember
+      )
+      // Unless another member owns the partitions, the same records are fetched again: they are not committed. With
+      // the brokers lost, there is nothing to report.
+      if (!isOthers && this.#cluster.isConnected) this.#listener.failed(error)
+      for (const { topic, partition, records } of fetched) {
+        const first = records[0]?.offset
+        if (!isOthers && first !== undefined) this.#reader.back(topic, partition, BigInt(first))
+      }
+      return false
+    }
+  }
+}

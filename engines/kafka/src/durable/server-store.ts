@@ -1,0 +1,49 @@
+/** The durable handlers of a service over Kafka. */
+import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/engine'
+import { quietLog, type ServerContext } from '@elysia-microservices/transport/kit'
+import type { KafkaConnection } from '../connection/kafka-connection.ts'
+import { KafkaConsumer } from './consumer.ts'
+import { PausedGroups } from './groups.ts'
+
+/** Creates the consumers of the handlers. */
+export class KafkaServerStore implements ServerStore<KafkaConnection> {
+  readonly #context: ServerContext
+  readonly #consumers: KafkaConsumer[] = []
+  #connection: KafkaConnection | undefined
+  #paused: PausedGroups | undefined
+
+  constructor(context: ServerContext) {
+    this.#context = context
+  }
+
+  consumer(init: ConsumerInit): Consumer<KafkaConnection> {
+    const consumer = new KafkaConsumer({ ...init, isPaused: () => this.#paused?.has(init.group) === true })
+    this.#consumers.push(consumer)
+    return consumer
+  }
+
+  async attach(connection: KafkaConnection): Promise<void> {
+    if (this.#connection === connection) return
+    const { logger } = this.#context
+    const changed = (group: string) =>
+      this.#consumers.filter((consumer) => consumer.group === group).flatMap((consumer) => consumer.paused())
+    this.#paused = new PausedGroups(connection, changed, (error) =>
+      quietLog(logger).error('paused', 'The topic with the paused groups cannot be read from Kafka', error)
+    )
+    await this.#paused.start()
+    this.#connection = connection
+  }
+
+  restored(): void {
+    this.#paused?.restored()
+  }
+
+  detach(): void {
+    this.#connection = undefined
+    void this.#paused?.stop()
+  }
+
+  close(): void {
+    void this.#paused?.stop()
+  }
+}

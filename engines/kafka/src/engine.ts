@@ -1,0 +1,19 @@
+/** Kafka as an engine: the functions and rules that the shared code of all engines needs. */
+import type { Engine } from '@elysia-microservices/engine'
+import { KafkaConnection } from './connection/kafka-connection.ts'
+import type { CheckedOptions } from './options/options.ts'
+import { whyNoHeader } from './words/headers.ts'
+import { ADDRESSING } from './words/names.ts'
+
+/**
+ * Kafka for one client or one service. @param title the name of its connections, unless the option `clientId` is set
+ */
+export function kafkaEngine(options: CheckedOptions, title: string): Engine<KafkaConnection> {
+  return {
+    ...ADDRESSING,
+    name: 'kafka',
+    where: options.where,
+    whyNoHeader,
+    open: (listener) => KafkaConnection.open(options, options.clientId ?? title, listener)
+  }
+}

@@ -1,0 +1,47 @@
+/** `kafka()` creates the transport, a value that is passed to services and clients. */
+import { engineTransport } from '@elysia-microservices/engine'
+import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import { KafkaClientStore } from './durable/client-store.ts'
+import { KafkaServerStore } from './durable/server-store.ts'
+import { kafkaEngine } from './engine.ts'
+import { type KafkaOptions, kafkaOptions } from './options/options.ts'
+
+/** A Kafka cluster, for any number of services and clients; each of them has its own connections. */
+export interface KafkaTransport extends Transport {
+  readonly name: 'kafka'
+}
+
+const TRAITS: Traits = {
+  wildcards: false,
+  names: true,
+  hearsNobody: false,
+  shares: 'engine',
+  headers: true,
+  channels: true,
+  stores: { ...STORES_EVERYTHING, once: false, wildcards: false }
+}
+
+/**
+ * Kafka 4: requests, and durable events with keys, retries and dead letters. It exchanges messages with NestJS;
+ * between services and clients of this library it also has demand, cancellation, deadlines and channels.
+ * @throws {OptionError} an option is invalid
+ * @example
+ * ```ts
+ * import { kafka } from '@elysia-microservices/kafka'
+ * import { microservice } from 'elysia-microservices'
+ *
+ * await microservice({ name: 'orders', transport: kafka({ brokers: ['localhost:9092'] }) }).listen()
+ * ```
+ */
+export function kafka(options: KafkaOptions = {}): KafkaTransport {
+  const checked = kafkaOptions(options)
+  return engineTransport({
+    name: 'kafka',
+    traits: TRAITS,
+    queue: checked.group,
+    events: checked.events,
+    engine: (service) => kafkaEngine(checked, service === undefined ? 'client' : (service.name ?? 'service')),
+    serverStore: (context) => new KafkaServerStore(context),
+    clientStore: (init) => new KafkaClientStore(init)
+  })
+}

@@ -1,0 +1,42 @@
+/** `mqtt()` creates the transport, a value that is passed to services and clients. */
+import { engineTransport } from '@elysia-microservices/engine'
+import type { Traits, Transport } from '@elysia-microservices/transport/kit'
+import { mqttEngine } from './engine.ts'
+import { type MqttOptions, mqttOptions } from './options/options.ts'
+
+/** An MQTT server, for any number of services and clients; each of them has its own connection. */
+export interface MqttTransport extends Transport {
+  readonly name: 'mqtt'
+}
+
+const TRAITS: Traits = {
+  wildcards: false,
+  levels: true,
+  hearsNobody: true,
+  shares: 'engine',
+  headers: true,
+  channels: true
+}
+
+/**
+ * MQTT 5. The transport exchanges messages with NestJS; between services and clients of this library it also has
+ * demand, cancellation, deadlines and channels.
+ * @throws {OptionError} an option is invalid
+ * @example
+ * ```ts
+ * import { mqtt } from '@elysia-microservices/mqtt'
+ * import { microservice } from 'elysia-microservices'
+ *
+ * await microservice({ name: 'orders', transport: mqtt({ url: 'mqtt://localhost:1883' }) }).listen()
+ * ```
+ */
+export function mqtt(options: MqttOptions = {}): MqttTransport {
+  const checked = mqttOptions(options)
+  return engineTransport({
+    name: 'mqtt',
+    traits: TRAITS,
+    queue: checked.queue,
+    events: checked.events,
+    engine: (service) => mqttEngine(checked, service === undefined ? 'client' : (service.name ?? 'service'))
+  })
+}

@@ -1,0 +1,157 @@
+/** The options of `mqtt()`. */
+import type { SecureContextOptions } from 'node:tls'
+import {
+  addressOfCall,
+  EVENTS,
+  readAddress,
+  type ServerAddress,
+  TIMEOUT,
+  TLS
+} from '@elysia-microservices/engine'
+import {
+  type FromTable,
+  mustBe,
+  mustBeBoolean,
+  mustBeWhole,
+  OptionError,
+  type OptionTable,
+  readTable
+} from '@elysia-microservices/transport/kit'
+import { ADDRESSING, isInboxPrefix, whyNoFilter } from '../words/topics.ts'
+
+/** The event that the server publishes if a connection ends without being closed. */
+export interface MqttWill {
+  /** The pattern of the event. */
+  readonly pattern: string
+  /** The data of the event. Default: none. */
+  readonly data?: unknown
+  /** Whether the server keeps the event for clients that subscribe later. Default: false. */
+  readonly retain?: boolean | undefined
+  /**
+   * Seconds until the event is published; the server does not publish it if the connection is restored before.
+   * Default: 0.
+   */
+  readonly delay?: number | undefined
+}
+
+/** Options of `mqtt()`. */
+export interface MqttOptions {
+  /** `mqtt://[user:password@]host:port`, or `mqtts://` for TLS. Default: `mqtt://localhost:1883`. */
+  readonly url?: string | undefined
+  /** The name of the user, in place of the one in the address. Default: none. */
+  readonly username?: string | undefined
+  /** The user's password. Default: none. */
+  readonly password?: string | undefined
+  /** Certificates and keys, as for Node's `tls.connect`, with `mqtts://`. */
+  readonly tls?:
+    | (Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx'> & {
+        readonly servername?: string
+      })
+    | undefined
+  /**
+   * The id of the connection; the server closes an older connection with the same id. Default: the service's name and
+   * a secret, so that each connection has its own id.
+   */
+  readonly clientId?: string | undefined
+  /**
+   * The group of a service's shared subscriptions: its processes share requests and events. Default: the service's
+   * name. A service without a name shares requests with all other services without a name, and gets every event.
+   */
+  readonly queue?: string | undefined
+  /**
+   * Which processes receive an event: `one` process of the group, or `all` processes, which also get retained events.
+   * Default: `one`.
+   */
+  readonly events?: 'one' | 'all' | undefined
+  /**
+   * Filters of topics on which devices may want their answers, such as `devices/+/answers`. A service answers only on
+   * these topics, in inboxes, and where NestJS clients wait. Default: none.
+   */
+  readonly replyTopics?: readonly string[] | undefined
+  /** A prefix for the names of inboxes: the name of the user, if each user has rights of its own. Default: none. */
+  readonly inboxPrefix?: string | undefined
+  /** The event that the server publishes if the connection ends without being closed. Default: none. */
+  readonly will?: MqttWill | undefined
+  /**
+   * Milliseconds within which a connection must be established, and after which a server that sends nothing counts as
+   * lost. Default: 10,000.
+   */
+  readonly timeout?: number | undefined
+}
+
+/** The table of the options of a will. */
+export const MQTT_WILL = {
+  pattern: { check: mustBe('a text', (value) => typeof value === 'string'), isNeeded: true },
+  data: {},
+  retain: { byDefault: false, check: mustBeBoolean },
+  delay: { byDefault: 0, check: mustBeWhole(0, 2 ** 32 - 1) }
+} as const satisfies OptionTable<MqttWill>
+
+/** The table of all options. */
+export const MQTT_OPTIONS = {
+  url: { byDefault: 'mqtt://localhost:1883' },
+  username: { check: mustBe('a text', isText) },
+  password: { check: (path, value) => mustBe('a text', isText)(path, isText(value) ? value : 'none') },
+  tls: TLS,
+  clientId: { check: mustBe('a text', isText) },
+  queue: { check: mustBe('a text without blanks, /, + and #', isLevel) },
+  events: EVENTS,
+  replyTopics: {
+    byDefault: [],
+    check: mustBe("a list of filters such as 'devices/+/answers'", isListOfFilters)
+  },
+  inboxPrefix: { check: mustBe('a text of 1 to 64 letters, digits, - and _', isInboxPrefix) },
+  will: {
+    check: mustBe("an object such as { pattern: 'devices/7/gone' }", (value) => Object(value) === value)
+  },
+  timeout: TIMEOUT
+} as const satisfies OptionTable<MqttOptions>
+
+/** The checked options, with their defaults. */
+export interface CheckedOptions
+  extends Omit<FromTable<MqttOptions, typeof MQTT_OPTIONS>, 'url'>,
+    Pick<ServerAddress<'mqtt' | 'mqtts'>, 'protocol' | 'host' | 'port'> {
+  /** The address of the server for error messages, without credentials. */
+  readonly where: string
+}
+
+const PORTS = { mqtt: 1883, mqtts: 8883 } as const
+
+/** @throws {OptionError} an option is invalid */
+export function mqttOptions(given: MqttOptions): CheckedOptions {
+  const { url, ...all } = readTable('options', given, MQTT_OPTIONS)
+  const wanted = "an address such as 'mqtt://localhost:1883', or mqtts:// for TLS"
+  const { protocol, host, port, path, ...user } = readAddress('options.url', url, PORTS, wanted)
+  if (path !== '') throw OptionError.expected('options.url', wanted, 'one with a path')
+  if (all.tls !== undefined && protocol === 'mqtt')
+    throw new OptionError(
+      'options.tls',
+      'options.tls is for an address that begins with mqtts://; change options.url'
+    )
+  const username = all.username ?? user.username
+  const password = all.password ?? user.password
+  if (password !== undefined && username === undefined)
+    throw new OptionError(
+      'options.password',
+      'options.password belongs to a user; give options.username, too'
+    )
+  if (all.will !== undefined)
+    addressOfCall(
+      ADDRESSING,
+      readTable<MqttWill, typeof MQTT_WILL>('options.will', all.will, MQTT_WILL).pattern
+    )
+  return { ...all, protocol, host, port, username, password, where: `${host}:${port}` }
+}
+
+function isText(value: unknown): boolean {
+  const isWhole = typeof value === 'string' && value !== '' && !/[\0\p{Cs}]/u.test(value)
+  return isWhole && Buffer.byteLength(value) <= 65_535
+}
+
+function isLevel(value: unknown): boolean {
+  return typeof value === 'string' && /^[^\s/+#]+$/.test(value)
+}
+
+function isListOfFilters(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string' && !whyNoFilter(one))
+}

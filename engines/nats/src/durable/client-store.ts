@@ -1,0 +1,100 @@
+/** The stored events of a client over NATS: publishing, dead letters, pauses of groups. */
+import {
+  type ClientStoreInit,
+  type EventContent,
+  type EventHead,
+  PublishingStore,
+  unknownGroup
+} from '@elysia-microservices/engine'
+import { type DeadLetters, OptionError } from '@elysia-microservices/transport/kit'
+import { bytesOf } from '../connection/bytes.ts'
+import type { NatsConnection } from '../connection/nats-connection.ts'
+import type { CheckedOptions } from '../options/options.ts'
+import { writeHeaders } from '../words/headers.ts'
+import { NatsDeadLetters } from './dead-letters.ts'
+import { EventStore } from './event-store.ts'
+import { consumersOf } from './groups.ts'
+import { readableError } from './jetstream-errors.ts'
+import { AGAIN, HEADER, idToHeader } from './names.ts'
+import type { StoredMessage } from './outgoing-event.ts'
+import { Streams } from './streams.ts'
+
+/** The time in milliseconds for which a group is paused; `resumeGroup` ends the pause earlier. */
+const FOR_EVER = 50 * 365 * 24 * 60 * 60 * 1_000
+
+/** Publishes and manages stored events, over the current connection of the client. */
+export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessage> {
+  readonly #options: CheckedOptions
+  #streams: { readonly connection: NatsConnection; readonly streams: Promise<Streams> } | undefined
+
+  constructor(options: CheckedOptions, init: ClientStoreInit<NatsConnection>) {
+    super(init, {
+      ensure: async (subject) => {
+        const streams = await this.streams()
+        // `options.durable` is for streams of events. The stream of redriven events has its own settings.
+        if (subject.startsWith(`${AGAIN}.`)) await streams.ensureDeadLetters()
+        else await streams.ensure(subject)
+      },
+      duplicateWindow: options.durable.duplicateWindow
+    })
+    this.#options = options
+  }
+
+  deadLetters(group: string): DeadLetters {
+    return new NatsDeadLetters(group, {
+      manager: async () => (await this.streams()).manager,
+      ensure: async () => (await this.streams()).ensureDeadLetters(),
+      publish: async (event) => {
+        await this.connect()
+        await this.publisher.publish({ ...event, timeout: this.context.timeout, signal: undefined })
+      }
+    })
+  }
+
+  async pauseGroup(group: string, isPaused: boolean): Promise<void> {
+    const { manager } = await this.streams()
+    const { consumers } = manager
+    const found = await consumersOf(manager, group)
+    if (found.length === 0) throw unknownGroup(group, 'on this NATS server')
+    for (const { stream_name: stream, name } of found) {
+      try {
+        if (isPaused) await consumers.pause(stream, name, new Date(Date.now() + FOR_EVER))
+        else await consumers.resume(stream, name)
+      } catch (error) {
+        throw readableError(error, `The group '${group}'`)
+      }
+    }
+  }
+
+  attach(connection: NatsConnection): void {
+    this.publisher.attach(new EventStore(connection, this.publisher))
+  }
+
+  /** The streams, over the current connection of the client. */
+  async streams(): Promise<Streams> {
+    const connection = await this.connect()
+    if (this.#streams?.connection !== connection) {
+      const { durable: storage } = this.#options
+      const { logger } = this.context
+      const streams = Streams.open({ connection: connection.driver, storage, logger })
+      this.#streams = { connection, streams }
+      streams.catch(() => {
+        if (this.#streams?.streams === streams) this.#streams = undefined
+      })
+    }
+    return this.#streams.streams
+  }
+
+  protected outgoing(head: EventHead, { packet, key, headers: own }: EventContent): StoredMessage {
+    if (/^[$_]/.test(head.address))
+      throw new OptionError(
+        'pattern',
+        `The event '${head.address}' cannot be stored: what begins with $ or _ is NATS's own`
+      )
+    const headers = writeHeaders(own ?? {})
+    headers.set(HEADER.id, idToHeader(head.id))
+    if (key !== undefined) headers.set(HEADER.key, encodeURIComponent(key))
+    const payload = bytesOf(packet)
+    return { ...head, payload, size: payload.length, headers }
+  }
+}

@@ -1,0 +1,47 @@
+/** `nats()` creates the transport, a value that is passed to services and clients. */
+import { engineTransport } from '@elysia-microservices/engine'
+import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import { NatsClientStore } from './durable/client-store.ts'
+import { NatsServerStore } from './durable/server-store.ts'
+import { natsEngine } from './engine.ts'
+import { type NatsOptions, natsOptions } from './options/options.ts'
+
+/** NATS, for any number of services and clients; each of them has its own connection. */
+export interface NatsTransport extends Transport {
+  readonly name: 'nats'
+}
+
+const TRAITS: Traits = {
+  wildcards: true,
+  hearsNobody: true,
+  shares: 'engine',
+  headers: true,
+  channels: true,
+  stores: STORES_EVERYTHING
+}
+
+/**
+ * NATS. The transport exchanges messages with NestJS; between services and clients of this library it also has
+ * demand, cancellation, deadlines and channels.
+ * @throws {OptionError} an option is invalid
+ * @example
+ * ```ts
+ * import { nats } from '@elysia-microservices/nats'
+ * import { microservice } from 'elysia-microservices'
+ *
+ * await microservice({ name: 'orders', transport: nats({ servers: 'nats://localhost:4222' }) }).listen()
+ * ```
+ */
+export function nats(options: NatsOptions = {}): NatsTransport {
+  const checked = natsOptions(options)
+  return engineTransport({
+    name: 'nats',
+    traits: TRAITS,
+    queue: checked.queue,
+    events: checked.events,
+    queueOf: (name) => name.replace(/\s+/g, '-'),
+    engine: (service) => natsEngine(checked, service),
+    serverStore: (context) => new NatsServerStore(checked, context),
+    clientStore: (init) => new NatsClientStore(checked, init)
+  })
+}

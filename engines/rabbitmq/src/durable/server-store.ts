@@ -1,0 +1,64 @@
+/** The durable handlers of a service over RabbitMQ. */
+import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/engine'
+import type { Logger } from '@elysia-microservices/transport/kit'
+import { ownQueue } from '../connection/inboxes.ts'
+import type { RabbitConnection } from '../connection/rabbit-connection.ts'
+import { GROUPS, isInbox } from '../words/names.ts'
+import { RabbitConsumer } from './consumer.ts'
+import { Copies } from './copies.ts'
+
+/** Creates the consumers of the handlers. */
+export class RabbitServerStore implements ServerStore<RabbitConnection> {
+  readonly #logger: Logger
+  readonly #consumers: RabbitConsumer[] = []
+  #connection: RabbitConnection | undefined
+  #copies: Copies | undefined
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  consumer(init: ConsumerInit): Consumer<RabbitConnection> {
+    const consumer = new RabbitConsumer({ ...init, copies: () => this.#copies as Copies })
+    this.#consumers.push(consumer)
+    return consumer
+  }
+
+  async attach(connection: RabbitConnection): Promise<void> {
+    if (this.#connection === connection) return
+    this.#copies = await Copies.open(connection.link, this.#logger)
+    await connection.link.open(async (channel) => {
+      await channel.assertExchange(GROUPS, 'fanout')
+      const queue = await ownQueue(channel, GROUPS)
+      await channel.bindQueue(queue, GROUPS, '')
+      const noAck = { noAck: true }
+      await channel.consume(
+        queue,
+        (message) => void this.#changed(message?.content, message?.properties),
+        noAck
+      )
+    })
+    this.#connection = connection
+  }
+
+  /** Handles the message that a group was paused or resumed. Its sender waits for the answers of all members. */
+  async #changed(content: Buffer | undefined, properties?: { readonly messageId?: unknown }): Promise<void> {
+    const group = content?.toString()
+    const reply = properties?.messageId
+    for (const consumer of this.#consumers) {
+      if (consumer.group !== group) continue
+      // Twice, because a request that is under way may have read the state before the change.
+      await consumer.look()
+      await consumer.look()
+      if (typeof reply === 'string' && isInbox(reply)) this.#connection?.publish(reply, 'done')
+    }
+  }
+
+  restored(): void {}
+
+  detach(): void {
+    this.#connection = undefined
+  }
+
+  close(): void {}
+}

@@ -1,0 +1,197 @@
+/** The options of `rabbitmq()`. */
+import type { SecureContextOptions } from 'node:tls'
+import { EVENTS, readAddress, TIMEOUT, TLS } from '@elysia-microservices/engine'
+import {
+  type FromTable,
+  mustBe,
+  mustBeBoolean,
+  mustBeWhole,
+  mustHaveOnly,
+  OptionError,
+  type OptionTable,
+  readTable,
+  withoutUndefined
+} from '@elysia-microservices/transport/kit'
+import type { Options } from 'amqplib'
+
+/**
+ * How the queue shared with NestJS is declared, with NestJS's names. All its users must declare the queue in the same
+ * way, or RabbitMQ refuses the second.
+ */
+export type QueueOptions = Pick<
+  Options.AssertQueue,
+  | 'arguments'
+  | 'autoDelete'
+  | 'durable'
+  | 'exclusive'
+  | 'expires'
+  | 'maxLength'
+  | 'maxPriority'
+  | 'messageTtl'
+>
+
+/** Options of `rabbitmq()`. */
+export interface RabbitmqOptions {
+  /**
+   * Servers of one cluster, tried one after the other: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS.
+   * Default: `['amqp://localhost']`.
+   */
+  readonly urls?: string | readonly string[] | undefined
+  /**
+   * A queue shared with NestJS. A service receives the messages of this queue in addition to those that clients of
+   * this library send it; a client sends all its calls to this queue. Default: none, and messages find their services
+   * by their patterns.
+   */
+  readonly queue?: string | undefined
+  /** How that queue is declared. Default: `{ durable: true }`, as in NestJS. */
+  readonly queueOptions?: QueueOptions | undefined
+  /**
+   * Whether patterns are routing keys of a topic exchange, as in NestJS 12: the queue of a service is bound to the
+   * exchange by its patterns, and a client publishes to the exchange. Default: false.
+   */
+  readonly wildcards?: boolean | undefined
+  /** The name of that exchange; if it is set, `wildcards` need not be set. Default: the name of the queue. */
+  readonly exchange?: string | undefined
+  /**
+   * Whether RabbitMQ forgets a message of that queue when it has sent the message. `false`: a message is acknowledged
+   * when its handler ends, and another process gets a message that was not acknowledged. In NestJS, handlers
+   * acknowledge messages themselves. Default: true, as in NestJS.
+   */
+  readonly noAck?: boolean | undefined
+  /**
+   * Unacknowledged messages of that queue that a process receives at a time, with `noAck: false`. Default: 0, any
+   * number, as in NestJS.
+   */
+  readonly prefetchCount?: number | undefined
+  /**
+   * Queues in which NestJS clients may want their answers (their option `replyQueue`), besides direct reply-to.
+   * Default: none.
+   */
+  readonly replyQueues?: readonly string[] | undefined
+  /** Which processes receive an event: `one` process of the service, or `all` processes. Default: `one`. */
+  readonly events?: 'one' | 'all' | undefined
+  /** Certificates and keys, as for Node's `tls.connect`, with `amqps://`. */
+  readonly tls?: Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx'> & {
+    readonly servername?: string
+  }
+  /** The name of the connection in RabbitMQ's tools. Default: the service's name. */
+  readonly connectionName?: string | undefined
+  /**
+   * Milliseconds within which a connection must be established, and after which a server that sends nothing counts as
+   * lost. Default: 10,000.
+   */
+  readonly timeout?: number | undefined
+}
+
+/** A queue shared with NestJS, and its settings. */
+export interface NestQueue {
+  readonly name: string
+  readonly options: QueueOptions
+  /** The topic exchange; `undefined`: there is none. */
+  readonly exchange: string | undefined
+  readonly noAck: boolean
+  /** 0: any number. */
+  readonly prefetchCount: number
+}
+
+/** The table of all options. */
+export const RABBITMQ_OPTIONS = {
+  urls: { byDefault: ['amqp://localhost'] },
+  queue: { check: mustBe('the name of a queue', isName) },
+  queueOptions: {
+    check: mustHaveOnly(
+      'arguments',
+      'autoDelete',
+      'durable',
+      'exclusive',
+      'expires',
+      'maxLength',
+      'maxPriority',
+      'messageTtl'
+    )
+  },
+  wildcards: { byDefault: false, check: mustBeBoolean },
+  exchange: { check: mustBe('the name of an exchange', isName) },
+  noAck: { byDefault: true, check: mustBeBoolean },
+  prefetchCount: { byDefault: 0, check: mustBeWhole(0, 65_535) },
+  replyQueues: { byDefault: [], check: mustBe('a list of names of queues', isListOfNames) },
+  events: EVENTS,
+  tls: TLS,
+  connectionName: { check: mustBe('a text', (value) => typeof value === 'string') },
+  timeout: TIMEOUT
+} as const satisfies OptionTable<RabbitmqOptions>
+
+type FromUser = FromTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>
+
+/** The checked options, with their defaults. */
+export interface CheckedOptions
+  extends Pick<FromUser, 'replyQueues' | 'events' | 'tls' | 'connectionName' | 'timeout'> {
+  readonly urls: readonly string[]
+  readonly nest: NestQueue | undefined
+  /** The addresses of the servers for error messages, without credentials. */
+  readonly where: string
+}
+
+/** @throws {OptionError} an option is invalid */
+export function rabbitmqOptions(given: RabbitmqOptions): CheckedOptions {
+  const all = readTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>('options', given, RABBITMQ_OPTIONS)
+  const { replyQueues, events, tls, connectionName, timeout } = all
+  const urls = typeof all.urls === 'string' ? [all.urls] : all.urls
+  if (!Array.isArray(urls) || urls.length === 0) throw OptionError.expected('options.urls', WANTED, urls)
+  const where = urls.map(hostOf).join(', ')
+  const nest = nestQueue(all, given)
+  return { urls, nest, replyQueues, events, tls, connectionName, timeout, where }
+}
+
+/** The queue shared with NestJS. @param given the options of the user, without defaults */
+function nestQueue(all: FromUser, given: RabbitmqOptions): NestQueue | undefined {
+  const { queue, queueOptions, wildcards, exchange, noAck, prefetchCount } = all
+  if (given.prefetchCount !== undefined && noAck)
+    throw new OptionError(
+      'options.prefetchCount',
+      'options.prefetchCount counts messages that are not acknowledged; give noAck: false, too'
+    )
+  if (queue === undefined) {
+    const ways = {
+      queueOptions,
+      exchange,
+      wildcards: wildcards || undefined,
+      noAck: noAck ? undefined : noAck
+    }
+    const [way] = Object.keys(withoutUndefined(ways))
+    if (way === undefined) return undefined
+    throw new OptionError(
+      `options.${way}`,
+      `options.${way} says how a queue of Nest's is used; give options.queue, too`
+    )
+  }
+  return {
+    name: queue,
+    options: { durable: true, ...queueOptions },
+    exchange: exchange ?? (wildcards ? queue : undefined),
+    noAck,
+    prefetchCount
+  }
+}
+
+/**
+ * Whether a text may name a queue or exchange of the user: names of this library and of RabbitMQ itself are refused.
+ */
+function isName(name: unknown): boolean {
+  return (
+    typeof name === 'string' && name !== '' && Buffer.byteLength(name) < 256 && !/^(_elysia|amq\.)/.test(name)
+  )
+}
+
+function isListOfNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isName)
+}
+
+const WANTED = "an address such as 'amqp://localhost:5672', or a list of such"
+const PORTS = { amqp: 5672, amqps: 5671 } as const
+
+/** The host and port of an address. @throws {OptionError} the text is not an address */
+export function hostOf(url: unknown): string {
+  const { host, port } = readAddress('options.urls', url, PORTS, WANTED)
+  return `${host}:${port}`
+}

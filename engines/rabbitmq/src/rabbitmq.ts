@@ -1,0 +1,45 @@
+/** `rabbitmq()` creates the transport, a value that is passed to services and clients. */
+import { engineTransport } from '@elysia-microservices/engine'
+import type { Traits, Transport } from '@elysia-microservices/transport/kit'
+import { RabbitClientStore } from './durable/client-store.ts'
+import { RabbitServerStore } from './durable/server-store.ts'
+import { rabbitEngine } from './engine.ts'
+import { type RabbitmqOptions, rabbitmqOptions } from './options/options.ts'
+
+/** RabbitMQ, for any number of services and clients; each of them has its own connection. */
+export interface RabbitmqTransport extends Transport {
+  readonly name: 'rabbitmq'
+}
+
+const TRAITS: Traits = {
+  wildcards: true,
+  hearsNobody: true,
+  shares: 'engine',
+  headers: true,
+  channels: true,
+  stores: { once: false, positions: false, delays: true, wildcards: true, browses: false, start: ['new'] }
+}
+
+/**
+ * RabbitMQ. The transport exchanges messages with NestJS; between services and clients of this library it also has
+ * demand, cancellation, deadlines and channels.
+ * @throws {OptionError} an option is invalid
+ * @example
+ * ```ts
+ * import { rabbitmq } from '@elysia-microservices/rabbitmq'
+ * import { microservice } from 'elysia-microservices'
+ *
+ * await microservice({ name: 'orders', transport: rabbitmq({ urls: 'amqp://localhost' }) }).listen()
+ * ```
+ */
+export function rabbitmq(options: RabbitmqOptions = {}): RabbitmqTransport {
+  const checked = rabbitmqOptions(options)
+  return engineTransport({
+    name: 'rabbitmq',
+    traits: TRAITS,
+    events: checked.events,
+    engine: (service) => rabbitEngine(checked, service?.name),
+    serverStore: ({ logger }) => new RabbitServerStore(logger),
+    clientStore: (init) => new RabbitClientStore(init)
+  })
+}

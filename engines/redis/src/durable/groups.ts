@@ -1,0 +1,173 @@
+/** Streams and groups: creates missing ones, and refuses existing ones with other settings. */
+import { unknownGroup } from '@elysia-microservices/engine'
+import {
+  type DurableSettings,
+  type Logger,
+  OptionError,
+  routeMatches
+} from '@elysia-microservices/transport/kit'
+import type { RedisConnection } from '../connection/redis-connection.ts'
+import type { DurableStorage } from '../options/durable-options.ts'
+import { readableError } from './errors.ts'
+import { EventStore } from './event-store.ts'
+import { before, GROUPS, handlerOf, pausedOf, readHandler, STREAMS, streamOf } from './keys.ts'
+
+/** The record of a durable handler in Redis, which all its processes share. */
+interface Handler {
+  readonly ordered: boolean
+  /** Further settings that should be the same in all processes of a group. */
+  readonly settings: string
+  /** The position behind which the group began. */
+  readonly from: string
+}
+
+/** A stream from which a handler gets events. */
+export interface HandlersStream {
+  readonly pattern: string
+  readonly name: string
+}
+
+/** The streams and groups of a server, over one connection. */
+export class Groups {
+  readonly #connection: RedisConnection
+  readonly #storage: DurableStorage
+  readonly #logger: Logger
+  readonly #events: EventStore
+
+  constructor(connection: RedisConnection, storage: DurableStorage, logger: Logger) {
+    this.#connection = connection
+    this.#storage = storage
+    this.#logger = logger
+    this.#events = new EventStore(connection, storage)
+  }
+
+  /**
+   * Checks whether the server keeps what it stores.
+   * @throws {OptionError} the server may evict stored events
+   */
+  async check(): Promise<void> {
+    const about = String(await this.#connection.commands.info())
+    const policy = /^maxmemory_policy:(\S+)/m.exec(about)?.[1] ?? 'noeviction'
+    if (policy !== 'noeviction')
+      throw new OptionError(
+        'options.durable',
+        `Redis at ${this.#connection.server} may evict stored events when its memory is full: its maxmemory-policy is '${policy}'; set it to 'noeviction', or give durable events a Redis of their own`
+      )
+    const version = /^redis_version:((\d+)\S*)/m.exec(about)
+    if (version !== null && Number(version[2]) < 7)
+      throw new OptionError(
+        'options.durable',
+        `Redis at ${this.#connection.server} is version ${version[1]}, and durable events need 7 or later, or Valkey 8`
+      )
+    if (/^aof_enabled:0/m.test(about))
+      this.#logger.warn(
+        `Redis at ${this.#connection.server} has no append-only file: events stored since its last snapshot are lost when the server stops; start the server with --appendonly yes`
+      )
+  }
+
+  /**
+   * Returns the position behind which a group gets events of a pattern, which may have wildcards.
+   * @throws {OptionError} the group handles the pattern already, with other settings
+   */
+  async register(
+    group: string,
+    pattern: string,
+    settings: DurableSettings,
+    isWide: boolean
+  ): Promise<string> {
+    const { ordered, retry } = settings
+    const said = JSON.stringify({ retry, ackWait: this.#storage.ackWait })
+    const field = handlerOf(group, pattern)
+    const { commands } = this.#connection
+    let known = await commands.hget(GROUPS, field)
+    if (known === null) {
+      const from = await this.#startOf(settings, pattern, isWide)
+      const handler: Handler = { ordered, settings: said, from }
+      if ((await commands.hsetnx(GROUPS, field, JSON.stringify(handler))) === 1) {
+        await commands.publish(GROUPS, field)
+        return from
+      }
+      known = await commands.hget(GROUPS, field)
+    }
+    const other = JSON.parse(known ?? '{}') as Handler
+    if (other.ordered !== ordered)
+      throw new OptionError(
+        'options.durable.ordered',
+        `The group '${group}' handles '${pattern}' already with ordered: ${other.ordered}, and this service wants ordered: ${ordered}; let them agree, or give one another group`
+      )
+    if (other.settings !== said) {
+      this.#logger.warn(
+        `The group '${group}' handles '${pattern}' with ${other.settings} in other processes, and with ${said} in this process; all processes of a group should have the same settings`
+      )
+      await commands.hset(GROUPS, field, JSON.stringify({ ...other, settings: said }))
+    }
+    return other.from
+  }
+
+  async #startOf({ start }: DurableSettings, pattern: string, isWide: boolean): Promise<string> {
+    if (start === 'all') return '0-0'
+    const { commands } = this.#connection
+    if (start === 'new') {
+      // Streams that do not exist yet have no last position, so the server's time is used.
+      if (isWide) return before(`${timeIn(await commands.time())}-0`)
+      const about = (await commands.call('XINFO', 'STREAM', streamOf(pattern))) as unknown[]
+      return String(about[about.indexOf('last-generated-id') + 1])
+    }
+    if ('since' in start) return before(`${Math.max(0, start.since.getTime())}-0`)
+    if (!/^\d{1,15}-\d{1,20}$/.test(start.after ?? ''))
+      throw OptionError.expected(
+        'options.durable.start.after',
+        "a position that publish() gave, such as '1700000000000-0'",
+        start.after
+      )
+    return start.after as string
+  }
+
+  /** The streams of a pattern. For a pattern without wildcards, a missing stream is created. */
+  async streams(pattern: string, isWide: boolean): Promise<HandlersStream[]> {
+    if (!isWide) return [{ pattern, name: await this.#events.ensure(pattern) }]
+    const all = Object.entries(await this.#connection.commands.hgetall(STREAMS))
+    return all
+      .map(([stored, name]) => ({ pattern: stored, name }))
+      .filter((stream) => routeMatches(pattern, stream.pattern))
+  }
+
+  /** Creates a group in a stream if it is missing. @returns whether it was missing */
+  async join(stream: string, group: string, from: string): Promise<boolean> {
+    try {
+      await this.#connection.commands.xgroup('CREATE', stream, group, from, 'MKSTREAM')
+      return true
+    } catch (error) {
+      if (/^BUSYGROUP/.test((error as Error).message)) return false
+      throw readableError(error, `the group '${group}'`)
+    }
+  }
+
+  /** Pauses or resumes a group. @throws {OptionError} there is no group with this name */
+  async pause(group: string, isPaused: boolean): Promise<void> {
+    const { commands } = this.#connection
+    try {
+      const fields = await commands.hkeys(GROUPS)
+      if (!fields.some((field) => readHandler(field).group === group))
+        throw unknownGroup(group, 'on this Redis server')
+      if (isPaused) await commands.set(pausedOf(group), '1')
+      else await commands.del(pausedOf(group))
+      await commands.publish(GROUPS, group)
+    } catch (error) {
+      throw readableError(error, `The group '${group}'`)
+    }
+  }
+}
+
+function timeIn([seconds, microseconds]: readonly (number | string)[]): number {
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
+}
+
+/** @throws {OptionError} Redis cannot store events of such a pattern in order */
+export function checkDurable(pattern: string, { ordered }: DurableSettings, isWide: boolean): void {
+  if (isWide && ordered)
+    throw new OptionError(
+      'options.durable.ordered',
+      `The event '${pattern}' cannot be ordered over Redis: each pattern has a stream of its own there, and streams have no order among them; handle its patterns one by one`
+    )
+}

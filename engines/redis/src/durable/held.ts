@@ -1,0 +1,102 @@
+/**
+ * The events of one stream that this process has received and not acknowledged, the last ones that it has
+ * acknowledged, and the acknowledgements that the server has not confirmed.
+ */
+import { Recent } from '@elysia-microservices/engine'
+import type { RedisConnection } from '../connection/redis-connection.ts'
+import { isFinal } from './errors.ts'
+import type { RedisEvent, Source } from './event.ts'
+
+/**
+ * Acknowledged events that are remembered: an acknowledgement may be lost together with its server, and then the
+ * event is delivered again.
+ */
+const MAX_DONE = 4_096
+
+/** Identifies events by their positions. */
+export class HeldEvents {
+  readonly #held = new Map<string, RedisEvent>()
+  readonly #done = new Recent<string, true>(MAX_DONE)
+  #size = 0
+
+  /** The received events, by position. */
+  get all(): ReadonlyMap<string, RedisEvent> {
+    return this.#held
+  }
+
+  /** Characters of all received events. */
+  get size(): number {
+    return this.#size
+  }
+
+  take(event: RedisEvent): void {
+    this.#held.set(event.place, event)
+    this.#size += event.size
+  }
+
+  /** Removes an event. */
+  drop(event: RedisEvent): void {
+    if (this.#held.delete(event.place)) this.#size -= event.size
+  }
+
+  /** Removes an event and remembers that it is done. */
+  done(event: RedisEvent): void {
+    this.drop(event)
+    this.#done.set(event.place, true)
+  }
+
+  /** Whether the event at a position was done in this process. */
+  isDone(place: string): boolean {
+    return this.#done.get(place) === true
+  }
+}
+
+/** Acknowledgements that the server has not confirmed. Those of one turn of the event loop are sent together. */
+export class Acknowledgements {
+  readonly #source: Source
+  readonly #group: string
+  #places = new Set<string>()
+  #isDue = false
+
+  constructor(source: Source, group: string) {
+    this.#source = source
+    this.#group = group
+  }
+
+  /**
+   * Adds the acknowledgement of an event. @returns whether the caller must arrange that `send` is called at the end
+   * of this turn
+   */
+  add(place: string): boolean {
+    this.#places.add(place)
+    const wasDue = this.#isDue
+    this.#isDue = true
+    return !wasDue
+  }
+
+  /**
+   * Sends all acknowledgements that the server has not confirmed, including those from before it was lost.
+   * @returns how many the server has confirmed
+   * @throws {ReplyError} the server refuses them
+   */
+  async send(connection: RedisConnection | undefined): Promise<number> {
+    this.#isDue = false
+    const places = [...this.#places]
+    if (places.length === 0 || connection?.isConnected !== true) return 0
+    const { stream, isAgain } = this.#source
+    this.#places = new Set()
+    try {
+      await Promise.all([
+        connection.commands.xack(stream, this.#group, ...places),
+        isAgain && connection.commands.xdel(stream, ...places)
+      ])
+      return places.length
+    } catch (error) {
+      const isReply = (error as Error).name === 'ReplyError'
+      // A refusal that passes, for example while the server cannot write to its disk: the next call sends them again.
+      if (!isReply || !isFinal(error as Error)) for (const place of places) this.#places.add(place)
+      if (isReply) throw error
+      return 0
+    }
+  }
+}

@@ -1,0 +1,46 @@
+/** `redis()` creates the transport, a value that is passed to services and clients. */
+import { engineTransport } from '@elysia-microservices/engine'
+import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import { RedisClientStore } from './durable/client-store.ts'
+import { RedisServerStore } from './durable/server-store.ts'
+import { redisEngine } from './engine.ts'
+import { type RedisOptions, redisOptions } from './options/options.ts'
+
+/** Redis, for any number of services and clients; each of them has its own connections. */
+export interface RedisTransport extends Transport {
+  readonly name: 'redis'
+}
+
+const TRAITS: Traits = {
+  wildcards: true,
+  hearsNobody: true,
+  shares: 'engine',
+  headers: true,
+  channels: true,
+  stores: STORES_EVERYTHING
+}
+
+/**
+ * Redis. The transport exchanges messages with NestJS; between services and clients of this library it also has
+ * demand, cancellation, deadlines and channels.
+ * @throws {OptionError} an option is invalid
+ * @example
+ * ```ts
+ * import { redis } from '@elysia-microservices/redis'
+ * import { microservice } from 'elysia-microservices'
+ *
+ * await microservice({ name: 'orders', transport: redis({ url: 'redis://localhost:6379' }) }).listen()
+ * ```
+ */
+export function redis(options: RedisOptions = {}): RedisTransport {
+  const checked = redisOptions(options)
+  return engineTransport({
+    name: 'redis',
+    traits: TRAITS,
+    queue: checked.queue,
+    events: checked.events,
+    engine: (service) => redisEngine(checked, service?.name),
+    serverStore: (context) => new RedisServerStore(checked, context),
+    clientStore: (init) => new RedisClientStore(checked, init)
+  })
+}

@@ -1,0 +1,203 @@
+/** The jobs of each gate: `check`, `test` and `nightly`. */
+import { existsSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { spawnSync } from 'bun'
+import type { Job } from './run-jobs.ts'
+import { compiled, dependsOnRuntime, type Gate, runsOnNode, type Suite, suitesOf } from './test-files.ts'
+
+/** The time limit of one test under Bun in milliseconds. Under Node each file has a limit: see `node-tests.mjs`. */
+const LONGEST_TEST = 600_000
+/** Suites that run under Bun only, each with the reason. */
+const BUN_ONLY = new Map([
+  ['unit/scripts', 'they are scripts for Bun'],
+  ['examples/bench', 'the harness runs under Bun; it starts its peers under Node itself'],
+  ['examples/small', 'programs of their own, of one runtime'],
+  ['system/architecture', 'it reads sources as text'],
+  ['system/packages', 'what users start is a process of its own, of each runtime'],
+  ['system/site', 'it reads HTML'],
+  ['system/types', 'it asks the compiler']
+])
+/**
+ * The suites that take longest, the longest first. If one of them started last, the other processors would have
+ * nothing to do at the end. The first three spend most of their time waiting, so they run beside suites that compute.
+ */
+const LONGEST = [
+  'system/engines',
+  'system/websocket',
+  'system/packages',
+  'examples/bench',
+  'system/hostile-code',
+  'unit/outbox',
+  'system/types',
+  'system/conformance',
+  'system/workers',
+  'system/apps',
+  'system/dev',
+  'unit/elysia-microservices',
+  'system/durable',
+  'system/calls',
+  'unit/transport',
+  'system/nats',
+  'system/redis',
+  'system/observability',
+  'system/faults',
+  'unit/tcp',
+  'examples/shop'
+]
+/** Settings with which randomised tests try more cases or repeat more often at night. */
+const AT_NIGHT = {
+  FUZZ_INPUTS: '200000',
+  /** Milliseconds for all tests of a file under Node: see `node-tests.mjs`. */
+  LONGEST_FILE: '3500000',
+  OUTBOX_EVENTS: '10000',
+  OUTBOX_SCHEDULES: '200',
+  OUTBOX_TORTURE: 'long'
+}
+/**
+ * Suites that run on only one runtime on a push. `system/engines` tests NATS and Redis on Node. Units test the sockets
+ * of TCP and WebSocket on both runtimes, and what remains here starts processes, or pages in Chromium.
+ */
+const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
+  ['examples/shop', 'node'],
+  ['system/durable', 'node'],
+  ['system/faults', 'bun'],
+  ['system/nats', 'bun'],
+  ['system/redis', 'bun'],
+  ['system/websocket', 'bun'],
+  ['system/workers', 'node'],
+  ['unit/kafka', 'bun']
+])
+const MINUTES_OF_MUTANTS = 20
+const NODE = nodeOf('.')
+const NODE_LTS = nodeOf('tools/runtimes')
+const DENO = resolve('node_modules/.bin/deno')
+const RUNNER = resolve('tools/scripts/node-tests.mjs')
+
+/** Runs before all others, because tests need the build. The build also checks the types of all packages. */
+export const BUILD: Job = {
+  name: 'build',
+  command: ['turbo', 'run', 'build', 'typecheck', '--continue=always', '--output-logs=errors-only'],
+  env: { TURBO_TELEMETRY_DISABLED: '1' }
+}
+
+const LINT: Job = { name: 'lint', command: ['biome', 'check', '--error-on-warnings', '.'] }
+
+/** Jobs that run next, several at a time, the longest first. */
+export function jobsOf(gate: Gate): Job[] {
+  const suites = suitesOf(gate)
+  const onNode = suites
+    .filter(({ kind, name }) => !BUN_ONLY.has(`${kind}/${name}`))
+    .map((suite) => onlyFiles(suite, (file) => runsOnNode(gate, file)))
+    .filter(({ files }) => files.length > 0)
+  const isOn = (runtime: 'bun' | 'node', { kind, name }: Suite) =>
+    gate !== 'test' || (ON_ONE_RUNTIME.get(`${kind}/${name}`) ?? runtime) === runtime
+  const jobs = suites.filter((suite) => isOn('bun', suite)).map((suite) => ({ suite, job: underBun(suite) }))
+  if (gate !== 'check')
+    jobs.push(
+      ...onNode.filter((suite) => isOn('node', suite)).map((suite) => ({ suite, job: underNode(suite) })),
+      ...otherRuntimes(gate, onNode)
+    )
+  // Tests ask for the gate: see `tools/test-support/src/gate.ts`.
+  const env = { GATE: gate, ...(gate === 'nightly' && AT_NIGHT) }
+  const tests = jobs
+    .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
+    // At night a suite includes its long tests.
+    .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
+  return [LINT, ...tests]
+}
+
+/**
+ * The path of the Node that npm has installed in a folder. The registry has no Node for some platforms; there it is the
+ * Node on the PATH.
+ */
+function nodeOf(folder: string): string {
+  const installed = resolve(folder, 'node_modules/.bin/node')
+  return existsSync(installed) ? installed : 'node'
+}
+
+/** The position of a suite in the order of jobs: suites in `LONGEST` first, then suites with many files. */
+function placeOf({ kind, name, files }: Suite): number {
+  const place = LONGEST.indexOf(`${kind}/${name}`)
+  return place === -1 ? LONGEST.length + 1 / files.length : place
+}
+
+function onlyFiles(suite: Suite, isWanted: (file: string) => boolean): Suite {
+  return { ...suite, files: suite.files.filter(isWanted) }
+}
+
+function underBun({ kind, name, folder, files }: Suite): Job {
+  const inside = files.map((file) => `./${relative(folder, file)}`)
+  return {
+    name: `${kind}/bun/${name}`,
+    command: ['bun', 'test', `--timeout=${LONGEST_TEST}`, ...inside],
+    folder,
+    hasTests: true
+  }
+}
+
+function underNode({ kind, name, folder, files }: Suite, runtime = 'node', node = NODE): Job {
+  const inside = files.map((file) => relative(folder, compiled(file)))
+  return {
+    name: `${kind}/${runtime}/${name}`,
+    command: [node, '--enable-source-maps', '--test-reporter=spec', RUNNER, ...inside],
+    folder,
+    hasTests: true
+  }
+}
+
+function underDeno({ kind, name, folder, files }: Suite): Job {
+  const inside = files.map((file) => relative(folder, compiled(file)))
+  // Elysia's adapter uses SO_REUSEPORT, which Deno only has with a flag.
+  return {
+    name: `${kind}/deno/${name}`,
+    command: [DENO, 'test', '-A', '--no-check', '--unstable-net', ...inside],
+    folder,
+    hasTests: true
+  }
+}
+
+/**
+ * The suites that also run on the newest Node LTS and on Deno: on a push conformance, as far as it depends on the
+ * runtime, at night all of conformance and all units.
+ */
+function otherRuntimes(gate: Gate, suites: readonly Suite[]): { readonly suite: Suite; readonly job: Job }[] {
+  const atNight = gate === 'nightly'
+  return suites
+    .filter(({ kind, name }) => name === 'conformance' || (kind === 'unit' && atNight))
+    .map((suite) => onlyFiles(suite, (file) => atNight || dependsOnRuntime(file)))
+    .filter(({ files }) => files.length > 0)
+    .flatMap((suite) => [
+      { suite, job: underNode(suite, 'node-lts', NODE_LTS) },
+      { suite, job: underDeno(suite) }
+    ])
+}
+
+/** Jobs that run last and alone, because they need the whole machine or change sources. */
+export function lastJobsOf(gate: Gate): Job[] {
+  if (gate !== 'nightly') return []
+  const mutants: Job = {
+    name: 'mutants',
+    command: ['bun', 'tools/scripts/mutants.ts', `--minutes=${MINUTES_OF_MUTANTS}`],
+    isReport: true,
+    // The job finishes the tests of its last change after the time is over, which may take minutes.
+    limit: (MINUTES_OF_MUTANTS + 20) * 60
+  }
+  const base = yesterday()
+  const speed: Job = {
+    name: 'gate',
+    command:
+      base === undefined
+        ? ['echo', 'There is no commit of yesterday to compare with']
+        : ['bun', 'examples/bench/run-gate.ts', `--base=${base}`],
+    isReport: true,
+    limit: 3_600
+  }
+  const rehearsal: Job = { name: 'release', command: ['bun', 'tools/scripts/rehearsal/run.ts'], limit: 3_600 }
+  return [rehearsal, speed, mutants]
+}
+
+/** The last commit that is older than a day, if there is one. */
+function yesterday(): string | undefined {
+  const { stdout } = spawnSync(['git', 'rev-list', '-1', '--before=24 hours ago', 'HEAD'])
+  return stdout.toString().trim() || undefined
+}

@@ -1,0 +1,120 @@
+/** Runs commands in parallel and shows their progress. The output of a command is shown only if the command fails. */
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { sleep, spawn } from 'bun'
+import { type Counts, countsIn, withoutPassed } from './counts.ts'
+
+/** One command of a gate. */
+export interface Job {
+  /** The name for people and for `--only`, such as `unit/bun/tcp`. */
+  readonly name: string
+  readonly command: readonly string[]
+  /** The folder as a path from the root of the repository. Default: the root. */
+  readonly folder?: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Whether the command runs tests and prints how many. If not, it counts as one test. */
+  readonly hasTests?: boolean
+  /** Whether the output is shown even if the command succeeds. */
+  readonly isReport?: boolean
+  /** Seconds after which the command is ended. Default: 600. */
+  readonly limit?: number
+}
+
+const LIMIT = 600
+/** Milliseconds that a command has to clean up after SIGTERM. */
+const MOMENT = 5_000
+/** The folder in which the whole output of each job is kept. */
+const OUTPUTS = '.results'
+/** How many characters from the end of a failed job's output are shown. */
+const SHOWN = 20_000
+
+const running = new Set<number>()
+/** Ends all running jobs with the processes that they have started; each has a moment to clean up. */
+export async function endJobs(): Promise<void> {
+  for (const pid of running) endGroup(pid, 'SIGTERM')
+  for (let waited = 0; running.size > 0 && waited < MOMENT; waited += 50) await sleep(50)
+  for (const pid of running) endGroup(pid, 'SIGKILL')
+}
+
+function endGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // The process has ended by itself.
+  }
+}
+
+/** Starts jobs in their order, several at a time. @returns the counts of each job, by its name */
+export async function runJobs(jobs: readonly Job[], atATime: number): Promise<Map<string, Counts>> {
+  mkdirSync(OUTPUTS, { recursive: true })
+  const left = [...jobs]
+  const counted = new Map<string, Counts>()
+  const work = async () => {
+    for (let job = left.shift(); job !== undefined; job = left.shift())
+      counted.set(job.name, await run(job, () => `${counted.size + 1}/${jobs.length}`))
+  }
+  await Promise.all(Array.from({ length: atATime }, work))
+  return counted
+}
+
+async function run(job: Job, place: () => string): Promise<Counts> {
+  const { name, command, folder = '.', env = {}, limit = LIMIT } = job
+  const file = `${OUTPUTS}/${name.replaceAll('/', '-')}.log`
+  const began = performance.now()
+  const child = spawn([...command], {
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: '1', ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    // A process group of its own, so that all processes of the job can be ended together.
+    detached: true
+  })
+  running.add(child.pid)
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    endGroup(child.pid, 'SIGKILL')
+  }, limit * 1_000)
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited
+  ])
+  clearTimeout(timer)
+  running.delete(child.pid)
+  // Ends the processes that the job has left behind.
+  endGroup(child.pid, 'SIGKILL')
+  const output = `${stdout}\n${stderr}`
+  rmSync(file, { force: true })
+  writeFileSync(file, output)
+  const counts = outcomeOf(job, code, output)
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1)
+  // The processor time of the job and of all processes that it has waited for. If it is less than the elapsed time,
+  // the job has spent the difference waiting.
+  const cpu = (Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000_000).toFixed(1)
+  const failed = counts.failed > 0
+  const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
+  const said = job.hasTests ? `  ${counts.passed} passed, ${counts.failed} failed${skipped}` : ''
+  console.log(
+    `${failed ? 'FAILED' : 'ok    '} ${place().padStart(7)}  ${seconds.padStart(6)} s ${cpu.padStart(6)} s CPU  ${name}${said}`
+  )
+  if (job.isReport && !failed) console.log(output.trim().slice(-SHOWN))
+  if (failed) {
+    console.log(withoutPassed(output).slice(-SHOWN))
+    if (isLate) console.log(`The job was ended after its limit of ${limit} s`)
+    console.log(
+      `---- ${name} failed. Its whole output: ${file}. To repeat: bun tools/scripts/test.ts nightly --only=${name}`
+    )
+  }
+  return counts
+}
+
+/**
+ * The counts of a job's tests. A runner that fails without a failed test, or that ran no test, counts as one failure.
+ */
+function outcomeOf({ hasTests }: Job, code: number, output: string): Counts {
+  if (!hasTests) return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 }
+  const counts = countsIn(output)
+  const isSilent = counts.failed === 0 && (code !== 0 || counts.passed === 0)
+  return isSilent ? { ...counts, failed: 1 } : counts
+}

@@ -1,0 +1,57 @@
+/**
+ * Runs a gate: `npm run check` before a commit, `npm test` on each push, `npm run test:nightly` every night. The
+ * last line is the count of all tests, each once for each runtime it ran on.
+ *
+ *   bun tools/scripts/test.ts check|test|nightly
+ *     --only=unit/bun,lint   only jobs whose names begin so, comma-separated
+ *     --list                 only the names of the jobs
+ */
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { BUILD, jobsOf, lastJobsOf } from './jobs.ts'
+import { endJobs, type Job, runJobs } from './run-jobs.ts'
+import type { Gate } from './test-files.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { only: { type: 'string' }, list: { type: 'boolean', default: false } }
+})
+const gate = (positionals[0] ?? 'test') as Gate
+if (!['check', 'test', 'nightly'].includes(gate)) {
+  console.error(`There is no gate '${gate}'; the gates are check, test and nightly`)
+  process.exit(2)
+}
+const names = values.only?.split(',')
+const isAsked = ({ name }: Job) => names?.some((only) => name.startsWith(only)) ?? true
+const jobs = jobsOf(gate).filter(isAsked)
+const last = lastJobsOf(gate).filter(isAsked)
+/** Tests need the build, so the build is always the first job; `--only=lint` needs none. */
+const needsBuild = isAsked(BUILD) || [...jobs, ...last].some(({ name }) => name !== 'lint')
+const first = needsBuild ? [BUILD] : []
+if (values.list) {
+  for (const { name } of [...first, ...jobs, ...last]) console.log(name)
+  process.exit(0)
+}
+if (first.length + jobs.length + last.length === 0) {
+  console.error(`No job is called ${values.only}; --list prints all names`)
+  process.exit(2)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, async () => {
+    await endJobs()
+    process.exit(1)
+  })
+// More jobs than processors, because most jobs spend half of their time waiting for timers and other processes. With
+// two more, jobs need a quarter more of a processor. The jobs of the night compute most of their time, and a browser
+// beside five of them gives up.
+const atATime = availableParallelism() + (gate === 'nightly' ? 1 : 3)
+const counted = [...(await runJobs(first, atATime))]
+// After a failed build, tests would run the old build, so their results would say nothing about the present sources.
+if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))
+  console.log(`The build failed: ${jobs.length + last.length} jobs are not run`)
+else counted.push(...(await runJobs(jobs, atATime)), ...(await runJobs(last, 1)))
+const passed = counted.reduce((total, [, counts]) => total + counts.passed, 0)
+const failed = counted.reduce((total, [, counts]) => total + counts.failed, 0)
+console.log(`${passed} passed, ${failed} failed`)
+process.exit(failed === 0 ? 0 : 1)
