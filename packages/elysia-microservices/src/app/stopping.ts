@@ -1,7 +1,9 @@
 /** Stops parts of an app together with the app: some before its HTTP server, some after it. */
+import type { Server } from 'node:http'
 import { consoleLogger } from '@elysia-microservices/transport/kit'
 import { serverSignals, stopOnSignals } from '@elysia-microservices/workers'
 import type { AnyElysia } from 'elysia'
+import { endQueuedResponses } from './queued-responses.ts'
 import { stopHooks } from './stop-hooks.ts'
 
 /**
@@ -123,7 +125,7 @@ async function within(ended: Promise<unknown>, late: () => void): Promise<void> 
 interface NodeServer {
   readonly raw: {
     /** The server of `node:http`. */
-    readonly node?: { readonly server?: object }
+    readonly node?: { readonly server?: Server }
     close(closeActiveConnections?: boolean): Promise<void>
   }
 }
@@ -145,8 +147,8 @@ export function nodeServerOf(app: AnyElysia): object | undefined {
 }
 
 /**
- * Prepares an app on Node, before it listens, with what the adapter leaves out: `app.stop()`, and the end of the
- * process when a signal has stopped the app. Parts of {@link stopWith} stop however the server is closed, also when
+ * Prepares an app on Node, before it listens, with what the adapter leaves out: `app.stop()`, the end of the process
+ * when a signal has stopped the app, and the end of pipelined requests whose client has left. Parts of {@link stopWith} stop however the server is closed, also when
  * the adapter closes it.
  */
 export function stopOnNode(app: AnyElysia): void {
@@ -158,7 +160,10 @@ export function stopOnNode(app: AnyElysia): void {
       listen(options, (server) => {
         const { raw } = server as never as NodeServer
         const { close } = raw
-        if (raw.node?.server !== undefined) nodeServers.set(app, raw.node.server)
+        if (raw.node?.server !== undefined) {
+          nodeServers.set(app, raw.node.server)
+          endQueuedResponses(raw.node.server)
+        }
         raw.close = (closeActiveConnections) =>
           stopAround(app, {
             isCut: closeActiveConnections === true,

@@ -10,6 +10,7 @@ import {
   RpcError
 } from '@elysia-microservices/transport/kit'
 import { type Identifiable, isRequestId, requestIdOf } from './request-id.ts'
+import { signalOf } from './signal.ts'
 
 /** The part of an Elysia handler's context that is needed here. */
 export type RequestContext = Identifiable
@@ -137,7 +138,7 @@ export function callOptions<Context extends RequestContext>(
   return {
     timeout: timeoutHeader === false ? timeout : shorter(timeout, timeoutHeader, request.headers),
     waitForConnection,
-    signal: request.signal,
+    signal: signalOf(request),
     headers: forwarded(context, headers),
     idempotent: idempotent ?? SAFE.has(request.method),
     ...(ownKey !== undefined && { key: ownKey }),

@@ -165,7 +165,7 @@ async function answerStream(scope: Scope, context: GatewayContext): Promise<Resp
   keepOpen(context, 0)
   const init: EventStreamInit = {
     start: (signal) => client.stream(route.pattern as never, data, { ...options, signal }),
-    signal: request.signal,
+    signal: options.signal,
     heartbeat: route.heartbeat,
     bodyOf: (error) => answers.of(error, describeRequest(context, routeOf(route.pattern))).body
   }
