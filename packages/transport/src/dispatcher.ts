@@ -10,6 +10,8 @@ export interface Route {
    * RegExp, which only the dispatcher can match.
    */
   readonly route: string | undefined
+  /** The RegExp of a handler that has one. */
+  readonly regexp?: RegExp | undefined
   /**
    * The settings of the route's durable handlers (see `via` of messages). `undefined`: the handlers are not durable.
    */

@@ -454,3 +454,22 @@ describe('too much', () => {
     await assert.rejects(call, /limits\.headerSize/)
   })
 })
+
+describe('a pattern of expose that no handler has', () => {
+  it('is named when the app starts, and not when the first client connects', async () => {
+    const setting = new Setting()
+    const more = microservice({ transport: memory(), logger: setting.log }).message('more.seen', () => 1)
+    await using _app = await listen(
+      newApp()
+        .use(setting.service)
+        .use(websocket({ expose: ['shop.*', 'more.seen', 'shop.misspelt'] }))
+        .use(more)
+    )
+    const about = () => setting.log.lines.filter((line) => line.includes('options.expose'))
+    await until(() => about().length > 0)
+    await more.listen()
+    assert.deepEqual(about(), [
+      "websocket(): no handler matches the pattern 'shop.misspelt' of options.expose"
+    ])
+  })
+})

@@ -51,7 +51,10 @@ export function pluginOf(checked: CheckedOptions, door: WebSocketDoor, isOwn = f
         if (!isOwn) boundMessages(app, checked)
       },
       started(app) {
-        if (!isOwn) openDoor(app, door)
+        if (!isOwn) {
+          openDoor(app, door)
+          void app.modules.then(() => door.allServicesKnown())
+        }
         const server = nodeServerOf(app)
         if (server !== undefined) openOnNode(server as Server, app, enter, checked)
       },

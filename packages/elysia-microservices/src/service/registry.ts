@@ -10,7 +10,6 @@ import {
   OptionError,
   PatternNotFoundError,
   type Route,
-  routeOf,
   VIA_PLAIN,
   viaOf,
   whenSettled
@@ -61,11 +60,13 @@ export class HandlerRegistry implements Dispatcher {
   add({ kind, patterns, handler: given, durable }: RegisteredHandler): void {
     for (const pattern of patterns) {
       const handler = named(pattern, given)
-      const route = pattern instanceof RegExp ? undefined : routeOf(pattern)
+      const parsed = parsePattern(pattern)
+      const regexp = parsed.kind === 'regexp' ? parsed.regexp : undefined
+      const route = regexp === undefined ? parsed.route : undefined
       const via = durable === undefined ? VIA_PLAIN : viaOf(route, durable.group)
       if (kind === 'message') this.#addMessage(pattern, handler)
       else this.#events.getOrAdd(pattern, () => []).push({ order: this.#size++, handler, via })
-      if (durable === undefined) this.#routes.push({ kind, route })
+      if (durable === undefined) this.#routes.push({ kind, route, ...(regexp && { regexp }) })
       else this.#addDurable(route, durable)
     }
   }

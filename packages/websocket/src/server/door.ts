@@ -93,6 +93,9 @@ export class WebSocketDoor {
   /** The figures that were told in this turn of the event loop. */
   #stats: WebSocketStats | undefined
   readonly #services = new Set<Exposed>()
+  /** The servers of services that have not started yet. */
+  readonly #starting = new Set<ServerTransport>()
+  #isComplete = false
   readonly #metadataReaders = new Map<string, MetadataReader>()
   /** The callbacks of upgrades that wait for a service; each ends the wait of one upgrade. */
   readonly #awaited: (() => void)[] = []
@@ -142,20 +145,31 @@ export class WebSocketDoor {
   /** Makes the server by which a service answers at this door. */
   newServer({ logger }: ServerContext): ServerTransport {
     let service: Exposed | undefined
-    return {
+    const server: ServerTransport = {
       name: 'websocket',
       start: async (dispatcher) => {
         service = this.#newService(dispatcher)
         if (this.#services.size === 0) this.#logger = logger
         this.#services.add(service)
+        this.#starting.delete(server)
         for (const resolve of this.#awaited.splice(0)) resolve()
         this.#times.start()
+        this.#compareAtStart()
       },
       stop: async (options) => {
+        this.#starting.delete(server)
         if (service !== undefined && this.#services.delete(service)) await this.#drain(options)
       },
       stats: () => this.stats()
     }
+    this.#starting.add(server)
+    return server
+  }
+
+  /** Called when the app has loaded all of its plugins, so that no further service is expected. */
+  allServicesKnown(): void {
+    this.#isComplete = true
+    this.#compareAtStart()
   }
 
   /** The figures, which all services share: in one turn of the event loop they get the same object. */
@@ -364,6 +378,10 @@ export class WebSocketDoor {
     // the memory.
     if (this.#metadataReaders.size < MAX_METADATA_READERS) this.#metadataReaders.set(mimeType, reader)
     return reader
+  }
+
+  #compareAtStart(): void {
+    if (this.#isComplete && this.#services.size > 0 && this.#starting.size === 0) this.#compare()
   }
 
   /** Warns of exposed patterns that match no handler: with a misspelt pattern no client could reach the handler. */

@@ -64,26 +64,22 @@ function endsOpen(route: string): boolean {
   return route === REST || route.endsWith(`.${REST}`)
 }
 
-/** The exposed part of a service. */
-export class Exposed {
-  readonly dispatcher: Dispatcher
-  /** The patterns of handlers without wildcards, and whether they are exposed. */
-  readonly #exact = new Map<string, boolean>()
-  /** The patterns of handlers with wildcards, by the kind of handler, and whether they are exposed. */
-  readonly #inexact: Readonly<Record<Route['kind'], Map<string, boolean>>> = {
-    message: new Map(),
-    event: new Map()
-  }
+/** The handlers of one kind. A name that is exposed as an event does not expose a message handler, and vice versa. */
+class HandlersOfKind {
+  /** The patterns without wildcards, and whether they are exposed. */
+  readonly exact = new Map<string, boolean>()
+  /** The patterns with wildcards, and whether they are exposed. */
+  readonly #inexact = new Map<string, boolean>()
+  /** A handler with a RegExp is never exposed, because a RegExp cannot be compared with exposed patterns. */
+  readonly #regexps: RegExp[] = []
 
-  /** @param patterns the exposed routes */
-  constructor(patterns: readonly string[], dispatcher: Dispatcher) {
-    this.dispatcher = dispatcher
-    for (const { kind, route } of dispatcher.routes()) {
-      // A RegExp has no route, and cannot be compared with exposed patterns, so its handler is not exposed.
+  constructor(routes: readonly Route[], patterns: readonly string[]) {
+    for (const { route, regexp } of routes) {
+      if (regexp !== undefined) this.#regexps.push(regexp)
       if (route === undefined) continue
       const isInexact =
         !route.startsWith('{') && route.split('.').some((part) => part === '*' || part === REST)
-      const known = isInexact ? this.#inexact[kind] : this.#exact
+      const known = isInexact ? this.#inexact : this.exact
       known.set(
         route,
         patterns.some((pattern) => covers(pattern, route))
@@ -91,27 +87,95 @@ export class Exposed {
     }
   }
 
+  get exposed(): string[] {
+    return [...this.exact, ...this.#inexact].filter(([, isExposed]) => isExposed).map(([route]) => route)
+  }
+
+  /** Whether each handler with wildcards that may take a route is exposed. */
+  inexact(route: string): boolean[] {
+    // A route in braces is an object, which only `>` matches.
+    const isObject = route.startsWith('{')
+    // A wildcard stands for an empty segment in some dispatchers, and in others not. So only hidden handlers count.
+    const isUnclear = route.split('.').includes('')
+    return [...this.#inexact].flatMap(([pattern, isExposed]) => {
+      const isMatch = isObject ? pattern === REST : routeMatches(pattern, route)
+      return isMatch && !(isUnclear && isExposed) ? [isExposed] : []
+    })
+  }
+
+  /** Whether a RegExp matches a route. */
+  matches(route: string): boolean {
+    return this.#regexps.some((regexp) => regexp.test(route))
+  }
+
+  /**
+   * Whether the handler that answers a route is exposed; `undefined` if no handler has the route. A handler with
+   * wildcards must not be hidden, nor must any other that might be chosen instead.
+   */
+  answers(route: string): boolean | undefined {
+    const exact = this.exact.get(route)
+    if (exact !== undefined) return exact
+    const found = this.inexact(route)
+    if (found.includes(false)) return false
+    // A service prefers other wildcards to a RegExp, and a RegExp to `>`.
+    const isPreferred = found.length > (this.#inexact.has(REST) ? 1 : 0)
+    if (!isPreferred && this.matches(route)) return false
+    return found.length > 0 ? true : undefined
+  }
+}
+
+/** The exposed part of a service. */
+export class Exposed {
+  readonly dispatcher: Dispatcher
+  readonly #messages: HandlersOfKind
+  readonly #events: HandlersOfKind
+
+  /** @param patterns the exposed routes */
+  constructor(patterns: readonly string[], dispatcher: Dispatcher) {
+    this.dispatcher = dispatcher
+    const routes = dispatcher.routes()
+    const ofKind = (wanted: Route['kind']) =>
+      new HandlersOfKind(
+        routes.filter(({ kind }) => kind === wanted),
+        patterns
+      )
+    this.#messages = ofKind('message')
+    this.#events = ofKind('event')
+  }
+
   /** The patterns of the exposed handlers. */
   get routes(): string[] {
-    const all = [...this.#exact, ...this.#inexact.message, ...this.#inexact.event]
-    return all.filter(([, isExposed]) => isExposed).map(([route]) => route)
+    return [...this.#messages.exposed, ...this.#events.exposed]
   }
 
   /** Whether an exposed handler takes a message. */
   takes({ kind, route }: Pick<IncomingMessage, 'kind' | 'route'>): boolean {
     if (route === undefined) return false
-    const exact = this.#exact.get(route)
-    if (exact !== undefined) return exact
-    if (route.startsWith('{') || route.startsWith(OWN_ROUTES)) return false
-    const { message, event } = this.#inexact
-    // For an event it is enough that one matching handler is exposed: it then reaches all handlers of the event,
-    // also one that handles all events.
-    if (kind === 'event' && matching(event, route).includes(true)) return true
-    const found = matching(message, route)
-    return found.length > 0 && !found.includes(false)
+    if ((route.startsWith('{') || route.startsWith(OWN_ROUTES)) && !this.#isNamed(route)) return false
+    return kind === 'event' ? this.#takesEvent(route) : this.#takesRequest(route)
   }
-}
 
-function matching(patterns: ReadonlyMap<string, boolean>, route: string): boolean[] {
-  return [...patterns].flatMap(([pattern, isExposed]) => (routeMatches(pattern, route) ? [isExposed] : []))
+  /** A service answers a request to an event's exact pattern by the event's handlers if no message handler has it. */
+  #takesRequest(route: string): boolean {
+    const asEvent = this.#events.exact.get(route)
+    const asMessage = this.#messages.answers(route)
+    if (asMessage === undefined) return asEvent === true
+    return asMessage && (this.#messages.exact.has(route) || asEvent !== false)
+  }
+
+  /**
+   * For an event it is enough that one matching handler is exposed: it then reaches all handlers of the event, also
+   * one that handles all events. An event without event handlers goes to a message handler.
+   */
+  #takesEvent(route: string): boolean {
+    const exact = this.#events.exact.get(route)
+    const found = [...(exact === undefined ? [] : [exact]), ...this.#events.inexact(route)]
+    if (found.length > 0) return found.includes(true)
+    return this.#messages.answers(route) === true && !this.#events.matches(route)
+  }
+
+  /** Whether a route is exposed by its full name. */
+  #isNamed(route: string): boolean {
+    return this.#messages.exact.get(route) === true || this.#events.exact.get(route) === true
+  }
 }
