@@ -10,6 +10,7 @@ import { isOfProcess } from '../words/names.ts'
 import { Brokers, type BrokersListener, soon } from './brokers.ts'
 import { createTopicsApi } from './corrected-apis.ts'
 import { answeredWith, Code, codesIn, isForbidden, isUnreached, responseOf } from './errors.ts'
+import { Isolation } from './isolation.ts'
 
 /** Milliseconds between refreshes of the known topics: their leaders, and their number of partitions. */
 const STALE_AFTER = 30_000
@@ -61,6 +62,11 @@ export class Cluster extends Brokers {
     const cluster = new Cluster(options, clientId, listener)
     await cluster.connect()
     return cluster
+  }
+
+  /** How the records of users' topics are read. Nobody writes to this library's own topics in transactions. */
+  get isolation(): Isolation {
+    return this.options.readUncommitted ? Isolation.uncommitted : Isolation.committed
   }
 
   /** A topic whose description is known already. */

@@ -35,8 +35,10 @@ import { soon } from './brokers.ts'
 import { Cluster } from './cluster.ts'
 import { Departures } from './departures.ts'
 import { Code, codesIn, isUnreached } from './errors.ts'
+import { Isolation } from './isolation.ts'
+import { EARLIEST, positionOf } from './positions.ts'
 import { Producer, type Told } from './producer.ts'
-import { EARLIEST, positionOf, Reader } from './reader.ts'
+import { Reader } from './reader.ts'
 import { type TakenRecord, Takers } from './takers.ts'
 
 /** Bytes of a message; a larger message is sent in parts. */
@@ -94,7 +96,7 @@ export class KafkaConnection implements Carrier {
     this.#inboxes = inboxTopic(options.inbox)
     const partitions = cluster.topic(this.#inboxes)?.leaders.length ?? 1
     this.#partition = Math.floor(Math.random() * partitions)
-    this.#reader = new Reader(cluster, 'inbox', {
+    this.#reader = new Reader(cluster, 'inbox', Isolation.uncommitted, {
       receive: (fetched) => {
         for (const { topic, records } of fetched)
           for (const record of records) this.#hearing.guard(() => this.#hear(topic, record))

@@ -4,6 +4,7 @@ import { writeBatch } from '../words/batch.ts'
 import { writeRecord } from '../words/record.ts'
 import type { Cluster } from './cluster.ts'
 import { Code } from './errors.ts'
+import { Isolation } from './isolation.ts'
 import { Reader } from './reader.ts'
 import type { FetchedBytes } from './record-apis.ts'
 
@@ -48,7 +49,7 @@ async function offsetsUntilFailure(answer: FetchedBytes[], gone: () => Promise<b
   const offsets: number[] = []
   let reader: Reader | undefined
   const failure = await new Promise<unknown>((failed) => {
-    reader = new Reader(cluster as unknown as Cluster, 'test', {
+    reader = new Reader(cluster as unknown as Cluster, 'test', Isolation.committed, {
       receive: (partitions) => {
         for (const { topic, records } of partitions)
           for (const { offset } of topic === 'a' ? records : []) offsets.push(offset)
@@ -63,7 +64,7 @@ async function offsetsUntilFailure(answer: FetchedBytes[], gone: () => Promise<b
   return { offsets, failure: String(failure) }
 }
 
-const ofA: FetchedBytes = { topicId: 'a', partition: 0, errorCode: 0, end: 3n, bytes }
+const ofA: FetchedBytes = { topicId: 'a', partition: 0, errorCode: 0, end: 3n, aborted: [], bytes }
 const ofB = (errorCode: number, bytes = NONE): FetchedBytes => ({ ...ofA, topicId: 'b', errorCode, bytes })
 
 describe('a reader', () => {

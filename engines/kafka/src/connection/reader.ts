@@ -1,5 +1,5 @@
 /** Fetches records from the brokers that lead their partitions, as long as there is room for the records. */
-import { type fetchV17, listOffsetsV9 } from '@platformatic/kafka'
+import type { fetchV17 } from '@platformatic/kafka'
 import { readBatches } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
 import type { Fetched } from '../words/record.ts'
@@ -7,6 +7,8 @@ import { soon } from './brokers.ts'
 import type { Cluster } from './cluster.ts'
 import { answeredWith, Code, responseOf } from './errors.ts'
 import type { IdentifiedPartition, Partition } from './group.ts'
+import type { Isolation } from './isolation.ts'
+import { LATEST, positionOf } from './positions.ts'
 import { type FetchedBytes, fetchApi } from './record-apis.ts'
 
 /** Milliseconds that a broker waits for new records before it answers a fetch request with none. */
@@ -17,16 +19,12 @@ const MOST_OF_ONE = 1024 * 1024
 /** Milliseconds until a fetch request that has failed is repeated. */
 const AGAIN_AFTER = 100
 
-/** Kafka's timestamps that stand for the end and the beginning of a partition. */
-export const LATEST = -1n
-export const EARLIEST = -2n
-
 /** The records of one partition in the answer to a fetch request. */
 export interface FetchedPartition extends IdentifiedPartition {
   readonly records: readonly Fetched[]
   /** The position behind the last record of the answer. */
   readonly next: bigint
-  /** The position behind the last record of the partition. */
+  /** The position behind the last record of the partition, also of an open transaction. */
   readonly end: bigint
 }
 
@@ -61,6 +59,7 @@ export class Reader {
   readonly #cluster: Cluster
   readonly #purpose: string
   readonly #listener: ReaderListener
+  readonly #isolation: Isolation
   readonly #positions = new Map<string, Position>()
   /** Brokers to which a fetch request is under way. */
   readonly #asked = new Set<number>()
@@ -73,9 +72,10 @@ export class Reader {
   #isStopped = false
 
   /** @param purpose the key of the reader's connections; no other reader may use the same key */
-  constructor(cluster: Cluster, purpose: string, listener: ReaderListener) {
+  constructor(cluster: Cluster, purpose: string, isolation: Isolation, listener: ReaderListener) {
     this.#cluster = cluster
     this.#purpose = purpose
+    this.#isolation = isolation
     this.#listener = listener
     this.#hearNoMore = cluster.onMoved((moved) => {
       for (const { topic } of this.#positions.values()) if (topic === moved) return this.#changed()
@@ -96,7 +96,8 @@ export class Reader {
 
   /** Reads only the records that a partition gets from now on. */
   async addLatest(topic: string, partition: number): Promise<void> {
-    this.add(topic, partition, await positionOf(this.#cluster, topic, partition, LATEST))
+    const next = await positionOf(this.#cluster, topic, partition, LATEST, this.#isolation)
+    this.add(topic, partition, next)
   }
 
   /** Goes back to an earlier position, if the partition is still read. */
@@ -197,7 +198,12 @@ export class Reader {
     let answer: FetchedBytes[]
     try {
       answer = await responseOf(
-        this.#cluster.ask(node, this.#purpose, fetchApi, ...fetchArguments(this.#wanted(positions)))
+        this.#cluster.ask(
+          node,
+          this.#purpose,
+          fetchApi,
+          ...fetchArguments(this.#wanted(positions), this.#isolation)
+        )
       )
     } catch (error) {
       if (version === this.#version) throw error
@@ -253,7 +259,7 @@ export class Reader {
   /** Reads an answer, and moves the positions behind its records. */
   #take(answer: readonly FetchedBytes[], asked: readonly Position[]): Taken {
     const taken: Taken = { fetched: [], gone: [], moved: new Set(), unreadable: undefined }
-    for (const { topicId, partition, errorCode, bytes, end } of answer) {
+    for (const { topicId, partition, errorCode, bytes, end, aborted } of answer) {
       const position = asked.find((one) => one.id === topicId && one.partition === partition)
       if (position === undefined || !this.#isRead(position)) continue
       const { topic } = position
@@ -263,7 +269,7 @@ export class Reader {
         if (!MOVED.has(errorCode)) taken.unreadable = answeredWith(errorCode, `the topic '${topic}' is read`)
       } else if (bytes.length > 0) {
         try {
-          const { records, next } = readBatches(bytes, Number(position.next))
+          const { records, next } = readBatches(bytes, Number(position.next), aborted)
           position.next = BigInt(next)
           // The broker fills its answer in the order of the request: the other partitions are the first of the next one.
           const key = `${topic} ${partition}`
@@ -317,48 +323,8 @@ export function wantedFrom(partition: number, next: bigint): Wanted['partitions'
 /** The arguments of a fetch request. */
 export function fetchArguments(
   wanted: Wanted[],
+  isolation: Isolation,
   patience = PATIENCE
 ): Parameters<typeof fetchV17.createRequest> {
-  return [patience, 1, MOST_BYTES, 0, 0, -1, wanted, [], '']
-}
-
-/** The position in one partition; see `positionsOf`. */
-export async function positionOf(
-  cluster: Cluster,
-  topic: string,
-  partition: number,
-  timestamp: bigint
-): Promise<bigint> {
-  return (await positionsOf(cluster, topic, [partition], timestamp)).get(partition) ?? 0n
-}
-
-/**
- * Looks up positions in the partitions of a topic. @param timestamp the time of the first record that is wanted, or
- * `LATEST` or `EARLIEST`
- */
-export async function positionsOf(
-  cluster: Cluster,
-  topic: string,
-  partitions: readonly number[],
-  timestamp: bigint
-): Promise<Map<number, bigint>> {
-  return cluster.persist([topic], async () => {
-    const led = await Promise.all(
-      partitions.map(async (partition) => ({ partition, leader: await cluster.leaderOf(topic, partition) }))
-    )
-    const positions = new Map<number, bigint>()
-    for (const [leader, of] of grouped(led, (one) => one.leader)) {
-      const wanted = of.map(({ partition }) => ({
-        partitionIndex: partition,
-        currentLeaderEpoch: -1,
-        timestamp
-      }))
-      const { topics } = await cluster.ask(leader, 'main', listOffsetsV9.api, -1, 0, [
-        { name: topic, partitions: wanted }
-      ])
-      for (const { partitions: answered } of topics)
-        for (const { partitionIndex, offset } of answered) positions.set(partitionIndex, offset)
-    }
-    return positions
-  })
+  return [patience, 1, MOST_BYTES, isolation, 0, -1, wanted, [], '']
 }

@@ -3,7 +3,7 @@
  * object for each part of each record.
  */
 import { createAPI, fetchV17, produceV11, type Reader, ResponseError, Writer } from '@platformatic/kafka'
-import { type Numbering, writeBatch } from '../words/batch.ts'
+import { type Aborted, type Numbering, writeBatch } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
 
 /** Records for one partition: Kafka stores all of them, or none. */
@@ -46,6 +46,8 @@ export interface FetchedBytes {
   readonly partition: number
   readonly errorCode: number
   readonly end: bigint
+  /** The transactions whose records among `bytes` do not count. */
+  readonly aborted: readonly Aborted[]
   /** The batches of records, not decoded yet. */
   readonly bytes: Buffer
 }
@@ -85,14 +87,14 @@ function readPartition(reader: Reader, topicId: string): FetchedBytes {
   // The last stable offset and the first offset of the partition are not used.
   reader.readInt64()
   reader.readInt64()
-  reader.readArray((transaction) => {
-    transaction.readInt64()
-    transaction.readInt64()
-  })
+  const aborted = reader.readArray<Aborted>((transaction) => ({
+    producerId: transaction.readInt64(),
+    first: Number(transaction.readInt64())
+  }))
   // The replica that Kafka prefers for the next fetch request is not used.
   reader.readInt32()
   const size = Math.max(0, reader.readUnsignedVarInt() - 1)
   const bytes = reader.buffer.slice(reader.position, reader.position + size)
   reader.skip(size)
-  return { topicId, partition, errorCode, end, bytes }
+  return { topicId, partition, errorCode, end, aborted, bytes }
 }

@@ -11,7 +11,8 @@ import type { Cluster } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
 import { Group, type Partition } from './group.ts'
 import { Member } from './member.ts'
-import { EARLIEST, type FetchedPartition, LATEST, positionOf, positionsOf, Reader } from './reader.ts'
+import { EARLIEST, LATEST, positionOf, positionsOf } from './positions.ts'
+import { type FetchedPartition, Reader } from './reader.ts'
 
 /** A record with a message for a service. */
 export interface TakenRecord {
@@ -78,8 +79,8 @@ class Taker {
   readonly #subjects = new Map<string, Subject>()
   readonly #reader: Reader
   readonly #member: Member | undefined
-  /** Partitions of which all records have been read that were there when this process began. */
-  readonly #caughtUp = new Set<string>()
+  /** By partition: the position behind the records that were stored before this process began to read it. */
+  readonly #begun = new Map<string, number>()
 
   constructor(
     cluster: Cluster,
@@ -91,7 +92,7 @@ class Taker {
     this.#cluster = cluster
     this.#listener = listener
     for (const subject of subjects) this.#subjects.set(subject.address, subject)
-    this.#reader = new Reader(cluster, purpose, {
+    this.#reader = new Reader(cluster, purpose, cluster.isolation, {
       receive: (fetched) => this.#receive(fetched),
       gone: async ({ topic, partition, isNewTopic }) => {
         if (!isNewTopic || this.#member === undefined) return positionOf(cluster, topic, partition, EARLIEST)
@@ -152,7 +153,7 @@ class Taker {
   async #revoked(partitions: readonly Partition[]): Promise<void> {
     for (const { topic, partition } of partitions) {
       this.#reader.remove(topic, partition)
-      this.#caughtUp.delete(`${topic} ${partition}`)
+      this.#begun.delete(`${topic} ${partition}`)
     }
     await this.#reader.received()
   }
@@ -160,13 +161,13 @@ class Taker {
   async #receive(fetched: readonly FetchedPartition[]): Promise<void> {
     const member = this.#member
     if (member !== undefined && !(await this.#taken(member, fetched))) return
-    for (const { topic, partition, records, next, end } of fetched) {
+    for (const { topic, partition, records, end } of fetched) {
       const key = `${topic} ${partition}`
-      const isLate = !this.#caughtUp.has(key)
-      if (next >= end) this.#caughtUp.add(key)
+      const begun = this.#begun.get(key) ?? Number(end)
+      this.#begun.set(key, begun)
       const subject = this.#subjects.get(topic)
       if (subject === undefined) continue
-      for (const record of records) this.#listener.message(subject, { record, isLate })
+      for (const record of records) this.#listener.message(subject, { record, isLate: record.offset < begun })
     }
   }
 

@@ -17,17 +17,11 @@ import {
 import type { Cluster } from '../connection/cluster.ts'
 import { isForbidden } from '../connection/errors.ts'
 import { type Committed, Group, type Partition } from '../connection/group.ts'
+import { Isolation } from '../connection/isolation.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { Member } from '../connection/member.ts'
-import {
-  EARLIEST,
-  type FetchedPartition,
-  type GonePartition,
-  LATEST,
-  positionOf,
-  positionsOf,
-  Reader
-} from '../connection/reader.ts'
+import { EARLIEST, LATEST, positionOf, positionsOf } from '../connection/positions.ts'
+import { type FetchedPartition, type GonePartition, Reader } from '../connection/reader.ts'
 import { grouped } from '../words/grouped.ts'
 import { HEADER } from '../words/headers.ts'
 import { retriesOf } from '../words/names.ts'
@@ -197,7 +191,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   }
 
   #newReader(of: 'fresh' | 'again', name: string): Reader {
-    return new Reader(this.#cluster, `${of} ${name}`, {
+    return new Reader(this.#cluster, `${of} ${name}`, this.#cluster.isolation, {
       receive: (fetched) => this.#receive(fetched, of),
       gone: (partition) => this.#gone(partition),
       failed: (error) => this.#log(error)
@@ -416,7 +410,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   /**
    * Asks for the ends of the partitions: while nothing is read for lack of room, no answer to a fetch request tells
-   * them.
+   * them. Events behind an open transaction count as waiting.
    */
   async #lookNow(): Promise<void> {
     if (this.#connection?.isConnected !== true) return
@@ -426,7 +420,8 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
         cluster,
         topic,
         of.map(({ partition }) => partition),
-        LATEST
+        LATEST,
+        Isolation.uncommitted
       )) {
         const source = this.#partitions.get(topic, partition)
         if (source !== undefined) source.limit = Number(end)

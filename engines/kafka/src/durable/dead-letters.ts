@@ -12,7 +12,8 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { Code, codesIn } from '../connection/errors.ts'
-import { EARLIEST, fetchArguments, LATEST, positionOf, wantedFrom } from '../connection/reader.ts'
+import { EARLIEST, LATEST, positionOf } from '../connection/positions.ts'
+import { fetchArguments, wantedFrom } from '../connection/reader.ts'
 import { fetchApi } from '../connection/record-apis.ts'
 import { type ReadRecords, readBatches } from '../words/batch.ts'
 import { HEADER } from '../words/headers.ts'
@@ -146,10 +147,10 @@ async function* readAll(cluster: Cluster, topic: string, from?: bigint): AsyncGe
           await cluster.leaderOf(topic, 0),
           'dead',
           fetchApi,
-          ...fetchArguments([wanted], 500)
+          ...fetchArguments([wanted], cluster.isolation, 500)
         )
       })
-      read = readBatches(answer?.bytes ?? Buffer.alloc(0), Number(next))
+      read = readBatches(answer?.bytes ?? Buffer.alloc(0), Number(next), answer?.aborted)
     } catch (error) {
       // Kafka has deleted the records in between.
       if (codesIn(error).includes(Code.offsetOutOfRange)) return

@@ -9,8 +9,10 @@ import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { describeGroupApi } from '../connection/corrected-apis.ts'
 import { isForbidden } from '../connection/errors.ts'
 import { Group } from '../connection/group.ts'
+import { Isolation } from '../connection/isolation.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import { EARLIEST, LATEST, positionOf, Reader } from '../connection/reader.ts'
+import { EARLIEST, LATEST, positionOf } from '../connection/positions.ts'
+import { Reader } from '../connection/reader.ts'
 import { HEADER } from '../words/headers.ts'
 import { GROUPS, isInbox } from '../words/names.ts'
 import { put } from './copies.ts'
@@ -51,7 +53,7 @@ export class PausedGroups {
   ) {
     this.#connection = connection
     this.#changed = changed
-    this.#reader = new Reader(connection.cluster, 'paused', {
+    this.#reader = new Reader(connection.cluster, 'paused', Isolation.uncommitted, {
       receive: (fetched) => {
         for (const { records, next } of fetched) {
           for (const record of records) {
@@ -88,7 +90,7 @@ export class PausedGroups {
   }
 
   #position(time: bigint): Promise<bigint> {
-    return positionOf(this.#connection.cluster, GROUPS, 0, time)
+    return positionOf(this.#connection.cluster, GROUPS, 0, time, Isolation.uncommitted)
   }
 
   has(group: string): boolean {

@@ -3,7 +3,7 @@
  */
 import { type DurableRoute, OptionError, shown } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
-import { EARLIEST, LATEST, positionsOf } from '../connection/reader.ts'
+import { EARLIEST, LATEST, positionsOf } from '../connection/positions.ts'
 import { readPosition } from './stored.ts'
 
 type Start = DurableRoute['durable']['start']

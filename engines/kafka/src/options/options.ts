@@ -70,6 +70,12 @@ export interface KafkaOptions {
    * `brokers`, as needed behind a tunnel or a forwarded port; this broker is then the only one. Default: true.
    */
   readonly advertised?: boolean | undefined
+  /**
+   * Whether services also handle records of transactions that are open or aborted. `false`: they handle a record of a
+   * transaction when the transaction is committed, and records behind an open transaction wait for its end.
+   * Default: false.
+   */
+  readonly readUncommitted?: boolean | undefined
   /** Milliseconds within which a connection must be established. Default: 10,000. */
   readonly timeout?: number | undefined
 }
@@ -104,6 +110,7 @@ export const KAFKA_OPTIONS = {
   inbox: { check: mustBe('a text of 1 to 64 letters, digits, - and _', isInbox) },
   replyTopics: { byDefault: [], check: mustBe("a list of topics such as 'orders.answers'", isListOfTopics) },
   advertised: { byDefault: true, check: mustBeBoolean },
+  readUncommitted: { byDefault: false, check: mustBeBoolean },
   timeout: TIMEOUT
 } as const satisfies OptionTable<KafkaOptions>
 

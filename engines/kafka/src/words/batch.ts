@@ -6,8 +6,12 @@ import { Cursor, Fetched, putVarint, varintSize } from './record.ts'
 const HEAD = 61
 const BEFORE_LENGTH = 12
 const FORMAT = 2
-/** Bits of a batch's attributes: the compression, and whether the batch only has markers of transactions. */
+/**
+ * Bits of a batch's attributes: the compression, whether the batch belongs to a transaction, and whether it only has
+ * the marker that ends a transaction.
+ */
 const COMPRESSION = 0x07
+const TRANSACTIONAL = 0x10
 const CONTROL = 0x20
 /**
  * Bytes of records that share one buffer. An event that takes long keeps its buffer in memory, so the buffer must not
@@ -65,6 +69,13 @@ export function writeBatch(records: readonly Buffer[], timestamp: number, by: Nu
   return bytes
 }
 
+/** A transaction that its producer has aborted. */
+export interface Aborted {
+  readonly producerId: bigint
+  /** The offset of the transaction's first record in the partition. */
+  readonly first: number
+}
+
 /** The records that were read from a partition. */
 export interface ReadRecords {
   readonly records: Fetched[]
@@ -76,10 +87,12 @@ export interface ReadRecords {
  * Reads batches. Brokers send whole batches, so the first batch may begin before the wanted record; the last batch
  * may be cut off.
  * @param from the offset of the first wanted record
+ * @param aborted the transactions whose records are left out
  * @throws {Error} a batch is malformed, has another format, or has a compression that this runtime does not know
  */
-export function readBatches(bytes: Buffer, from: number): ReadRecords {
+export function readBatches(bytes: Buffer, from: number, aborted: readonly Aborted[] = NONE): ReadRecords {
   const records: Fetched[] = []
+  const transactions = aborted.length === 0 ? undefined : new AbortedTransactions(aborted)
   let next = from
   for (let at = 0; at + HEAD <= bytes.length; ) {
     const behind = at + BEFORE_LENGTH + bytes.readInt32BE(at + 8)
@@ -89,7 +102,8 @@ export function readBatches(bytes: Buffer, from: number): ReadRecords {
     const first = Number(bytes.readBigInt64BE(at))
     const attributes = bytes.readInt16BE(at + 21)
     next = first + bytes.readInt32BE(at + 23) + 1
-    if ((attributes & CONTROL) === 0) {
+    const isAborted = transactions?.includes(bytes.readBigInt64BE(at + 43), attributes, next) === true
+    if ((attributes & CONTROL) === 0 && !isAborted) {
       const timestamp = Number(bytes.readBigInt64BE(at + 27))
       const body = bytes.subarray(at + HEAD, behind)
       const inflate = compressionsAlgorithmsByBitmask[attributes & COMPRESSION]
@@ -103,6 +117,37 @@ export function readBatches(bytes: Buffer, from: number): ReadRecords {
     at = behind
   }
   return { records, next }
+}
+
+const NONE: readonly Aborted[] = []
+
+/** Tells which batches belong to aborted transactions. The batches are asked about in their order. */
+class AbortedTransactions {
+  /** In the order in which they begin. */
+  readonly #all: readonly Aborted[]
+  /** How many of them begin in front of the batches asked about so far. */
+  #passed = 0
+  /** The producers whose aborted transaction has begun and not ended yet. */
+  readonly #begun = new Set<bigint>()
+
+  constructor(aborted: readonly Aborted[]) {
+    this.#all = aborted.toSorted((one, other) => one.first - other.first)
+  }
+
+  /** @param next the offset behind the batch */
+  includes(producerId: bigint, attributes: number, next: number): boolean {
+    for (
+      let one = this.#all[this.#passed];
+      one !== undefined && one.first < next;
+      one = this.#all[this.#passed]
+    ) {
+      this.#begun.add(one.producerId)
+      this.#passed++
+    }
+    // A producer has one transaction at a time, so its next marker ends the aborted one.
+    if ((attributes & CONTROL) !== 0) this.#begun.delete(producerId)
+    return (attributes & TRANSACTIONAL) !== 0 && this.#begun.has(producerId)
+  }
 }
 
 function readBatch(
