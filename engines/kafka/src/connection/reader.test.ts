@@ -67,7 +67,18 @@ async function offsetsUntilFailure(answer: FetchedBytes[], gone: () => Promise<b
 const ofA: FetchedBytes = { topicId: 'a', partition: 0, errorCode: 0, end: 3n, aborted: [], bytes }
 const ofB = (errorCode: number, bytes = NONE): FetchedBytes => ({ ...ofA, topicId: 'b', errorCode, bytes })
 
+const ofProducer = writeBatch([record, record, record], 0, { producerId: 7n, producerEpoch: 0, sequence: 0 })
+ofProducer.writeInt16BE(0x10, 21)
+
 describe('a reader', () => {
+  it('passes over the records of an aborted transaction, and goes on behind them', async () => {
+    const aborted = { ...ofA, bytes: ofProducer, aborted: [{ producerId: 7n, first: 0 }] }
+    const further = Buffer.from(bytes)
+    further.writeBigInt64BE(3n, 0)
+    const { offsets } = await offsetsUntilFailure([aborted, { ...ofA, bytes: further }, ofB(Code.notLeader)])
+    assert.deepEqual(offsets, [3, 4, 5])
+  })
+
   it('gives on the records of one partition when another one has moved, and the brokers cannot be asked', async () => {
     const { offsets, failure } = await offsetsUntilFailure([ofA, ofB(Code.notLeader)])
     assert.match(failure, /no broker answers/)

@@ -7,7 +7,7 @@ import {
   readRecordsBatches
 } from '@platformatic/kafka'
 import fc from 'fast-check'
-import { readBatches, writeBatch } from './batch.ts'
+import { type Aborted, readBatches, writeBatch } from './batch.ts'
 import { type Fetched, putVarint, varintSize, writeRecord } from './record.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 80, size: 'max' })
@@ -21,7 +21,72 @@ const records = fc.array(record, { minLength: 1, maxLength: 200, size: 'max' })
 const bytesOf = (words: string | Uint8Array | undefined) =>
   words === undefined ? null : Buffer.from(words as string)
 
+const TRANSACTIONAL = 0x10
+const CONTROL = 0x20
+
+/** What a producer does next: it stores records (in its transaction, if there is one), or begins or ends a transaction. */
+const step = fc.record({
+  producer: fc.nat(3),
+  does: fc.constantFrom('store', 'store', 'store', 'begin', 'commit', 'abort'),
+  count: fc.integer({ min: 1, max: 3 })
+})
+
+/** A partition that several producers have written to. All transactions end. */
+function partitionOf(steps: readonly (typeof step extends fc.Arbitrary<infer Step> ? Step : never)[]) {
+  const batches: { readonly first: number; readonly next: number; readonly bytes: Buffer }[] = []
+  const open = new Map<number, number[]>()
+  const aborted: { producerId: bigint; first: number; last: number }[] = []
+  const counting = new Set<number>()
+  let next = 0
+  const write = (producer: number, count: number, attributes: number) => {
+    const records = Array.from({ length: count }, () => writeRecord('key', 'value'))
+    const bytes = writeBatch(records, 0, { producerId: BigInt(producer), producerEpoch: 0, sequence: 0 })
+    bytes.writeBigInt64BE(BigInt(next), 0)
+    bytes.writeInt16BE(attributes, 21)
+    batches.push({ first: next, next: next + count, bytes })
+    const offsets = records.map((_, index) => next + index)
+    next += count
+    return offsets
+  }
+  const end = (producer: number, isAborted: boolean) => {
+    const offsets = open.get(producer)
+    open.delete(producer)
+    // Kafka writes a marker only into partitions that the transaction has written to.
+    if (offsets === undefined || offsets.length === 0) return
+    const [last = 0] = write(producer, 1, TRANSACTIONAL | CONTROL)
+    if (isAborted) aborted.push({ producerId: BigInt(producer), first: offsets[0] ?? 0, last })
+    else for (const offset of offsets) counting.add(offset)
+  }
+  for (const { producer, does, count } of steps) {
+    const its = open.get(producer)
+    if (does === 'begin' && its === undefined) open.set(producer, [])
+    else if (does === 'commit' || does === 'abort') end(producer, does === 'abort')
+    else if (its !== undefined) its.push(...write(producer, count, TRANSACTIONAL))
+    else for (const offset of write(producer, count, 0)) counting.add(offset)
+  }
+  for (const producer of [...open.keys()]) end(producer, true)
+  return { batches, aborted, counting: [...counting].sort((one, other) => one - other), next }
+}
+
 describe('batches of records', () => {
+  it('of aborted transactions are left out, from any record on, with any transactions beside them', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.nat(80), fc.boolean(), (steps, from, isTurned) => {
+        const { batches, aborted, counting, next } = partitionOf(steps)
+        const sent = batches.filter((batch) => batch.next > from)
+        // A broker lists the aborted transactions that reach into what it sends.
+        const listed: Aborted[] = aborted.filter(({ last }) => last >= from)
+        if (isTurned) listed.reverse()
+        const read = readBatches(Buffer.concat(sent.map(({ bytes }) => bytes)), from, listed)
+        assert.deepEqual(
+          read.records.map(({ offset }) => offset),
+          counting.filter((offset) => offset >= from)
+        )
+        assert.equal(read.next, Math.max(from, next))
+      })
+    )
+  })
+
   it('that this package writes are read correctly by the driver', () => {
     const numbering = { producerId: 12n, producerEpoch: 3, sequence: 7 }
     fc.assert(
