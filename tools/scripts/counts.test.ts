@@ -1,7 +1,7 @@
 /** The summaries of several test runners, copied from their output. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { countsIn, withoutPassed } from './counts.ts'
+import { countsIn, failedTests, withoutPassed } from './counts.ts'
 
 const BUN = `(pass) a > b [1.03ms]
 error: x
@@ -48,5 +48,28 @@ describe('withoutPassed', () => {
     assert.equal(withoutPassed(BUN).split('\n')[0], 'error: x')
     assert.equal(withoutPassed(NODE).split('\n')[0], '▶ b')
     assert.deepEqual(withoutPassed(DENO).split('\n').slice(0, 2), ['a ...', '  c ... FAILED (1ms)'])
+  })
+})
+
+describe('the output of a failed job', () => {
+  const output = [
+    'src/a.test.ts:',
+    '(pass) one [1.00ms]',
+    '',
+    'src/b.test.ts:',
+    'error: expected 1',
+    '(fail) two > is right [2.10ms]',
+    '',
+    'src/c.test.ts:',
+    '(pass) three'
+  ].join('\n')
+
+  it('has the failed tests, and only the files that have some', () => {
+    assert.deepEqual(failedTests(output), ['two > is right'])
+    assert.equal(withoutPassed(output), 'src/b.test.ts:\nerror: expected 1\n(fail) two > is right [2.10ms]')
+  })
+
+  it('is read from Node, too', () => {
+    assert.deepEqual(failedTests('✔ one (1ms)\n✖ two (3.2ms)\n✖ failing tests:\n✖ two (3.2ms)'), ['two'])
   })
 })

@@ -33,13 +33,29 @@ export function countsIn(output: string): Counts {
   }
 }
 
-/** The output without the lines of passed tests. */
+/** The output without the lines of passed tests, and without the headings of files that have no other lines. */
 export function withoutPassed(output: string): string {
-  return withoutColours(output)
+  const left = withoutColours(output)
     .split('\n')
     .filter((line) => !/^\s*(?:\(pass\)|✔)|\.\.\. (?:ok|ignored) \(/.test(line))
+  return left
+    .filter((line, index) => {
+      if (!isHeading(line)) return true
+      const next = left.slice(index + 1).find((each) => each.trim() !== '')
+      return next !== undefined && !isHeading(next)
+    })
     .join('\n')
+    .replaceAll(/\n{3,}/g, '\n\n')
     .trim()
+}
+
+/** Whether Bun begins the tests of a file with this line. */
+const isHeading = (line: string): boolean => /^\S+\.test\.tsx?:$/.test(line)
+
+/** The names of the tests that have failed, each once. */
+export function failedTests(output: string): string[] {
+  const names = [...withoutColours(output).matchAll(/^\s*(?:\(fail\)|✖) (.+?)(?: [([][\d.]+ ?m?s[)\]])?$/gm)]
+  return [...new Set(names.map(([, name = '']) => name))].filter((name) => name !== 'failing tests:')
 }
 
 function withoutColours(text: string): string {

@@ -73,12 +73,22 @@ const NODE_LTS = nodeOf('tools/runtimes')
 const DENO = resolve('node_modules/.bin/deno')
 const RUNNER = resolve('tools/scripts/node-tests.mjs')
 
-/** Runs before all others, because tests need the build. The build also checks the types of all packages. */
+/** Runs before all others, because tests under Node need the build. The build also checks all types. */
 export const BUILD: Job = {
   name: 'build',
   command: ['turbo', 'run', 'build', 'typecheck', '--continue=always', '--output-logs=errors-only'],
   env: { TURBO_TELEMETRY_DISABLED: '1' }
 }
+
+/** In `check` tests read the sources of all packages, so that only types are checked, of what has changed. */
+const TYPES: readonly Job[] = [
+  { name: 'types', command: ['tsc', '-b', '--pretty'] },
+  {
+    name: 'types/platforms',
+    command: ['turbo', 'run', 'typecheck', '--continue=always', '--output-logs=errors-only'],
+    env: { TURBO_TELEMETRY_DISABLED: '1' }
+  }
+]
 
 const LINT: Job = { name: 'lint', command: ['biome', 'check', '--error-on-warnings', '.'] }
 
@@ -103,7 +113,7 @@ export function jobsOf(gate: Gate): Job[] {
     .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
     // At night a suite includes its long tests.
     .map(({ job }) => ({ ...job, env, ...(gate === 'nightly' && { limit: 3_600 }) }))
-  return [LINT, ...tests]
+  return [LINT, ...(gate === 'check' ? TYPES : []), ...tests]
 }
 
 /**

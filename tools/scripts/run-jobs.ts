@@ -1,7 +1,7 @@
 /** Runs commands in parallel and shows their progress. The output of a command is shown only if the command fails. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { sleep, spawn } from 'bun'
-import { type Counts, countsIn, withoutPassed } from './counts.ts'
+import { type Counts, countsIn, failedTests, withoutPassed } from './counts.ts'
 
 /** One command of a gate. */
 export interface Job {
@@ -26,6 +26,8 @@ const MOMENT = 5_000
 const OUTPUTS = '.results'
 /** How many characters from the end of a failed job's output are shown. */
 const SHOWN = 20_000
+/** How many names of failed tests are listed before the output. */
+const SHOWN_NAMES = 50
 
 const running = new Set<number>()
 /** Ends all running jobs with the processes that they have started; each has a moment to clean up. */
@@ -43,20 +45,28 @@ function endGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Starts jobs in their order, several at a time. @returns the counts of each job, by its name */
-export async function runJobs(jobs: readonly Job[], atATime: number): Promise<Map<string, Counts>> {
+/**
+ * Starts jobs in their order, several at a time.
+ * @param again the command that repeats a job, by its name
+ * @returns the counts of each job, by its name
+ */
+export async function runJobs(
+  jobs: readonly Job[],
+  atATime: number,
+  again: (name: string) => string
+): Promise<Map<string, Counts>> {
   mkdirSync(OUTPUTS, { recursive: true })
   const left = [...jobs]
   const counted = new Map<string, Counts>()
   const work = async () => {
     for (let job = left.shift(); job !== undefined; job = left.shift())
-      counted.set(job.name, await run(job, () => `${counted.size + 1}/${jobs.length}`))
+      counted.set(job.name, await run(job, () => `${counted.size + 1}/${jobs.length}`, again))
   }
   await Promise.all(Array.from({ length: atATime }, work))
   return counted
 }
 
-async function run(job: Job, place: () => string): Promise<Counts> {
+async function run(job: Job, place: () => string, again: (name: string) => string): Promise<Counts> {
   const { name, command, folder = '.', env = {}, limit = LIMIT } = job
   const file = `${OUTPUTS}/${name.replaceAll('/', '-')}.log`
   const began = performance.now()
@@ -100,11 +110,11 @@ async function run(job: Job, place: () => string): Promise<Counts> {
   )
   if (job.isReport && !failed) console.log(output.trim().slice(-SHOWN))
   if (failed) {
+    const names = failedTests(output)
+    if (names.length > 0) console.log(`Failed:\n  ${names.slice(0, SHOWN_NAMES).join('\n  ')}\n`)
     console.log(withoutPassed(output).slice(-SHOWN))
     if (isLate) console.log(`The job was ended after its limit of ${limit} s`)
-    console.log(
-      `---- ${name} failed. Its whole output: ${file}. To repeat: bun tools/scripts/test.ts nightly --only=${name}`
-    )
+    console.log(`---- ${name} failed. Its whole output: ${file}. To repeat: ${again(name)}`)
   }
   return counts
 }

@@ -25,8 +25,9 @@ const names = values.only?.split(',')
 const isAsked = ({ name }: Job) => names?.some((only) => name.startsWith(only)) ?? true
 const jobs = jobsOf(gate).filter(isAsked)
 const last = lastJobsOf(gate).filter(isAsked)
-/** Tests need the build, so the build is always the first job; `--only=lint` needs none. */
-const needsBuild = isAsked(BUILD) || [...jobs, ...last].some(({ name }) => name !== 'lint')
+/** Under Node tests need the build, so the build is the first job, except in `check`; `--only=lint` needs none. */
+const needsBuild =
+  gate !== 'check' && (isAsked(BUILD) || [...jobs, ...last].some(({ name }) => name !== 'lint'))
 const first = needsBuild ? [BUILD] : []
 if (values.list) {
   for (const { name } of [...first, ...jobs, ...last]) console.log(name)
@@ -46,11 +47,15 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 // two more, jobs need a quarter more of a processor. The jobs of the night compute most of their time, and a browser
 // beside five of them gives up.
 const atATime = availableParallelism() + (gate === 'nightly' ? 1 : 3)
-const counted = [...(await runJobs(first, atATime))]
+const again = (name: string) =>
+  gate === 'test'
+    ? `npm test -- --only=${name}`
+    : `npm run ${gate === 'check' ? 'check' : 'test:nightly'} -- --only=${name}`
+const counted = [...(await runJobs(first, atATime, again))]
 // After a failed build, tests would run the old build, so their results would say nothing about the present sources.
 if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))
   console.log(`The build failed: ${jobs.length + last.length} jobs are not run`)
-else counted.push(...(await runJobs(jobs, atATime)), ...(await runJobs(last, 1)))
+else counted.push(...(await runJobs(jobs, atATime, again)), ...(await runJobs(last, 1, again)))
 const passed = counted.reduce((total, [, counts]) => total + counts.passed, 0)
 const failed = counted.reduce((total, [, counts]) => total + counts.failed, 0)
 console.log(`${passed} passed, ${failed} failed`)
