@@ -35,7 +35,9 @@ export interface Store<Event extends OutgoingEvent> {
   readonly maxPayload: number
   /**
    * Sends an event. The engine answers in the order of sending, by `stored`, `refused` or `missing` of the publisher.
-   * If an event with the same id was sent before, the engine must not store it twice.
+   * If an event with the same id was sent before, the engine must not store it twice. So a store that sends later than
+   * it is told to leaves out events that have ended meanwhile (`sentEvent`), and what recognizes a copy is kept as long
+   * as one may wait or be under way: a restored connection appends events whose answers are about to arrive.
    */
   append(event: Event, number: number): void
   /**

@@ -213,6 +213,19 @@ describe('events that are published to Kafka', () => {
       assert.equal(broker.partitions.flatMap(({ log }) => log).length, count)
   })
 
+  it('are not sent again when they are answered in the turn in which a restored connection would', async () => {
+    const broker = new FakeBroker([])
+    const publisher = publisherTo(broker)
+    const published = publisher.publish(eventOf(0, 'k', 10))
+    // The request leaves in this turn, and is answered in the next one.
+    await turn()
+    broker.restored()
+    await published
+    for (let n = 0; n < 10; n++) await turn()
+    publisher.close(new Error('over'))
+    assert.equal(broker.requests, 1)
+  })
+
   it('are stored once when their topic is created again while the brokers are lost', async () => {
     const broker = new FakeBroker([])
     const publisher = publisherTo(broker)

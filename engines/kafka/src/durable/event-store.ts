@@ -92,6 +92,8 @@ export class EventStore implements Store<StoredRecord> {
     const collected = this.#collected
     this.#collected = []
     for (const one of collected) {
+      // The event has ended since it was appended: the answer to its first copy was on its way.
+      if (this.#publisher.sentEvent(one.number) === undefined) continue
       const topic = this.#connection.cluster.topic(one.event.address)
       if (topic === undefined) {
         this.#publisher.missing(one.number)

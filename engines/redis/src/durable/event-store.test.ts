@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Publisher } from '@elysia-microservices/transport/engine'
+import fc from 'fast-check'
+import type { RedisConnection } from '../connection/redis-connection.ts'
+import type { OutgoingEntry } from './event.ts'
+import { EventStore } from './event-store.ts'
+
+const PATTERNS = ['a', 'b', 'c']
+
+/** A command on its way to the server, and its answer on the way back. */
+interface Command {
+  readonly keys: string[]
+  readonly args: string[]
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+/** A server that does what the script APPEND does, when the test says so. */
+class Server {
+  isConnected = true
+  /** The ids of all stored events, by stream. */
+  readonly streams = new Map<string, string[]>()
+  readonly #remembered = new Map<string, string>()
+  #sent: Command[] = []
+  #answers: (() => void)[] = []
+
+  readonly connection = {
+    routing: { listeners: () => ({ reached: [], send: undefined }) },
+    storing: {
+      evalsha: (_sha: string, count: number, ...rest: (string | number)[]) =>
+        new Promise((resolve, reject) => {
+          const [keys, args] = [rest.slice(0, count).map(String), rest.slice(count).map(String)]
+          this.#sent.push({ keys, args, resolve, reject })
+        })
+    }
+  } as unknown as RedisConnection
+
+  run(count: number): void {
+    for (const { keys, args, resolve } of this.#sent.splice(0, count)) {
+      const answer = this.#append(keys, args)
+      this.#answers.push(() => resolve(answer))
+    }
+  }
+
+  /** Takes the commands that are on their way to the server, to put them back later. */
+  takeSent(): Command[] {
+    return this.#sent.splice(0)
+  }
+
+  putSent(commands: Command[]): void {
+    this.#sent.unshift(...commands)
+  }
+
+  answer(count: number): void {
+    for (const answer of this.#answers.splice(0, count)) answer()
+  }
+
+  /** Cuts the connection. The driver keeps commands that it gets from now on, and sends them over the next one. */
+  lose(): void {
+    this.isConnected = false
+    for (const { reject } of this.#sent.splice(0)) reject(new Error('Connection is closed.'))
+    this.#answers = []
+  }
+
+  /** Connects again, which takes at least a turn of the event loop. */
+  async restore(): Promise<void> {
+    await turn()
+    this.isConnected = true
+  }
+
+  #append(keys: string[], args: string[]): unknown {
+    const [stream = ''] = keys
+    const [known, events, width] = args.slice(5, 8).map(Number) as [number, number, number]
+    const ids = Array.from({ length: events }, (_, n) => args[8 + n * width] as string)
+    const log = this.streams.get(stream) ?? []
+    this.streams.set(stream, log)
+    const answers = keys.slice(2, 2 + known).map((key, n): [string, number] => {
+      const position = this.#remembered.get(key)
+      if (position !== undefined) return [position, 1]
+      const fresh = `1-${log.length}`
+      log.push(...(known < events ? ids : [ids[n] as string]))
+      this.#remembered.set(key, fresh)
+      return [fresh, 0]
+    })
+    for (const key of keys.slice(2 + known)) this.#remembered.delete(key)
+    return answers
+  }
+}
+
+function setting() {
+  const server = new Server()
+  const publisher = new Publisher<OutgoingEntry>({ title: 'Redis', duplicateWindow: 120_000 })
+  const storage = { duplicateWindow: 120_000, maxAge: 0, replicas: 1, ackWait: 30_000 }
+  Object.defineProperty(server.connection, 'isConnected', { get: () => server.isConnected })
+  const attach = () => publisher.attach(new EventStore(server.connection, storage, publisher))
+  attach()
+  const published: Promise<{ position: string | undefined }>[] = []
+  const publish = (pattern: string, isOwnId = true) => {
+    const id = String(published.length)
+    const common = { pattern, address: pattern, id, isOwnId, timeout: 0, signal: undefined, size: 10 }
+    published.push(
+      publisher.publish({ ...common, packet: '{}', key: undefined, headers: undefined, batch: undefined })
+    )
+  }
+  const stored = () => PATTERNS.flatMap((pattern) => server.streams.get(`_elysia:{events}:s:${pattern}`) ?? [])
+  return { server, publisher, attach, publish, published, stored }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Runs and answers everything until all events are published. */
+async function serve({ server, publisher }: ReturnType<typeof setting>): Promise<void> {
+  while (!publisher.isIdle) {
+    server.run(1_000)
+    server.answer(1_000)
+    await turn()
+  }
+}
+
+const STEPS = fc.array(
+  fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.record({ kind: fc.constant('publish' as const), count: fc.nat(PATTERNS.length - 1) })
+    },
+    fc.record({ kind: fc.constantFrom('run' as const, 'answer' as const), count: fc.nat(6) }),
+    fc.record({
+      kind: fc.constantFrom('lose' as const, 'restore' as const, 'again' as const, 'turn' as const),
+      count: fc.constant(0)
+    })
+  ),
+  { maxLength: 60, size: 'max' }
+)
+
+describe('events published over Redis', () => {
+  it('are stored once when they are answered while a restored connection is about to send them again', async () => {
+    const all = setting()
+    const { server, publisher, publish, stored } = all
+    publish('a')
+    publish('b')
+    await turn()
+    // The connection was lost and is there again: the driver has sent both before it says so.
+    server.run(2)
+    publisher.restored()
+    // The answers arrive before the end of the turn in which both are to be sent again.
+    server.answer(2)
+    await turn()
+    publish('c')
+    await turn()
+    await serve(all)
+    assert.deepEqual(stored(), ['0', '1', '2'])
+  })
+
+  it('keep their order when the connection is lost in the turn in which one is published', async () => {
+    const all = setting()
+    const { server, publisher, publish, stored } = all
+    publish('a')
+    await turn()
+    publish('a')
+    server.lose()
+    await server.restore()
+    publisher.restored()
+    await serve(all)
+    assert.deepEqual(stored(), ['0', '1'])
+  })
+
+  it('are stored once when a copy arrives late over a connection that was given up', async () => {
+    const all = setting()
+    const { server, publish, attach, stored } = all
+    publish('a')
+    await turn()
+    const late = server.takeSent()
+    attach()
+    await turn()
+    server.run(1)
+    server.answer(1)
+    publish('b')
+    await serve(all)
+    server.putSent(late)
+    await turn()
+    server.run(1)
+    assert.deepEqual(stored(), ['0', '1'])
+  })
+
+  it('are each stored once and in order, whatever connections take with them', async () => {
+    await fc.assert(
+      fc.asyncProperty(STEPS, fc.boolean(), async (steps, isOwnId) => {
+        const all = setting()
+        const { server, publisher, publish, published, stored } = all
+        for (const { kind, count } of steps) {
+          if (kind === 'publish') publish(PATTERNS[count] as string, isOwnId)
+          else if (kind === 'run') server.run(count)
+          else if (kind === 'answer') server.answer(count)
+          else if (kind === 'lose') server.lose()
+          else if (kind === 'restore') {
+            await server.restore()
+            publisher.restored()
+          }
+          // Events that nobody confirms for a while are sent again.
+          else if (kind === 'again' && server.isConnected) publisher.restored()
+          // Answers reach the publisher in microtasks, before the turn of the event loop is over.
+          if (kind === 'turn') await turn()
+          else for (let n = 0; n < 5; n++) await undefined
+        }
+        await server.restore()
+        publisher.restored()
+        await serve(all)
+        await Promise.all(published)
+        const byPattern = PATTERNS.map((pattern) => server.streams.get(`_elysia:{events}:s:${pattern}`) ?? [])
+        assert.deepEqual(stored().length, published.length)
+        for (const ids of byPattern) assert.deepEqual(ids, [...ids].sort((one, other) => +one - +other))
+        publisher.close(new Error('over'))
+      }),
+      { numRuns: 300 }
+    )
+  })
+})
