@@ -17,6 +17,13 @@ it('headers that an engine cannot carry are refused with its reason', () => {
     })
 })
 
+it('headers that belong to this library are refused, on every engine', () => {
+  assert.throws(() => checkHeaders({ title: 'TEST' }, { a: 'b', 'elysia-x': 'c' }), {
+    name: 'OptionError',
+    message: /^options\.headers\["elysia-x"\] is a reserved name: elysia-\* are this library's own headers$/
+  })
+})
+
 it('several values of a header are one, with commas between', () => {
   assert.deepEqual(joinedHeaders({ a: 'b', c: ['d', 'e'] }), { a: 'b', c: 'd, e' })
 })

@@ -105,7 +105,7 @@ export {
   readFailure
 } from './failure.ts'
 export { cleanUpFailed } from './handler-failed.ts'
-export { RESERVED_PREFIX } from './headers.ts'
+export { RESERVED_PREFIX, refuseReserved } from './headers.ts'
 export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
 export { checkLogger, loggerOf } from './logger.ts'

@@ -5,7 +5,7 @@
 import type { Caller } from './call.ts'
 import type { Source } from './caller-name.ts'
 import { guardListeners } from './guarded-signal.ts'
-import type { Headers } from './headers.ts'
+import { type Headers, RESERVED_PREFIX } from './headers.ts'
 import type { Logger } from './logger.ts'
 import type { PeerCertificate } from './peer-certificate.ts'
 
@@ -169,7 +169,8 @@ export class IncomingMessage<Data = unknown> {
   }
 
   /**
-   * The headers that the caller has sent; empty if there are none. Fields of `metadata` that are not text are left out.
+   * The headers that the caller has sent; empty if there are none. Fields of `metadata` that are not text, or whose names
+   * belong to this library (`elysia-…`), are left out.
    */
   get headers(): Headers {
     return headersIn(this.metadata)
@@ -217,8 +218,12 @@ function headersIn(metadata: unknown): Headers {
   const all = metadata as Headers
   // Usually no field has to be left out.
   for (const name in all) {
-    if (typeof all[name] !== 'string')
-      return Object.fromEntries(Object.entries(all).filter(([, value]) => typeof value === 'string'))
+    if (!isHeader(name, all[name]))
+      return Object.fromEntries(Object.entries(all).filter(([one, value]) => isHeader(one, value)))
   }
   return all
+}
+
+function isHeader(name: string, value: unknown): boolean {
+  return typeof value === 'string' && !name.startsWith(RESERVED_PREFIX)
 }

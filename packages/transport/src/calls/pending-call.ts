@@ -4,7 +4,7 @@
  */
 import type { CallOptions, CallReceiver, PassingOptions, StreamCall } from '../call.ts'
 import { CanceledError, ConnectionError, noteCall, OptionError, TimeoutError } from '../errors/index.ts'
-import { type Headers, RESERVED_PREFIX } from '../headers.ts'
+import { type Headers, refuseReserved } from '../headers.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
 import type { Timer } from './timer.ts'
@@ -360,11 +360,7 @@ function checkHeaders(headers: Headers): void {
   for (const name in headers) {
     const path = `options.headers[${JSON.stringify(name)}]`
     if (typeof headers[name] !== 'string') throw OptionError.expected(path, 'a string', headers[name])
-    if (name.startsWith(RESERVED_PREFIX))
-      throw new OptionError(
-        path,
-        `${path} is a reserved name: ${RESERVED_PREFIX}* are this library's own headers`
-      )
+    refuseReserved(name, path)
   }
 }
 
