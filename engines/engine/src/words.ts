@@ -4,7 +4,12 @@
  * service, which the service sends as the reply address of its messages. Clients and services that use Nest ignore
  * both.
  */
-import { checkDepth, ProtocolError, text as utf8 } from '@elysia-microservices/transport/kit'
+import {
+  ConnectionError,
+  checkDepth,
+  ProtocolError,
+  text as utf8
+} from '@elysia-microservices/transport/kit'
 import type { Words } from './carrier.ts'
 import { isSecret, SECRET_LENGTH } from './secret.ts'
 
@@ -129,13 +134,18 @@ export const Said = {
   rejected: 'r',
   /** This process does not have the call, or does not handle its pattern. */
   absent: 'n',
+  /** The engine has lost a value, or the end, of the channel, so the service has given the call up. */
+  inputLost: 'l',
   /** The service does not know the request, or not any more, because it has stopped. */
   gone: 'x'
 } as const
 
 /** The first letter of a message of a caller to a control address. */
 export const Told = {
-  /** Values granted and characters taken, in total: `g512,20480`. */
+  /**
+   * Values granted and characters taken, in total: `g512,20480`; of a channel also the number of its values sent so far,
+   * its end included: `g512,20480,3`.
+   */
   granted: 'g',
   canceled: 'x',
   /** All messages that were sent to this caller have arrived. */
@@ -151,12 +161,29 @@ export const Told = {
 export const HEARTBEAT = 5_000
 export const LOST_AFTER = 4 * HEARTBEAT
 
-/** Reads a grant: values granted and characters taken, in total; `undefined` if the grant is malformed. */
-export function readGrant(words: string): { readonly values: number; readonly size: number } | undefined {
+/** What a caller tells of a call that lasts, in total. */
+export interface Grant {
+  /** The values that the service may send. */
+  readonly values: number
+  /** The characters of values that the caller has taken. */
+  readonly size: number
+  /** The values of the channel that the caller has sent, its end included; 0: there is no channel. */
+  readonly inputs: number
+}
+
+/** Reads a grant; `undefined` if it is malformed. */
+export function readGrant(words: string): Grant | undefined {
   const comma = words.indexOf(',')
+  const second = words.indexOf(',', comma + 1)
   const values = numberIn(words, 1, comma)
-  const size = numberIn(words, comma + 1)
-  return values === -1 || size === -1 ? undefined : { values, size }
+  const size = numberIn(words, comma + 1, second === -1 ? words.length : second)
+  const inputs = second === -1 ? 0 : numberIn(words, second + 1)
+  return values === -1 || size === -1 || inputs === -1 ? undefined : { values, size, inputs }
+}
+
+/** Makes the error of a call of which the engine has lost a value of the channel. */
+export function inputLost(): ConnectionError {
+  return new ConnectionError('A value of the channel was lost, because the engine lost a server', true)
 }
 
 /** The text of words. */

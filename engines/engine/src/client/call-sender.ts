@@ -30,7 +30,7 @@ import {
 } from '../words.ts'
 import { Conversation, serviceGone } from './conversation.ts'
 import { dataToJson, type OutgoingCall, packetOf } from './outgoing-call.ts'
-import { RequestsOfTurn } from './requests-of-turn.ts'
+import { type Now, RequestsOfTurn } from './requests-of-turn.ts'
 
 /**
  * When a server is back, its services may not be back yet. For `GRACE` milliseconds, a request without a listener is
@@ -61,20 +61,24 @@ export class CallSender {
    */
   readonly #silent = new Map<PendingCall, { readonly since: number; isAbsent: boolean; isAsked: boolean }>()
 
-  /** @param inbox address for the answers, with the dot at its end */
+  /**
+   * @param inbox address for the answers, with the dot at its end
+   * @param now measures how soon requests are answered
+   */
   constructor(
     engine: Engine,
     carrier: PartedCarrier,
     inbox: string,
     context: ClientContext,
-    calls: OpenCalls
+    calls: OpenCalls,
+    now?: Now
   ) {
     this.#engine = engine
     this.#carrier = carrier
     this.#inbox = inbox
     this.#context = context
     this.#calls = calls
-    this.#requests = new RequestsOfTurn(carrier, inbox, (call, error) => calls.fail(call, error))
+    this.#requests = new RequestsOfTurn(carrier, inbox, (call, error) => calls.fail(call, error), now)
   }
 
   /** Sends a call. */
@@ -198,7 +202,8 @@ export class CallSender {
    * @param window bytes that its stream may have in transit; 0: the call has no stream
    */
   converse(call: PendingCall, replyTo: string, window = 0): Conversation {
-    const granted = call.initialDemand + call.extraDemand
+    // A request for one value has no demand, and services ignore a word with a number that is none.
+    const granted = call.kind === 'stream' ? call.initialDemand + call.extraDemand : 1
     const conversation = new Conversation(this.#carrier, replyTo, granted, window)
     this.#leave(call)
     this.conversations.set(call, conversation)

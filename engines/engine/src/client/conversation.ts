@@ -30,7 +30,7 @@ export class Conversation {
   #read = 0
   #told = 0
   #heardAt = performance.now()
-  /** Values of the channel: the number sent, and the number granted since the beginning. */
+  /** Values of the channel: the number sent (its end included), and the number granted since the beginning. */
   #inputCount = 0
   #inputGranted = 0
   /** Words to send as soon as the control address is known. */
@@ -118,7 +118,13 @@ export class Conversation {
 
   #tell(): void {
     this.#told = this.#read
-    if (this.#control !== '') this.say(`${Told.granted}${this.#granted},${this.#read}`)
+    if (this.#control !== '') this.say(this.#figures)
+  }
+
+  /** With the number of the values sent, the service notices the loss of the last ones, behind which nothing comes. */
+  get #figures(): string {
+    const inputs = this.#inputCount === 0 ? '' : `,${this.#inputCount}`
+    return `${Told.granted}${this.#granted},${this.#told}${inputs}`
   }
 
   /**
@@ -130,7 +136,7 @@ export class Conversation {
     if (now - this.#heardAt > LOST_AFTER) throw serviceGone()
     // Repeats the last figures, in case they were lost. Newer figures would let the service send more to a reader that
     // has paused.
-    this.say(`${Told.granted}${this.#granted},${this.#told}`, this.replyTo)
+    this.say(this.#figures, this.replyTo)
   }
 
   /** A server is back. */
@@ -149,7 +155,7 @@ export class Conversation {
   }
 
   endInput(): void {
-    this.say(`${Told.inputEnded}${this.#inputCount}`)
+    this.say(`${Told.inputEnded}${this.#inputCount++}`)
   }
 
   /** The service grants values of the channel; returns how many of them are new. */

@@ -21,6 +21,7 @@ import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
 import type { ClientStore, ClientStoreInit } from '../durable/client-store.ts'
 import { CallWriter, type OutgoingCall } from './outgoing-call.ts'
 import { Requester } from './requester.ts'
+import type { Now } from './requests-of-turn.ts'
 
 /** The parameters of a client. */
 export interface DialogueClientInit<Connection extends Carrier> {
@@ -28,6 +29,8 @@ export interface DialogueClientInit<Connection extends Carrier> {
   readonly context: ClientContext
   /** Publishes stored events. Default: the engine stores none. */
   readonly store?: ((init: ClientStoreInit<Connection>) => ClientStore<Connection>) | undefined
+  /** Tells the time by which it is measured how soon requests are answered. Default: the system's clock. */
+  readonly now?: Now | undefined
 }
 
 /** One connection of a client, and the requester that uses it. */
@@ -47,6 +50,7 @@ export class DialogueClient<Connection extends Carrier>
   readonly durable: ClientStore<Connection> | undefined
   readonly #engine: Engine<Connection>
   readonly #context: ClientContext
+  readonly #now: Now | undefined
   readonly #notices: Notices
   readonly #writer: CallWriter
   readonly #table = new StreamTable<PendingCall>()
@@ -56,11 +60,12 @@ export class DialogueClient<Connection extends Carrier>
   #connected: Connected<Connection> | undefined
   #connecting: Promise<void> | undefined
 
-  constructor({ engine, context, store }: DialogueClientInit<Connection>) {
+  constructor({ engine, context, store, now }: DialogueClientInit<Connection>) {
     super((call) => this.#calls.start(call), context.timeout)
     this.name = engine.name
     this.#engine = engine
     this.#context = context
+    this.#now = now
     this.#notices = new Notices(context.logger, 'disconnected', true)
     this.#writer = new CallWriter(engine)
     this.durable = store?.({ engine, context, connect: () => this.#connection() })
@@ -151,7 +156,7 @@ export class DialogueClient<Connection extends Carrier>
     let connected: Connected<Connection>
     try {
       const connection: Connection = await engine.open(this.#listener(() => connected))
-      const requester = new Requester(engine, connection, this.#context, this.#calls, this.#table)
+      const requester = new Requester(engine, connection, this.#context, this.#calls, this.#table, this.#now)
       connected = { connection, requester }
       await requester.listen()
       if (connected.ended !== undefined) throw connected.ended

@@ -18,10 +18,11 @@ import type { Carried, Carrier, Engine } from '../carrier.ts'
 import { inParts, type PartedCarrier } from '../parts/parts.ts'
 import { repeat } from '../repeat.ts'
 import { SECRET_LENGTH } from '../secret.ts'
-import { bodyOf, HEARTBEAT, letterAt, numberIn, SAID, Said, Told, textOf, VERSION } from '../words.ts'
+import { bodyOf, HEARTBEAT, inputLost, letterAt, numberIn, SAID, Said, Told, textOf, VERSION } from '../words.ts'
 import { CallSender } from './call-sender.ts'
 import { type Conversation, serviceGone } from './conversation.ts'
 import type { OutgoingCall } from './outgoing-call.ts'
+import type { Now } from './requests-of-turn.ts'
 
 /**
  * Most milliseconds that a closing client waits until it can tell the services of its open calls that nobody waits for
@@ -43,13 +44,17 @@ export class Requester {
   #untold: Set<number> | undefined
   #allTold: (() => void) | undefined
 
-  /** @param table the table in which `calls` stores its calls by number */
+  /**
+   * @param table the table in which `calls` stores its calls by number
+   * @param now measures how soon requests are answered
+   */
   constructor(
     engine: Engine,
     carrier: Carrier,
     context: ClientContext,
     calls: OpenCalls,
-    table: StreamTable<PendingCall>
+    table: StreamTable<PendingCall>,
+    now?: Now
   ) {
     this.#engine = engine
     this.#carrier = inParts(carrier)
@@ -57,7 +62,7 @@ export class Requester {
     this.#table = table
     this.#inbox = carrier.newInbox()
     this.#name = context.name
-    this.#sender = new CallSender(engine, this.#carrier, this.#inbox, context, calls)
+    this.#sender = new CallSender(engine, this.#carrier, this.#inbox, context, calls, now)
     this.#stopBeating = repeat(() => this.#beat(), HEARTBEAT)
   }
 
@@ -280,6 +285,8 @@ export class Requester {
         const { message, received } = readErrorText(text)
         return this.#calls.fail(call, new RejectedError(message, received))
       }
+      case Said.inputLost:
+        return this.#calls.fail(call, inputLost())
       case Said.gone:
         return this.#calls.fail(call, serviceGone())
     }

@@ -27,6 +27,12 @@ const MAX_REMEMBERED = 1_024
 /** Most batches whose secrets are remembered. Few are enough, because the engine says at once that nobody listens. */
 const MAX_SECRETS = 1_024
 
+/** Tells the time in milliseconds. */
+export type Now = () => number
+
+/** The time as requests are measured by it. A test may replace it, because batches depend on how soon answers come. */
+export const systemNow: Now = () => performance.now()
+
 /** The state of an address for requests, with its requests of this turn. */
 class Place {
   /** The address at which our services take batches. */
@@ -37,6 +43,7 @@ class Place {
   aloneUntil = 0
   /** Requests that were sent and have not ended. */
   inFlight = 0
+  readonly #now: Now
   /** Average milliseconds until an answer arrives, measured with one call at a time. */
   #time = Number.POSITIVE_INFINITY
   #measured = 0
@@ -47,8 +54,9 @@ class Place {
   /** Publishes the first request of this turn as a single message; called if no other request joins it. */
   alone: (() => void) | undefined
 
-  constructor(together: string) {
+  constructor(together: string, now: Now) {
     this.together = together
+    this.#now = now
   }
 
   /** Most requests in one batch. */
@@ -62,14 +70,14 @@ class Place {
     this.inFlight++
     if (this.#measured !== 0) return
     this.#measured = sequence
-    this.#measuredAt = performance.now()
+    this.#measuredAt = this.#now()
   }
 
   end({ sequence }: PendingCall): void {
     this.inFlight--
     if (this.#measured !== sequence) return
     this.#measured = 0
-    const took = performance.now() - this.#measuredAt
+    const took = this.#now() - this.#measuredAt
     this.#time = this.#time === Number.POSITIVE_INFINITY ? took : this.#time + (took - this.#time) / 4
   }
 }
@@ -79,6 +87,7 @@ export class RequestsOfTurn {
   readonly #carrier: Carrier
   readonly #inbox: string
   readonly #failed: (call: PendingCall, error: Error) => void
+  readonly #now: Now
   readonly #places = new Map<string, Place>()
   /** Addresses with requests of this turn. */
   #collecting: Place[] = []
@@ -86,10 +95,16 @@ export class RequestsOfTurn {
   #last = 0
 
   /** @param failed is called with a request that could not be published */
-  constructor(carrier: Carrier, inbox: string, failed: (call: PendingCall, error: Error) => void) {
+  constructor(
+    carrier: Carrier,
+    inbox: string,
+    failed: (call: PendingCall, error: Error) => void,
+    now: Now = systemNow
+  ) {
     this.#carrier = carrier
     this.#inbox = inbox
     this.#failed = failed
+    this.#now = now
   }
 
   /** Sends a request, now or at the end of the turn of the event loop. */
@@ -109,7 +124,7 @@ export class RequestsOfTurn {
     const { most } = place
     if (most < 2 || !place.isOurs || packet.length > MOST_OF_ONE || !isPlain(headers))
       return this.#carrier.publish(address, packet, replyTo, headers, expires)
-    if (place.aloneUntil > 0 && performance.now() < place.aloneUntil)
+    if (place.aloneUntil > 0 && this.#now() < place.aloneUntil)
       return this.#carrier.publish(address, packet, replyTo, headers, expires)
     if (place.calls.length === 0) {
       place.alone = () => this.#carrier.publish(address, packet, replyTo, headers, expires)
@@ -126,7 +141,7 @@ export class RequestsOfTurn {
     if (known !== undefined) return known
     const together = this.#carrier.togetherAt?.(address)
     if (together === undefined) return undefined
-    const place = new Place(together)
+    const place = new Place(together, this.#now)
     if (this.#places.size >= MAX_REMEMBERED) this.#places.clear()
     this.#places.set(address, place)
     return place
@@ -159,7 +174,7 @@ export class RequestsOfTurn {
 
   /** The call was sent in a batch that nobody took, so its address gets single requests for a while. */
   alone({ attachment }: PendingCall): void {
-    if (attachment instanceof Place) attachment.aloneUntil = performance.now() + ALONE_FOR
+    if (attachment instanceof Place) attachment.aloneUntil = this.#now() + ALONE_FOR
   }
 
   readonly #flush = (): void => {

@@ -17,6 +17,8 @@ export type Handlers = Readonly<Record<string, (message: IncomingMessage) => unk
 export class Ends {
   readonly hub: Hub
   readonly engine: TestEngine
+  /** How soon answers seem to come to clients, in milliseconds: each look at their clock moves it by this much. */
+  answersTake = 0
   /** The lines that services and clients have logged. */
   readonly log: string[] = []
   readonly #clients: DialogueClient<TestCarrier>[] = []
@@ -47,10 +49,12 @@ export class Ends {
     return server
   }
 
-  /** Makes a client. */
+  /** Makes a client. Whether it sends requests together does not depend on how busy the machine is. */
   client(context: Partial<ClientContext> = {}): DialogueClient<TestCarrier> {
+    let now = 0
     const client = new DialogueClient({
       engine: this.engine,
+      now: () => (now += this.answersTake),
       context: { logger: this.logger, timeout: 5_000, tellTimeout: false, dispatcher: undefined, ...context }
     })
     this.#clients.push(client)
