@@ -99,15 +99,19 @@ describe('a number in words', () => {
     assert.equal(numberIn('9'.repeat(15), 0), 999_999_999_999_999)
   })
 
-  it('of a grant is one of two', () => {
-    assert.deepEqual(readGrant('g512,20480'), { values: 512, size: 20_480 })
+  it('of a grant is one of two, or of three for a channel', () => {
+    assert.deepEqual(readGrant('g512,20480'), { values: 512, size: 20_480, inputs: 0 })
+    assert.deepEqual(readGrant('g512,20480,3'), { values: 512, size: 20_480, inputs: 3 })
     for (const words of [
       'g',
       'gx,x',
       'g1',
       'g1,',
       'g,1',
-      'g1,2,3',
+      'g1,2,',
+      'g1,2,x',
+      'g1,2,3,4',
+      'g1,2,-3',
       'g-1,2',
       'gNaN,1',
       'g1e9,1',

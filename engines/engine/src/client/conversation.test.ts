@@ -39,4 +39,16 @@ describe('a conversation', () => {
     conversation.grant(2)
     assert.equal(said.at(-1), `${Told.granted}6,600`)
   })
+
+  it('tells how many values of the channel it has sent, the end included, whenever it tells anything', () => {
+    const { conversation, said } = begin()
+    // Nothing can be told before the service has named its address.
+    conversation.sendInput('1')
+    conversation.heard(`${CONTROL}0`, false)
+    conversation.beat(performance.now())
+    conversation.sendInput('2')
+    conversation.endInput()
+    conversation.beat(performance.now())
+    assert.deepEqual(said, ['v1 1', `${Told.granted}4,0,1`, 'v2 2', 'e2', `${Told.granted}4,0,3`])
+  })
 })

@@ -4,22 +4,20 @@
  */
 
 import {
+  ConnectionError,
   cleanUpFailed,
   errorToText,
-  INPUT_REFUSED,
   type IncomingMessage,
-  InputStream,
+  type InputStream,
   isRejected,
   LONGEST_TIME,
-  OutgoingValues,
-  ProtocolError
+  OutgoingValues
 } from '@elysia-microservices/transport/kit'
 import { failurePacket, toJson, valuePacket } from '@elysia-microservices/transport/nest'
 import { MOST_OF_ONE } from '../batches.ts'
 import type { Carried } from '../carrier.ts'
 import {
   bytesOf,
-  jsonOf,
   MAX_MESSAGE,
   numberIn,
   type ReplyToken,
@@ -31,13 +29,14 @@ import {
 import type { Caller } from './callers.ts'
 import type { Controlled } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
+import { type InputOwner, OwnInput } from './own-input.ts'
 
 /** Number of characters from which the values of a turn are sent before the turn ends. */
 const BATCH_SIZE = 16 * 1024
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
 /** Answers one request. */
-export class OwnAnswer extends OutgoingValues implements Controlled {
+export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner {
   number = 0
   secret = ''
   heardAt = 0
@@ -47,10 +46,8 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   readonly #id: string
   readonly #ended: (hasFailed: boolean) => void
   #message: IncomingMessage | undefined
-  #input: InputStream | undefined
-  /** Values of the channel that were granted, and that arrived, since the beginning. */
-  #inputGranted = 0
-  #inputCount = 0
+  /** The input, if the request is a channel. */
+  #input: OwnInput | undefined
   #hasFailed = false
   /** Fires when the caller stops waiting; unset if the caller sets no limit, and once a value was sent. */
   #deadline: ReturnType<typeof setTimeout> | undefined
@@ -110,40 +107,42 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
 
   /** Opens the input of a channel: the values that the caller sends. */
   openInput(): InputStream {
-    this.#input = new InputStream(
-      (n) => this.#grantInput(n),
-      () => this.#say(Said.inputStopped)
-    )
-    return this.#input
+    this.#input = new OwnInput(this)
+    return this.#input.stream
   }
 
   /** Grants the caller its first values. */
   startInput(n: number): void {
-    this.#grantInput(n)
+    this.#input?.grant(n)
   }
 
   // ── messages of the caller ───────────────────────────────────────────────────────────────────────────
 
   told(word: string, message: Carried): void {
-    if (message.refusal !== undefined) this.#failInput(message.refusal.message)
-    else if (word === Told.granted) this.#grant(textOf(message.words))
+    const { words, refusal } = message
+    if (refusal instanceof ConnectionError) this.#input?.lose()
+    else if (refusal !== undefined) this.#input?.fail(refusal.message)
+    else if (word === Told.granted) this.#grant(textOf(words))
     else if (word === Told.canceled) this.callerGone()
-    else if (word === Told.input) this.#takeInput(textOf(message.words, 1))
-    else if (word === Told.inputEnded) this.#endInput(textOf(message.words))
-    else if (word === Told.inputFailed)
-      this.#failInput(`The caller's input failed: ${textOf(message.words, 1)}`)
+    else if (word === Told.input) this.#input?.take(textOf(words, 1))
+    else if (word === Told.inputEnded) this.#input?.end(numberIn(textOf(words), 1))
+    else if (word === Told.inputFailed) this.#input?.fail(`The caller's input failed: ${textOf(words, 1)}`)
+  }
+
+  inputLost(): void {
+    this.abort(() => this.say(Said.inputLost))
   }
 
   callerGone(): void {
     if (this.#waiting > 0) this.#caller?.forget(this)
     this.#waiting = 0
     if (this.#isLeaving) this.#over()
-    this.#input?.end()
+    this.#input?.gone()
     this.abort()
   }
 
   beat(): void {
-    if (!this.isDone || this.#isLeaving) this.#say(Said.accepted)
+    if (!this.isDone || this.#isLeaving) this.say(this.#input?.sign ?? Said.accepted)
   }
 
   /** Answers with words that already contain the only value. */
@@ -154,12 +153,13 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
 
   /** The service stops and waits no longer for the handler. */
   cut(): void {
-    if (!this.#isLeaving) this.abort(() => this.#say(Said.gone))
+    if (!this.#isLeaving) this.abort(() => this.say(Said.gone))
   }
 
   #grant(words: string): void {
     const grant = readGrant(words)
     if (grant === undefined) return
+    this.#input?.expect(grant.inputs)
     // The number is limited, because a caller may claim more characters than were sent.
     this.#takenSize = Math.min(Math.max(this.#takenSize, grant.size), this.#sentSize)
     const more = grant.values - this.#granted
@@ -167,36 +167,6 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
       this.#granted = grant.values
       this.requestN(more)
     } else this.resume()
-  }
-
-  #takeInput(text: string): void {
-    const blank = text.indexOf(' ')
-    const number = numberIn(text, 0, blank)
-    if (this.#input === undefined || number === -1) return
-    // The value arrived twice.
-    if (number <= this.#inputCount) return
-    if (number !== ++this.#inputCount) return this.#failInput('A value of the channel was lost')
-    try {
-      const value: unknown = blank + 1 === text.length ? undefined : jsonOf(text.slice(blank + 1))
-      if (!this.#input.push(value, text.length - blank)) this.#failInput(INPUT_REFUSED)
-    } catch {
-      this.#failInput('A value of the channel is not JSON')
-    }
-  }
-
-  #endInput(words: string): void {
-    const count = numberIn(words, 1)
-    if (count === this.#inputCount) this.#input?.end()
-    else if (count !== -1) this.#failInput('A value of the channel was lost')
-  }
-
-  #failInput(message: string): void {
-    this.#input?.end({ error: new ProtocolError(message) })
-  }
-
-  #grantInput(n: number): void {
-    this.#inputGranted += n
-    this.#say(`${Said.inputGranted}${this.#inputGranted}`)
   }
 
   // ── outgoing values ──────────────────────────────────────────────────────────────────────────────────
@@ -246,7 +216,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
 
   protected over(isAborted: boolean): void {
     clearTimeout(this.#deadline)
-    if (this.#input?.close() === true && !isAborted) this.#say(Said.inputStopped)
+    if (this.#input?.close() === true && !isAborted) this.say(Said.inputStopped)
     if (isAborted) this.#message?.abort(this.#connection.logger)
     this.#isLeaving = this.#waiting > 0
     if (!this.#isLeaving) this.#over()
@@ -343,7 +313,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     if (!this.isDone) this.abort()
   }
 
-  #say(words: string): void {
+  say(words: string): void {
     this.#connection.carrier.publish(this.replyTo, `+${words}`, this.reply)
   }
 }

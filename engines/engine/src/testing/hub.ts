@@ -141,7 +141,7 @@ export class Hub {
       if (ways.length === 0) return
       const [, queue] = ways[Math.floor(this.random() * ways.length)] as (typeof ways)[number]
       const { to, message } = queue.shift() as Delivery
-      if (to.owner.isConnected) to.receive(message)
+      if (to.owner.isConnected && !to.owner.isClosed) to.receive(message)
       this.#pump()
     })
   }
