@@ -1,5 +1,10 @@
 /** Checks and merges the headers of messages to be sent. */
-import { type Headers, OptionError, RESERVED_PREFIX, refuseReserved } from '@elysia-microservices/transport/kit'
+import {
+  type Headers,
+  OptionError,
+  RESERVED_PREFIX,
+  refuseReserved
+} from '@elysia-microservices/transport/kit'
 import type { CarriedHeaders, Engine } from './carrier.ts'
 
 /** Most characters of a name that an error shows. */

@@ -194,18 +194,36 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'a channel for one value': {
     handlers: echo,
     call: async (client, running) =>
-      assert.equal(await client.request('sum', running.values(() => count(9)), FOREVER), 45)
+      assert.equal(
+        await client.request(
+          'sum',
+          running.values(() => count(9)),
+          FOREVER
+        ),
+        45
+      )
   },
   'a channel without values': {
     handlers: echo,
     call: async (client, running) =>
-      assert.equal(await client.request('sum', running.values(() => count(0)), FOREVER), 0)
+      assert.equal(
+        await client.request(
+          'sum',
+          running.values(() => count(0)),
+          FOREVER
+        ),
+        0
+      )
   },
   'a channel for a stream': {
     handlers: echo,
     call: async (client, running) =>
       assert.deepEqual(
-        await read(client, 'double', running.values(() => count(30))),
+        await read(
+          client,
+          'double',
+          running.values(() => count(30))
+        ),
         upTo(30).map((n) => 2 * n)
       )
   },

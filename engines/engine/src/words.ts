@@ -4,12 +4,7 @@
  * service, which the service sends as the reply address of its messages. Clients and services that use Nest ignore
  * both.
  */
-import {
-  ConnectionError,
-  checkDepth,
-  ProtocolError,
-  text as utf8
-} from '@elysia-microservices/transport/kit'
+import { ConnectionError, checkDepth, ProtocolError, text as utf8 } from '@elysia-microservices/transport/kit'
 import type { Words } from './carrier.ts'
 import { isSecret, SECRET_LENGTH } from './secret.ts'
 

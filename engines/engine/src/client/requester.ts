@@ -18,7 +18,18 @@ import type { Carried, Carrier, Engine } from '../carrier.ts'
 import { inParts, type PartedCarrier } from '../parts/parts.ts'
 import { repeat } from '../repeat.ts'
 import { SECRET_LENGTH } from '../secret.ts'
-import { bodyOf, HEARTBEAT, inputLost, letterAt, numberIn, SAID, Said, Told, textOf, VERSION } from '../words.ts'
+import {
+  bodyOf,
+  HEARTBEAT,
+  inputLost,
+  letterAt,
+  numberIn,
+  SAID,
+  Said,
+  Told,
+  textOf,
+  VERSION
+} from '../words.ts'
 import { CallSender } from './call-sender.ts'
 import { type Conversation, serviceGone } from './conversation.ts'
 import type { OutgoingCall } from './outgoing-call.ts'

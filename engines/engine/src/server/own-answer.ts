@@ -16,16 +16,7 @@ import {
 import { failurePacket, toJson, valuePacket } from '@elysia-microservices/transport/nest'
 import { MOST_OF_ONE } from '../batches.ts'
 import type { Carried } from '../carrier.ts'
-import {
-  bytesOf,
-  MAX_MESSAGE,
-  numberIn,
-  type ReplyToken,
-  readGrant,
-  Said,
-  Told,
-  textOf
-} from '../words.ts'
+import { bytesOf, MAX_MESSAGE, numberIn, type ReplyToken, readGrant, Said, Told, textOf } from '../words.ts'
 import type { Caller } from './callers.ts'
 import type { Controlled } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'

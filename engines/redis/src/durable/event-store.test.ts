@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Publisher } from '@elysia-microservices/transport/engine'
+import { Publisher } from '@elysia-microservices/engine'
 import fc from 'fast-check'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { OutgoingEntry } from './event.ts'
@@ -103,7 +103,8 @@ function setting() {
       publisher.publish({ ...common, packet: '{}', key: undefined, headers: undefined, batch: undefined })
     )
   }
-  const stored = () => PATTERNS.flatMap((pattern) => server.streams.get(`_elysia:{events}:s:${pattern}`) ?? [])
+  const stored = () =>
+    PATTERNS.flatMap((pattern) => server.streams.get(`_elysia:{events}:s:${pattern}`) ?? [])
   return { server, publisher, attach, publish, published, stored }
 }
 
@@ -209,7 +210,11 @@ describe('events published over Redis', () => {
         await Promise.all(published)
         const byPattern = PATTERNS.map((pattern) => server.streams.get(`_elysia:{events}:s:${pattern}`) ?? [])
         assert.deepEqual(stored().length, published.length)
-        for (const ids of byPattern) assert.deepEqual(ids, [...ids].sort((one, other) => +one - +other))
+        for (const ids of byPattern)
+          assert.deepEqual(
+            ids,
+            [...ids].sort((one, other) => +one - +other)
+          )
         publisher.close(new Error('over'))
       }),
       { numRuns: 300 }

@@ -161,10 +161,7 @@ export class EventStore implements Store<OutgoingEntry> {
     if (isUnknown) void this.#connection.commands.script('LOAD', APPEND.text).catch(() => {})
     if (isFull(error)) this.#trim(address)
     const refusal = isUnknown
-      ? new NotStoredError(
-          `The Redis server was restarted before it had stored the event '${address}'`,
-          true
-        )
+      ? new NotStoredError(`The Redis server was restarted before it had stored the event '${address}'`, true)
       : notStored(`the event '${address}'`, error)
     for (const { number } of events) publisher.refused(number, refusal, isUnknown || passes(error))
   }
