@@ -9,7 +9,12 @@ const USERS = new Map([
 ])
 
 export const auth = microservice({ transport: memory() })
-  .guard({ as: 'scoped', headers: t.Object({ authorization: t.String() }), errors: { UNAUTHORIZED: {} } })
+  .guard({
+    as: 'scoped',
+    schema: 'standalone',
+    headers: t.Object({ authorization: t.String() }),
+    errors: { UNAUTHORIZED: {} }
+  })
   .resolve({ as: 'scoped' }, ({ headers, error }) => {
     const user = USERS.get(headers.authorization)
     return user === undefined ? error('UNAUTHORIZED') : { user }

@@ -10,8 +10,9 @@ import type { DurableSettings } from '@elysia-microservices/transport/kit'
 import type { Hook, HookType } from '../hooks/hook.ts'
 import type { KnownErrors } from '../hooks/known-errors.ts'
 import { type HandlerPattern, parsePattern } from '../router/handler-pattern.ts'
-import { type MessageSchema, sourceOf } from '../schema/message-schema.ts'
-import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
+import { sourcesOf } from '../schema/all-of.ts'
+import { combined, type MessageSchema } from '../schema/message-schema.ts'
+import { type JsonSchema, jsonSchemaOf, jsonSchemaOfAll } from './json-schema.ts'
 
 /** The description of a service, which can be written as JSON. */
 export interface ServiceDescription {
@@ -101,22 +102,21 @@ export interface DescribeOptions {
 export function describeHandler(
   kind: 'message' | 'event',
   patterns: readonly HandlerPattern[],
-  { hooks, schema }: { readonly hooks: readonly Hook[]; readonly schema: MessageSchema },
+  { hooks, schema: given }: { readonly hooks: readonly Hook[]; readonly schema: MessageSchema },
   durable?: DurableSettings,
   registered: KnownErrors = new Map()
 ): HandlerDescription {
-  const data = schema.data && sourceOf(schema.data)
-  const headers = schema.headers && sourceOf(schema.headers)
-  const response = schema.response && sourceOf(schema.response)
+  const schema = combined(given)
+  const { data, headers, response } = schema
   return {
     kind,
     patterns: patterns.map((pattern) => {
       const { kind, route } = parsePattern(pattern)
       return { kind, pattern: route }
     }),
-    ...(data && { data: jsonSchemaOf(data, 'input') }),
-    ...(headers && { headers: jsonSchemaOf(headers, 'input') }),
-    ...(response && { response: jsonSchemaOf(response, 'output') }),
+    ...(data && { data: jsonSchemaOfAll(sourcesOf(data), 'input') }),
+    ...(headers && { headers: jsonSchemaOfAll(sourcesOf(headers), 'input') }),
+    ...(response && { response: jsonSchemaOfAll(sourcesOf(response), 'output') }),
     ...(kind === 'message' && errorsOf(schema, registered)),
     ...(durable && { durable }),
     hooks: hooks.flatMap(({ type, run: { name } }) => (name === '' ? [] : [{ type, name }]))

@@ -1,4 +1,5 @@
 /** Writes schemas as JSON Schema (draft 7), for descriptions. */
+import { isSameValue } from '../hooks/same-value.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
 import { forMessages } from '../schema/texts-of-urls.ts'
 import { isTypeBox, itemsOf } from '../schema/typebox.ts'
@@ -30,6 +31,7 @@ const TYPES: ReadonlySet<unknown> = new Set([
   'array',
   'null'
 ])
+const DEFINITIONS: readonly string[] = ['definitions', '$defs']
 const UNIONS = ['anyOf', 'oneOf', 'allOf'] as const
 
 /** A schema as JSON Schema. For a stream (`t.AsyncIterator`) the result is the schema of its values. */
@@ -43,6 +45,35 @@ export function jsonSchemaOf(schema: AnySchema, side: SchemaSide): JsonSchema {
     // The schema's library cannot write it as JSON Schema, for example a date.
     return {}
   }
+}
+
+/** Several schemas that must all hold as one JSON Schema. */
+export function jsonSchemaOfAll(schemas: readonly AnySchema[], side: SchemaSide): JsonSchema {
+  const all = schemas.map((schema) => jsonSchemaOf(schema, side))
+  const [first = {}] = all
+  if (all.length < 2) return first
+  // References of a schema are relative to the whole document, so definitions are moved to its root.
+  const moved: Record<string, Record<string, unknown>> = {}
+  const parts = all.map((schema) => withoutDefinitions(schema, moved))
+  return { allOf: parts, ...moved }
+}
+
+/** Moves the definitions of a schema. A schema whose definitions have names that others use is replaced by `{}`. */
+function withoutDefinitions(schema: JsonSchema, moved: Record<string, Record<string, unknown>>): JsonSchema {
+  const { $schema: _dialect, ...own } = schema
+  const entries = DEFINITIONS.flatMap((key) =>
+    Object.entries(Object(own[key])).map(([name, one]) => ({ key, name, one }))
+  )
+  if (entries.some(({ key, name, one }) => !isFree(moved[key], name, one))) return {}
+  for (const { key, name, one } of entries) {
+    moved[key] ??= {}
+    moved[key][name] = one
+  }
+  return Object.fromEntries(Object.entries(own).filter(([key]) => !DEFINITIONS.includes(key)))
+}
+
+function isFree(taken: Record<string, unknown> | undefined, name: string, one: unknown): boolean {
+  return taken?.[name] === undefined || isSameValue(taken[name], one)
 }
 
 /** Copies a schema through JSON, which removes parts that JSON Schema does not have, such as symbols and functions. */

@@ -72,6 +72,16 @@ export function scopeOf(options: unknown): HookScope {
   throw OptionError.expected('options.as', "'local', 'scoped' or 'global'", scope)
 }
 
+/** Whether an option of this name is a hook. */
+export function isHookType(name: string): name is HookType {
+  return (TYPES as readonly string[]).includes(name)
+}
+
+/** Sorts the hooks of one options object in the order in which they run; hooks of one type keep their order. */
+export function inOrder(hooks: readonly Hook[]): Hook[] {
+  return TYPES.flatMap((type) => hooks.filter((hook) => hook.type === type))
+}
+
 /** Joins lists of hooks. A hook that is in several lists runs once. */
 export function mergeHooks(...lists: (readonly Hook[])[]): Hook[] {
   const merged: Hook[] = []

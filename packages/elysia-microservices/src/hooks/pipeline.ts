@@ -14,7 +14,7 @@ import type { PatternParams } from '../router/handler-pattern.ts'
 import type { Check } from '../schema/check.ts'
 import { asDeclared, passed } from '../schema/declared-errors.ts'
 import { mapStream } from '../schema/mapped-stream.ts'
-import type { MessageSchema } from '../schema/message-schema.ts'
+import { combined, type MessageSchema } from '../schema/message-schema.ts'
 import { watchEnd } from './after-response.ts'
 import type { MessageContext } from './context.ts'
 import type { Environment } from './environment.ts'
@@ -49,7 +49,8 @@ type Step = (context: MessageContext) => unknown
 
 /** Compiles the handler and all that runs around it. */
 export function compile(plan: Plan, environment: Environment): CompiledHandler {
-  const { hooks, schema, hasParams } = plan
+  const { hooks, hasParams } = plan
+  const schema = combined(plan.schema)
   const isBare = hooks.length === 0 && Object.keys(schema).length === 0 && !hasParams
   const late = typeof plan.handler === 'function' ? undefined : plan.handler
   const given = late === undefined ? plan.handler : late.current

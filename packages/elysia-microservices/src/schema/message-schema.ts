@@ -1,8 +1,8 @@
 /** The schemas of a handler, which are compiled once, before the service listens. */
-import { describe, isStream, ValidationError } from '@elysia-microservices/transport/kit'
+import { describe, ValidationError } from '@elysia-microservices/transport/kit'
+import { allOf, remembered, streamCheck } from './all-of.ts'
 import type { Check, SchemaViolation } from './check.ts'
 import { type CheckedErrors, type ErrorDeclarations, readErrors, readPasses } from './declared-errors.ts'
-import { mapStream } from './mapped-stream.ts'
 import { ResponseValidationError } from './response-violation.ts'
 import { checkOf } from './schema-check.ts'
 import type { AnySchema } from './schema-types.ts'
@@ -19,14 +19,6 @@ export interface SchemaOptions {
   readonly passes?: readonly string[] | undefined
 }
 
-/** The schema of each check, for descriptions. */
-const sources = new WeakMap<Check, AnySchema>()
-
-/** The schema from which a check was compiled. */
-export function sourceOf(check: Check): AnySchema | undefined {
-  return sources.get(check)
-}
-
 /** Compiled schemas. The checks of data and headers throw a `ValidationError`, which is sent to the caller. */
 export interface MessageSchema {
   readonly data?: Check
@@ -34,20 +26,45 @@ export interface MessageSchema {
   readonly response?: Check
   readonly errors?: CheckedErrors
   readonly passes?: ReadonlySet<string>
+  /** Schemas that hold beside these. A later schema does not replace them. */
+  readonly standalone?: readonly MessageSchema[]
 }
 
 /**
- * Merges the schemas of guards and handlers. A later schema replaces an earlier one; declared errors are added to
- * each other.
+ * Merges the schemas of guards and handlers. A later schema replaces an earlier one that is not standalone; standalone
+ * schemas and declared errors are added to each other.
  */
 export function mergeSchemas(...schemas: readonly MessageSchema[]): MessageSchema {
+  const standalone = schemas.flatMap((schema) => schema.standalone ?? [])
   const errors = schemas.flatMap((schema) => [...(schema.errors ?? [])])
   const passes = schemas.flatMap((schema) => [...(schema.passes ?? [])])
   return {
     ...Object.assign({}, ...schemas),
     ...(errors.length > 0 && { errors: new Map(errors) }),
-    ...(passes.length > 0 && { passes: new Set(passes) })
+    ...(passes.length > 0 && { passes: new Set(passes) }),
+    ...(standalone.length > 0 && { standalone })
   }
+}
+
+/** The parts of a message that have schemas. */
+const PARTS = ['headers', 'data', 'response'] as const
+
+/** The same schemas as standalone ones, which no later schema replaces. */
+export function asStandalone({ data, headers, response, ...others }: MessageSchema): MessageSchema {
+  if ((data ?? headers ?? response) === undefined) return others
+  const own = { ...(data && { data }), ...(headers && { headers }), ...(response && { response }) }
+  return { ...others, standalone: [...(others.standalone ?? []), own] }
+}
+
+/** One check for each part of a message: the value must fit all schemas that are there for the part. */
+export function combined({ standalone, ...own }: MessageSchema): MessageSchema {
+  if (standalone === undefined) return own
+  const all = [...standalone, own]
+  const checks = PARTS.flatMap((part) => {
+    const given = all.flatMap((schema) => schema[part] ?? [])
+    return given.length === 0 ? [] : [[part, allOf(given)]]
+  })
+  return { ...own, ...Object.fromEntries(checks) }
 }
 
 /**
@@ -56,29 +73,24 @@ export function mergeSchemas(...schemas: readonly MessageSchema[]): MessageSchem
  */
 export function compileSchemas({ data, headers, response, errors, passes }: SchemaOptions): MessageSchema {
   return {
-    ...(data && { data: remembered(data, dataCheck(data)) }),
+    ...(data && { data: dataCheck(data) }),
     ...(headers && {
-      headers: remembered(headers, checkOf(headers, 'headers', 'options.headers', callersFault('headers')))
+      headers: remembered(checkOf(headers, 'headers', 'options.headers', callersFault('headers')), headers)
     }),
     ...(response && {
       response: remembered(
-        response,
         checkOf(
           response,
           'response',
           'options.response',
           (violation) => new ResponseValidationError(violation.violation, violation)
-        )
+        ),
+        response
       )
     }),
     ...(errors && { errors: readErrors(errors) }),
     ...(passes && { passes: readPasses(passes) })
   }
-}
-
-function remembered(schema: AnySchema, check: Check): Check {
-  sources.set(check, schema)
-  return check
 }
 
 /**
@@ -87,13 +99,8 @@ function remembered(schema: AnySchema, check: Check): Check {
  */
 function dataCheck(schema: AnySchema): Check {
   const items = itemsOf(schema)
-  const fault = callersFault('data')
-  if (items === undefined) return checkOf(schema, 'data', 'options.data', fault)
-  const check = checkOf(items, 'data', 'options.data', fault)
-  return (value) => {
-    if (typeof value === 'object' && value !== null && isStream(value)) return mapStream(value, check)
-    throw new ValidationError('data', 'a stream', value)
-  }
+  const check = checkOf(items ?? schema, 'data', 'options.data', callersFault('data'))
+  return items === undefined ? remembered(check, schema) : remembered(streamCheck(check), schema, check)
 }
 
 function callersFault(root: string) {

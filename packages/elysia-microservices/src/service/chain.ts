@@ -68,11 +68,12 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       group(define, prefix)
       return service
     },
-    guard({ as, ...options }: HandlerOptions, define?: unknown) {
-      if (define === undefined) core.addGuard(options, scopeOf({ as }))
+    guard({ as, schema, ...options }: HandlerOptions, define?: unknown) {
+      if (define === undefined) core.addGuard(options, scopeOf({ as }), isStandalone(schema))
       else {
+        checkGroupGuard(as, schema)
         group((guarded: object) => {
-          cores.get(guarded)?.addGuard(options, 'local')
+          cores.get(guarded)?.addGuard(options, 'local', true)
           return (define as (group: object) => unknown)(guarded)
         })
       }
@@ -115,6 +116,30 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
     onError: hook('error'),
     onAfterResponse: hook('afterResponse')
   })
+}
+
+/** Whether the schemas of a guard hold beside a handler's own. @throws {OptionError} another value was given */
+function isStandalone(schema: unknown): boolean {
+  if (schema === undefined || schema === 'override') return false
+  if (schema === 'standalone') return true
+  throw OptionError.expected('options.schema', "'override' or 'standalone'", schema)
+}
+
+/**
+ * Checks the options of a guard with a callback.
+ * @throws {OptionError} the guard has an option that has no meaning for the handlers of a callback
+ */
+function checkGroupGuard(as: unknown, schema: unknown): void {
+  if (as !== undefined && scopeOf({ as }) !== 'local')
+    throw new OptionError(
+      'options.as',
+      'A guard with a callback applies to the handlers of the callback only, so it cannot be scoped or global'
+    )
+  if (schema !== undefined && !isStandalone(schema))
+    throw new OptionError(
+      'options.schema',
+      'The schemas of a guard with a callback hold beside those of its handlers: they cannot be replaced'
+    )
 }
 
 function isHost(plugin: object): plugin is Host {

@@ -27,7 +27,9 @@ describe('services that use services', () => {
     )
     .message('after the group', (context) => Reflect.get(context, 'inGroup') ?? 'not here')
     .guard({ data: t.Number(), beforeHandle: () => void seen.push('guard') }, (g) =>
-      g.message('guarded', ({ data }) => data).message('own', ({ data }) => data, { data: t.String() })
+      g
+        .message('guarded', ({ data }) => data)
+        .message('own', ({ data }) => data, { data: t.Number({ maximum: 5 }) })
     )
     .message('after the guard', ({ data }) => data)
   const app = newService()
@@ -63,10 +65,12 @@ describe('services that use services', () => {
     assert.deepEqual(seen, ['orders.deep.seen', 'deep', 'far'])
   })
 
-  it('guard what stands inside, where a schema of its own wins', async () => {
+  it('guard what stands inside, where a schema of its own holds beside that of the guard', async () => {
     seen.length = 0
     assert.equal(await client().request('guarded', 1), 1)
-    assert.equal(await client().request('own', 'text'), 'text')
+    assert.equal(await client().request('own', 5), 5)
+    for (const wrong of ['text', 6])
+      await assert.rejects(client().request('own', wrong), { code: 'VALIDATION' })
     await assert.rejects(client().request('guarded', 'text'), { code: 'VALIDATION' })
     assert.equal(await client().request('after the guard', 'text'), 'text')
     assert.deepEqual(

@@ -18,11 +18,16 @@ import { type Controllers, startAll } from '../controller/controllers.ts'
 import { describeHandler, type HandlerDescription } from '../description/description.ts'
 import { Environment, type Host } from '../hooks/environment.ts'
 import { type Hook, type HookOptions, type HookScope, liftHooks, mergeHooks } from '../hooks/hook.ts'
-import { type Macro, readOptions } from '../hooks/macro.ts'
+import { checkMacros, type Macro, readOptions } from '../hooks/macro.ts'
 import { compile, type Plan } from '../hooks/pipeline.ts'
 import { type HandlerPattern, type Patterns, patternList } from '../router/handler-pattern.ts'
 import { prefixPattern } from '../router/prefix.ts'
-import { type MessageSchema, mergeSchemas, type SchemaOptions } from '../schema/message-schema.ts'
+import {
+  asStandalone,
+  type MessageSchema,
+  mergeSchemas,
+  type SchemaOptions
+} from '../schema/message-schema.ts'
 import { Life, type LifeEnd, type ServicePart } from './life.ts'
 import { messageLines } from './message-lines.ts'
 import { durableOf, hasParams, type Registration, surrounded } from './registration.ts'
@@ -266,19 +271,27 @@ export class ServiceCore {
     this.#hooks = mergeHooks(this.#hooks, [hook])
   }
 
-  /** Adds hooks and schemas for handlers that are registered later. */
-  addGuard(options: HandlerOptions, scope: HookScope): void {
+  /**
+   * Adds hooks and schemas for handlers that are registered later.
+   * @param isStandalone whether the schemas hold beside a handler's own, which otherwise replaces them
+   */
+  addGuard(options: HandlerOptions, scope: HookScope, isStandalone: boolean): void {
     const { hooks, schema } = readOptions(options, this.#macros)
     this.#hooks = mergeHooks(
       this.#hooks,
       hooks.map((hook) => ({ ...hook, scope }))
     )
-    this.#guards.push({ scope, schema })
+    this.#guards.push({ scope, schema: isStandalone ? asStandalone(schema) : schema })
   }
 
-  /** Adds macros. A macro replaces an earlier macro of the same name. */
+  /**
+   * Adds macros. A macro replaces an earlier macro of the same name.
+   * @throws {OptionError} a macro has a member that is no hook, schema or macro
+   */
   addMacros(macros: Readonly<Record<string, Macro>>): void {
-    for (const [name, macro] of Object.entries(macros)) this.#macros.set(name, macro)
+    const all = new Map([...this.#macros, ...Object.entries(macros)])
+    checkMacros(macros, all)
+    for (const [name, macro] of all) this.#macros.set(name, macro)
   }
 
   /** Widens the scope of all hooks and guards that have been added so far. */
@@ -286,12 +299,14 @@ export class ServiceCore {
     const wider = <Scoped extends { readonly scope: HookScope }>(item: Scoped): Scoped =>
       item.scope === 'global' ? item : { ...item, scope }
     this.#hooks = this.#hooks.map(wider)
-    this.#guards = this.#guards.map(wider)
+    this.#guards = byScope(this.#guards).map(wider)
   }
 
   /** Includes all handlers of another service, and the hooks and guards whose scope reaches this service. */
   include(other: ServiceCore): void {
     this.#adopt(other, (pattern) => pattern)
+    // As in Elysia, a macro of the used service replaces one of the same name, for the handlers that follow.
+    for (const [name, macro] of other.#macros) this.#macros.set(name, macro)
     this.#hooks = mergeHooks(this.#hooks, liftHooks(other.#hooks))
     for (const guard of other.#guards) {
       if (guard.scope === 'local') continue
@@ -334,7 +349,6 @@ export class ServiceCore {
     this.#life.include(other.#life)
     this.environment.include(other.environment)
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
-    for (const [name, macro] of other.#macros) if (!this.#macros.has(name)) this.#macros.set(name, macro)
     const before = { hooks: this.#hooks, schema: this.#guardSchema() }
     for (const { kind, patterns, durable, binding, plan, arounds } of other.#registrations) {
       const behind = () => {
@@ -368,6 +382,12 @@ export class ServiceCore {
   }
 
   #guardSchema(): MessageSchema {
-    return mergeSchemas(...this.#guards.map(({ schema }) => schema))
+    return mergeSchemas(...byScope(this.#guards).map(({ schema }) => schema))
   }
+}
+
+/** Sorts guards: as in Elysia, a schema of a narrower scope replaces one of a wider scope. */
+function byScope(guards: readonly Guard[]): Guard[] {
+  const scopes: readonly HookScope[] = ['global', 'scoped', 'local']
+  return scopes.flatMap((wanted) => guards.filter(({ scope }) => scope === wanted))
 }

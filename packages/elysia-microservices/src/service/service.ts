@@ -22,6 +22,7 @@ import type {
   ErrorContext,
   ErrorsOf,
   EventOptions,
+  GuardOptions,
   HandlerOptions,
   HookContext,
   LifeContext,
@@ -37,16 +38,19 @@ import type {
   Empty,
   EmptyScope,
   Extras,
+  Grouped,
   ScopeTypes,
   Usable,
   Widened,
   With,
+  WithMacros,
   WithService
 } from '../types/scope.ts'
 import type {
   Answers,
   Chosen,
   EventTypeOf,
+  Guarding,
   HandlerExtras,
   MessageTypeOf,
   NoAnswers,
@@ -55,7 +59,7 @@ import type {
   StreamOf,
   Typed
 } from '../types/service.ts'
-import type { Guarded, SchemasWith } from '../types/used-macros.ts'
+import type { Guarded, GuardKind } from '../types/used-macros.ts'
 import type { ServicePart } from './life.ts'
 
 /**
@@ -101,7 +105,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
    */
   message<
     const Given extends Patterns,
-    Result extends Returned<SchemasWith<Scope['schema'], Scope['macros'], Used>, Response>,
+    Result extends Returned<Guarding<Scope, Used>, Response>,
     Data extends AnySchema | undefined = undefined,
     Headers extends AnySchema | undefined = undefined,
     Response extends AnySchema | undefined = undefined,
@@ -114,13 +118,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     pattern: Given,
     handler: (
       context: Message<
-        Chosen<Data, SchemasWith<Scope['schema'], Scope['macros'], Used>['data'], Annotated, 'output'>,
-        Chosen<
-          Headers,
-          SchemasWith<Scope['schema'], Scope['macros'], Used>['headers'],
-          Message['headers'],
-          'output'
-        >
+        Chosen<Data, Guarding<Scope, Used>, 'data', Annotated, 'output'>,
+        Chosen<Headers, Guarding<Scope, Used>, 'headers', Message['headers'], 'output'>
       > &
         HandlerExtras<Scope, Given, Used>
     ) => Result,
@@ -130,7 +129,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
       Answers<
         NameOf<Given>,
         MessageTypeOf<
-          SchemasWith<Scope['schema'], Scope['macros'], Used>,
+          Guarding<Scope, Used>,
           Data,
           Headers,
           Response,
@@ -162,13 +161,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     pattern: Given,
     handler: (
       context: Message<
-        Chosen<Data, SchemasWith<Scope['schema'], Scope['macros'], Used>['data'], Annotated, 'output'>,
-        Chosen<
-          Headers,
-          SchemasWith<Scope['schema'], Scope['macros'], Used>['headers'],
-          Message['headers'],
-          'output'
-        >
+        Chosen<Data, Guarding<Scope, Used>, 'data', Annotated, 'output'>,
+        Chosen<Headers, Guarding<Scope, Used>, 'headers', Message['headers'], 'output'>
       > &
         HandlerExtras<Scope, Given, Used>
     ) => unknown,
@@ -176,12 +170,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<
     Before,
     Taken & {
-      readonly [Name in NameOf<Given>]: EventTypeOf<
-        SchemasWith<Scope['schema'], Scope['macros'], Used>,
-        Data,
-        Headers,
-        Annotated
-      >
+      readonly [Name in NameOf<Given>]: EventTypeOf<Guarding<Scope, Used>, Data, Headers, Annotated>
     },
     Scope
   >
@@ -228,7 +217,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
    */
   group<const Prefix extends string, Group extends Typed>(
     prefix: Prefix,
-    define: (group: Microservice<NoAnswers, Empty, Scope>) => Group
+    define: (group: Microservice<NoAnswers, Empty, Grouped<Scope>>) => Group
   ): Microservice<
     Messages & PrefixedAnswers<Prefix, AnswersOf<Group>>,
     Events & Prefixed<Prefix, EventsOf<Group>>,
@@ -237,7 +226,11 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
 
   /**
    * Adds schemas, hooks and macros for the handlers that follow, or only for the handlers that `define` registers.
-   * A handler's own schema replaces the schema of a guard.
+   *
+   * For the handlers that follow, a handler's own schema of data, headers or response replaces the guard's, unless
+   * the guard has `schema: 'standalone'`: then both must hold. The schemas of a guard with `define`, and the schemas
+   * of macros, always hold.
+   * @throws {OptionError} an option is unknown or wrong
    */
   guard<
     Group extends Typed,
@@ -246,9 +239,13 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     Response extends AnySchema | undefined = undefined,
     const Used = Empty
   >(
-    options: HandlerOptions<Scope, Data, Headers, Response, Used>,
+    options: HandlerOptions<Scope, Data, Headers, Response, Used> & { readonly schema?: 'standalone' },
     define: (
-      group: Microservice<NoAnswers, Empty, Guarded<Scope, Data, Headers, Response, Used, 'local'>>
+      group: Microservice<
+        NoAnswers,
+        Empty,
+        Guarded<Grouped<Scope>, Data, Headers, Response, Used, 'local', 'standalone'>
+      >
     ) => Group
   ): Microservice<Messages & AnswersOf<Group>, Events & EventsOf<Group>, Scope>
   guard<
@@ -256,10 +253,11 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     Headers extends AnySchema | undefined = undefined,
     Response extends AnySchema | undefined = undefined,
     const Used = Empty,
-    As extends HookScope = 'local'
+    As extends HookScope = 'local',
+    Kind extends GuardKind = 'override'
   >(
-    options: HandlerOptions<Scope, Data, Headers, Response, Used> & { readonly as?: As }
-  ): Microservice<Messages, Events, Guarded<Scope, Data, Headers, Response, Used, As>>
+    options: HandlerOptions<Scope, Data, Headers, Response, Used> & GuardOptions<As, Kind>
+  ): Microservice<Messages, Events, Guarded<Scope, Data, Headers, Response, Used, As, Kind>>
 
   /**
    * Adds values to the context of handlers.
@@ -392,7 +390,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
    */
   macro<const Given extends Macros<Extras<Scope>>>(
     macros: Given
-  ): Microservice<Messages, Events, With<Scope, 'macros', MacroTypes<Given>>>
+  ): Microservice<Messages, Events, WithMacros<Scope, MacroTypes<Given>>>
 
   /**
    * Widens the scope of all hooks and guards so far: to the service that uses this one (`'scoped'`), or also to all

@@ -1,8 +1,8 @@
 /** The message type for handlers that are written outside of their service's chain. */
-import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
 import type { ScopeOf } from './carried.ts'
 import type { Message } from './message.ts'
-import type { Extras, ScopeTypes } from './scope.ts'
+import type { Empty, Extras, ScopeTypes } from './scope.ts'
+import type { Chosen, Guarding } from './service.ts'
 
 /**
  * The type of a handler's message with the fields that the hooks and guards of a service add. Use it for handlers
@@ -21,6 +21,6 @@ export type MessageBehind<Service, Data = unknown> = BehindScope<ScopeOf<Service
 
 type BehindScope<Scope extends ScopeTypes, Data> = Message<
   Data,
-  Scope['schema']['headers'] extends AnySchema ? OutputOf<Scope['schema']['headers']> : Message['headers']
+  Chosen<undefined, Guarding<Scope, Empty>, 'headers', Message['headers'], 'output'>
 > &
   Extras<Scope>

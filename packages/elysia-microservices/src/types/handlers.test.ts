@@ -5,6 +5,7 @@ import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
 import * as v from 'valibot'
 import { z } from 'zod'
+import { connect } from '../client/index.ts'
 import { type Message, microservice, type RpcError, type ValidationError } from '../index.ts'
 
 const newService = () => microservice({ transport: 'tcp' })
@@ -182,6 +183,74 @@ function guards() {
     .message('b', () => 1, { role: 'nobody' })
 }
 
+function standingGuards() {
+  const id = t.Object({ id: t.Number() })
+  const page = t.Object({ page: t.Number() })
+  type Both = { id: number } & { page: number }
+  newService()
+    .guard({ schema: 'standalone', data: id })
+    .message('without', ({ data }) => expectTypeOf(data).toEqualTypeOf<{ id: number }>())
+    .message('own', ({ data }) => expectTypeOf(data).toEqualTypeOf<Both>(), { data: page })
+  newService()
+    .guard({ data: id, response: id }, (g) =>
+      g
+        .message('own', ({ data }) => ({ ...data, more: expectTypeOf(data).toEqualTypeOf<Both>() }), {
+          data: page,
+          response: page
+        })
+        // @ts-expect-error the guard's schema of the answer has an id
+        .message('wrong', () => ({ page: 1 }), { response: page })
+    )
+    .message('outside', ({ data }) => expectTypeOf(data).toEqualTypeOf<unknown>())
+  const macros = newService().macro({ withId: { data: id }, paged: (_size: number) => ({ data: page }) })
+  macros
+    .guard({ data: t.Object({ name: t.String() }) })
+    .message('two', ({ data }) => expectTypeOf(data).toEqualTypeOf<{ name: string } & Both>(), {
+      withId: true,
+      paged: 5
+    })
+    .message('own', ({ data }) => expectTypeOf(data).toEqualTypeOf<{ page: number } & { id: number }>(), {
+      withId: true,
+      data: page
+    })
+  macros
+    .guard({ withId: true })
+    .message('in a guard', ({ data }) => expectTypeOf(data).toEqualTypeOf<Both>(), { data: page })
+
+  const auth = newService().guard({
+    as: 'scoped',
+    schema: 'standalone',
+    headers: t.Object({ authorization: t.String() })
+  })
+  const orders = newService()
+    .use(auth)
+    .message(
+      'orders',
+      ({ headers }) => expectTypeOf(headers).toEqualTypeOf<{ page: number } & { authorization: string }>(),
+      { headers: page }
+    )
+  newService()
+    .use(orders)
+    .message('above', ({ headers }) => expectTypeOf(headers).toEqualTypeOf<Message['headers']>())
+  const client = connect<typeof orders>()
+  client.request('orders', 1, { headers: { authorization: 'x', page: '1' } })
+  // @ts-expect-error authorization is missing
+  client.request('orders', 1, { headers: { page: '1' } })
+
+  // As in Elysia, the guard of the narrowest scope counts, in any order.
+  newService()
+    .guard({ data: t.Number() })
+    .guard({ as: 'global', data: t.String() })
+    .message('local', ({ data }) => expectTypeOf(data).toEqualTypeOf<number>())
+    .group('group', (g) =>
+      g
+        .guard({ as: 'global', data: t.Boolean() })
+        .message('inside', ({ data }) => expectTypeOf(data).toEqualTypeOf<boolean>())
+    )
+    .as('global')
+    .message('widened', ({ data }) => expectTypeOf(data).toEqualTypeOf<number>())
+}
+
 function macros() {
   const service = newService().macro({
     user: { resolve: ({ headers }) => ({ user: { name: headers['user'] ?? 'nobody' } }) },
@@ -266,7 +335,7 @@ function hosts() {
 
 describe('the types in handlers', () => {
   it('are as the assertions of this file say, which compiles', () => {
-    for (const check of [schemas, responses, params, hooks, scopes, guards, macros, hosts]) {
+    for (const check of [schemas, responses, params, hooks, scopes, guards, standingGuards, macros, hosts]) {
       expectTypeOf(check).toBeFunction()
     }
   })

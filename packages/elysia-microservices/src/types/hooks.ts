@@ -1,13 +1,14 @@
 /** The types of hooks and options. */
 import type { DurableOptions, RpcError, ValidationError } from '@elysia-microservices/transport/kit'
 import type { MessageEnd } from '../hooks/after-response.ts'
+import type { HookScope } from '../hooks/hook.ts'
 import type { ErrorClass } from '../hooks/known-errors.ts'
 import type { ErrorDeclarations } from '../schema/declared-errors.ts'
-import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
 import type { PassedCode, Throwable, Throws } from './errors.ts'
 import type { Message } from './message.ts'
 import type { Empty, EmptyScope, Extras, ScopeTypes } from './scope.ts'
-import type { MacroFields, MacroValues, SchemasWith, UsedOptions } from './used-macros.ts'
+import type { Chosen, Guarding } from './service.ts'
+import type { GuardKind, MacroFields, MacroValues, UsedOptions } from './used-macros.ts'
 
 type MaybePromise<Value> = Value | Promise<Value>
 
@@ -18,20 +19,14 @@ export type HookContext<
   Headers = undefined,
   Used = Empty
 > = Message<
-  Checked<Data, SchemasWith<Scope['schema'], Scope['macros'], Used>['data'], unknown>,
-  Checked<Headers, SchemasWith<Scope['schema'], Scope['macros'], Used>['headers'], Message['headers']>
+  Chosen<Data, Guarding<Scope, Used>, 'data', unknown, 'output'>,
+  Chosen<Headers, Guarding<Scope, Used>, 'headers', Message['headers'], 'output'>
 > &
   Extras<Scope> &
   MacroFields<Scope['macros'], Used>
 
 /** The context of a hook that may answer with a declared error. */
 export type ThrowingContext<Scope extends ScopeTypes> = HookContext<Scope> & Throws<Scope['guarded']>
-
-type Checked<Schema, Guard, None> = Schema extends AnySchema
-  ? OutputOf<Schema>
-  : Guard extends AnySchema
-    ? OutputOf<Guard>
-    : None
 
 /** The argument of `onStart` and `onStop`: decorators and store. */
 export type LifeContext<Scope extends ScopeTypes> = { readonly store: object } & Scope['context']
@@ -122,6 +117,17 @@ export type HandlerOptions<Scope extends ScopeTypes, Data, Headers, Response, Us
   MacroValues<Scope['macros']> &
   UsedOptions<Used, OptionName | keyof Scope['macros']>
 
+/** Further options of a guard without a callback. */
+export interface GuardOptions<As extends HookScope, Kind extends GuardKind> {
+  /** The services to which the guard applies. Default: `'local'`, this service only. */
+  readonly as?: As
+  /**
+   * Whether a handler's own schema of data, headers or response replaces the guard's (`'override'`), or both must
+   * hold (`'standalone'`). Default: `'override'`.
+   */
+  readonly schema?: Kind
+}
+
 /** Options of the handler of an event, which has no answer. */
 export type EventOptions<Scope extends ScopeTypes, Data, Headers, Used> = HandlerOptions<
   Scope,
@@ -143,5 +149,5 @@ type OptionName =
   | keyof Schemas<unknown, unknown, unknown>
   | keyof DeclaringOptions<unknown, unknown>
   | keyof LocalHooks<unknown, EmptyScope>
-  | 'as'
+  | keyof GuardOptions<HookScope, GuardKind>
   | 'durable'

@@ -46,31 +46,48 @@ export type { Added, ErrorsOf, Schemas } from './hooks.ts'
 export type { AnyErrors, MacroDefinition, Macros, MacroTypes } from './macro.ts'
 export type { NameOf, ObjectName, Prefixed } from './pattern.ts'
 export type {
+  AsStandalone,
   Behind,
+  BehindGuards,
   Complete,
   ContextOf,
   Empty,
   EmptyScope,
+  Grouped,
+  GuardsBehind,
+  GuardsOf,
+  GuardTypes,
+  NoGuards,
   NoReach,
   NoSchemas,
-  NothingAbove,
+  NoStandalone,
   Or,
   Reached,
   ReachTypes,
   SchemasOver,
   SchemaTypes,
   ScopeTypes,
+  Sides,
+  StandaloneTypes,
+  Together,
   Usable,
   Widened,
+  WidenedGuards,
   With,
+  WithGuards,
+  WithHooksOf,
+  WithMacros,
   WithService
 } from './scope.ts'
 export type {
   Answers,
+  AnyGuarding,
   AnyStream,
+  Chosen,
   EventHandler,
   EventType,
   EventTypeOf,
+  Guarding,
   MessageHandler,
   MessageType,
   MessageTypeOf,
@@ -82,10 +99,13 @@ export type {
 } from './service.ts'
 export type {
   Guarded,
-  GuardSchemas,
+  GuardKind,
+  GuardReach,
+  GuardsWith,
   MacroErrors,
   MacroFields,
   MacroType,
   MacroValues,
-  SchemasWith
+  SchemasGiven,
+  StandaloneWith
 } from './used-macros.ts'

@@ -5,7 +5,7 @@ import type { AnySchema } from '../schema/schema-types.ts'
 import type { DeclaredIn } from './declared.ts'
 import type { Added, LocalHooks, OneOrMore } from './hooks.ts'
 import type { Message } from './message.ts'
-import type { Empty, EmptyScope, SchemaTypes } from './scope.ts'
+import type { AsStandalone, Empty, EmptyScope, SchemaTypes } from './scope.ts'
 import type { MacroType } from './used-macros.ts'
 
 /**
@@ -45,10 +45,10 @@ type MacroTypeOf<Macro> = Macro extends (value: infer Value) => infer Definition
   ? MacroType<
       Value,
       FieldsOf<NonNullable<Definition>>,
-      SchemasIn<NonNullable<Definition>>,
+      AsStandalone<SchemasIn<NonNullable<Definition>>>,
       DeclaredIn<NonNullable<Definition>>
     >
-  : MacroType<boolean, FieldsOf<Macro>, SchemasIn<Macro>, DeclaredIn<Macro>>
+  : MacroType<boolean, FieldsOf<Macro>, AsStandalone<SchemasIn<Macro>>, DeclaredIn<Macro>>
 
 type FieldsOf<Definition> = Definition extends unknown
   ? ('derive' extends keyof Definition ? AddedBy<Definition['derive']> : Empty) &

@@ -3,7 +3,8 @@
  * macros.
  */
 import type { AnyElysia } from 'elysia'
-import type { AnySchema } from '../schema/schema-types.ts'
+import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
+import type { Over } from './declared.ts'
 
 /** No fields at all. */
 export type Empty = Record<never, never>
@@ -15,17 +16,57 @@ export interface SchemaTypes {
   readonly response: AnySchema | undefined
 }
 
-/** The parts of guards that apply to services above: schemas, and the errors that guards declare, by code. */
+/** The additions of all guards of one scope: schemas, and declared errors by code. */
 export interface ReachTypes {
+  /** Schemas that a closer schema replaces. */
   readonly schema: SchemaTypes
+  readonly standalone: StandaloneTypes
   readonly guarded: unknown
 }
 
-/** The `ReachTypes` of guards that do not apply to services above. */
+/** The `ReachTypes` of a scope without guards. */
 export interface NoReach {
   readonly schema: NoSchemas
+  readonly standalone: NoStandalone
   readonly guarded: Empty
 }
+
+/**
+ * The types of a schema's values: those that callers send (`input`) and that handlers get (`output`), those that
+ * handlers return and that callers get (`answer`).
+ */
+export interface Sides<Schema> {
+  readonly input: InputOf<Schema>
+  readonly output: OutputOf<Schema>
+  readonly returned: ReturnOf<Schema>
+  readonly answer: AnswerOf<Schema>
+}
+
+/**
+ * The types of the values that fit all standalone schemas: an intersection of `Sides` for each part of a message;
+ * `unknown` if there is no schema.
+ */
+export interface StandaloneTypes {
+  readonly data: unknown
+  readonly headers: unknown
+  readonly response: unknown
+}
+
+/** No standalone schemas. */
+export interface NoStandalone {
+  readonly data: unknown
+  readonly headers: unknown
+  readonly response: unknown
+}
+
+/** The types of schemas that are standalone. */
+export interface AsStandalone<Schemas extends SchemaTypes> {
+  readonly data: SidesOf<Schemas['data']>
+  readonly headers: SidesOf<Schemas['headers']>
+  readonly response: SidesOf<Schemas['response']>
+}
+
+type SidesOf<Schema> = Schema extends AnySchema ? Sides<Schema> : unknown
 
 /** No schemas. */
 export interface NoSchemas {
@@ -42,18 +83,39 @@ export interface ScopeTypes {
   readonly local: object
   readonly scoped: object
   readonly global: object
-  /** Schemas of guards. */
+  /** Schemas of guards, which a handler's own schemas replace. */
   readonly schema: SchemaTypes
+  /** Schemas of guards that hold beside a handler's own. */
+  readonly standalone: StandaloneTypes
   /** Errors that guards declare, by code. */
   readonly guarded: unknown
-  /** The parts of guards that apply to the service above, and to all services above. */
-  readonly above: { readonly scoped: ReachTypes; readonly global: ReachTypes }
+  /** The guards by their scope, from which the three fields before are made. */
+  readonly guards: GuardTypes
   /** Fields that the service's handlers use and that a service above has to add. */
   readonly needs: object
   /** Error classes by code. */
   readonly errors: object
   /** Values of macros by name. */
   readonly macros: object
+}
+
+/** The guards of a service by their scope. */
+export interface GuardTypes {
+  /** The guards around a group. */
+  readonly outer: ReachTypes
+  readonly local: ReachTypes
+  /** The guards that also apply to the service above. */
+  readonly scoped: ReachTypes
+  /** The guards that apply to all services above. */
+  readonly global: ReachTypes
+}
+
+/** The guards of a service without guards. */
+export interface NoGuards {
+  readonly outer: NoReach
+  readonly local: NoReach
+  readonly scoped: NoReach
+  readonly global: NoReach
 }
 
 /** The scope of a new service. */
@@ -63,22 +125,22 @@ export interface EmptyScope {
   readonly scoped: Empty
   readonly global: Empty
   readonly schema: NoSchemas
+  readonly standalone: NoStandalone
   readonly guarded: Empty
-  readonly above: NothingAbove
+  readonly guards: NoGuards
   readonly needs: Empty
   readonly errors: Empty
   readonly macros: Empty
 }
 
-/** For a service without guards that apply to services above. */
-export interface NothingAbove {
-  readonly scoped: NoReach
-  readonly global: NoReach
-}
-
 /** A scope with an addition to one of its parts. */
 export type With<Scope extends ScopeTypes, Part extends keyof ScopeTypes, Added> = {
   readonly [Key in keyof ScopeTypes]: Key extends Part ? Scope[Key] & Added : Scope[Key]
+}
+
+/** A scope with more macros. A macro replaces an earlier one of its name. */
+export type WithMacros<Scope extends ScopeTypes, Added> = {
+  readonly [Key in keyof ScopeTypes]: Key extends 'macros' ? Over<Scope['macros'], Added> : Scope[Key]
 }
 
 /** `Schema` if it is a schema, else `Other`. */
@@ -91,53 +153,93 @@ export interface SchemasOver<Before extends SchemaTypes, After extends SchemaTyp
   readonly response: Or<After['response'], Before['response']>
 }
 
-/** Merges what two guards add. */
+/** Merges what two guards, or the guards of two scopes, add. */
 export interface Reached<Before extends ReachTypes, After extends ReachTypes> {
   readonly schema: SchemasOver<Before['schema'], After['schema']>
-  readonly guarded: Before['guarded'] & After['guarded']
+  readonly standalone: Before['standalone'] & After['standalone']
+  readonly guarded: Over<Before['guarded'], After['guarded']>
+}
+
+/** All guards of a service together. A schema of a narrower scope replaces one of a wider scope. */
+export type Together<Guards extends GuardTypes> = Reached<
+  Reached<Reached<Guards['outer'], Guards['global']>, Guards['scoped']>,
+  Guards['local']
+>
+
+/** A scope with other guards. */
+export type WithGuards<Scope extends ScopeTypes, Guards extends GuardTypes> = {
+  readonly [Key in keyof ScopeTypes]: Key extends 'guards'
+    ? Guards
+    : Key extends keyof ReachTypes
+      ? Together<Guards>[Key]
+      : Scope[Key]
+}
+
+/** The scope of a group: the guards around the group are outside of its own guards of every scope. */
+export type Grouped<Scope extends ScopeTypes> = {
+  readonly [Key in keyof ScopeTypes]: Key extends 'guards'
+    ? GuardsBehind<Pick<Scope, keyof ReachTypes>>
+    : Scope[Key]
 }
 
 /** A scope with what a used service adds to it. */
-export type WithService<Scope extends ScopeTypes, Used extends ScopeTypes> = {
+export type WithService<Scope extends ScopeTypes, Used extends ScopeTypes> =
+  GuardsAbove<Used['guards']> extends true
+    ? WithGuards<WithHooksOf<Scope, Used>, GuardsOf<Scope['guards'], Used['guards']>>
+    : WithHooksOf<Scope, Used>
+
+/** Whether a used service has guards that apply to the service that uses it. */
+type GuardsAbove<Guards extends GuardTypes> = NoReach extends Guards['scoped']
+  ? NoReach extends Guards['global']
+    ? false
+    : true
+  : true
+
+/** The guards of a service that uses another one. */
+export interface GuardsOf<Own extends GuardTypes, Used extends GuardTypes> {
+  readonly outer: Own['outer']
+  readonly local: Reached<Own['local'], Used['scoped']>
+  readonly scoped: Own['scoped']
+  readonly global: Reached<Own['global'], Used['global']>
+}
+
+/** A scope with what a used service adds to it, without its guards. */
+export interface WithHooksOf<Scope extends ScopeTypes, Used extends ScopeTypes> extends ScopeTypes {
   readonly context: Scope['context'] & Used['context']
   readonly local: Scope['local'] & Used['scoped']
   readonly scoped: Scope['scoped']
   readonly global: Scope['global'] & Used['global']
-  readonly schema: NothingAbove extends Used['above']
-    ? Scope['schema']
-    : SchemasOver<
-        Scope['schema'],
-        SchemasOver<Used['above']['scoped']['schema'], Used['above']['global']['schema']>
-      >
-  readonly guarded: Scope['guarded'] & Used['above']['scoped']['guarded'] & Used['above']['global']['guarded']
-  readonly above: NoReach extends Used['above']['global']
-    ? Scope['above']
-    : {
-        readonly scoped: Scope['above']['scoped']
-        readonly global: Reached<Scope['above']['global'], Used['above']['global']>
-      }
+  readonly schema: Scope['schema']
+  readonly standalone: Scope['standalone']
+  readonly guarded: Scope['guarded']
+  readonly guards: Scope['guards']
   readonly needs: Scope['needs']
   readonly errors: Scope['errors'] & Used['errors']
-  readonly macros: Scope['macros'] & Used['macros']
+  readonly macros: Over<Scope['macros'], Used['macros']> & object
 }
 
-/** A scope after `as()`, which widens the scope of its hooks. */
-export type Widened<Scope extends ScopeTypes, To extends 'scoped' | 'global'> = {
-  readonly [Key in keyof ScopeTypes]: Key extends 'local'
-    ? Empty
-    : Key extends To
-      ? Scope['local'] & Scope['scoped'] & Scope[Key]
-      : Key extends 'scoped'
-        ? Empty
-        : Key extends 'above'
-          ? {
-              readonly [Each in 'scoped' | 'global']: Each extends To
-                ? { readonly schema: Scope['schema']; readonly guarded: Scope['guarded'] }
-                : To extends 'scoped'
-                  ? Scope['above'][Each]
-                  : NoReach
-            }
+/** A scope after `as()`, which widens the scope of its hooks and guards. */
+export type Widened<Scope extends ScopeTypes, To extends 'scoped' | 'global'> = WithGuards<
+  {
+    readonly [Key in keyof ScopeTypes]: Key extends 'local'
+      ? Empty
+      : Key extends To
+        ? Scope['local'] & Scope['scoped'] & Scope[Key]
+        : Key extends 'scoped'
+          ? Empty
           : Scope[Key]
+  },
+  WidenedGuards<Scope['guards'], To>
+>
+
+/** The guards of a service after `as()`. */
+export interface WidenedGuards<Guards extends GuardTypes, To extends 'scoped' | 'global'> {
+  readonly outer: Guards['outer']
+  readonly local: NoReach
+  readonly scoped: To extends 'scoped' ? Reached<Guards['scoped'], Guards['local']> : NoReach
+  readonly global: To extends 'scoped'
+    ? Guards['global']
+    : Reached<Guards['global'], Reached<Guards['scoped'], Guards['local']>>
 }
 
 /** The fields that decorators, store and hooks of a service add to a message. */
@@ -158,16 +260,36 @@ export interface Behind<Above extends ScopeTypes> {
   readonly local: Empty
   readonly scoped: Empty
   readonly global: Empty
-  readonly above: NothingAbove
   readonly errors: Empty
   readonly macros: Empty
+  readonly schema: BehindGuards<Above>['schema']
+  readonly standalone: BehindGuards<Above>['standalone']
+  readonly guarded: Above['guarded']
+  readonly guards: GuardsBehind<BehindGuards<Above>>
+  readonly needs: Extras<Above>
+}
+
+/** The guards of a service or group that has only guards around it. */
+export interface GuardsBehind<Outer extends ReachTypes> {
+  readonly outer: Outer
+  readonly local: NoReach
+  readonly scoped: NoReach
+  readonly global: NoReach
+}
+
+/** The guards of a service above. Their schemas of data and answers are not known to the handlers behind it. */
+export interface BehindGuards<Above extends ScopeTypes> {
   readonly schema: {
     readonly data: undefined
     readonly headers: Above['schema']['headers']
     readonly response: undefined
   }
+  readonly standalone: {
+    readonly data: unknown
+    readonly headers: Above['standalone']['headers']
+    readonly response: unknown
+  }
   readonly guarded: Above['guarded']
-  readonly needs: Extras<Above>
 }
 
 /** The names of needed fields that are missing or have another type. */

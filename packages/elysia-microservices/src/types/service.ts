@@ -1,12 +1,12 @@
 /** The types that a service carries: its patterns, with the types of their data and answers. */
 import type { RpcError } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
-import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
+import type { AnySchema } from '../schema/schema-types.ts'
 import type { Throwable, Throws } from './errors.ts'
 import type { Message } from './message.ts'
 import type { ParamsContext, Prefixed } from './pattern.ts'
-import type { Empty, Extras, SchemaTypes, ScopeTypes } from './scope.ts'
-import type { MacroFields } from './used-macros.ts'
+import type { Empty, Extras, SchemaTypes, ScopeTypes, Sides, StandaloneTypes } from './scope.ts'
+import type { MacroFields, StandaloneWith } from './used-macros.ts'
 
 /** The input and output types of a message pattern. */
 export interface MessageType<
@@ -79,19 +79,40 @@ type IsStream<Result> = unknown extends Result
       ? never
       : false
 
-/** The type from the handler's schema, else from the guard's schema, else from the handler's annotation. */
-export type Chosen<Schema, Guard, None, Side extends keyof Sides<unknown>> = Schema extends AnySchema
-  ? Sides<Schema>[Side]
-  : Guard extends AnySchema
-    ? Sides<Guard>[Side]
-    : None
-
-interface Sides<Schema> {
-  readonly input: InputOf<Schema>
-  readonly output: OutputOf<Schema>
-  readonly returned: ReturnOf<Schema>
-  readonly answer: AnswerOf<Schema>
+/** The schemas that apply to a handler besides its own: those that its own replace, and those that hold beside them. */
+export interface Guarding<Scope extends ScopeTypes, Used> {
+  readonly schema: Scope['schema']
+  readonly standalone: StandaloneWith<Scope['standalone'], Scope['macros'], Used>
 }
+
+/** Any `Guarding`. */
+export interface AnyGuarding {
+  readonly schema: SchemaTypes
+  readonly standalone: StandaloneTypes
+}
+
+/**
+ * The type of a part of the message: from the handler's own schema, else from the guard's schema, and from all
+ * standalone schemas; without any schema, `None`.
+ */
+export type Chosen<
+  Schema,
+  Guards extends AnyGuarding,
+  Part extends keyof SchemaTypes,
+  None,
+  Side extends keyof Sides<unknown>
+> = Schema extends AnySchema
+  ? Sides<Schema>[Side] & SideOf<Guards['standalone'][Part], Side, unknown>
+  : Guards['schema'][Part] extends infer Guard extends AnySchema
+    ? Sides<Guard>[Side] & SideOf<Guards['standalone'][Part], Side, unknown>
+    : SideOf<Guards['standalone'][Part], Side, None>
+
+/** The type from standalone schemas; `None` if there are none. */
+type SideOf<Standalone, Side extends keyof Sides<unknown>, None> = Standalone extends {
+  readonly [Key in Side]: infer Type
+}
+  ? Type
+  : None
 
 /** The fields in the context of a handler, besides the message's own. */
 export type HandlerExtras<Scope extends ScopeTypes, Given, Used> = ParamsContext<Given> &
@@ -100,8 +121,8 @@ export type HandlerExtras<Scope extends ScopeTypes, Given, Used> = ParamsContext
   Throws<Throwable<Scope, Used>>
 
 /** The values that a handler may return: if there is a schema for the response, those that fit the schema. */
-export type Returned<Guard extends SchemaTypes, Response> =
-  Chosen<Response, Guard['response'], unknown, 'returned'> extends infer Value
+export type Returned<Guards extends AnyGuarding, Response> =
+  Chosen<Response, Guards, 'response', unknown, 'returned'> extends infer Value
     ? unknown extends Value
       ? unknown
       :
@@ -131,7 +152,7 @@ type Loose<Type> = Type extends string
 
 /** The type of a message pattern. Schemas take precedence over the handler's own types. */
 export type MessageTypeOf<
-  Guard extends SchemaTypes,
+  Guards extends AnyGuarding,
   Data,
   Headers,
   Response,
@@ -139,17 +160,17 @@ export type MessageTypeOf<
   Result,
   Errors
 > = MessageType<
-  Chosen<Data, Guard['data'], Annotated, 'input'>,
-  Chosen<Response, Guard['response'], ValueOf<Result>, 'answer'>,
+  Chosen<Data, Guards, 'data', Annotated, 'input'>,
+  Chosen<Response, Guards, 'response', ValueOf<Result>, 'answer'>,
   StreamOf<Result>,
-  Chosen<Headers, Guard['headers'], unknown, 'input'>,
+  Chosen<Headers, Guards, 'headers', unknown, 'input'>,
   Errors
 >
 
 /** The type of an event pattern. */
-export type EventTypeOf<Guard extends SchemaTypes, Data, Headers, Annotated> = EventType<
-  Chosen<Data, Guard['data'], Annotated, 'input'>,
-  Chosen<Headers, Guard['headers'], unknown, 'input'>
+export type EventTypeOf<Guards extends AnyGuarding, Data, Headers, Annotated> = EventType<
+  Chosen<Data, Guards, 'data', Annotated, 'input'>,
+  Chosen<Headers, Guards, 'headers', unknown, 'input'>
 >
 
 /**

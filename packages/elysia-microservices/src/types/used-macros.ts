@@ -2,13 +2,27 @@
 import type { HookScope } from '../hooks/hook.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
 import type { DeclaredIn, Over } from './declared.ts'
-import type { Empty, NoSchemas, Or, Reached, SchemaTypes, ScopeTypes } from './scope.ts'
+import type {
+  AsStandalone,
+  Empty,
+  GuardTypes,
+  NoSchemas,
+  NoStandalone,
+  Or,
+  Reached,
+  ReachTypes,
+  SchemaTypes,
+  ScopeTypes,
+  StandaloneTypes,
+  WithGuards
+} from './scope.ts'
 
 /** A macro of a service: the type of its value in options, and the fields and schemas that it adds. */
 export interface MacroType<Value, Fields, Schema, Errors = Empty> {
   readonly value: Value
   /** The fields that the macro's `derive` and `resolve` return. */
   readonly fields: Fields
+  /** The types of the macro's schemas, which are standalone. */
   readonly schema: Schema
   /** The errors that the macro declares. */
   readonly errors: Errors
@@ -52,16 +66,19 @@ export type MacroErrors<Types, Used> = [keyof Types] extends [never]
       ? All
       : never
 
-/** The schemas of guards, or those of the macros in options, which replace them. */
-export type SchemasWith<Guard extends SchemaTypes, Types, Used> = [keyof Types] extends [never]
-  ? Guard
+/** The types of the standalone schemas of guards, and of the macros in options. */
+export type StandaloneWith<Guards extends StandaloneTypes, Types, Used> = [keyof Types] extends [never]
+  ? Guards
   : [UsedIn<Types, Used>] extends [never]
-    ? Guard
-    : { readonly [Key in keyof SchemaTypes]: SchemaOr<SchemaOf<Types[UsedIn<Types, Used>], Key>, Guard[Key]> }
+    ? Guards
+    : Guards & MacroSchemas<Types, Used>
 
-type SchemaOr<Schema, Guard> = [Schema] extends [never] ? Guard : Schema
-
-type SchemaOf<Macro, Key extends keyof SchemaTypes> = Extract<PartOf<PartOf<Macro, 'schema'>, Key>, AnySchema>
+/** The types of the schemas of the macros in options. */
+type MacroSchemas<Types, Used> = {
+  [Name in UsedIn<Types, Used>]: (all: PartOf<Types[Name], 'schema'>) => void
+}[UsedIn<Types, Used>] extends (all: infer All extends StandaloneTypes) => void
+  ? All
+  : NoStandalone
 
 type PartOf<Type, Key extends string> = Type extends { readonly [K in Key]: infer Part } ? Part : never
 
@@ -85,55 +102,46 @@ type UnknownOption<Name> = Name extends 'body' | 'query' | 'params'
     ? `A message has no ${Name}: it is not an HTTP request`
     : `There is no option '${Name & string}', and no macro of that name`
 
-/**
- * A scope with the additions of a guard: schemas, which replace the schemas of earlier guards, and the fields of
- * macros.
- */
-export type Guarded<Scope extends ScopeTypes, Data, Headers, Response, Used, As extends HookScope> = {
-  readonly [Key in keyof ScopeTypes]: Key extends 'schema'
-    ? GuardSchemas<SchemasWith<Scope['schema'], Scope['macros'], Used>, Data, Headers, Response>
-    : Key extends 'guarded'
-      ? Over<Scope['guarded'], GuardErrors<Scope, Used>>
-      : Key extends 'above'
-        ? GuardsAbove<Scope, Data, Headers, Response, Used, As>
-        : Key extends As
-          ? Scope[Key] & MacroFields<Scope['macros'], Used>
-          : Scope[Key]
-}
-
-/** The errors that the options of a guard declare. */
-type GuardErrors<Scope extends ScopeTypes, Used> = Over<MacroErrors<Scope['macros'], Used>, DeclaredIn<Used>>
-
-/** The parts of guards that apply to services above, with one more guard. */
-type GuardsAbove<
+/** A scope with the additions of a guard: schemas, declared errors, and the fields of macros. */
+export type Guarded<
   Scope extends ScopeTypes,
   Data,
   Headers,
   Response,
   Used,
-  As extends HookScope
-> = As extends 'local'
-  ? Scope['above']
-  : {
-      readonly [Each in 'scoped' | 'global']: Each extends As
-        ? Reached<
-            Scope['above'][Each],
-            {
-              readonly schema: GuardSchemas<
-                SchemasWith<NoSchemas, Scope['macros'], Used>,
-                Data,
-                Headers,
-                Response
-              >
-              readonly guarded: GuardErrors<Scope, Used>
-            }
-          >
-        : Scope['above'][Each]
-    }
+  As extends HookScope,
+  Kind extends GuardKind
+> = WithGuards<
+  {
+    readonly [Key in keyof ScopeTypes]: Key extends As
+      ? Scope[Key] & MacroFields<Scope['macros'], Used>
+      : Scope[Key]
+  },
+  GuardsWith<Scope['guards'], As, GuardReach<Scope, Data, Headers, Response, Used, Kind>>
+>
 
-/** The schemas of a guard, else those of the guards before it. */
-export interface GuardSchemas<Before extends SchemaTypes, Data, Headers, Response> {
-  readonly data: Or<Data, Before['data']>
-  readonly headers: Or<Headers, Before['headers']>
-  readonly response: Or<Response, Before['response']>
+/** Whether a handler's own schemas replace those of a guard, or both hold. */
+export type GuardKind = 'override' | 'standalone'
+
+/** The guards of a service with one more guard. */
+export type GuardsWith<Guards extends GuardTypes, As extends HookScope, Added extends ReachTypes> = {
+  readonly [Each in keyof GuardTypes]: Each extends As ? Reached<Guards[Each], Added> : Guards[Each]
+}
+
+/** The additions of the options of a guard. */
+export interface GuardReach<Scope extends ScopeTypes, Data, Headers, Response, Used, Kind extends GuardKind> {
+  readonly schema: Kind extends 'override' ? SchemasGiven<Data, Headers, Response> : NoSchemas
+  readonly standalone: StandaloneWith<
+    Kind extends 'override' ? NoStandalone : AsStandalone<SchemasGiven<Data, Headers, Response>>,
+    Scope['macros'],
+    Used
+  >
+  readonly guarded: Over<MacroErrors<Scope['macros'], Used>, DeclaredIn<Used>>
+}
+
+/** The schemas of options. */
+export interface SchemasGiven<Data, Headers, Response> {
+  readonly data: Or<Data, undefined>
+  readonly headers: Or<Headers, undefined>
+  readonly response: Or<Response, undefined>
 }
