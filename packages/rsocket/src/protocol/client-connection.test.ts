@@ -245,13 +245,15 @@ describe('an RSocket client', () => {
     for (let count = 0; count < 3; count++) void leased.caller.request('a', count)
     assert.deepEqual(sent(), [])
     leased.connection.receive(frame(0, 'LEASE', 0, uint32(1_000), uint32(2)))
-    assert.deepEqual(sent(), ['REQUEST_RESPONSE 1 M', 'REQUEST_RESPONSE 3 M'])
+    const asks = 'KEEPALIVE 0 F'
+    assert.deepEqual(sent(), ['REQUEST_RESPONSE 1 M', 'REQUEST_RESPONSE 3 M', asks])
     clock.time = 2_000
     leased.connection.receive(frame(0, 'LEASE', 0, uint32(1_000), uint32(5)))
     assert.deepEqual(sent(), ['REQUEST_RESPONSE 5 M'])
     clock.time = 3_000
     void leased.caller.request('a', 4)
-    assert.deepEqual(sent(), [])
+    void leased.caller.request('a', 5)
+    assert.deepEqual(sent(), [asks])
   })
 
   it('refuses calls while too many bytes wait to be sent, and says that they have not run', async () => {

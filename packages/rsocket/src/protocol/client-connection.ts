@@ -29,7 +29,7 @@ import {
   writeResume
 } from './frames.ts'
 import { isGoingAway, writeUnderstandsGoingAway } from './going-away.ts'
-import { HeldLease } from './lease.ts'
+import { HeldLease, LEASE_WANTED } from './lease.ts'
 import { MimeType } from './mime-type.ts'
 import type { ClientConnectionOptions } from './options.ts'
 import { RSocketRequester } from './requester.ts'
@@ -82,6 +82,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       logger,
       toWireError,
       lease: this.#lease,
+      askForLease: () => this.#askForLease(),
       timeout,
       tellTimeout,
       timer,
@@ -307,6 +308,15 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     if (this.#isServerLeaving) return
     this.#isServerLeaving = true
     this.#options.goingAway()
+  }
+
+  /** Tells the server that calls wait for a lease. A server of this library leaves idle clients without one. */
+  #askForLease(): void {
+    const wire = this.#wire
+    // SETUP and RESUME ask as well.
+    if (!wire.isConnected) return
+    writeKeepalive(wire.bytes, true, wire.resumption?.received ?? 0, LEASE_WANTED)
+    wire.flush()
   }
 
   #settled(): void {

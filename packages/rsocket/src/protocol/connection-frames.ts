@@ -10,6 +10,8 @@ export interface ConnectionRole {
   leased(timeToLive: number, requests: number): void
   /** The other side has answered a KEEPALIVE. */
   alive(): void
+  /** The other side has sent a KEEPALIVE with this data, which was answered. */
+  probed?(buffer: Uint8Array, start: number, end: number): void
   /** The other side has ended the connection, or will end it. */
   ended(code: number, data: string): void
   metadataPushed(buffer: Uint8Array, start: number, end: number): void
@@ -34,7 +36,8 @@ export function handleConnectionFrame(
       wire.resumption?.acknowledged(readUint63(buffer, at))
       if ((flags & Flag.RESPOND) === 0) return role.alive()
       writeKeepalive(wire.bytes, false, wire.resumption?.received ?? 0, buffer.subarray(at + 8, end))
-      return wire.flush()
+      wire.flush()
+      return role.probed?.(buffer, at + 8, end)
     case FrameType.LEASE:
       need(at + 8 <= end, 'a lease')
       return role.leased(readUint31(buffer, at), readUint31(buffer, at + 4))

@@ -43,68 +43,11 @@ function unlimited(number: number): number {
   return number === MAX_UINT31 ? Number.POSITIVE_INFINITY : number
 }
 
-/** Limits by which a responder grants leases. */
-export interface LeaseOptions {
-  /** Most requests of one connection that may be in flight. */
-  readonly concurrency: number
-  /** Milliseconds for which a lease is valid. */
-  readonly timeToLive: number
-}
+/** The data of a KEEPALIVE by which a client of this library asks for a lease. Any server echoes it. */
+export const LEASE_WANTED = Uint8Array.from('lease', (letter) => letter.charCodeAt(0))
 
-/** Grants leases so that never more than `concurrency` requests are in flight. */
-export class LeaseGranter {
-  readonly #options: LeaseOptions
-  readonly #now: () => number
-  readonly #send: (timeToLive: number, requests: number) => void
-  #left = 0
-  #expiresAt = 0
-
-  constructor(
-    options: LeaseOptions,
-    now: () => number,
-    send: (timeToLive: number, requests: number) => void
-  ) {
-    this.#options = options
-    this.#now = now
-    this.#send = send
-  }
-
-  /** Whether all requests of the lease have arrived. */
-  get isUsedUp(): boolean {
-    return this.#left === 0
-  }
-
-  /** Counts a request that has arrived. Returns false if no lease covers it. */
-  take(): boolean {
-    if (this.#left === 0 || this.#now() >= this.#expiresAt) return false
-    this.#left--
-    return true
-  }
-
-  /**
-   * Grants a lease for the present room, when all granted requests have arrived or half of the lease's time has passed.
-   * Not earlier, because a LEASE replaces the previous lease, and requests that were already sent under the previous
-   * lease would arrive in addition.
-   * @param available number of requests for which the whole server has room
-   */
-  grant(inFlight: number, available = Number.POSITIVE_INFINITY): void {
-    const { concurrency, timeToLive } = this.#options
-    const room = Math.max(0, Math.min(concurrency - inFlight, available))
-    const now = this.#now()
-    const halfTime = now + timeToLive / 2 >= this.#expiresAt
-    if (room === 0 || (this.#left > 0 && !halfTime)) return
-    this.#left = room
-    this.#expiresAt = now + timeToLive
-    this.#send(timeToLive, room)
-  }
-
-  /** Forgets the granted lease, because the connection continues over another socket. */
-  restart(): void {
-    this.#expiresAt = 0
-  }
-
-  /** Time at which `grant` must be called again, so that a waiting requester gets a new lease. */
-  get renewAt(): number {
-    return this.#expiresAt - this.#options.timeToLive / 2
-  }
+/** Whether the data of a KEEPALIVE asks for a lease. */
+export function isLeaseWanted(buffer: Uint8Array, start: number, end: number): boolean {
+  const { length } = LEASE_WANTED
+  return end - start === length && LEASE_WANTED.every((byte, index) => byte === buffer[start + index])
 }

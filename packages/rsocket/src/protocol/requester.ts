@@ -38,6 +38,8 @@ export interface RequesterInit {
   readonly toWireError: ToWireError
   /** The lease that requests use; `undefined` if no lease is needed. */
   readonly lease: HeldLease | undefined
+  /** Tells the other side that calls wait for a lease. Default: the other side is not told. */
+  askForLease?(): void
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
   /** Whether `timeout` is sent to the other side. The timeout of a single call is always sent. */
@@ -78,6 +80,9 @@ export class RSocketRequester implements CallSender {
   readonly #codec: Codec
   readonly #timer: Timer
   readonly #lease: HeldLease | undefined
+  readonly #askForLease: (() => void) | undefined
+  /** The other side knows that calls wait for a lease. SETUP and RESUME tell it, too. */
+  #hasAskedForLease = true
   readonly #tellTimeout: boolean
   /** streamId = 2 × sequence − offset. The offset is 1 for clients, whose ids are odd, and 0 for servers. */
   readonly #offset: 0 | 1
@@ -94,6 +99,7 @@ export class RSocketRequester implements CallSender {
     this.#codec = init.codec
     this.#timer = timer
     this.#lease = init.lease
+    this.#askForLease = init.askForLease
     this.#tellTimeout = init.tellTimeout
     this.#offset = init.role === 'client' ? 1 : 0
     this.#logger = init.logger
@@ -114,7 +120,7 @@ export class RSocketRequester implements CallSender {
       return this.#sendChannel(call, data)
     const lease = this.#lease
     // Without a lease the call waits for the next lease, after the calls that already wait.
-    if (lease !== undefined && !lease.use()) return this.calls.wait(call)
+    if (lease !== undefined && !lease.use()) return this.#waitForLease(call)
     const type =
       kind === 'request'
         ? FrameType.REQUEST_RESPONSE
@@ -154,11 +160,18 @@ export class RSocketRequester implements CallSender {
     if (this.#lease?.use() === false) {
       this.#channels ??= new Map()
       this.#channels.set(call, first)
-      return this.calls.wait(call)
+      return this.#waitForLease(call)
     }
     this.#channels?.delete(call)
     const initialN = call.kind === 'request' ? 1 : call.initialDemand
     this.#send(call, FrameType.REQUEST_CHANNEL, first.isOnly ? Flag.COMPLETE : 0, initialN, first.data)
+  }
+
+  #waitForLease(call: PendingCall): void {
+    this.calls.wait(call)
+    if (this.#hasAskedForLease) return
+    this.#hasAskedForLease = true
+    this.#askForLease?.()
   }
 
   #startChannel(call: PendingCall, source: object): void {
@@ -346,6 +359,7 @@ export class RSocketRequester implements CallSender {
 
   /** The connection was resumed over another socket, of which channels that have waited know nothing. */
   goOn(): void {
+    this.#hasAskedForLease = true
     this.taken()
     for (const call of this.#table.all()) call.input?.resume()
   }
@@ -355,9 +369,13 @@ export class RSocketRequester implements CallSender {
     if (this.#wire.takesMore) this.calls.taken()
   }
 
-  /** A lease has arrived: sends calls that wait for a lease. */
+  /** A lease has arrived: sends calls that wait for a lease, and asks for another one if calls still wait. */
   leased(): void {
+    this.#hasAskedForLease = false
     this.calls.release(() => this.#lease?.isLeft !== false)
+    if (this.#hasAskedForLease || this.calls.waiting === 0) return
+    this.#hasAskedForLease = true
+    this.#askForLease?.()
   }
 }
 

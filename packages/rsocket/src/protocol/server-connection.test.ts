@@ -381,16 +381,14 @@ describe('METADATA_PUSH', () => {
 })
 
 describe('Lease Semantics', () => {
-  it('grants as many requests as may be in flight, refuses those beyond, and renews', async () => {
+  it('grants as many requests as may be in flight, and refuses those beyond', async () => {
     const server = open({ limits: { ...NO_LIMITS, maxInFlight: 2 } })
-    assert.deepEqual(server.on(setup({ flags: 0x40, lifetime: 1_000_000 })), ['LEASE 0 30000 ms 2'])
+    assert.deepEqual(server.on(setup({ flags: 0x40, lifetime: 1_000_000 })), ['LEASE 0 3600000 ms 2'])
     const frames = server.on(request(1, 'wait', '1'), request(3, 'wait', '2'), request(5, 'wait', '3'))
     assert.deepEqual(frames, ['ERROR 5 0x202 No lease covers the request'])
     dispatcher.waiting[0]!.answer(1)
     await settle()
-    assert.deepEqual(server.on(), ['PAYLOAD 1 CN 1', 'LEASE 0 30000 ms 1'])
-    clock.pass(15_000)
-    assert.deepEqual(server.on(), ['LEASE 0 30000 ms 1'])
+    assert.deepEqual(server.on(), ['PAYLOAD 1 CN 1', 'LEASE 0 3600000 ms 1'])
   })
 
   it('renews only when all that was granted has come: the rest may be on its way', () => {
@@ -407,15 +405,15 @@ describe('Lease Semantics', () => {
     server.on(setup({ flags: 0x40, lifetime: 1_000_000 }))
     const [error, lease] = server.on(request(1, 'echo', '{'))
     assert.match(error ?? '', /^ERROR 1 0x204 /)
-    assert.equal(lease, 'LEASE 0 30000 ms 1')
+    assert.equal(lease, 'LEASE 0 3600000 ms 1')
   })
 
-  it('refuses a request behind an expired lease', () => {
+  it('takes a request that was sent before its lease expired, however late it arrives', () => {
     const server = open({ limits: { ...NO_LIMITS, maxInFlight: 2 } })
-    server.on(setup({ flags: 0x40, lifetime: 1_000_000 }))
+    server.on(setup({ flags: 0x40, lifetime: 1e8 }))
     // The process is busy, so its timers are late.
-    clock.time = 30_000
-    assert.deepEqual(server.on(request(1, 'echo', '1')), ['ERROR 1 0x202 No lease covers the request'])
+    clock.time = 1e7
+    assert.deepEqual(server.on(request(1, 'echo', '1')), ['PAYLOAD 1 CN 1'])
   })
 })
 

@@ -16,7 +16,7 @@ import type { FrameHandler, FrameInput } from './frame-input.ts'
 import { ErrorCode } from './frame-type.ts'
 import { type ResumeRequest, writeResumeOk } from './frames.ts'
 import { understandsGoingAway } from './going-away.ts'
-import { HeldLease } from './lease.ts'
+import { HeldLease, isLeaseWanted } from './lease.ts'
 import type { ServerConnectionOptions } from './options.ts'
 import { RSocketRequester } from './requester.ts'
 import { RSocketResponder } from './responder.ts'
@@ -151,10 +151,10 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   wake(now: number): void {
     this.#streams.requester?.calls.wake(now)
     this.#responder.expire(now)
-    this.#gate.settled()
+    this.#gate.wake(now)
     if (this.#isHeard) this.#lastHeard = now
     this.#isHeard = false
-    if (this.#wire.isDetached) return
+    if (this.#wire.isDetached || this.#wire.isEnded) return
     if (now - this.#lastHeard < this.#maxLifetime)
       return this.#timer.wakeAt(this.#lastHeard + this.#maxLifetime)
     this.#wire.lose(
@@ -199,7 +199,13 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.#streams.requester?.leased()
   }
 
-  alive(): void {}
+  alive(): void {
+    this.#gate.answered()
+  }
+
+  probed(buffer: Uint8Array, start: number, end: number): void {
+    if (isLeaseWanted(buffer, start, end)) this.#gate.leaseWanted()
+  }
 
   ended(code: number, data: string): void {
     // "A server MUST ignore an ERROR[INVALID_SETUP|UNSUPPORTED_SETUP|REJECTED_SETUP|REJECTED_RESUME] frame."
@@ -254,7 +260,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.#streams.requester?.goOn()
     this.#responder.goOn()
     // "LEASE semantics MUST be restarted upon a new connection by sending a LEASE frame from the server."
-    this.#gate.restartLeases()
+    this.#gate.resume()
   }
 
   /** The connection has ended and cannot be resumed. */
@@ -271,6 +277,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   #detach(): void {
     this.#wire.detach()
     this.#input.discard()
+    this.#gate.detach()
   }
 
   #forgetResumption(): void {

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Admission } from '../limits/admission.ts'
 import { NO_LIMITS } from '../limits/server-limits.ts'
-import { cancel, entry, request, setup } from '../testing/rsocket-frames.ts'
+import { cancel, entry, keepalive, request, setup } from '../testing/rsocket-frames.ts'
 import { newRsocketServer, type ServerUnderTest } from '../testing/rsocket-peer.ts'
-import { LeaseGranter } from './lease.ts'
 
 const LONG = { lifetime: 1e9 }
 const WITH_LEASES = setup({ ...LONG, flags: 'L' })
@@ -42,11 +41,14 @@ describe('the room of a server', () => {
     assert.equal(admission.waiting, 0)
   })
 
-  it('is shared by the connections with leases there are, and by no other', () => {
+  it('is shared by the connections with leases there are, and by no other', async () => {
     const admission = roomFor(8)
     const [first, second, third] = [sharing(admission), sharing(admission), sharing(admission)]
-    assert.deepEqual(first.on(WITH_LEASES), ['LEASE 0 30000 ms 8'])
-    assert.deepEqual(second.on(WITH_LEASES), ['LEASE 0 30000 ms 4'])
+    assert.deepEqual(first.on(WITH_LEASES), ['LEASE 0 3600000 ms 8'])
+    assert.deepEqual(second.on(WITH_LEASES), [])
+    assert.deepEqual(first.on(), ['LEASE 0 3600000 ms 0', 'KEEPALIVE 0 F 0'])
+    first.on(keepalive(''))
+    assert.deepEqual(await second.later(), ['LEASE 0 3600000 ms 4'])
     third.on(setup(LONG))
     assert.equal(admission.leaseHolders, 2)
     third.connection.close()
@@ -54,12 +56,13 @@ describe('the room of a server', () => {
     second.connection.close()
     second.connection.close()
     assert.equal(admission.leaseHolders, 1)
-    assert.deepEqual(sharing(admission).on(WITH_LEASES), ['LEASE 0 30000 ms 4'])
+    assert.deepEqual(sharing(admission).on(WITH_LEASES), ['LEASE 0 3600000 ms 4'])
+    assert.equal(admission.promised, 4)
   })
 
   it('is not counted for leases where only the connection itself is limited', () => {
     const server = newRsocketServer({ limits: { ...NO_LIMITS, maxInFlight: 3 } })
-    assert.deepEqual(server.on(WITH_LEASES), ['LEASE 0 30000 ms 3'])
+    assert.deepEqual(server.on(WITH_LEASES), ['LEASE 0 3600000 ms 3'])
     server.connection.close()
   })
 
@@ -70,9 +73,9 @@ describe('the room of a server', () => {
     assert.deepEqual(server.on(WITH_LEASES), [])
     for (let id = 1; id < 7; id += 2) {
       admission.ended()
-      assert.deepEqual(leases(await server.later()), ['LEASE 0 30000 ms 1'])
+      assert.deepEqual(leases(await server.later()), ['LEASE 0 3600000 ms 1'])
       admission.began()
-      assert.match(server.on(request(id, 'echo', '1'))[0] ?? '', /^ERROR/)
+      assert.equal(server.on(request(id, 'echo', '1'))[0], `PAYLOAD ${id} CN 1`)
       // The end of a request makes the gate ask for room again, but the gate is added to the waiting list only once.
       server.on(request(id + 100, 'echo', '{'))
       assert.equal(admission.waiting, 1)
@@ -82,11 +85,9 @@ describe('the room of a server', () => {
   it('is not waited for where there is some, nor granted to a connection that has ended or drains', async () => {
     const admission = roomFor(1)
     const [ended, draining] = [sharing(admission), sharing(admission)]
-    assert.deepEqual(leases(ended.on(WITH_LEASES)).length, 1)
-    assert.equal(admission.waiting, 0)
     admission.began()
+    ended.on(WITH_LEASES)
     draining.on(WITH_LEASES)
-    ended.on(request(1, 'echo', '1'))
     assert.equal(admission.waiting, 2)
     ended.connection.close()
     draining.connection.drain?.()
@@ -104,30 +105,15 @@ describe('a lease', () => {
       { never: () => new Promise(() => {}) }
     )
     server.on(WITH_LEASES, request(1, 'never', '1'))
-    assert.equal(server.clock.next, 15_000)
-    assert.deepEqual(server.after(14_999), [])
-    assert.deepEqual(server.after(1), ['LEASE 0 30000 ms 1'])
+    assert.equal(server.clock.next, 1_800_000)
+    assert.deepEqual(server.after(1_799_999), [])
+    // It is not replaced while requests may be on their way under it.
+    assert.deepEqual(server.after(1), ['LEASE 0 3600000 ms 0', 'KEEPALIVE 0 F 0'])
+    assert.deepEqual(server.on(keepalive('')), ['LEASE 0 3600000 ms 1'])
     server.on(request(3, 'never', '1'))
-    assert.deepEqual(server.after(15_000), [])
+    assert.deepEqual(server.after(1_800_000), [])
     assert.ok(server.clock.next >= 1e9, 'nothing but the lifetime of the client')
-    assert.deepEqual(server.on(cancel(1)), ['LEASE 0 30000 ms 1'])
-  })
-
-  it('covers nothing any more once the connection goes on with another socket', () => {
-    const sent: number[] = []
-    const granter = new LeaseGranter(
-      { concurrency: 3, timeToLive: 100 },
-      () => 0,
-      (_, requests) => sent.push(requests)
-    )
-    assert.equal(granter.take(), false)
-    granter.grant(0)
-    assert.equal(granter.take(), true)
-    granter.restart()
-    assert.equal(granter.take(), false)
-    assert.ok(granter.renewAt < 0, 'there is nothing to renew')
-    granter.grant(1)
-    assert.deepEqual(sent, [3, 2])
+    assert.deepEqual(server.on(cancel(1)), ['LEASE 0 3600000 ms 1'])
   })
 })
 

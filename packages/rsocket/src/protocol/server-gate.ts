@@ -5,13 +5,12 @@
 import type { Timer } from '@elysia-microservices/transport/kit'
 import type { SharedLimits } from '../limits/server-limits.ts'
 import { ErrorCode, MAX_UINT31 } from './frame-type.ts'
-import { writeError, writeLease, writeMetadataPush } from './frames.ts'
+import { writeError, writeKeepalive, writeLease, writeMetadataPush } from './frames.ts'
 import { goingAwayMetadata } from './going-away.ts'
-import { LeaseGranter } from './lease.ts'
+import { ANSWER_TIME, LeaseGranter } from './lease-granter.ts'
 import type { Wire } from './wire.ts'
 
-/** Milliseconds for which a lease is valid. */
-const LEASE_TIME = 30_000
+const NO_DATA = new Uint8Array()
 
 /** The parameters of a gate. */
 export interface ServerGateInit {
@@ -20,7 +19,10 @@ export interface ServerGateInit {
   readonly limits: SharedLimits
   /** Whether the client waits for leases. */
   readonly wantsLeases: boolean
-  /** Whether the client understands the early announcement of `going-away.ts`. */
+  /**
+   * Whether the client is one of this library: it understands the early announcement of `going-away.ts`, and asks for
+   * the leases that it needs.
+   */
   readonly understandsGoingAway: boolean
   readonly connection: { /** Number of requests and events in flight. */ readonly inFlight: number }
 }
@@ -31,8 +33,6 @@ export class ServerGate {
   /** Every request may start, and the end of a request changes nothing, so the gate need not be called. */
   isOpen: boolean
   #leases: LeaseGranter | undefined
-  /** No lease could be granted, and the gate waits until the server has room. */
-  #waitsForRoom = false
   /** Why the server drains; `undefined` while it does not drain. */
   #drainReason: string | undefined
   #hasSaidGoodbye = false
@@ -57,21 +57,47 @@ export class ServerGate {
     if (this.#drainReason !== undefined && !isEvent) return this.#drainReason
     const { limits } = this.#init
     if (this.isOpen) return undefined
-    const refusal = this.#refusal(inFlight)
+    const refusal = this.#refusal(inFlight, isEvent)
     if (refusal !== undefined) limits.refused('requests', refusal)
     return refusal
   }
 
-  /** A request has ended, or the timer has fired: grants leases, and ends a draining connection that is idle. */
+  /** A request has ended: grants a lease, and ends a draining connection that is idle. */
   settled(): void {
-    this.#grant()
+    this.#leases?.grant()
     this.#sayGoodbyeWhenIdle()
   }
 
-  /** The connection continues over another socket: grants a new lease instead of the old lease. */
-  restartLeases(): void {
-    this.#leases?.restart()
-    this.#grant()
+  /** The timer has fired. */
+  wake(now: number): void {
+    this.#sayGoodbyeWhenIdle()
+    if (this.#leases?.wake(now) === false)
+      this.#init.wire.lose(
+        new Error(
+          `The client has not answered KEEPALIVE for ${ANSWER_TIME} ms after its lease was taken back`
+        )
+      )
+  }
+
+  /** The client has answered a KEEPALIVE. */
+  answered(): void {
+    this.#leases?.answered()
+  }
+
+  /** The client has asked for a lease. */
+  leaseWanted(): void {
+    this.#leases?.wanted()
+  }
+
+  /** The socket is lost, and the connection may continue over another one. */
+  detach(): void {
+    this.#leases?.detach()
+  }
+
+  /** The connection continues over another socket, to which the old LEASE may never have come. */
+  resume(): void {
+    if (this.#init.wantsLeases && this.isOpen) this.#sendLease(MAX_UINT31, MAX_UINT31)
+    this.#leases?.resume()
   }
 
   /** Accepts no new requests. Returns true, because the client is told and closes the connection itself. */
@@ -79,6 +105,7 @@ export class ServerGate {
     if (this.#drainReason !== undefined) return true
     this.#drainReason = reason
     this.isOpen = false
+    this.#leases?.stop()
     const { wire, understandsGoingAway, connection } = this.#init
     if (understandsGoingAway && connection.inFlight > 0) {
       writeMetadataPush(wire.bytes, goingAwayMetadata(reason))
@@ -100,8 +127,7 @@ export class ServerGate {
   /** The connection has ended. */
   end(): void {
     this.#hasEnded = true
-    const { admission } = this.#init.limits
-    if (this.#leases !== undefined && admission !== undefined) admission.leaseHolders--
+    this.#leases?.end()
     this.#leases = undefined
   }
 
@@ -115,57 +141,45 @@ export class ServerGate {
     wire.flush()
   }
 
-  #refusal(inFlight: number): string | undefined {
+  #refusal(inFlight: number, isEvent: boolean): string | undefined {
     const { maxInFlight, admission } = this.#init.limits
-    if (this.#leases !== undefined) {
-      if (!this.#leases.take()) return 'No lease covers the request'
-      // The lease is granted after this request, which may run long. Without this grant, the client might wait for a
-      // lease until another request ends.
-      if (this.#leases.isUsedUp) this.#init.wire.output?.defer(() => this.#grant())
-    } else if (inFlight >= maxInFlight)
+    if (this.#leases !== undefined) return this.#leasedRefusal(this.#leases, isEvent)
+    if (inFlight >= maxInFlight)
       return `The connection has as many requests in flight as limits.inFlightPerConnection allows (${maxInFlight})`
-    if (admission === undefined || admission.room > 0) return undefined
-    // The request has used up the granted lease.
-    this.#grant()
-    return admission.refusal()
+    return admission?.refusal()
+  }
+
+  /** A lease has made room for the request. Only a turn without end refuses it, and no event, whose sender would not know. */
+  #leasedRefusal(leases: LeaseGranter, isEvent: boolean): string | undefined {
+    const { wire, limits } = this.#init
+    if (!leases.take()) return 'No lease covers the request'
+    // The lease is granted after this request, which may run long. Without this grant, the client might wait for a
+    // lease until another request ends.
+    if (leases.outstanding === 0) wire.output?.defer(() => leases.grant())
+    return !isEvent && limits.admission?.isTurnOver === true ? limits.admission.refusal() : undefined
   }
 
   // ── leases ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** "If the server accepts the SETUP frame, it MUST send a LEASE frame if it set the L flag." */
   #openLeases(): void {
-    const { limits, timer } = this.#init
+    const { limits, timer, wire, connection, understandsGoingAway } = this.#init
     const { maxInFlight, admission } = limits
     if (this.isOpen) return this.#sendLease(MAX_UINT31, MAX_UINT31)
-    this.#leases = new LeaseGranter(
-      { concurrency: maxInFlight, timeToLive: LEASE_TIME },
-      () => timer.now(),
-      (timeToLive, requests) => this.#sendLease(timeToLive, requests)
-    )
-    if (admission !== undefined) admission.leaseHolders++
-    this.#grant()
-  }
-
-  /** Grants a lease for the present room. */
-  #grant(): void {
-    if (this.#leases === undefined || this.#drainReason !== undefined) return
-    const { limits, timer, connection } = this.#init
-    const room = limits.admission?.share ?? Number.POSITIVE_INFINITY
-    this.#leases.grant(connection.inFlight, room)
-    if (room === 0) this.#grantWhenFree()
-    // A time in the past means that no lease was granted. Then a lease is granted when a request ends or the server has
-    // room.
-    const { renewAt } = this.#leases
-    if (renewAt > timer.now()) timer.wakeAt(renewAt)
-  }
-
-  #grantWhenFree(): void {
-    if (this.#waitsForRoom) return
-    this.#waitsForRoom = true
-    this.#init.limits.admission?.whenFree(() => {
-      this.#waitsForRoom = false
-      this.#grant()
+    this.#leases = new LeaseGranter({
+      concurrency: maxInFlight,
+      admission,
+      clientAsks: understandsGoingAway,
+      inFlight: () => connection.inFlight,
+      now: () => timer.now(),
+      wakeAt: (time) => timer.wakeAt(time),
+      send: (timeToLive, requests) => this.#sendLease(timeToLive, requests),
+      probe() {
+        writeKeepalive(wire.bytes, true, wire.resumption?.received ?? 0, NO_DATA)
+        wire.flush()
+      }
     })
+    this.#leases.grant()
   }
 
   #sendLease(timeToLive: number, requests: number): void {

@@ -119,6 +119,11 @@ export class OpenCalls implements CallHolder, TimerOwner {
     return this.#table.size + (this.#waiting?.size ?? 0) + (this.#kept?.size ?? 0)
   }
 
+  /** Number of calls that wait to be sent. */
+  get waiting(): number {
+    return this.#waiting?.size ?? 0
+  }
+
   /** The last number given to a call. */
   get started(): number {
     return this.#table.last
