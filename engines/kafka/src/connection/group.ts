@@ -22,14 +22,14 @@ export interface Committed extends IdentifiedPartition {
   readonly metadata: string
 }
 
-/**
- * Returns the positions at which a group begins in partitions without a committed position. `isNew`: the group has no
- * position in any partition of the topic.
- */
+/** In which partitions of a topic a group has positions; `of a deleted topic`: only in a topic that had this name. */
+export type Before = 'none' | 'some' | 'of a deleted topic'
+
+/** Returns the positions at which a group begins in partitions without a committed position. */
 type Begin = (
   topic: string,
   partitions: readonly number[],
-  isNew: boolean
+  before: Before
 ) => Promise<ReadonlyMap<number, bigint>>
 
 /** A consumer group: finds its coordinator, and sends requests to the coordinator. */
@@ -143,7 +143,7 @@ export class Group {
   /**
    * Commits a first position in each partition in which the group has none. From then on the group gets all new
    * events, also those that arrive while the group has no members.
-   * @param begin returns the first positions; `isNew`: the group has no position in any partition of the topic
+   * @param begin returns the first positions
    */
   async begin(topics: readonly string[], begin: Begin): Promise<void> {
     try {
@@ -173,7 +173,8 @@ export class Group {
         const ofTopic = committed.filter((position) => position.topic === topic)
         const valid = ofTopic.filter((position) => position.topicId === topicId)
         const unknown = [...leaders.keys()].filter((at) => !valid.some(({ partition }) => partition === at))
-        const positions = unknown.length === 0 ? [] : await begin(topic, unknown, ofTopic.length === 0)
+        const before = valid.length > 0 ? 'some' : ofTopic.length > 0 ? 'of a deleted topic' : 'none'
+        const positions = unknown.length === 0 ? [] : await begin(topic, unknown, before)
         return [...positions].map(([partition, next]) => ({ topic, topicId, partition, next, metadata: '' }))
       })
     )

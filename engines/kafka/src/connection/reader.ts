@@ -30,8 +30,10 @@ export interface FetchedPartition extends IdentifiedPartition {
 
 /** A partition that cannot be read on from its position. */
 export interface GonePartition extends IdentifiedPartition {
-  /** Whether the topic was deleted and created again. Otherwise, Kafka has deleted the record to be read next. */
+  /** Whether the topic was deleted and created again. Otherwise, Kafka does not have the record to be read next. */
   readonly isNewTopic: boolean
+  /** The position of the record to be read next. */
+  readonly at: bigint
   /** Whether the partition is still read: it may be removed while the listener waits. */
   isRead(): boolean
 }
@@ -245,7 +247,14 @@ export class Reader {
     const { topic, partition } = position
     const isNewTopic = position.id !== topicId
     const isRead = () => this.#isRead(position)
-    const next = await this.#listener.gone({ topic, topicId, partition, isNewTopic, isRead })
+    const next = await this.#listener.gone({
+      topic,
+      topicId,
+      partition,
+      isNewTopic,
+      at: position.next,
+      isRead
+    })
     if (next !== undefined) {
       position.next = next
       position.id = topicId

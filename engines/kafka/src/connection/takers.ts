@@ -4,6 +4,7 @@
  * begins: when a process is killed, its running messages are lost, and no message runs twice.
  */
 import type { Subject } from '@elysia-microservices/engine'
+import { shown } from '@elysia-microservices/transport/kit'
 import { grouped } from '../words/grouped.ts'
 import { isOfProcess } from '../words/names.ts'
 import type { Fetched } from '../words/record.ts'
@@ -72,6 +73,12 @@ export class Takers {
   }
 }
 
+function deleted(topic: string, partition: number, next: bigint): Error {
+  return new Error(
+    `Kafka does not have the messages of '${shown(topic)}' that were to be read next, because it keeps them no longer, or has lost the end of the topic; reading goes on at position ${next} of partition ${partition}`
+  )
+}
+
 /** Receives the messages of all subjects that share one queue. */
 class Taker {
   readonly #cluster: Cluster
@@ -95,9 +102,13 @@ class Taker {
     this.#reader = new Reader(cluster, purpose, cluster.isolation, {
       receive: (fetched) => this.#receive(fetched),
       gone: async ({ topic, partition, isNewTopic }) => {
-        if (!isNewTopic || this.#member === undefined) return positionOf(cluster, topic, partition, EARLIEST)
-        this.#member.giveUp({ topic, partition })
-        return undefined
+        if (isNewTopic && this.#member !== undefined) {
+          this.#member.giveUp({ topic, partition })
+          return undefined
+        }
+        const next = await positionOf(cluster, topic, partition, EARLIEST)
+        if (!isNewTopic) listener.failed(deleted(topic, partition, next))
+        return next
       },
       failed: (error) => listener.failed(error)
     })
@@ -130,8 +141,8 @@ class Taker {
       return
     }
     const { group } = this.#member
-    await group.begin([...this.#subjects.keys()], (topic, partitions, isNew) =>
-      positionsOf(this.#cluster, topic, partitions, isNew ? LATEST : EARLIEST)
+    await group.begin([...this.#subjects.keys()], (topic, partitions, before) =>
+      positionsOf(this.#cluster, topic, partitions, before === 'none' ? LATEST : EARLIEST)
     )
     await this.#member.join()
   }

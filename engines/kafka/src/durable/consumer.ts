@@ -8,6 +8,7 @@ import {
   type DurableFigures,
   type DurableRoute,
   DurableWorker,
+  endedWithin,
   type Logger,
   quietLog,
   shown,
@@ -26,9 +27,11 @@ import { grouped } from '../words/grouped.ts'
 import { HEADER } from '../words/headers.ts'
 import { retriesOf } from '../words/names.ts'
 import { bury, putAside } from './failed.ts'
+import { GroupPositions } from './group-positions.ts'
 import { groupAt } from './groups.ts'
+import type { NotedPositions } from './noted.ts'
 import { Partitions, type Source } from './partition.ts'
-import { beginningsOf, checkStart } from './start.ts'
+import { checkStart } from './start.ts'
 import { KafkaEvent, messageOf } from './stored.ts'
 import { WaitingEvents } from './waiting.ts'
 
@@ -36,6 +39,8 @@ import { WaitingEvents } from './waiting.ts'
 const LOOK = 5_000
 /** Milliseconds until an event whose copy for a retry cannot be stored runs again in this process. */
 const AGAIN_HERE = 1_000
+/** Milliseconds within which the positions are noted when the handler stops. */
+const NOTED_WITHIN = 2_000
 /** Attempts to commit the last done events when the handler stops. */
 const COMMITS_AT_THE_END = 20
 
@@ -46,6 +51,7 @@ export interface ConsumerOptions {
   readonly group: string
   /** Whether the group is paused, by the last record about it. */
   readonly isPaused: () => boolean
+  readonly noted: NotedPositions
   readonly logger: Logger
 }
 
@@ -75,6 +81,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   readonly #stopLooking: () => void
   #connection: KafkaConnection | undefined
   #member: Member | undefined
+  #positions: GroupPositions | undefined
   #readers: { readonly fresh: Reader; readonly again: Reader } | undefined
   #redeliveries = 0
   /** Why Kafka does not let this process be a member of the group. */
@@ -151,9 +158,9 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     await cluster.ensure([{ name: pattern }])
     const name = groupAt(group, pattern)
     const kafkaGroup = new Group(cluster, name)
-    await kafkaGroup.begin([pattern], (topic, partitions, isNew) =>
-      beginningsOf(cluster, topic, partitions, isNew ? route.durable.start : 'all')
-    )
+    const positions = new GroupPositions(kafkaGroup, { ...this.#options, start: route.durable.start })
+    this.#positions = positions
+    await positions.begin()
     const readers = {
       fresh: this.#newReader('fresh', name),
       again: this.#newReader('again', name)
@@ -175,9 +182,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
         deleted: (partitions) => this.#deleted(partitions),
         failed: (error) => this.#failed(error)
       },
-      // The group has begun already, so a partition without a position is newer than the group, and nothing in it was
-      // read.
-      (topic, partitions) => positionsOf(cluster, topic, partitions, EARLIEST)
+      (topic, partitions) => positions.beginnings(topic, partitions)
     )
     this.#member = member
     try {
@@ -188,6 +193,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       await Promise.all([member.leave(), readers.fresh.stop(), readers.again.stop()])
       throw error
     }
+    await positions.noteFromNowOn()
   }
 
   #newReader(of: 'fresh' | 'again', name: string): Reader {
@@ -294,7 +300,14 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   }
 
   /** Is called when Kafka has deleted the events to be read next, or their whole topic, which was created again. */
-  async #gone({ topic, topicId, partition, isNewTopic, isRead }: GonePartition): Promise<bigint | undefined> {
+  async #gone({
+    topic,
+    topicId,
+    partition,
+    isNewTopic,
+    at,
+    isRead
+  }: GonePartition): Promise<bigint | undefined> {
     if (isNewTopic) {
       // Only the coordinator knows which process of the group reads this partition of the new topic.
       this.#deleted([{ topic, partition }])
@@ -303,6 +316,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     }
     const cluster = this.#cluster
     const next = await positionOf(cluster, topic, partition, EARLIEST)
+    const end = await positionOf(cluster, topic, partition, LATEST, Isolation.uncommitted)
     // Meanwhile the partition may have gone to another process.
     if (!isRead()) return next
     // The known position and the done events belong to a part of the topic that no longer exists.
@@ -311,7 +325,9 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#readerOf(topic)?.add(topic, partition, next, topicId)
     const { pattern, group, logger } = this.#options
     logger.error(
-      `Events of '${shown(pattern)}' that the group '${group}' had not handled were deleted by Kafka; the group goes on at position ${next} of partition ${partition}`
+      at > end
+        ? `Kafka has lost the end of '${shown(topic)}': the group '${group}' stands at position ${at} of partition ${partition} for '${shown(pattern)}', and the partition ends at ${end}; the group goes on at position ${next}, and handles again what is left`
+        : `Events of '${shown(topic)}' that the group '${group}' had not handled were deleted by Kafka, because it keeps them no longer; the group goes on at position ${next} of partition ${partition}`
     )
     return next
   }
@@ -465,6 +481,9 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     await Promise.all(this.#beingPut.values())
     await this.#partitions.commitAll(new Set(this.#partitions), COMMITS_AT_THE_END)
     this.#partitions.stop()
+    this.#positions?.stop()
+    // A broker that stands still must not hold up the end.
+    await endedWithin(Promise.resolve(this.#positions?.note()), NOTED_WITHIN)
     await this.#member?.leave()
   }
 
@@ -472,6 +491,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#isStopped = true
     this.#stopLooking()
     this.#partitions.stop()
+    this.#positions?.stop()
     void this.#member?.leave()
   }
 }

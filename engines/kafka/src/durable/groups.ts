@@ -5,7 +5,7 @@
 import { unknownGroup } from '@elysia-microservices/engine'
 import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
 import { listGroupsV5 } from '@platformatic/kafka'
-import type { Cluster, WantedTopic } from '../connection/cluster.ts'
+import type { Cluster } from '../connection/cluster.ts'
 import { describeGroupApi } from '../connection/corrected-apis.ts'
 import { isForbidden } from '../connection/errors.ts'
 import { Group } from '../connection/group.ts'
@@ -16,15 +16,12 @@ import { Reader } from '../connection/reader.ts'
 import { HEADER } from '../words/headers.ts'
 import { GROUPS, isInbox } from '../words/names.ts'
 import { put } from './copies.ts'
+import { GROUPS_TOPIC } from './groups-topic.ts'
+import type { NotedPositions } from './noted.ts'
 
 /** Milliseconds within which all members of a group must confirm that the group is paused or resumed. */
 const MEMBERS_KNOW = 5_000
 const PAUSED = 'paused'
-
-/**
- * The topic of paused groups. Its records have the group as their key, and Kafka keeps the last record of each key.
- */
-const TOPIC: WantedTopic = { name: GROUPS, partitions: 1, configs: { 'cleanup.policy': 'compact' } }
 
 /**
  * The name of the Kafka group for one pattern. Each pattern needs a group of its own, because in Kafka all members of
@@ -43,11 +40,13 @@ export class PausedGroups {
   #known = 0n
 
   /**
+   * @param noted takes the other records of the topic
    * @param changed is called with a group that was paused or resumed, and returns the ids of the group's members in
    * this process
    */
   constructor(
     connection: KafkaConnection,
+    noted: NotedPositions,
     changed: (group: string) => readonly string[],
     failed: (error: unknown) => void
   ) {
@@ -57,6 +56,7 @@ export class PausedGroups {
       receive: (fetched) => {
         for (const { records, next } of fetched) {
           for (const record of records) {
+            if (noted.take(record)) continue
             const group = record.keyText ?? ''
             if (record.value === undefined) this.#paused.delete(group)
             else this.#paused.add(group)
@@ -75,7 +75,7 @@ export class PausedGroups {
    * @throws {ListenError} Kafka does not let this user create or read the topic
    */
   async start(): Promise<void> {
-    await this.#connection.cluster.ensure([TOPIC])
+    await this.#connection.cluster.ensure([GROUPS_TOPIC])
     const [from, to] = [await this.#position(EARLIEST), await this.#position(LATEST)]
     this.#reader.add(GROUPS, 0, from)
     while (this.#known < to && from < to && this.#connection.isConnected) {
@@ -142,7 +142,10 @@ export async function pauseGroup(
       })
       const headers = { [HEADER.reply]: `${inbox}1` }
       const value = isPaused ? Buffer.from(PAUSED) : undefined
-      put(cluster, TOPIC, { partition: 0, key: Buffer.from(group), value, headers }).then(known, reject)
+      put(cluster, GROUPS_TOPIC, { partition: 0, key: Buffer.from(group), value, headers }).then(
+        known,
+        reject
+      )
     })
   } finally {
     clearTimeout(late)

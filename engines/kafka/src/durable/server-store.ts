@@ -4,11 +4,13 @@ import { quietLog, type ServerContext } from '@elysia-microservices/transport/ki
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { KafkaConsumer } from './consumer.ts'
 import { PausedGroups } from './groups.ts'
+import { NotedPositions } from './noted.ts'
 
 /** Creates the consumers of the handlers. */
 export class KafkaServerStore implements ServerStore<KafkaConnection> {
   readonly #context: ServerContext
   readonly #consumers: KafkaConsumer[] = []
+  readonly #noted = new NotedPositions()
   #connection: KafkaConnection | undefined
   #paused: PausedGroups | undefined
 
@@ -17,7 +19,11 @@ export class KafkaServerStore implements ServerStore<KafkaConnection> {
   }
 
   consumer(init: ConsumerInit): Consumer<KafkaConnection> {
-    const consumer = new KafkaConsumer({ ...init, isPaused: () => this.#paused?.has(init.group) === true })
+    const consumer = new KafkaConsumer({
+      ...init,
+      isPaused: () => this.#paused?.has(init.group) === true,
+      noted: this.#noted
+    })
     this.#consumers.push(consumer)
     return consumer
   }
@@ -27,7 +33,7 @@ export class KafkaServerStore implements ServerStore<KafkaConnection> {
     const { logger } = this.#context
     const changed = (group: string) =>
       this.#consumers.filter((consumer) => consumer.group === group).flatMap((consumer) => consumer.paused())
-    this.#paused = new PausedGroups(connection, changed, (error) =>
+    this.#paused = new PausedGroups(connection, this.#noted, changed, (error) =>
       quietLog(logger).error('paused', 'The topic with the paused groups cannot be read from Kafka', error)
     )
     await this.#paused.start()
