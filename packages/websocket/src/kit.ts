@@ -52,10 +52,8 @@ export function pageDoor({ path, dispatcher, admits, limits, logger }: PageDoorI
 
 /** Makes an app answer upgrades for a door's path on a server of `node:http`, if the app does not listen itself. */
 export function upgradesOf(server: Server, app: Elysia, path: string): void {
-  listenForUpgrades(
-    server,
-    { fetch: (request) => app.handle(request) },
-    [path],
-    WEBSOCKET_LIMITS.receiveBuffer.byDefault
-  )
+  listenForUpgrades(server, { fetch: (request) => app.handle(request) }, [path], {
+    receiveBuffer: WEBSOCKET_LIMITS.receiveBuffer.byDefault,
+    handshake: WEBSOCKET_LIMITS.handshake.byDefault
+  })
 }

@@ -88,8 +88,10 @@ async function answer(
   const isIn =
     bun === undefined ? upgradeOnNode(door, request, entering) : upgradeOnBun(door, bun, request, entering)
   if (isIn) return undefined
-  const upgrade = upgradeOnDeno(door, request, entering, limits.receiveBuffer)
-  return upgrade ?? refused(400, 'The request is not an upgrade to a WebSocket')
+  const upgrade = upgradeOnDeno(door, request, entering, limits)
+  if (upgrade !== undefined) return upgrade
+  door.leave(entering)
+  return refused(400, 'The request is not an upgrade to a WebSocket')
 }
 
 function refused(status: number, reason: string): Response {
@@ -122,5 +124,5 @@ function openOnNode(
 ): void {
   // If the plugin is used behind a prefix, only the app knows the whole path.
   const paths = app.routes.flatMap((route) => (route.handler === (handler as never) ? [route.path] : []))
-  listenForUpgrades(server, app as never, paths, limits.receiveBuffer)
+  listenForUpgrades(server, app as never, paths, limits)
 }

@@ -103,7 +103,8 @@ function isLocalName(name: string): boolean {
 function isFromOtherPage({ method, headers }: Request, host: string): boolean {
   const origin = headers.get('origin')
   // WebSocket upgrades are checked as well, because messages may change something.
-  if (origin !== null || method !== 'GET' || headers.has('upgrade'))
+  const isWebSocket = headers.get('upgrade')?.toLowerCase() === 'websocket'
+  if (origin !== null || method !== 'GET' || isWebSocket)
     return origin === null || !isOriginOf(origin, host)
   const site = headers.get('sec-fetch-site')
   return (

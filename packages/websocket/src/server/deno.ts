@@ -54,7 +54,7 @@ export function upgradeOnDeno(
   door: WebSocketDoor,
   request: Request,
   entering: Entering,
-  longest: number
+  { receiveBuffer, handshake }: { readonly receiveBuffer: number; readonly handshake: number }
 ): Response | undefined {
   if (deno === undefined) return undefined
   const protocol = subprotocolOf(request.headers.get('sec-websocket-protocol'))
@@ -66,10 +66,19 @@ export function upgradeOnDeno(
   }
   const { socket, response } = upgraded
   socket.binaryType = 'arraybuffer'
+  // Deno opens the socket in a later turn, or never if the client has left.
+  const leave = () => door.leave(entering)
+  const timer = setTimeout(() => {
+    leave()
+    socket.close()
+  }, handshake)
+  socket.onclose = leave
+  socket.onerror = leave
   socket.onopen = () => {
+    clearTimeout(timer)
     const raw = new DenoSocket(socket)
     raw.listener = door.enter(raw, entering, protocol === TURNS)
-    raw.listen(longest)
+    raw.listen(receiveBuffer)
   }
   return response
 }

@@ -23,10 +23,8 @@ import {
   endedWithin,
   type Gauge,
   type Logger,
-  PatternNotFoundError,
   ProtocolError,
   quietLog,
-  RpcError,
   type ServerContext,
   type ServerTransport,
   type StopOptions,
@@ -38,6 +36,7 @@ import { LONGEST_FRAME } from '../wire/messages.ts'
 import { Exposed } from './exposed.ts'
 import { originRefusal } from './origins.ts'
 import { CloseCode, type RawListener, type RawSocket, rawListener, ServerSocket } from './server-socket.ts'
+import { admitting, dispatcherOf } from './services.ts'
 
 /** Current figures of a door, which all services of one app share. */
 export interface WebSocketStats extends TransportStats {
@@ -96,6 +95,8 @@ export class WebSocketDoor {
   /** The servers of services that have not started yet. */
   readonly #starting = new Set<ServerTransport>()
   #isComplete = false
+  /** Accepted upgrades that have no session yet. They count for the limits. */
+  readonly #entering = new Set<Upgrade>()
   readonly #metadataReaders = new Map<string, MetadataReader>()
   /** The callbacks of upgrades that wait for a service; each ends the wait of one upgrade. */
   readonly #awaited: (() => void)[] = []
@@ -220,35 +221,7 @@ export class WebSocketDoor {
     this.#resumable?.endWaiting()
   }
 
-  readonly #dispatcher: Dispatcher = {
-    routes: () => [...this.#services].flatMap(({ dispatcher }) => dispatcher.routes()),
-    request: (message) => {
-      for (const service of this.#services)
-        if (service.takes(message)) return service.dispatcher.request(message)
-      throw PatternNotFoundError.of(message.pattern)
-    },
-    event: (message) => {
-      const those = [...this.#services].filter((service) => service.takes(message))
-      if (those.length === 0) throw PatternNotFoundError.of(message.pattern)
-      if (those.length === 1) return (those[0] as Exposed).dispatcher.event(message)
-      return Promise.all(those.map(async ({ dispatcher }) => dispatcher.event(message))).then(() => {})
-    }
-  }
-
-  /** The dispatcher of all services, for the client of an upgrade. Checks each request with `admits`. */
-  #dispatcherFor(upgrade: Upgrade): Dispatcher {
-    const [admits, dispatcher] = [this.#admits, this.#dispatcher]
-    if (admits === undefined) return dispatcher
-    const admitted = async (): Promise<void> => {
-      const refusal = await admits(upgrade)
-      if (refusal !== undefined) throw new RpcError({ code: 'FORBIDDEN', message: refusal })
-    }
-    return {
-      routes: () => dispatcher.routes(),
-      request: (message) => admitted().then(() => dispatcher.request(message)),
-      event: (message) => admitted().then(() => dispatcher.event(message))
-    }
-  }
+  readonly #dispatcher = dispatcherOf(this.#services)
 
   // ── connections ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -268,7 +241,10 @@ export class WebSocketDoor {
     return this.#services.size > 0
   }
 
-  /** Returns the reason why an upgrade is refused; `undefined` if it is accepted. */
+  /**
+   * Returns the reason why an upgrade is refused; `undefined` if it is accepted. An accepted upgrade has a place until
+   * `enter` or `leave` is called with it.
+   */
   async refusal(upgrade: Upgrade): Promise<Refusal | undefined> {
     const { headers, address } = upgrade
     const { origins, limits } = this.#options
@@ -288,9 +264,12 @@ export class WebSocketDoor {
     if (!(await this.#hasService())) return { status: 503, reason: 'No service answers here at the moment' }
     this.#compare()
     const { connections, connectionsPerAddress: most } = limits
-    const isFull = this.#sessions.size >= connections
-    if (!isFull && (most === 0 || this.#count(({ remote }) => remote.remoteAddress === address) < most))
+    const isFull = this.#sessions.size + this.#entering.size >= connections
+    if (!isFull && (most === 0 || this.#countAt(address) < most)) {
+      // The place is taken in the same turn: several upgrades may have waited for the same event.
+      this.#entering.add(upgrade)
       return undefined
+    }
     const reason = isFull
       ? `No more connections: limits.connections is reached (${connections})`
       : `No more connections from this address: limits.connectionsPerAddress is reached (${most})`
@@ -298,8 +277,14 @@ export class WebSocketDoor {
     return { status: 503, reason }
   }
 
+  /** Gives the place of an accepted upgrade back whose socket is gone before it has become a WebSocket. */
+  leave(entering: Entering): void {
+    this.#entering.delete(entering)
+  }
+
   /** Takes over the socket of an accepted client. */
   enter(raw: RawSocket, entering: Entering, byTurns: boolean): RawListener {
+    this.#entering.delete(entering)
     const socket = new ServerSocket(raw, byTurns, entering)
     const { incompleteMessage, sendBuffer } = this.#options.limits
     const options: SessionOptions = {
@@ -328,11 +313,17 @@ export class WebSocketDoor {
     return [...this.#sessions].filter(which).length
   }
 
+  #countAt(address: string | undefined): number {
+    const entering = [...this.#entering].filter((upgrade) => upgrade.address === address)
+    return entering.length + this.#count(({ remote }) => remote.remoteAddress === address)
+  }
+
   #connectionOptions(entering: Entering): ServerConnectionOptions {
     const { limits, authenticate } = this.#options
     return {
       transport: 'websocket',
-      dispatcher: this.#dispatcherFor(entering),
+      dispatcher:
+        this.#admits === undefined ? this.#dispatcher : admitting(this.#dispatcher, this.#admits, entering),
       logger: this.#logger,
       maxMessageSize: limits.messageSize,
       maxBufferSize: limits.receiveBuffer,

@@ -23,29 +23,42 @@ interface Pending {
   isUpgraded: boolean
 }
 
+/** Headers that say how the body is sent, which here is until the connection ends. */
+const HOP_BY_HOP = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding'])
+
 type UpgradeListener = (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void
 
 const pending = new WeakMap<Request, Pending>()
 
+/** The limits of upgrades. */
+interface Limits {
+  /** Largest size of a message in bytes. */
+  readonly receiveBuffer: number
+  /** Milliseconds within which an upgrade must be answered. */
+  readonly handshake: number
+}
+
 /**
  * Passes upgrades for some paths to the app's route as requests. Upgrades for other paths go to the listeners that
- * were registered before.
- * @param longest largest size of a message in bytes
+ * were registered before. If there are none, the app answers them as if they were no upgrades, as HTTP allows: Node
+ * leaves their sockets to this listener alone, and a client may ask for another protocol (`Upgrade: h2c`) everywhere.
  */
-export function listenForUpgrades(server: Server, app: App, paths: readonly string[], longest: number): void {
-  const loading = load(longest)
+export function listenForUpgrades(server: Server, app: App, paths: readonly string[], limits: Limits): void {
+  const loading = load(limits.receiveBuffer)
   // The failure is reported to each upgrade, so the rejection must not count as unhandled here.
   loading.catch(() => {})
   const others = server.listeners('upgrade') as UpgradeListener[]
   server.removeAllListeners('upgrade')
   server.on('upgrade', (incoming, socket, head) => {
     socket.on('error', () => {})
-    const { url = '/' } = incoming
-    if (paths.includes(pathOf(url)))
+    const isOurs = others.length === 0 || paths.includes(pathOf(incoming.url ?? '/'))
+    if (!isOurs) for (const other of others) other.call(server, incoming, socket, head)
+    else
       void loading
-        .then((sockets) => answer(app, { incoming, socket, head, sockets, isUpgraded: false }))
+        .then((sockets) =>
+          answer(app, { incoming, socket, head, sockets, isUpgraded: false }, limits.handshake)
+        )
         .catch(() => socket.destroy())
-    else for (const other of others) other.call(server, incoming, socket, head)
   })
 }
 
@@ -69,24 +82,48 @@ async function load(longest: number): Promise<WebSocketServer> {
   })
 }
 
-async function answer(app: App, upgrade: Pending): Promise<void> {
+async function answer(app: App, upgrade: Pending, within: number): Promise<void> {
   const { incoming, socket } = upgrade
-  const { href } = new URL(incoming.url ?? '/', `http://${incoming.headers.host ?? 'localhost'}`)
-  const request = new Request(href, { headers: headersOf(incoming) })
+  // Node's own time limits do not apply to the socket of an upgrade, and hooks of the app may take any time.
+  const timer = setTimeout(() => {
+    if (!upgrade.isUpgraded) socket.destroy()
+  }, within)
+  socket.once('close', () => clearTimeout(timer))
+  const request = requestOf(incoming)
   pending.set(request, upgrade)
-  const response = await app.fetch(request)
+  const response = hasBody(incoming)
+    ? new Response('A request with a body cannot ask for an upgrade here', { status: 400 })
+    : await app.fetch(request)
   if (upgrade.isUpgraded) return
-  const { status } = response
-  const body = Buffer.from(await response.arrayBuffer())
-  const type = response.headers.get('content-type') ?? 'text/plain'
-  socket.end(
-    Buffer.concat([
-      Buffer.from(
-        `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`
-      ),
-      body
-    ])
+  const head = headOf(response)
+  const body = incoming.method === 'HEAD' ? undefined : Buffer.from(await response.arrayBuffer())
+  // A client that does not close its side could keep the socket for as long as it likes. Bytes that are not read
+  // would cut the answer off.
+  socket.once('finish', () => socket.destroy())
+  socket.resume()
+  socket.end(body === undefined ? head : Buffer.concat([head, body]))
+}
+
+/** The first lines of an answer after which the connection ends. */
+function headOf({ status, headers }: Response): Buffer {
+  const lines = [...headers].flatMap(([name, value]) => (HOP_BY_HOP.has(name) ? [] : [`${name}: ${value}`]))
+  return Buffer.from(
+    [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, 'connection: close', '', ''].join('\r\n'),
+    'latin1'
   )
+}
+
+/** Whether a body follows, which Node does not read from the socket of an upgrade. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
+}
+
+/** @throws {TypeError} the request's target or host is no URL */
+function requestOf(incoming: IncomingMessage): Request {
+  const { href } = new URL(incoming.url ?? '/', `http://${incoming.headers.host ?? 'localhost'}`)
+  const request = new Request(href, { method: incoming.method ?? 'GET', headers: headersOf(incoming) })
+  // The sender's address is where Elysia's adapter for Node puts it.
+  return Object.defineProperty(request, 'ip', { value: incoming.socket.remoteAddress })
 }
 
 /** The address and port from which a request for an upgrade was sent; `undefined` if the request is not an upgrade. */
@@ -106,6 +143,7 @@ export function upgradeOnNode(door: WebSocketDoor, request: Request, entering: E
   const { incoming, socket, head, sockets } = upgrade
   // From here on `ws` answers the request, also if there is an error.
   upgrade.isUpgraded = true
+  socket.once('close', () => door.leave(entering))
   sockets.handleUpgrade(incoming, socket, head, (ws) => {
     const listener = door.enter(rawSocket(ws), entering, ws.protocol === TURNS)
     let failure: Error | undefined
