@@ -104,8 +104,7 @@ function isFromOtherPage({ method, headers }: Request, host: string): boolean {
   const origin = headers.get('origin')
   // WebSocket upgrades are checked as well, because messages may change something.
   const isWebSocket = headers.get('upgrade')?.toLowerCase() === 'websocket'
-  if (origin !== null || method !== 'GET' || isWebSocket)
-    return origin === null || !isOriginOf(origin, host)
+  if (origin !== null || method !== 'GET' || isWebSocket) return origin === null || !isOriginOf(origin, host)
   const site = headers.get('sec-fetch-site')
   return (
     site !== null && site !== 'same-origin' && site !== 'none' && headers.get('sec-fetch-mode') !== 'navigate'
