@@ -2,11 +2,11 @@
  * Functions of the runtime that browsers lack or have under other names. Each function is stored when the module is
  * loaded, because a test that replaces timers would otherwise stop all reading and writing.
  */
+import { nextTurn } from '@elysia-microservices/transport/kit'
 
 type Task = () => void
 
 interface Runtime {
-  readonly setImmediate?: (task: Task) => unknown
   readonly process?: {
     nextTick?(task: Task): void
     getBuiltinModule?(name: 'node:async_hooks'): AsyncHooks | undefined
@@ -17,11 +17,7 @@ interface AsyncHooks {
   readonly AsyncResource: new (type: string) => { runInAsyncScope(task: Task): void }
 }
 
-const { setImmediate: immediately, process: running } = globalThis as Runtime
-
-/** Calls a task in the next turn of the event loop, when the runtime has read all input of this turn. */
-export const nextTurn: (task: Task) => void =
-  immediately === undefined ? byMessage() : (task) => void immediately(task)
+const { process: running } = globalThis as Runtime
 
 /** Calls a task when the current task has ended, its promises included if the runtime supports that. */
 export const afterTask: (task: Task) => void = running?.nextTick ?? nextTurn
@@ -49,17 +45,3 @@ export function outside(task: Task): Task {
 
 const { AsyncResource } = running?.getBuiltinModule?.('node:async_hooks') ?? {}
 const nobody = AsyncResource && new AsyncResource('elysia-microservices')
-
-/**
- * Uses messages to itself, because browsers delay timers and have no immediates. Such a message arrives at once, in a
- * separate turn.
- */
-function byMessage(): (task: Task) => void {
-  const { port1, port2 } = new MessageChannel()
-  const tasks: Task[] = []
-  ;(port1 as { onmessage?: unknown }).onmessage = () => tasks.shift()?.()
-  return (task) => {
-    tasks.push(task)
-    port2.postMessage(undefined)
-  }
-}

@@ -3,6 +3,8 @@ import { ByteWriter } from './bytes/byte-writer.ts'
 
 /** Bytes of a chunk beyond which the next value begins a new chunk. */
 const CHUNK_SIZE = 64 * 1024
+/** Bytes for which an empty value counts, because it needs memory too. */
+export const EMPTY_SIZE = 16
 
 /** A buffer with several values, so that many can be copied at once. */
 interface Chunk {
@@ -28,10 +30,11 @@ export interface HeldRun {
 export class HeldValues {
   readonly #chunks: Chunk[] = []
   #size = 0
+  #empty = 0
 
-  /** Bytes of all values. */
+  /** Bytes of all values, as they count for a limit. */
   get size(): number {
-    return this.#size
+    return this.#size + this.#empty * EMPTY_SIZE
   }
 
   get isEmpty(): boolean {
@@ -59,6 +62,7 @@ export class HeldValues {
     ends.push(bytes.length)
     sizes.push((sizes.at(-1) ?? 0) + size)
     this.#size += bytes.length - start
+    if (bytes.length === start) this.#empty++
     if (ends.length === 1) this.#chunks.push(chunk)
   }
 
@@ -75,6 +79,8 @@ export class HeldValues {
     chunk.taken = next
     if (next === ends.length) this.#chunks.shift()
     this.#size -= run.bytes.length
+    for (let at = taken; at < next && this.#empty > 0; at++)
+      if (ends[at] === (at === 0 ? 0 : ends[at - 1])) this.#empty--
     return run
   }
 }

@@ -110,6 +110,7 @@ export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
 export { checkLogger, loggerOf } from './logger.ts'
 export { IncomingMessage, type IncomingMessageInit, type Sources } from './message.ts'
+export { nextTurn } from './next-turn.ts'
 export { Notices } from './notices.ts'
 export {
   type FigureSource,

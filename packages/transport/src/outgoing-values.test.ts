@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { from, NEVER, Observable, of, Subject } from 'rxjs'
+import { from, map, NEVER, Observable, of, range, Subject } from 'rxjs'
 import { answerWith } from './answer.ts'
 import { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
 
@@ -117,11 +117,12 @@ describe('values that are asked for', () => {
     assert.deepEqual(answer.sent, ['1', 'end'])
   })
 
-  it('add up to no limit, which is not counted', () => {
+  it('add up to no limit, which is not counted', async () => {
     const answer = new Recorded(1)
     answer.requestN(UNLIMITED)
     answer.requestN(UNLIMITED)
     answer.stream(upTo(10_000))
+    while (answer.ends.length === 0) await turn()
     assert.equal(answer.sent.length, 10_001)
     assert.deepEqual([answer.sent.at(-1), answer.ends], ['end', ['answered']])
   })
@@ -233,6 +234,32 @@ describe('values of an Observable that nobody has asked for', () => {
     answer.requestN(9)
     subject.next(5)
     assert.deepEqual(answer.sent, ['1', '2', '3', '4', '5'])
+  })
+
+  it('wait while the connection has no room, and are sent in order as soon as it has', () => {
+    const subject = new Subject<number>()
+    const answer = new Recorded(UNLIMITED)
+    answer.stream(subject)
+    answer.isBlocked = true
+    for (const n of [1, 2, 3]) subject.next(n)
+    // The answer learns with its first value that there is no room.
+    assert.deepEqual(answer.sent, ['1'])
+    answer.resume()
+    assert.deepEqual(answer.sent, ['1'])
+    answer.isBlocked = false
+    answer.resume()
+    subject.next(4)
+    subject.complete()
+    assert.deepEqual(answer.sent, ['1', '2', '3', '4', 'end'])
+  })
+
+  it('end with their connection, which never has room again, also if they come without a pause', () => {
+    let made = 0
+    const answer = new Recorded(UNLIMITED)
+    answer.isBlocked = true
+    answer.stream(range(0, 10_000).pipe(map((n) => [made++, n])))
+    assert.deepEqual([answer.sent.at(-1), answer.ends], ['error STREAM_OVERFLOW', ['answered']])
+    assert.ok(made < 100, `${made} values`)
   })
 
   it('are bounded by their bytes: beyond, the stream fails and its source is let go', () => {
@@ -357,7 +384,7 @@ describe('one value', () => {
     answer.value(8)
     answer.error(new Error('late'))
     answer.complete()
-    assert.equal(answer.next(9), false)
+    assert.equal(answer.next(9), undefined)
     answer.stream(of(10))
     answer.abort()
     answer.requestN(5)

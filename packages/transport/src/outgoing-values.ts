@@ -1,6 +1,7 @@
 /**
  * The answer to one request, in a transport whose callers grant demand. Values are sent as far as demand and the
- * connection allow. An Observable may emit further values: these are held as bytes, up to a limit.
+ * connection allow. An Observable may emit further values: these are held as bytes, up to a limit. So an Observable that
+ * never waits ends at that limit, also when its connection has ended and never has room again.
  */
 import type { Answer } from './answer.ts'
 import type { ByteWriter } from './bytes/byte-writer.ts'
@@ -12,6 +13,12 @@ import { consume, type StreamSink, type StreamSource } from './stream.ts'
 /** The demand that stands for "no limit": values are sent without being counted. */
 export const UNLIMITED = 2 ** 31 - 1
 
+/** Makes the error of an Observable that has emitted too much ahead of its reader. */
+export function streamOverflow(ahead: number, limit: number): RpcError {
+  const message = `The stream is ${ahead} bytes ahead of its reader, more than limits.sendBuffer allows (${limit}); an Observable cannot be slowed, a generator can`
+  return new RpcError({ code: 'STREAM_OVERFLOW', message })
+}
+
 /** Answers one request. Each transport implements how values are sent. */
 export abstract class OutgoingValues implements Answer, StreamSink {
   /** Whether the caller wants the first value only. */
@@ -22,6 +29,8 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   /** The stream has ended, perhaps while values are still held. */
   #isComplete = false
   #isDone = false
+  /** The source was told to wait, or would have been told if it could wait: further values are held. */
+  #isPaused = false
   #source: StreamSource | undefined
   /** Bytes that may be sent before the reader asks for more values, and bytes sent since the reader last asked. */
   readonly #window: number
@@ -107,17 +116,17 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     // An Observable may have ended, or its value may have failed to encode, before `consume` returned.
     if (this.#isDone) return source.cancel()
     this.#source = source
-    if (this.#takesMore) source.resume()
+    if (this.#takesMore()) source.resume()
   }
 
-  next(value: unknown): boolean {
-    if (this.#isDone) return false
+  next(value: unknown): boolean | undefined {
+    if (this.#isDone) return undefined
     if (this.isSingle) this.#sendLast(value)
-    else if (this.#maySend && this.#hasNoneHeld) {
+    else if (!this.#isPaused && this.#maySend && this.#hasNoneHeld) {
       this.#useDemand(1)
       this.#send(value)
     } else this.#hold(value)
-    return !this.#isDone && this.#takesMore
+    return this.#isDone ? undefined : this.#takesMore()
   }
 
   /** The stream has no more values: the held values are sent first, then the end. */
@@ -145,7 +154,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   }
 
   #sendHeldValues(): void {
-    while (this.#maySend && this.#held?.isEmpty === false) {
+    while (this.#held?.isEmpty === false && this.#takesMore()) {
       const { bytes, count, size } = this.#held.take(Math.min(this.#demand, this.mostHeldAtOnce))
       this.#useDemand(count)
       this.hasSent(size)
@@ -158,7 +167,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     this.#sendHeldValues()
     if (this.#isDone) return
     if (this.#isComplete && this.#hasNoneHeld) this.#sendEnd()
-    else if (this.#takesMore) this.#source?.resume()
+    else if (this.#takesMore()) this.#source?.resume()
   }
 
   /**
@@ -172,8 +181,10 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     this.#stop(source, true)
   }
 
-  get #takesMore(): boolean {
-    return this.#maySend && this.hasRoom()
+  #takesMore(): boolean {
+    const takesMore = this.#maySend && this.hasRoom()
+    this.#isPaused = !takesMore
+    return takesMore
   }
 
   /** Whether the caller takes one more value. */
@@ -234,8 +245,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
       return false
     }
     if (held.size <= this.maxHeldSize) return true
-    const message = `The stream is ${held.size} bytes ahead of its reader, more than limits.sendBuffer allows (${this.maxHeldSize}); an Observable cannot be slowed, a generator can`
-    this.error(new RpcError({ code: 'STREAM_OVERFLOW', message }))
+    this.error(streamOverflow(held.size, this.maxHeldSize))
     return false
   }
 

@@ -1,7 +1,7 @@
 /** Tests streams of every kind with one sink: order, demand, cancelling, and code of the user that misbehaves. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { finalize, from, NEVER, of, Subject, throwError } from 'rxjs'
+import { finalize, from, map, NEVER, of, range, Subject, throwError } from 'rxjs'
 import { consume, exhaust, isStream, isStreamOfValues } from './stream.ts'
 import { feedOf, foreign, laterNumbers, numbers, RecordingSink, turn, withThen } from './testing/streams.ts'
 
@@ -369,6 +369,73 @@ describe('consume', () => {
         assert.deepEqual(sink.seen, ['1'])
       })
     }
+  })
+})
+
+describe('a stream that never waits', () => {
+  /** A sink that takes everything, in one of the ways in which a sink can ask for more. */
+  class Greedy extends RecordingSink {
+    count = 0
+    readonly #ask: ((more: () => void) => void) | undefined
+
+    constructor(ask?: (more: () => void) => void) {
+      super()
+      this.#ask = ask
+    }
+
+    override next(): boolean {
+      this.count++
+      if (this.#ask === undefined) return true
+      this.#ask(() => this.source?.resume())
+      return false
+    }
+  }
+  const sinks: [how: string, sink: () => Greedy][] = [
+    ['always wants the next value', () => new Greedy()],
+    ['asks again while it takes a value', () => new Greedy((more) => more())],
+    ['asks again in a microtask', () => new Greedy((more) => queueMicrotask(more))]
+  ]
+  const MANY = 20_000
+  const streams: [what: string, stream: () => object][] = [
+    ['a generator', () => numbers(MANY)],
+    ['an iterator', () => Array.from({ length: MANY }).values()],
+    ['an async generator', () => laterNumbers(MANY)],
+    ['an async iterable', () => ({ [Symbol.asyncIterator]: () => laterNumbers(MANY) })]
+  ]
+  for (const [what, stream] of streams) {
+    for (const [how, newSink] of sinks) {
+      it(`leaves the event loop its turns: ${what} whose sink ${how}`, async () => {
+        const sink = newSink()
+        const immediate = turn()
+        sink.take(stream())
+        await immediate
+        assert.ok(sink.count < 1_000, `${sink.count} values in one turn`)
+        let turns = 1
+        for (; !sink.seen.includes('complete'); turns++) await turn()
+        assert.ok(sink.count === MANY && turns > 20, `${sink.count} values in ${turns} turns`)
+      })
+    }
+
+    it(`can be cancelled while it leaves the event loop a turn: ${what}`, async () => {
+      const sink = new Greedy()
+      sink.take(stream())
+      for (let n = 0; n < 3; n++) await turn()
+      const { count } = sink
+      assert.ok(count > 0 && count < MANY)
+      sink.source?.cancel()
+      sink.source?.resume()
+      for (let n = 0; n < 3; n++) await turn()
+      assert.deepEqual([sink.count, sink.seen], [count, []])
+    })
+  }
+
+  it('is ended in the middle of its subscription, if it is an Observable whose sink has ended', () => {
+    let made = 0
+    const counted = range(0, MANY).pipe(map((n) => [made++, n]))
+    let count = 0
+    const sink = { complete: assert.fail, error: assert.fail, teardownFailed: assert.fail }
+    consume(counted, { ...sink, next: () => (++count < 3 ? false : undefined) })
+    assert.deepEqual([count, made], [3, 3])
   })
 })
 

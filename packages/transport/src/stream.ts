@@ -1,15 +1,20 @@
 /**
  * Recognises the results of a handler that are not plain values (a promise, an Observable, an async iterable, an
  * iterator) and feeds the values of a stream to a sink. Every protocol has its own sink.
+ *
+ * All values that are pulled from a stream are pulled in this file, so this file lets the event loop have its turn,
+ * whatever a sink says about its room.
  */
+import { nextTurn } from './next-turn.ts'
 
 /** Receives the values of a stream. After `complete` or `error` only `teardownFailed` may still be called. */
 export interface StreamSink {
   /**
    * Takes a value. Returns false if the sink wants no more values for now; the sink later calls `StreamSource.resume`.
-   * An Observable cannot be slowed: it keeps emitting values.
+   * An Observable cannot be slowed: it keeps emitting values. Returns `undefined` if the sink has ended and never wants
+   * another value: this also ends an Observable that emits all its values while it is subscribed to.
    */
-  next(value: unknown, size?: number): boolean
+  next(value: unknown, size?: number): boolean | undefined
   /** The stream has no more values. */
   complete(): void
   /** The stream has failed. */
@@ -37,8 +42,19 @@ export interface Feed {
   [FEED](sink: StreamSink): StreamSource
 }
 
+interface Observer {
+  next(value: unknown): void
+  error(error: unknown): void
+  complete(): void
+}
+
 interface Subscribable {
-  subscribe(observer: { next(value: unknown): void; error(error: unknown): void; complete(): void }): unknown
+  subscribe(observer: Observer): unknown
+}
+
+/** An Observable of rxjs, with the method by which its operators are added. */
+interface Liftable extends Subscribable {
+  lift(operator: { call(subscriber: Observer, source: Subscribable): unknown }): Subscribable
 }
 
 /** Whether a value is a promise or another thenable. Throws if the user's getter or Proxy throws. */
@@ -133,22 +149,17 @@ function isIteratorLike(value: object): boolean {
 class Subscription implements StreamSource {
   readonly #sink: StreamSink
   #isOver = false
-  /** The value that `subscribe` has returned; it may be any value. */
+  /** The value that `subscribe` has returned, which may be any value; before, the subscriber of rxjs. */
   #subscription: unknown
 
   constructor(stream: Subscribable, sink: StreamSink) {
     this.#sink = sink
-    const fail = (error: unknown) => {
-      if (this.#isOver) return
-      this.#isOver = true
-      sink.error(error)
-    }
     try {
-      this.#subscription = stream.subscribe({
+      this.#subscription = this.#cancelable(stream).subscribe({
         next: (value) => {
-          if (!this.#isOver) sink.next(value)
+          if (!this.#isOver && sink.next(value) === undefined) this.cancel()
         },
-        error: fail,
+        error: (error) => this.#fail(error),
         complete: () => {
           if (this.#isOver) return
           this.#isOver = true
@@ -157,7 +168,7 @@ class Subscription implements StreamSource {
       })
     } catch (error) {
       // If the Observable ended before it threw, this error is ignored.
-      fail(error)
+      this.#fail(error)
     }
   }
 
@@ -174,7 +185,34 @@ class Subscription implements StreamSource {
       this.#sink.teardownFailed(error)
     }
   }
+
+  /**
+   * An Observable such as `range` emits all its values before `subscribe` returns, in a loop that ends only if its
+   * subscriber is closed. An operator gets that subscriber before the first value.
+   */
+  #cancelable(stream: Subscribable): Subscribable {
+    if (!('lift' in stream) || typeof stream.lift !== 'function') return stream
+    return (stream as Liftable).lift({
+      call: (subscriber, source) => {
+        this.#subscription = subscriber
+        return source.subscribe(subscriber)
+      }
+    })
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#sink.error(error)
+  }
 }
+
+/**
+ * Number of values after which an iterator waits for the next turn of the event loop. Without this pause, a sink that
+ * always wants more, or asks again in each microtask, would let an iterator that never waits keep the process busy for
+ * ever: no timer, no socket and no signal would be noticed.
+ */
+const VALUES_A_TURN = 256
 
 /** Feeds the values of a synchronous iterator, without promises, as long as the sink takes values. */
 class SyncPull implements StreamSource {
@@ -184,6 +222,10 @@ class SyncPull implements StreamSource {
   #isPulling = false
   /** Whether the sink wants the next value. */
   #isAsked = false
+  /** Number of values since the last pause. */
+  #count = 0
+  /** Waits for the next turn of the event loop. */
+  #isResting = false
 
   constructor(iterator: Iterator<unknown>, sink: StreamSink) {
     this.#iterator = iterator
@@ -192,10 +234,12 @@ class SyncPull implements StreamSource {
 
   resume(): void {
     this.#isAsked = true
-    if (this.#isPulling || this.#isOver) return
+    if (this.#isPulling || this.#isResting || this.#isOver) return
     this.#isPulling = true
     try {
       while (this.#isAsked && !this.#isOver) {
+        if (this.#count === VALUES_A_TURN) return this.#rest()
+        this.#count++
         const step = checkedStep(this.#iterator.next())
         if (this.#isOver) break
         if (step.done === true) {
@@ -223,6 +267,15 @@ class SyncPull implements StreamSource {
     this.#isOver = true
     if (!this.#isPulling) endIterator(this.#iterator, this.#sink)
   }
+
+  #rest(): void {
+    this.#count = 0
+    this.#isResting = true
+    nextTurn(() => {
+      this.#isResting = false
+      this.resume()
+    })
+  }
 }
 
 /** Feeds the values of an async iterator: one promise for each value, and one more for each pause. */
@@ -232,6 +285,8 @@ class AsyncPull implements StreamSource {
   #isOver = false
   #isPulling = false
   #isAsked = false
+  /** Number of values since the last pause. */
+  #count = 0
 
   constructor(iterator: AsyncIterator<unknown>, sink: StreamSink) {
     this.#iterator = iterator
@@ -248,6 +303,12 @@ class AsyncPull implements StreamSource {
   async #pull(): Promise<void> {
     try {
       while (this.#isAsked) {
+        if (this.#count === VALUES_A_TURN) {
+          this.#count = 0
+          await new Promise<void>(nextTurn)
+          if (this.#isOver) return
+        }
+        this.#count++
         const step = checkedStep(await this.#iterator.next())
         // The stream was cancelled during the step, so the value of the step is dropped.
         if (this.#isOver) return
@@ -300,21 +361,14 @@ function endIterator(iterator: Iterator<unknown> | AsyncIterator<unknown>, sink:
   }
 }
 
-/** Number of values after which `exhaust` lets other work run. */
-const VALUES_A_TURN = 1_000
-
 /** Runs a stream to its end for its side effects. Resolves with the last value; rejects if the stream fails. */
 export function exhaust(stream: object): Promise<{ readonly value: unknown } | undefined> {
   return new Promise((resolve, reject) => {
     let last: { readonly value: unknown } | undefined
-    let count = 0
     const source = consume(stream, {
       next(value) {
         last = { value }
-        if (++count % VALUES_A_TURN > 0) return true
-        // A pause, because a stream that always has a value ready would block the event loop.
-        setTimeout(() => source.resume(), 0)
-        return false
+        return true
       },
       complete: () => resolve(last),
       error: reject,

@@ -116,12 +116,12 @@ function feed(stream: object, watcher: ResultWatcher, sink: StreamSink): StreamS
     watcher.streaming?.()
     source = consume(stream, {
       next(value, size) {
-        if (isOver) return false
+        if (isOver) return undefined
         try {
           watcher.value?.(value)
         } catch (error) {
           watcherThrew(error)
-          return false
+          return undefined
         }
         return sink.next(value, size)
       },

@@ -151,7 +151,7 @@ export class CallSender {
     const conversation = this.converse(call, replyTo, window)
     call.input = new ChannelFeed({
       maxHeldSize: MAX_HELD_SIZE,
-      hasRoomFor: () => true,
+      hasRoomFor: (feed) => this.#carrier.hasRoomFor(feed),
       open: (value, isOnly) => {
         const json = isOnly && value === undefined ? undefined : (dataToJson(value) ?? '')
         this.#carrier.publish(address, CHANNEL + packetOf(call, outgoing), replyTo, headers, timeLeft(call))

@@ -21,6 +21,7 @@ import { bytesOf } from '../words.ts'
 import type { Controlled } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
 
+const MAX_HELD_SIZE = 128 * 1024 * 1024
 /** Milliseconds between two messages of a stream that ask the engine whether anybody listens. */
 const ASKING = 1_000
 
@@ -30,6 +31,7 @@ export class NestAnswer implements Replies, Controlled {
   secret = ''
   /** Never: a caller that uses Nest sends no signs of life. */
   heardAt = Number.POSITIVE_INFINITY
+  readonly maxAhead = MAX_HELD_SIZE
   readonly running: RunningReply
   readonly #connection: OpenConnection
   readonly replyTo: string

@@ -262,6 +262,7 @@ export class TestCarrier implements Carrier {
 
   async close(): Promise<void> {
     this.isClosed = true
+    this.isConnected = false
     this.#hub.remove(this)
     this.#hub.carriers.delete(this)
   }

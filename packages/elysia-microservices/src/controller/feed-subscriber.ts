@@ -12,9 +12,6 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { Observable, type Subscriber } from 'rxjs'
 
-/** The number of values in a row after which other work gets its turn. */
-const VALUES_A_TURN = 256
-
 /** A stream that transports slow down to the speed of their caller; for hooks it is an Observable. */
 export type Slowable = Observable<unknown> & Feed
 
@@ -55,8 +52,9 @@ export class Demand {
       next: (value, size) => {
         // The sink may resume the stream before it returns.
         this.#isThere = false
-        if (sink.next(value, size)) this.#isThere = true
-        return this.#isThere
+        const wanted = sink.next(value, size)
+        if (wanted) this.#isThere = true
+        return wanted === undefined ? undefined : this.#isThere
       },
       complete: () => sink.complete(),
       error: (error) => sink.error(error),
@@ -81,19 +79,13 @@ export function feedSubscriber(
   demand: Demand,
   logger: Logger
 ): () => void {
-  let count = 0
   const resume = () => source.resume()
   const source = consume(stream, {
     next(value) {
       subscriber.next(value)
-      if (subscriber.closed) return false
-      if (!demand.isThere) {
-        demand.wait(resume)
-        return false
-      }
-      if (++count % VALUES_A_TURN > 0) return true
-      // Without a pause, a stream whose values are all there already would let no other work run.
-      setImmediate(resume)
+      if (subscriber.closed) return undefined
+      if (demand.isThere) return true
+      demand.wait(resume)
       return false
     },
     complete: () => subscriber.complete(),

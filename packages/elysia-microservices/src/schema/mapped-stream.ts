@@ -151,13 +151,14 @@ class Mapping implements StreamSink, StreamSource {
 
   // ── calls from the source ────────────────────────────────────────────────────────────────────────────
 
-  next(value: unknown): boolean {
+  next(value: unknown): boolean | undefined {
+    if (this.#hasEnded) return undefined
     this.#isAsked = false
     this.#inTurn(() => {
       const mapped = this.#onValue(value)
       return isPromise(mapped) ? whenSettled(mapped, (awaited) => this.#pass(awaited)) : this.#pass(mapped)
     })
-    return this.#isAsked && this.#behind === undefined
+    return this.#hasEnded ? undefined : this.#isAsked && this.#behind === undefined
   }
 
   complete(): void {

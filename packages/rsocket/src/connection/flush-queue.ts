@@ -4,7 +4,7 @@
  * A microtask is also cheaper than a tick: with one request each on 100 connections, Bun serves 3 % more requests.
  */
 
-import { nextTurn } from '../host.ts'
+import { nextTurn } from '@elysia-microservices/transport/kit'
 
 /** A connection that writes what it has collected. */
 export interface Flushable {

@@ -2,8 +2,8 @@
  * Collects the data that one connection sends, writes it in few writes, and pauses streams while the peer does not
  * read.
  */
-import { type ByteWriter, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
-import { nextTurn, outside } from '../host.ts'
+import { type ByteWriter, nextTurn, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
+import { outside } from '../host.ts'
 import type { WaitingStream } from './protocol.ts'
 import type { Socket } from './socket.ts'
 
@@ -62,15 +62,10 @@ export class Outbox {
     this.#bytes = bytes
   }
 
-  /**
-   * Drops the collected data, but counts it as sent, because a stream must pause in the turn in which it learns of its
-   * end.
-   */
+  /** Drops the collected data. */
   clear(): void {
     this.#text = ''
-    if (this.#bytes === undefined) return
-    this.#streamed += this.#bytes.length
-    this.#bytes.reset()
+    this.#bytes?.reset()
   }
 
   /**

@@ -38,7 +38,10 @@ export interface ProtocolConnection {
   drain?(reason?: string): boolean
   /** The timer has fired at a time that the protocol has set. */
   wake?(now: number): void
-  /** Frees the memory of received bytes, because nothing more is handled. */
+  /**
+   * Nothing more is handled or sent over this socket, which may close much later: frees the memory of received bytes, and
+   * ends the streams that this side sends, unless the connection may be resumed.
+   */
   discard?(): void
   /** The connection has ended: fails pending calls and stops running requests. Called once. */
   close(reason?: Error): void
@@ -102,6 +105,6 @@ export interface Output {
   goOn(): void
   /** Runs `task` when the current turn of the event loop has ended, its promises included. */
   defer(task: () => void): void
-  /** Returns whether a stream may send now. If not, `resume` of the stream is called later. */
+  /** Returns whether a stream may send now. If not, `resume` of the stream is called later, unless this is the end. */
   hasRoomFor(stream: WaitingStream): boolean
 }

@@ -5,7 +5,8 @@
  * (docs/performance.md, "Many connections"). If few chunks arrive in a turn, or handling takes long, gathering would
  * only delay the chunks and is off.
  */
-import { afterMicrotasks, nextTurn } from '../host.ts'
+import { nextTurn } from '@elysia-microservices/transport/kit'
+import { afterMicrotasks } from '../host.ts'
 
 /** Handles the chunks of one connection. */
 export interface Reader {

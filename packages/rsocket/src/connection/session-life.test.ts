@@ -291,6 +291,24 @@ describe('a connection ends', () => {
     session.close()
   })
 
+  const ways: [how: string, end: () => void][] = [
+    ['with a FIN', () => session.end()],
+    ['for a reason', () => session.destroy(new Error('enough'))],
+    ['cut off', () => session.cut()],
+    ['by its socket', () => session.close()]
+  ]
+  for (const [how, end] of ways)
+    it(`${how}: its protocol hears it at once, and no stream has room any more`, async () => {
+      await came('x')
+      assert.equal(session.hasRoomFor({ resume: assert.fail }), true)
+      end()
+      assert.deepEqual(protocol.told, ['x', 'discard'])
+      assert.equal(session.hasRoomFor({ resume: assert.fail }), false)
+      await turn()
+      session.close()
+      assert.deepEqual(protocol.told, ['x', 'discard'])
+    })
+
   it('without a word where there is no reason', async () => {
     session.end()
     assert.deepEqual(socket.news(), ['FIN'])

@@ -8,11 +8,12 @@ import {
   type ByteWriter,
   type Logger,
   MicroserviceError,
+  nextTurn,
   ProtocolError,
   quietLog,
   shown
 } from '@elysia-microservices/transport/kit'
-import { afterTask, nextTurn } from '../host.ts'
+import { afterTask } from '../host.ts'
 import { Closing } from './closing.ts'
 import { flushAtTurnEnd, flushSoon } from './flush-queue.ts'
 import { Outbox } from './outbox.ts'
@@ -123,7 +124,7 @@ export class Session implements SocketListener, Output {
   }
 
   hasRoomFor(stream: WaitingStream): boolean {
-    return this.#outbox.hasRoomFor(stream)
+    return !this.#isEnding && this.#outbox.hasRoomFor(stream)
   }
 
   settled(): void {
@@ -188,9 +189,7 @@ export class Session implements SocketListener, Output {
     // Chunks that arrived before the end are still handled.
     if (!this.#isEnding) readQueue.settle()
     this.#isClosed = true
-    this.#isEnding = true
-    this.#outbox.clear()
-    this.#protocol?.discard?.()
+    this.#stop()
     this.#watch?.stop()
     this.#closing?.end()
     this.#options.closed(this, this.#protocol, error)
@@ -228,7 +227,7 @@ export class Session implements SocketListener, Output {
       this.#log(reason)
       this.#write()
     }
-    this.#isEnding = true
+    this.#stop()
     this.socket.destroy()
   }
 
@@ -246,11 +245,16 @@ export class Session implements SocketListener, Output {
 
   #finish(): void {
     if (this.#isEnding) return
+    this.#stop()
+    this.#close().finish()
+  }
+
+  /** Nothing more is handled or sent from now on. The peer may be slow to close, so memory and streams end at once. */
+  #stop(): void {
+    if (this.#isEnding) return
     this.#isEnding = true
     this.#outbox.clear()
-    // The peer may be slow to close, and its bytes must not occupy memory until then.
     this.#protocol?.discard?.()
-    this.#close().finish()
   }
 
   /** Ends the connection because of an error of its peer. As in Nest, answers of this turn are not sent. */

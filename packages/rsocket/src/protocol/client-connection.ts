@@ -158,6 +158,10 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
 
   discard(): void {
     this.#input.discard()
+    const wire = this.#wire
+    if (wire.resumption !== undefined && !wire.isEnded) return
+    this.#requester.stopInputs()
+    this.#streams.responder?.close()
   }
 
   wake(now: number): void {

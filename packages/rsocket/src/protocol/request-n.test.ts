@@ -56,7 +56,8 @@ describe('REQUEST_N, responder', () => {
   it('takes a demand of 2^31-1 for no limit, and adding to it changes nothing', async () => {
     const server = rsocketServer({ numbers: () => upTo(500) })
     server.on(stream(1, 'numbers', 2 ** 31 - 1, ''), requestN(1, 2 ** 31 - 1))
-    const frames = await server.later()
+    // Values that are there at once take two turns of the event loop.
+    const frames = [...(await server.later()), ...(await server.later())]
     assert.equal(frames.at(-1), 'PAYLOAD 1 C')
     assert.equal(frames.length, 501)
   })

@@ -364,6 +364,11 @@ export class RSocketRequester implements CallSender {
     for (const call of this.#table.all()) call.input?.resume()
   }
 
+  /** Nothing more is sent: stops the inputs of channels. A channel that was not sent yet may go to another connection. */
+  stopInputs(): void {
+    for (const call of this.#table.all()) if (call.mayHaveRun) call.input?.stop()
+  }
+
   /** The socket is no longer blocked, or there is a new socket: completes the events that have waited for it. */
   taken(): void {
     if (this.#wire.takesMore) this.calls.taken()

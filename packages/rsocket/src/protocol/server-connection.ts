@@ -146,6 +146,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
 
   discard(): void {
     this.#input.discard()
+    if (!this.#canGoOn) this.#responder.close()
   }
 
   wake(now: number): void {
@@ -174,10 +175,14 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   close(reason?: Error): void {
     const { resumable } = this.#options
     const { resumption } = this.#wire
-    const canGoOn = resumption !== undefined && !this.#wire.isEnded && !this.#gate.isDraining
-    if (!canGoOn || resumable === undefined) return this.end(reason)
+    if (!this.#canGoOn || resumption === undefined || resumable === undefined) return this.end(reason)
     this.#detach()
     resumable.wait(resumption, this, this.#address)
+  }
+
+  /** Whether the connection may be resumed over another socket. */
+  get #canGoOn(): boolean {
+    return this.#wire.resumption !== undefined && !this.#wire.isEnded && !this.#gate.isDraining
   }
 
   // ── frames ───────────────────────────────────────────────────────────────────────────────────────────

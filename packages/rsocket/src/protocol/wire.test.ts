@@ -145,6 +145,24 @@ describe('a wire', () => {
     assert.deepEqual(seen(), [true, false, true, false])
   })
 
+  it('has no room for a stream once it has ended, however it ended', () => {
+    const ends: ((wire: Wire) => void)[] = [
+      (wire) => wire.fail(new Error('broken')),
+      (wire) => wire.lose(new Error('silent')),
+      (wire) => {
+        wire.isEnded = true
+      }
+    ]
+    for (const end of ends) {
+      const wire = new Wire(1_000)
+      const output = new FakeOutput()
+      wire.open(output)
+      assert.equal(wire.hasRoomFor({ resume() {} }), true)
+      end(wire)
+      assert.equal(wire.hasRoomFor({ resume() {} }), false)
+    }
+  })
+
   it('sends what was written before there was a socket', () => {
     const wire = new Wire(100)
     wire.complete(1)

@@ -56,11 +56,11 @@ export class Wire {
   }
 
   /**
-   * Returns whether a stream may send now. If not, `resume` of the stream is called later. Between two sockets no stream
-   * may send: otherwise one that always has a value would never stop.
+   * Returns whether a stream may send now. If not, `resume` of the stream is called later. No stream may send between
+   * two sockets, or after the end: otherwise one that always has a value would never stop.
    */
   hasRoomFor(stream: WaitingStream): boolean {
-    if (this.isDetached) return false
+    if (this.isDetached || this.isEnded) return false
     return this.output === undefined || this.output.hasRoomFor(stream)
   }
 

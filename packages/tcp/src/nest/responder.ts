@@ -48,6 +48,8 @@ export interface NestResponderOptions {
 
 /** Answers the requests of one connection. */
 export class NestResponder implements ProtocolConnection, PeerSide {
+  /** No limit: a connection that has more unsent than limits.sendBuffer is cut, and then its streams end. */
+  readonly maxAhead = Number.POSITIVE_INFINITY
   readonly #dispatcher: Dispatcher
   readonly logger: Logger
   readonly output: Output
@@ -131,6 +133,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   discard(): void {
     this.#frames.discard()
+    this.close()
   }
 
   close(): void {

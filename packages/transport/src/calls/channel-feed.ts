@@ -62,14 +62,14 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     source.resume()
   }
 
-  next(value: unknown): boolean {
-    if (this.#isStopped) return false
+  next(value: unknown): boolean | undefined {
+    if (this.#isStopped) return undefined
     try {
       this.#take(value)
     } catch (error) {
       this.error(error)
     }
-    return this.#maySend
+    return this.stopped ? undefined : this.#maySend
   }
 
   /** Sends more values. Called when there is room again. */

@@ -25,7 +25,6 @@ import { memoryDurable } from './durable-client.ts'
 import { decode, encode, type MemoryCaller, type MemoryHub, type MemoryRequest } from './hub.ts'
 import type { MemoryMessage } from './memory-message.ts'
 import { later, outside } from './outside.ts'
-import { TurnRoom } from './turn-room.ts'
 
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
@@ -180,14 +179,12 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       if (running === undefined) early.push(say)
       else say(running)
     }
-    const room = new TurnRoom(() => call.input?.resume())
     const sendBytes = (bytes: Uint8Array) => {
-      room.use()
       tell((running) => running.input(bytes))
     }
     call.input = new ChannelFeed({
       maxHeldSize: MAX_HELD_SIZE,
-      hasRoomFor: () => room.isLeft,
+      hasRoomFor: () => true,
       open: (value, isOnly) => {
         const first = isOnly && value === undefined ? undefined : encode(codec, value)
         this.#sendMessage(call, this.#messageOf(call, undefined))

@@ -5,7 +5,17 @@
  * `then` that was called outside of all messages.
  */
 
+import { nextTurn } from '../next-turn.ts'
+
+/**
+ * Most tasks in one turn of the event loop. Calls that follow one another without waiting for anything else would
+ * otherwise keep the event loop from timers and sockets for ever.
+ */
+const TASKS_A_TURN = 1_000
+
 const tasks: (() => void)[] = []
+/** Number of tasks that were run in this turn of the event loop. */
+let count = 0
 let wake = newTurn()
 
 /** Runs a task in a later turn of the event loop, outside of all messages. Tasks run in the order of the calls. */
@@ -19,7 +29,7 @@ export function later<Args extends unknown[]>(task: (...args: Args) => void): (.
   return (...args) => outside(() => task(...args))
 }
 
-/** Prepares the turn of the next task. Returns the function that starts this turn. */
+/** Prepares the next task. Returns the function that starts it. */
 function newTurn(): () => void {
   let begin = () => {}
   const begun = new Promise<void>((resolve) => {
@@ -27,10 +37,19 @@ function newTurn(): () => void {
   })
   void begun.then(() => {
     const task = tasks.shift()
-    // The next turn is prepared before the task runs, because the task may change its context (`enterWith`).
+    if (count++ === 0) nextTurn(endTurn)
+    // The next task is prepared before this one runs, because this one may change its context (`enterWith`).
     wake = newTurn()
     if (tasks.length > 0) wake()
     task?.()
   })
-  return begin
+  return () => {
+    if (count < TASKS_A_TURN) begin()
+  }
+}
+
+function endTurn(): void {
+  const hasWaited = count >= TASKS_A_TURN
+  count = 0
+  if (hasWaited && tasks.length > 0) wake()
 }

@@ -24,7 +24,6 @@ import {
   type Wanted
 } from './hub.ts'
 import type { MemoryMessage } from './memory-message.ts'
-import { TurnRoom } from './turn-room.ts'
 
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
@@ -141,7 +140,6 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   readonly #running: RunningMessages
   message: IncomingMessage | undefined
   #input: { readonly stream: InputStream; readonly codec: Codec } | undefined
-  readonly #room = new TurnRoom(() => this.resume())
 
   constructor(
     codec: Codec,
@@ -211,7 +209,6 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   }
 
   protected sendHeld(bytes: Uint8Array): void {
-    this.#room.use()
     this.#caller.value(bytes)
   }
 
@@ -229,7 +226,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   }
 
   protected hasRoom(): boolean {
-    return this.#room.isLeft
+    return true
   }
 
   protected over(isAborted: boolean): void {

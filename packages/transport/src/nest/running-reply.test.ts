@@ -18,6 +18,7 @@ function newReply(given: Partial<Replies> = {}) {
     fail: (id, error) => void told.push(`failed ${id}: ${(error as Error).message}`),
     atTurnEnd: () => void told.push('asks for the end of the turn'),
     openStream: () => undefined,
+    maxAhead: Number.POSITIVE_INFINITY,
     hasRoomFor: () => true,
     ended: () => void told.push('ended'),
     ...given
@@ -151,7 +152,7 @@ describe('RunningReply', () => {
     assert.equal(told.length, 2)
     assert.equal(isLeft, true)
     const other = newReply().reply
-    assert.deepEqual([other.next(1), other.next(1n), other.next(2)], [true, false, false])
+    assert.deepEqual([other.next(1), other.next(1n), other.next(2)], [true, undefined, undefined])
   })
 
   it('answers with the error of an Observable that fails at once', () => {
@@ -183,7 +184,7 @@ describe('RunningReply', () => {
     reply.abort()
     reply.turnEnded()
     reply.resume()
-    assert.equal(reply.next(5), false)
+    assert.equal(reply.next(5), undefined)
     assert.deepEqual(told, [asks, value(1), 'ended'])
     assert.deepEqual(state, { made: 2, isClosed: true })
     assert.equal(signal.aborted, true)

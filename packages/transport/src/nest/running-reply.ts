@@ -9,6 +9,8 @@ import type { RejectedError } from '../errors/index.ts'
 import { cleanUpFailed } from '../handler-failed.ts'
 import type { Logger } from '../logger.ts'
 import type { IncomingMessage } from '../message.ts'
+import { EMPTY_SIZE } from '../held-values.ts'
+import { streamOverflow } from '../outgoing-values.ts'
 import { consume, type StreamSink, type StreamSource } from '../stream.ts'
 import { lastValuePacket, toJson, valuePacket } from './packet.ts'
 
@@ -23,6 +25,8 @@ export interface Replies {
   atTurnEnd(reply: RunningReply): void
   /** Counts one more stream. Returns the reason if the stream is refused, else `undefined`. */
   openStream(): RejectedError | undefined
+  /** Most characters that an Observable may emit while there is no room. */
+  readonly maxAhead: number
   /** Returns whether a stream may send now. If not, `resume` of the reply is called later. */
   hasRoomFor(reply: RunningReply): boolean
   /** The reply has ended or was cancelled. Called once. */
@@ -44,6 +48,8 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
   #isHolding = false
   #held: string | undefined
   #isTurnEndAsked = false
+  /** Characters that were emitted since there was no room. */
+  #ahead = 0
 
   constructor(replies: Replies, idJson: string, message: IncomingMessage) {
     this.#replies = replies
@@ -75,14 +81,14 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     this.resume()
   }
 
-  next(value: unknown): boolean {
-    if (this.#isDone) return false
+  next(value: unknown): boolean | undefined {
+    if (this.#isDone) return undefined
     let json: string | undefined
     try {
       json = toJson(value)
     } catch (error) {
       this.error(error)
-      return false
+      return undefined
     }
     this.#release()
     this.#held = json
@@ -91,7 +97,16 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
       this.#isTurnEndAsked = true
       this.#replies.atTurnEnd(this)
     }
-    return this.#replies.hasRoomFor(this)
+    // Sending the value before may have ended the connection.
+    if (this.#isDone) return undefined
+    if (this.#replies.hasRoomFor(this)) {
+      this.#ahead = 0
+      return true
+    }
+    this.#ahead += json?.length ?? EMPTY_SIZE
+    if (this.#ahead <= this.#replies.maxAhead) return false
+    this.error(streamOverflow(this.#ahead, this.#replies.maxAhead))
+    return undefined
   }
 
   /** The stream has no more values. If the last value is still held, the end is sent in the same packet. */

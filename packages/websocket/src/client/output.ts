@@ -106,7 +106,7 @@ export class WebSocketOutput implements Output {
   }
 
   hasRoomFor(stream: Parameters<Outbox['hasRoomFor']>[0]): boolean {
-    return this.#outbox.hasRoomFor(stream)
+    return !this.#isEnding && this.#outbox.hasRoomFor(stream)
   }
 
   goOn(): void {
@@ -131,14 +131,14 @@ export class WebSocketOutput implements Output {
   end(reason?: Error): void {
     if (this.#isEnding) return
     this.#write()
-    this.#isEnding = true
+    this.#stop()
     this.#socket.close(1000)
     this.#closing = setTimeout(() => this.destroy(reason), CLOSE_TIMEOUT)
   }
 
   destroy(reason: Error = new Error('this end has closed the WebSocket')): void {
-    this.#isEnding = true
     if (this.#isClosed) return
+    this.#stop()
     this.#socket.close()
     this.#close(reason)
   }
@@ -146,10 +146,17 @@ export class WebSocketOutput implements Output {
   #close(reason: Error): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#isEnding = true
+    this.#stop()
     clearTimeout(this.#closing)
     release(this.#socket)
-    this.#outbox.clear()
     this.#closed(reason)
+  }
+
+  /** Nothing more is sent: the streams of this side end at once, and do not wait until the socket is closed. */
+  #stop(): void {
+    if (this.#isEnding) return
+    this.#isEnding = true
+    this.#outbox.clear()
+    this.#protocol.discard()
   }
 }
