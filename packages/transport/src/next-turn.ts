@@ -7,7 +7,7 @@ type Task = () => void
 const { setImmediate: immediately } = globalThis as { readonly setImmediate?: (task: Task) => unknown }
 
 /** Calls a task in the next turn of the event loop, when the runtime has read all input of this turn. */
-export const nextTurn: (task: Task) => void =
+export const nextTurn: (task: () => void) => void =
   immediately === undefined ? byMessage() : (task) => void immediately(task)
 
 /**

@@ -238,8 +238,7 @@ class SyncPull implements StreamSource {
     this.#isPulling = true
     try {
       while (this.#isAsked && !this.#isOver) {
-        if (this.#count === VALUES_A_TURN) return this.#rest()
-        this.#count++
+        if (this.#count++ === VALUES_A_TURN) return this.#rest()
         const step = checkedStep(this.#iterator.next())
         if (this.#isOver) break
         if (step.done === true) {
@@ -303,12 +302,11 @@ class AsyncPull implements StreamSource {
   async #pull(): Promise<void> {
     try {
       while (this.#isAsked) {
-        if (this.#count === VALUES_A_TURN) {
-          this.#count = 0
+        if (this.#count++ === VALUES_A_TURN) {
           await new Promise<void>(nextTurn)
           if (this.#isOver) return
+          this.#count = 1
         }
-        this.#count++
         const step = checkedStep(await this.#iterator.next())
         // The stream was cancelled during the step, so the value of the step is dropped.
         if (this.#isOver) return
