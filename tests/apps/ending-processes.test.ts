@@ -4,10 +4,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, Log, within } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
-import { Log } from '../support/log.ts'
-import { within } from '../support/within.ts'
 import { programFile, testsFolder } from '../workspace.ts'
 
 const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })

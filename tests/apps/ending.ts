@@ -1,11 +1,9 @@
 /** Sends a program SIGTERM, and measures the time until its process has ended. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { freePort } from '@elysia-microservices/test-support'
-import { Log } from '../support/log.ts'
+import { freePort, Log, within } from '@elysia-microservices/test-support'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
-import { within } from '../support/within.ts'
 import { bun, programFile, rootFolder, testsFolder, underBun } from '../workspace.ts'
 
 /** A runtime that the program runs on. */

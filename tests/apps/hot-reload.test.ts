@@ -7,10 +7,8 @@ import { once } from 'node:events'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, Log, within } from '@elysia-microservices/test-support'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { within } from '../support/within.ts'
 import { bun, testsFolder } from '../workspace.ts'
 
 // Inside the folder of the tests, where the program finds the packages.

@@ -6,9 +6,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
+import { Log, within } from '@elysia-microservices/test-support'
 import { connect } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { within } from '../support/within.ts'
 import { programFile, testsFolder } from '../workspace.ts'
 
 /**

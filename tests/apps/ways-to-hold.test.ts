@@ -1,10 +1,9 @@
 /** All ways in which an app can hold a service: it listens when the app does, answers, and stops with the app. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Log, until, within } from '@elysia-microservices/test-support'
 import { node } from '@elysiajs/node'
 import { type AnyElysia, Elysia } from 'elysia'
-import { Log } from '../support/log.ts'
-import { until, within } from '../support/within.ts'
 import { underBun } from '../workspace.ts'
 import { lazyService } from './lazy.ts'
 import { ask, type Held, newService } from './service.ts'

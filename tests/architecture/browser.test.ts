@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { isMissing } from '@elysia-microservices/test-support'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
-import { isMissing } from '../support/missing.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'browser-'))

@@ -20,6 +20,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   rsocket: ['transport'],
   tcp: ['transport', 'rsocket'],
   engine: ['transport'],
+  'engine-tests': ['transport', 'elysia-microservices', 'telemetry', 'test-support'],
   kafka: ['transport', 'engine'],
   mqtt: ['transport', 'engine'],
   nats: ['transport', 'engine'],

@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { isMissing } from '@elysia-microservices/test-support'
 import { type ClientOptions, ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { t } from 'elysia'
 import { microservice, RpcError } from 'elysia-microservices'
 import { type ClientOf, connect, isError } from 'elysia-microservices/client'
 import { firstValueFrom } from 'rxjs'
 import { STAND_INS } from '../engines/engines.ts'
-import { isMissing } from '../support/missing.ts'
 import { type Carried, TRANSPORTS } from './transports.ts'
 
 const logger = { error() {}, warn() {} }

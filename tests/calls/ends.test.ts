@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { isMissing, until, within } from '@elysia-microservices/test-support'
 import {
   type CallOptions,
   type ClientTransport,
@@ -17,8 +18,6 @@ import {
   type IncomingMessage,
   PatternNotFoundError
 } from '@elysia-microservices/transport/kit'
-import { isMissing } from '../support/missing.ts'
-import { until, within } from '../support/within.ts'
 import { type Carried, clientOf, everyPattern, TRANSPORTS, type TransportUnderTest } from './transports.ts'
 
 /**

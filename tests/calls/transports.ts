@@ -1,5 +1,5 @@
 /** Every transport behind the interface of the contract, and functions that interrupt its connections. */
-import { DEAF_PORT } from '@elysia-microservices/test-support'
+import { DEAF_PORT, Link } from '@elysia-microservices/test-support'
 import type { ClientTransport, ServerTransport, Transport } from '@elysia-microservices/transport'
 import type { ClientContext, IncomingMessage } from '@elysia-microservices/transport/kit'
 import { newClient, webSocketTransport } from '@elysia-microservices/websocket/testing'
@@ -8,7 +8,6 @@ import { type TcpTransport, tcp } from 'elysia-microservices/tcp'
 import { WebSocket } from 'ws'
 import { type EngineUnderTest, STAND_INS } from '../engines/engines.ts'
 import { listen, newApp } from '../support/http-app.ts'
-import { Link } from '../support/link.ts'
 
 /** A transport whose connections can be interrupted. */
 export interface Carried {
@@ -116,7 +115,7 @@ function overEngine(engine: EngineUnderTest): TransportUnderTest {
     connects: true,
     async open() {
       const running = await engine.start()
-      // Only the connection is interrupted here, and the server goes on: tests/engines tests a server that is killed.
+      // Only the connection is interrupted here, and the server goes on: `engines/engine-tests` tests a server that is killed.
       let link = await Link.start(running.port)
       const { port } = link
       return {

@@ -3,10 +3,9 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isMissing, until, within } from '@elysia-microservices/test-support'
 import type { ClientTransport, ServerTransport, Transport } from '@elysia-microservices/transport'
 import { StreamValues } from '@elysia-microservices/transport/kit'
-import { isMissing } from '../support/missing.ts'
-import { until, within } from '../support/within.ts'
 import { clientOf, TRANSPORTS, type TransportUnderTest } from './transports.ts'
 
 const KIBIBYTE = 1024

@@ -1,11 +1,9 @@
 /** Callers get the same results over every transport, from every kind of handlers. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { isMissing, Log, Values } from '@elysia-microservices/test-support'
 import { routeOf } from '@elysia-microservices/transport/kit'
 import { connect, OptionError, RpcError, type UntypedClient } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
-import { Values } from '../support/values.ts'
 import { seen } from './controller.ts'
 import { answers } from './semantics/answers.ts'
 import {

@@ -5,10 +5,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConsoleOptions } from '@elysia-microservices/console'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import type { Page } from 'playwright-core'
 import { chromiumMissing } from '../support/browser.ts'
-import { isMissing } from '../support/missing.ts'
-import { until } from '../support/within.ts'
 import { inBrowser, isUsable, widthOf } from './in-browser.ts'
 import { HOSTILE, LONG, type Shop, startShop } from './shop.ts'
 

@@ -8,16 +8,15 @@ import { console as consolePage, type GivenClient } from '@elysia-microservices/
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import { microservice, type Transport } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import type { DeadLettersView, GroupView } from '../../tools/console/dist/protocol.js'
 import { consoleOf, toldTo } from '../support/console-page.ts'
 import { listen, newApp } from '../support/http-app.ts'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
-import { until } from '../support/within.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {

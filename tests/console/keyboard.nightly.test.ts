@@ -4,10 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import type { Page } from 'playwright-core'
 import { chromiumMissing } from '../support/browser.ts'
-import { isMissing } from '../support/missing.ts'
-import { until } from '../support/within.ts'
 import { type Billing, startBilling } from './billing.ts'
 import { inBrowser, sendSpans } from './in-browser.ts'
 import { type Shop, startShop } from './shop.ts'

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { isMissing } from '@elysia-microservices/test-support'
 import type { Browser } from 'playwright-core'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { WATCH_SHIFTS } from '../support/layout-shift.ts'
-import { isMissing } from '../support/missing.ts'
 import { type Shop, startShop } from './shop.ts'
 
 const SCREENS = ['services', 'map', 'traces', 'events', 'alerts']

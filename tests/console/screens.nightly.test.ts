@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ConsoleOptions } from '@elysia-microservices/console'
+import { isMissing } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import type { Page } from 'playwright-core'
 import { chromiumMissing } from '../support/browser.ts'
-import { isMissing } from '../support/missing.ts'
 import { inBrowser, isUsable, sendSpans, widthOf } from './in-browser.ts'
 import { HOSTILE, type Shop, startShop } from './shop.ts'
 

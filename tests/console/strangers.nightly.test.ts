@@ -1,11 +1,10 @@
 /** The console in a real browser, with fifty services whose descriptions are as large as possible. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isMissing, PATIENCE } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { chromiumMissing } from '../support/browser.ts'
-import { isMissing } from '../support/missing.ts'
-import { PATIENCE } from '../support/within.ts'
 import { inBrowser, isUsable, widthOf } from './in-browser.ts'
 import { HOSTILE, startShop } from './shop.ts'
 

@@ -6,8 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import net from 'node:net'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { Log } from '../support/log.ts'
-import { until, within } from '../support/within.ts'
+import { Log, until, within } from '@elysia-microservices/test-support'
 import { rootFolder, testsFolder } from '../workspace.ts'
 
 /** Projects whose folders exist. Those of failed tests are deleted when this process ends. */

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { isMissing } from '../support/missing.ts'
+import { isMissing } from '@elysia-microservices/test-support'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, idle } from './programs.ts'
 

@@ -1,9 +1,8 @@
 /** Services that `elysia-microservices dev` starts from its arguments, and the page that shows them. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, isMissing } from '@elysia-microservices/test-support'
 import { consoleOf, toldTo } from '../support/console-page.ts'
-import { isMissing } from '../support/missing.ts'
 import { natsFolder, natsMissing } from '../support/nats-server.ts'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, idle, nestService, service, web } from './programs.ts'

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { isMissing } from '@elysia-microservices/test-support'
 import type { Browser } from 'playwright-core'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
-import { isMissing } from '../support/missing.ts'
 import { natsMissing } from '../support/nats-server.ts'
 import type { DevProcess, Project } from './dev-process.ts'
 import { shopProject, startShop } from './shop-project.ts'

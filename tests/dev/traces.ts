@@ -1,8 +1,7 @@
 /** Programs that call each other, and their traces on the page of `dev`. */
 import assert from 'node:assert/strict'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, until } from '@elysia-microservices/test-support'
 import { consoleOf } from '../support/console-page.ts'
-import { until } from '../support/within.ts'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, service } from './programs.ts'
 

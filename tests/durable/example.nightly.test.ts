@@ -7,9 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
-import { isMissing } from '../support/missing.ts'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { until } from '../support/within.ts'
 import { rootFolder, underBun } from '../workspace.ts'
 
 const folder = join(rootFolder, 'examples/durable-events', underBun ? '' : 'dist')

@@ -5,14 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
+import { isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import { deadLetters, NotStoredError, RetryLater } from '@elysia-microservices/transport'
 import { connect as connectBare } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { PATIENCE, until } from '../support/within.ts'
 
 /** The size of the storage in bytes. */
 const STORAGE = 512 * 1024

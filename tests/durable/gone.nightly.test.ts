@@ -5,15 +5,12 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
+import { isMissing, Link, Log, pause, until } from '@elysia-microservices/test-support'
 import { type DurableOptions, pauseGroup, resumeGroup } from '@elysia-microservices/transport'
 import { connect as connectBare, type NatsConnection } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { Link } from '../support/link.ts'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { pause, until } from '../support/within.ts'
 
 if (!isMissing('durable events whose stream or consumer is gone', natsMissing())) {
   describe('durable events whose stream or consumer is gone', () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
+import { isMissing, Log, pause, until } from '@elysia-microservices/test-support'
 import {
   type DeadLetter,
   type DurableOptions,
@@ -13,10 +14,7 @@ import {
 import { connect as connectBare, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { pause, until } from '../support/within.ts'
 
 const MAX_PAYLOAD = 1024 * 1024
 

@@ -1,6 +1,6 @@
 /**
  * Durable events over a NATS server: what is special to JetStream. What holds for every engine is in
- * `tests/engines/durable.test.ts`.
+ * `engines/engine-tests/src/durable.ts`.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type NatsDurableOptions, nats } from '@elysia-microservices/nats'
+import { collected, isMissing, Log, until, Values } from '@elysia-microservices/test-support'
 import {
   type DurableOptions,
   deadLetters,
@@ -20,11 +21,7 @@ import {
 import { connect as connectBare } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { collected, Values } from '../support/values.ts'
-import { until } from '../support/within.ts'
 
 if (!isMissing('durable events over NATS', natsMissing())) {
   describe('a durable event over NATS', () => {

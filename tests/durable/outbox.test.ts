@@ -6,16 +6,14 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
 import { inbox, migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
+import { isMissing, Log, until } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import pg from 'pg'
 import { type RunningEngine, STAND_INS } from '../engines/engines.ts'
 import { overEngines } from '../engines/needs.ts'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
-import { until } from '../support/within.ts'
 
 const COMMITTED = 600
 const KEYS = 10

@@ -5,14 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
+import { isMissing, Link, Log, pause, until } from '@elysia-microservices/test-support'
 import { connect as connectBare, type NatsConnection } from '@nats-io/transport-node'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { Link } from '../support/link.ts'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { pause, until } from '../support/within.ts'
 
 const EVENTS = 1_500
 /** Events between two changes. */

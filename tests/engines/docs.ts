@@ -4,10 +4,10 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { has, NEEDS, type Need } from '@elysia-microservices/engine-tests'
 import { tcp } from 'elysia-microservices/tcp'
 import { rootFolder } from '../workspace.ts'
 import { ENGINES } from './engines.ts'
-import { has, NEEDS, type Need } from './needs.ts'
 
 /**
  * The rows of the table: all needs except two that users know: that there is a server, and that strangers share it.

@@ -1,5 +1,6 @@
 /** A NestJS service and a service of this library over an engine, with the same answers. */
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
+import { pause, Values } from '@elysia-microservices/test-support'
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
@@ -13,8 +14,6 @@ import {
 } from '@nestjs/microservices'
 import { type Message, microservice } from 'elysia-microservices'
 import { concat, from, interval, NEVER, Subject, take, takeUntil } from 'rxjs'
-import { Values } from '../support/values.ts'
-import { pause } from '../support/within.ts'
 import type { RunningEngine } from './engines.ts'
 import type { NestEnds } from './nest-ends.ts'
 

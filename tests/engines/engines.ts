@@ -5,20 +5,24 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type {
+  EngineOptions,
+  RunningEngine,
+  EngineUnderTest as SuiteEngine
+} from '@elysia-microservices/engine-tests'
 import { kafka } from '@elysia-microservices/kafka'
 import { mqtt } from '@elysia-microservices/mqtt'
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
-import { freePort, isOnPush } from '@elysia-microservices/test-support'
-import { memory, type Transport } from 'elysia-microservices'
+import { freePort, isOnPush, pause } from '@elysia-microservices/test-support'
+import { memory } from 'elysia-microservices'
 import type { EngineProcess } from '../support/engine-process.ts'
 import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
-import { pause } from '../support/within.ts'
 import { underBun } from '../workspace.ts'
 import { Hub } from './hub.ts'
 import { hub } from './hub-engine.ts'
@@ -33,43 +37,8 @@ import {
 } from './stranger.ts'
 import { strangersOfKafka } from './stranger-kafka.ts'
 
-/** Options of an engine's transport in tests. */
-export interface EngineOptions {
-  /**
-   * The port of the server, if it differs: nothing listens on this port, or a link that records or interrupts
-   * connections.
-   */
-  readonly port?: number
-  /** Milliseconds without a sign of life after which a durable event is delivered again. Default: 1,000. */
-  readonly ackWait?: number
-  /** The queue that NestJS clients and services use, if the engine's messages need one. Default: none. */
-  readonly queue?: string | undefined
-}
-
-/** An engine. */
-export interface EngineUnderTest {
-  /** The name of the transport. */
-  readonly name: string
-  /** The name in documentation and logs. */
-  readonly title: string
-  readonly traits: Transport['traits']
-  /** The form in which data travels: encoded by our codecs, or as Nest's JSON packets, as over `engines/engine`. */
-  readonly carriage: 'codecs' | 'packets'
-  /** The programs that this machine lacks to run the engine; `undefined`: none. */
-  readonly missing?: string | undefined
-  /** Whether the engine has a server that can be stopped, suspended and started again. */
-  readonly hasServer: boolean
-  /** Whether the server keeps a queue for each handler, so that a request may overtake an event of another pattern. */
-  readonly hasQueuePerHandler?: true
-  /**
-   * Whether processes of a group share durable events by partition: a partition moves to another process when its
-   * running handlers have ended.
-   */
-  readonly sharesByPartition?: true
-  /** Whether a message that is not JSON is the data of an event, as for NestJS services: devices send plain text. */
-  readonly takesText?: true
-  /** The step that needs so much of a processor that it is only done at night: a server starts, or starts again. */
-  readonly slow?: 'start' | 'restart'
+/** An engine of this repository: what its suite, and all tests of what holds for every engine, must know of it. */
+export interface EngineUnderTest extends SuiteEngine {
   /** Whether other suites than this folder's test over this engine, on a push, what all engines share. */
   readonly isStandIn?: true
   /** Whether the engine is published and documented. */
@@ -80,28 +49,6 @@ export interface EngineUnderTest {
   readonly hasNest?: true
   /** Programs of others that publish on the engine; `undefined`: all messages stay inside the process. */
   readonly strangers?: StrangersOf
-  /** Why the engine has no address for a pattern; `undefined`: it has one. Default: it has one for every pattern. */
-  refuses?(pattern: string): string | undefined
-  /** The address of the server in errors. Default: `127.0.0.1:` and the port */
-  expectedAt?(port: number): string
-  start(): Promise<RunningEngine>
-}
-
-/** A running engine, until `close` is called. */
-export interface RunningEngine {
-  /** The port of the server; 0: there is no server. */
-  readonly port: number
-  /** The transport, for a service or for clients. */
-  transport(options?: EngineOptions): Transport
-  /** Stops the server at once, with all connections; what it has stored stays. */
-  stop(): Promise<void>
-  /** Starts the server again. */
-  start(): Promise<void>
-  /** Suspends the server: connections stay, but no message moves. */
-  suspend(): void
-  resume(): void
-  /** Ends the engine, and deletes all that it has stored. */
-  close(): Promise<void>
 }
 
 const none = () => {
@@ -326,6 +273,8 @@ const onHub: EngineUnderTest = {
     }
   }
 }
+
+export type { EngineOptions, RunningEngine }
 
 export const ENGINES: readonly EngineUnderTest[] = [
   inMemory,

@@ -1,10 +1,9 @@
 /** Clients and services whose server stands still: its connections stay, but nothing moves. */
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
+import { Log, pause } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { pause } from '../support/within.ts'
 import { TRIED_ENGINES } from './engines.ts'
 import { overEngines } from './needs.ts'
 

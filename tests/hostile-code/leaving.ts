@@ -1,8 +1,8 @@
 /** Callers that leave while the code behind their calls does not end, or fails while it ends. */
 import assert from 'node:assert/strict'
+import { pause, until } from '@elysia-microservices/test-support'
 import { TimeoutError } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
-import { pause, until } from '../support/within.ts'
 import { alright, type Case, type Ends, TIMEOUT } from './case.ts'
 import { ENDLESS, endless, heard, living } from './endless.ts'
 import type { Recipe } from './recipes.ts'

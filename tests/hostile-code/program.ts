@@ -3,12 +3,13 @@
  * its name, and its problems. Arguments: the name of the transport; its share (default: `1,0`, all); a text that
  * names of cases contain (default: all cases).
  */
+
+import { within } from '@elysia-microservices/test-support'
 import { memory, type Transport } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { tcp } from 'elysia-microservices/tcp'
 import fc from 'fast-check'
 import { ENGINES, type RunningEngine } from '../engines/engines.ts'
-import { within } from '../support/within.ts'
 import { type Case, type Ends, TRANSPORT_NAMES, type TransportName, takeShare } from './case.ts'
 import { CASES } from './cases.ts'
 import { authenticate } from './entering.ts'

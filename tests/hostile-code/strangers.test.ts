@@ -6,14 +6,13 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { type EngineStats, newSecret, replyToken } from '@elysia-microservices/engine'
-import { isOnPush } from '@elysia-microservices/test-support'
+import type { CaseOf } from '@elysia-microservices/engine-tests'
+import { isOnPush, Log, pause, until } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { type EngineUnderTest, type RunningEngine, STAND_INS } from '../engines/engines.ts'
-import { type CaseOf, overEngines } from '../engines/needs.ts'
+import { overEngines } from '../engines/needs.ts'
 import type { Overheard, Stranger, StrangersOf } from '../engines/stranger.ts'
-import { Log } from '../support/log.ts'
-import { pause, until } from '../support/within.ts'
 
 const MIB = 1024 * 1024
 const COUNT = Array.from({ length: 200 }, (_, n) => n + 1)

@@ -2,16 +2,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, before, describe, it } from 'node:test'
 import { type KafkaOptions, kafka } from '@elysia-microservices/kafka'
+import { collected, isMissing, Link, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import { type DurableOptions, deadLetters } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { type EachMessagePayload, Kafka, logLevel } from 'kafkajs'
 import { type KafkaServerProcess, kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
-import { Link } from '../support/link.ts'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
-import { collected } from '../support/values.ts'
-import { PATIENCE, until } from '../support/within.ts'
 
 if (!isMissing('durable events over Kafka', kafkaMissing()))
   describe('a durable event over Kafka', () => {

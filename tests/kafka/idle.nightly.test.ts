@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
+import { isMissing, PATIENCE, pause } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
-import { isMissing } from '../support/missing.ts'
-import { PATIENCE, pause } from '../support/within.ts'
 
 /** Longer than a broker waits for records: every idle connection is closed within this time. */
 const IDLE = 7_000

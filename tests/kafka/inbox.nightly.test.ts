@@ -2,14 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
+import { isMissing, Link, Log, PATIENCE } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { Kafka, logLevel } from 'kafkajs'
 import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
-import { Link } from '../support/link.ts'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
-import { PATIENCE } from '../support/within.ts'
 
 if (!isMissing('the inboxes over Kafka', kafkaMissing()))
   describe('a caller over Kafka', () => {

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
+import { collected, isMissing, PATIENCE, until } from '@elysia-microservices/test-support'
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
@@ -25,9 +26,6 @@ import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { type Admin, Kafka, logLevel } from 'kafkajs'
 import { firstValueFrom, from, lastValueFrom, retry, timeout, toArray } from 'rxjs'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
-import { isMissing } from '../support/missing.ts'
-import { collected } from '../support/values.ts'
-import { PATIENCE, until } from '../support/within.ts'
 
 const PATTERNS = ['echo', 'values', 'nothing', 'fails', 'refuses', 'message', 'headers'].map(
   (one) => `nest.${one}`

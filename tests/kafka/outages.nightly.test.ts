@@ -2,13 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
+import { isMissing, Link, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
-import { Link } from '../support/link.ts'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
-import { PATIENCE, until } from '../support/within.ts'
 
 if (!isMissing('outages of Kafka brokers', kafkaMissing()))
   describe('a Kafka broker', () => {

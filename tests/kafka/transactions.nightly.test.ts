@@ -2,13 +2,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, before, describe, it } from 'node:test'
 import { type KafkaOptions, kafka } from '@elysia-microservices/kafka'
+import { isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import { Admin, Producer, stringSerializers } from '@platformatic/kafka'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { type KafkaServerProcess, kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
-import { PATIENCE, until } from '../support/within.ts'
 
 if (!isMissing('transactions of Kafka', kafkaMissing()))
   describe('a record of a transaction', () => {

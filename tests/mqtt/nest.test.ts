@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { mqtt } from '@elysia-microservices/mqtt'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
@@ -22,9 +23,7 @@ import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { connectAsync, type IPublishPacket, type MqttClient } from 'mqtt'
 import { firstValueFrom, lastValueFrom } from 'rxjs'
-import { isMissing } from '../support/missing.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
-import { until } from '../support/within.ts'
 
 /** A topic that only the tap uses. */
 const MARK = 'until-here'

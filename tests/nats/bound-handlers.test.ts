@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
+import { isMissing } from '@elysia-microservices/test-support'
 import { MessagePattern, Transport } from '@nestjs/microservices'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { tcp } from 'elysia-microservices/tcp'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 
 class Orders {

@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { ServerProcess } from '../support/server-process.ts'
-import { until } from '../support/within.ts'
 
 if (!isMissing('a service over NATS on the other runtime', natsMissing())) {
   describe('a service over NATS on the other runtime', () => {

@@ -2,14 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
+import { isMissing, Log, until } from '@elysia-microservices/test-support'
 import { deadLetters } from '@elysia-microservices/transport'
 import { connect as connectDriver, headers } from '@nats-io/transport-node'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { until } from '../support/within.ts'
 
 const DAY = 24 * 60 * 60 * 1_000
 

@@ -1,6 +1,7 @@
 /** NestJS and this library on one NATS server: the bytes on the subjects are compared. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import { connect as connectBare, headers, type NatsConnection } from '@nats-io/transport-node'
 import { type ClientOptions, ClientProxyFactory, NatsRecordBuilder } from '@nestjs/microservices'
 import { connect } from 'elysia-microservices/client'
@@ -8,9 +9,7 @@ import { lastValueFrom, toArray } from 'rxjs'
 import { SERVICES, seen } from '../engines/ends.ts'
 import { ENGINES, type RunningEngine } from '../engines/engines.ts'
 import { nestOnNats } from '../engines/nest-ends.ts'
-import { isMissing } from '../support/missing.ts'
 import { natsMissing } from '../support/nats-server.ts'
-import { until } from '../support/within.ts'
 
 /** Records all messages on the subjects, with the inboxes and ids of one call replaced by fixed names. */
 class Tap {

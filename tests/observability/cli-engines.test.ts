@@ -5,11 +5,11 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect, deadLetters } from 'elysia-microservices/client'
 import { type RunningEngine, STAND_INS } from '../engines/engines.ts'
 import { overEngines } from '../engines/needs.ts'
-import { until } from '../support/within.ts'
 import { rootFolder } from '../workspace.ts'
 
 const PLUGIN = join(rootFolder, 'packages/elysia-microservices')

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { nats } from '@elysia-microservices/nats'
+import { isMissing } from '@elysia-microservices/test-support'
 import { memory, microservice, type ServiceDescription, type Transport } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { describeRoute } from 'elysia-microservices/kit'
 import { tcp } from 'elysia-microservices/tcp'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 
 const quiet = { error() {}, warn() {} }

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
 import { metrics, telemetry } from '@elysia-microservices/telemetry'
+import { until } from '@elysia-microservices/test-support'
 import { context, propagation, SpanKind, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
@@ -15,7 +16,6 @@ import { memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import pg from 'pg'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
-import { until } from '../support/within.ts'
 
 describe('an outbox that is observed', () => {
   let database: Postgres

@@ -2,8 +2,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
-import { Log } from '../support/log.ts'
-import { until, within } from '../support/within.ts'
+import { Log, until, within } from '@elysia-microservices/test-support'
 import type { Image } from './dockerfile.ts'
 
 /** Running programs, and their output. */

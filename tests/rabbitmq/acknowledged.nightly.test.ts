@@ -3,14 +3,13 @@ import assert from 'node:assert/strict'
 import net from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type RabbitmqOptions, rabbitmq } from '@elysia-microservices/rabbitmq'
+import { isMissing, PATIENCE, until } from '@elysia-microservices/test-support'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { type Channel, type ChannelModel, connect as connectDriver } from 'amqplib'
 import { type AnyMicroservice, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { firstValueFrom } from 'rxjs'
-import { isMissing } from '../support/missing.ts'
 import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
-import { PATIENCE, until } from '../support/within.ts'
 
 if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
   describe("a queue of Nest's with noAck: false", () => {

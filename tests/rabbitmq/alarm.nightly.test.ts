@@ -4,12 +4,11 @@ import { execFile } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { isMissing, PATIENCE, pause, until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { isMissing } from '../support/missing.ts'
 import { rabbitmqForEach } from '../support/rabbitmq-hooks.ts'
 import { rabbitmqMissing } from '../support/rabbitmq-server.ts'
-import { PATIENCE, pause, until } from '../support/within.ts'
 
 if (!isMissing('RabbitMQ without memory', rabbitmqMissing()))
   describe('RabbitMQ without free memory', () => {

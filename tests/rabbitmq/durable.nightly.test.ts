@@ -6,14 +6,13 @@ import assert from 'node:assert/strict'
 import net from 'node:net'
 import { describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import { Discard, type DurableOptions, deadLetters, RetryLater } from '@elysia-microservices/transport'
 import { connect as connectDriver, type GetMessage, type Options } from 'amqplib'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { isMissing } from '../support/missing.ts'
 import { rabbitmqForEach } from '../support/rabbitmq-hooks.ts'
 import { rabbitmqMissing } from '../support/rabbitmq-server.ts'
-import { until } from '../support/within.ts'
 
 /** The frame that confirms a published message: a method (1), basic (60), ack (80). */
 const CONFIRM = { type: 1, method: (60 << 16) | 80 }

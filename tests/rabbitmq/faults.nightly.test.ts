@@ -3,11 +3,10 @@ import assert from 'node:assert/strict'
 import net from 'node:net'
 import { it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { isMissing, pause, until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { isMissing } from '../support/missing.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
-import { pause, until } from '../support/within.ts'
 
 /** The type of a heartbeat frame. */
 const HEARTBEAT = 8

@@ -6,7 +6,7 @@ import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type RabbitmqOptions, rabbitmq } from '@elysia-microservices/rabbitmq'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, isMissing, Log, until, Values } from '@elysia-microservices/test-support'
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
@@ -27,12 +27,8 @@ import { type ChannelModel, connect as connectDriver } from 'amqplib'
 import { microservice } from 'elysia-microservices'
 import { connect, PatternNotFoundError, type UntypedClient } from 'elysia-microservices/client'
 import { firstValueFrom, from, lastValueFrom, toArray } from 'rxjs'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { Tap } from '../support/rabbitmq-tap.ts'
-import { Values } from '../support/values.ts'
-import { until } from '../support/within.ts'
 
 let seen = new Values<unknown>()
 

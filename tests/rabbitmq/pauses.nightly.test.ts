@@ -4,15 +4,12 @@ import { execFile } from 'node:child_process'
 import { it } from 'node:test'
 import { promisify } from 'node:util'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { isMissing, Log, PATIENCE, until, Values, within } from '@elysia-microservices/test-support'
 import { RetryLater } from '@elysia-microservices/transport'
 import { connect as connectDriver } from 'amqplib'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
-import { Values } from '../support/values.ts'
-import { PATIENCE, until, within } from '../support/within.ts'
 
 class Gate {
   open: () => void = () => {}

@@ -5,14 +5,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { isMissing, Link, until, Values } from '@elysia-microservices/test-support'
 import { pauseGroup, RetryLater, resumeGroup } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
-import { Link } from '../support/link.ts'
-import { isMissing } from '../support/missing.ts'
 import { rabbitmqForEach } from '../support/rabbitmq-hooks.ts'
 import { rabbitmqMissing } from '../support/rabbitmq-server.ts'
-import { Values } from '../support/values.ts'
-import { until } from '../support/within.ts'
 
 if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
   describe('a failed event of RabbitMQ', () => {

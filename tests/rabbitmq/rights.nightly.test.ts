@@ -9,12 +9,10 @@ import { join } from 'node:path'
 import { afterEach, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { isMissing, Log, Values } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
-import { Values } from '../support/values.ts'
 import { rootFolder } from '../workspace.ts'
 
 /** The commands on the page: `rabbitmqctl …`, with patterns in quotes. */

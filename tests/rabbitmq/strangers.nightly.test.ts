@@ -5,13 +5,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { isMissing, Log, until } from '@elysia-microservices/test-support'
 import { type Channel, type ChannelModel, connect as connectDriver, type Options } from 'amqplib'
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
-import { until } from '../support/within.ts'
 
 if (!isMissing('strangers on RabbitMQ', rabbitmqMissing())) {
   describe('strangers on RabbitMQ', () => {

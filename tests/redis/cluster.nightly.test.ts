@@ -8,15 +8,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { redis } from '@elysia-microservices/redis'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, PatternNotFoundError } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
-import { PATIENCE, until } from '../support/within.ts'
 
 const SLOTS = 16_384
 const MASTERS = 3

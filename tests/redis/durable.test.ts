@@ -1,6 +1,6 @@
 /**
  * Durable events over a Redis server: what is special to Redis. What holds for every engine is in
- * `tests/engines/durable.test.ts`.
+ * `engines/engine-tests/src/durable.ts`.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { redis } from '@elysia-microservices/redis'
+import { collected, isMissing, Log, pause, until } from '@elysia-microservices/test-support'
 import {
   type DurableOptions,
   deadLetters,
@@ -19,11 +20,7 @@ import {
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
-import { collected } from '../support/values.ts'
-import { pause, until } from '../support/within.ts'
 
 const STORE = '_elysia:{events}:'
 

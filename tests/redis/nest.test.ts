@@ -3,6 +3,7 @@ import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { redis } from '@elysia-microservices/redis'
+import { isMissing, until } from '@elysia-microservices/test-support'
 import { Controller, type INestMicroservice, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
@@ -21,9 +22,7 @@ import { microservice } from 'elysia-microservices'
 import { connect, PatternNotFoundError, RpcError, type UntypedClient } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
 import { firstValueFrom, from, lastValueFrom, toArray } from 'rxjs'
-import { isMissing } from '../support/missing.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
-import { until } from '../support/within.ts'
 
 const seen: unknown[] = []
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type RedisOptions, redis } from '@elysia-microservices/redis'
-import { freePort } from '@elysia-microservices/test-support'
+import { aborted, freePort, isMissing, Log, until } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
 import {
   ConnectionError,
@@ -14,11 +14,7 @@ import {
   type UntypedClient
 } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
-import { aborted } from '../support/values.ts'
-import { until } from '../support/within.ts'
 
 if (!isMissing('processes over Redis', redisMissing())) {
   describe('over Redis', () => {

@@ -7,10 +7,10 @@ import type { AddressInfo } from 'node:net'
 import { extname, join, posix } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { isMissing } from '@elysia-microservices/test-support'
 import type { Browser } from 'playwright-core'
 import { anchorsOf, DOCUMENTS } from '../docs/markdown.ts'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
-import { isMissing } from '../support/missing.ts'
 import { packageFolders, rootFolder } from '../workspace.ts'
 
 const SITE = join(rootFolder, 'tools', 'site', 'dist')

@@ -1,8 +1,9 @@
 /** A client of the console's server, as the console's page is, without a browser. */
+
+import { within } from '@elysia-microservices/test-support'
 import { connect, type UntypedWebClient, type WebClientOf } from '@elysia-microservices/websocket/client'
 import { WebSocket } from 'ws'
 import type { ConsoleService, Update } from '../../tools/console/dist/protocol.js'
-import { within } from './within.ts'
 
 /**
  * A client of the page's server.

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
-import { until } from './within.ts'
+import { until } from '@elysia-microservices/test-support'
 
 /**
  * Waits until a program listens on a port of this machine.

@@ -4,9 +4,9 @@
  */
 import { after, afterEach, before } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { Log } from '@elysia-microservices/test-support'
 import { type ChannelModel, connect as connectDriver } from 'amqplib'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { Log } from './log.ts'
 import { type RabbitmqServerProcess, sharedRabbitmq } from './rabbitmq-server.ts'
 
 /** The set-up that `rabbitmqForEach` creates. Its fields are set once the tests run. */

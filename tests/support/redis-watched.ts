@@ -1,11 +1,10 @@
 /** Redis servers that a sentinel watches: one is the master, the others are replicas that can replace it. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, until } from '@elysia-microservices/test-support'
 import { Redis } from 'ioredis'
 import { ownFolder } from './own-folder.ts'
 import { RedisSentinelProcess, RedisServerProcess } from './redis-server.ts'
-import { until } from './within.ts'
 
 /** The name of the master at the sentinel. */
 export const MASTER = 'main'

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { isMissing, Log, Values } from '@elysia-microservices/test-support'
 import { webSocketTransport } from '@elysia-microservices/websocket/testing'
 import { answers } from '../conformance/semantics/answers.ts'
 import { expectedOn } from '../conformance/semantics/case.ts'
@@ -10,9 +11,6 @@ import { said } from '../conformance/semantics/live-controller.ts'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { bundled } from '../support/bundled.ts'
 import { listen, newApp } from '../support/http-app.ts'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
-import { Values } from '../support/values.ts'
 
 /**
  * The most bytes of `connect` with requests, streams, channels, events, reconnecting and resuming, minified and

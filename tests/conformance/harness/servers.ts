@@ -4,7 +4,7 @@
  */
 import 'reflect-metadata'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
-import { freePort } from '@elysia-microservices/test-support'
+import { freePort, Log } from '@elysia-microservices/test-support'
 import type {
   CanActivate,
   ExceptionFilter,
@@ -18,7 +18,6 @@ import { Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { type MicroserviceOptions, RpcException, Transport } from '@nestjs/microservices'
 import { microservice } from 'elysia-microservices'
-import { Log } from '../../support/log.ts'
 
 /** Limits, with NestJS's names. */
 export interface Limits {

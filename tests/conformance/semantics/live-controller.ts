@@ -1,9 +1,10 @@
 /** Handlers that observe their call while they run: its deadline, its cancellation, the values and the demand. */
+
+import { Values } from '@elysia-microservices/test-support'
 import { Controller } from '@nestjs/common'
 import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices'
 import { RpcError } from 'elysia-microservices'
 import { Observable } from 'rxjs'
-import { Values } from '../../support/values.ts'
 
 /** The members that two contexts share: the context of our controllers, and the context of our transport in NestJS. */
 export interface LiveContext {

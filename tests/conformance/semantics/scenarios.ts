@@ -1,5 +1,6 @@
 /** Scenarios of several calls: events, headers, callers that leave or reach their deadline, slow readers, channels. */
 import assert from 'node:assert/strict'
+import { until, Values } from '@elysia-microservices/test-support'
 import {
   CanceledError,
   ConnectionError,
@@ -10,8 +11,6 @@ import {
   type UntypedClient
 } from 'elysia-microservices/client'
 import { firstValueFrom, from, interval, lastValueFrom, type Observable, take, toArray } from 'rxjs'
-import { Values } from '../../support/values.ts'
-import { until } from '../../support/within.ts'
 import { seen } from '../controller.ts'
 import type { Given, Scenario, ServiceName } from './case.ts'
 import { inLevels, made, said } from './live-controller.ts'

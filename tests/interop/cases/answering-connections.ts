@@ -1,8 +1,8 @@
 /** Cases of our client's connection to a peer's server. */
 import assert from 'node:assert/strict'
+import { Values } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { ConnectionError } from 'elysia-microservices/client'
-import { Values } from '../../support/values.ts'
 import type { Case, Cases } from '../interop.ts'
 
 export const answeringConnections = {

@@ -1,8 +1,8 @@
 /** Cases of streams and channels between our client and a peer's server. */
 import assert from 'node:assert/strict'
+import { Values } from '@elysia-microservices/test-support'
 import { RpcError } from 'elysia-microservices/client'
 import { lastValueFrom, toArray } from 'rxjs'
-import { Values } from '../../support/values.ts'
 import type { Case, Cases } from '../interop.ts'
 import type { PeerStream } from '../peer.ts'
 import { Code } from './error-codes.ts'

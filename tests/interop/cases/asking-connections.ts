@@ -1,7 +1,7 @@
 /** Cases of a peer's client's connection to our server. */
 import assert from 'node:assert/strict'
+import { aborted, Values } from '@elysia-microservices/test-support'
 import type { Message } from 'elysia-microservices'
-import { aborted, Values } from '../../support/values.ts'
 import type { Case, Cases } from '../interop.ts'
 import type { PeerConnection } from '../peer.ts'
 import { Code } from './error-codes.ts'

@@ -1,7 +1,7 @@
 /** Cases of a single request from a peer's client to our server. */
 import assert from 'node:assert/strict'
+import { aborted, Values } from '@elysia-microservices/test-support'
 import { type Message, RpcError } from 'elysia-microservices'
-import { aborted, Values } from '../../support/values.ts'
 import type { Case, Cases } from '../interop.ts'
 import { Code } from './error-codes.ts'
 

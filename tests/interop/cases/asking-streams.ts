@@ -1,7 +1,7 @@
 /** Cases of streams and channels between a peer's client and our server. */
 import assert from 'node:assert/strict'
+import { aborted, Values } from '@elysia-microservices/test-support'
 import type { Message } from 'elysia-microservices'
-import { aborted, Values } from '../../support/values.ts'
 import type { Case, Cases } from '../interop.ts'
 
 type Input = Message<AsyncIterable<number>>

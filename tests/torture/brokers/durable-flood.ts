@@ -5,9 +5,9 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PATIENCE, pause } from '@elysia-microservices/test-support'
 import { NatsServerProcess } from '../../support/nats-server.ts'
 import { ServerProcess } from '../../support/server-process.ts'
-import { PATIENCE, pause } from '../../support/within.ts'
 import type { Circumstances, Row } from '../scenario.ts'
 import { highest, Peaks, residentMb } from '../support/memory.ts'
 

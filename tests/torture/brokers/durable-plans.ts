@@ -1,6 +1,7 @@
 /** Plans of faults for durable events: the services that handle the events, and what is killed, deleted or moved. */
+
+import { pause, until, within } from '@elysia-microservices/test-support'
 import type { ServerProcess } from '../../support/server-process.ts'
-import { pause, until, within } from '../../support/within.ts'
 import { PATTERN, type Plan, type Setting } from './durable-setting.ts'
 import type { BrokerServer } from './engine.ts'
 import { addPartitions } from './engines/kafka.ts'

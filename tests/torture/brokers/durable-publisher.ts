@@ -4,8 +4,8 @@
  * input ends.
  */
 import { nats } from '@elysia-microservices/nats'
+import { pause } from '@elysia-microservices/test-support'
 import { connect } from 'elysia-microservices/client'
-import { pause } from '../../support/within.ts'
 
 /** The most events that wait for their acknowledgement. */
 const WINDOW = 1_000

@@ -7,8 +7,8 @@
  * succeeded.
  */
 import { openSync, writeSync } from 'node:fs'
+import { pause } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
-import { pause } from '../../support/within.ts'
 import { brokerOf } from './engines/of-url.ts'
 
 const [servers, path, kind, replicas, takes] = process.argv.slice(2) as [

@@ -2,10 +2,10 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pause } from '@elysia-microservices/test-support'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { ownFolder } from '../../support/own-folder.ts'
 import { ServerProcess } from '../../support/server-process.ts'
-import { pause } from '../../support/within.ts'
 import type { Broker, BrokerServer } from './engine.ts'
 
 /** The pattern of the events. */

@@ -5,8 +5,8 @@
  */
 import { openSync, writeSync } from 'node:fs'
 import { nats } from '@elysia-microservices/nats'
+import { pause } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
-import { pause } from '../../support/within.ts'
 
 const [server, path, takes] = process.argv.slice(2) as [string, string, string]
 const file = openSync(path, 'a')

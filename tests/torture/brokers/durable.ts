@@ -2,7 +2,7 @@
  * Durable events over each engine: consumers and servers are killed, and some events always fail. No event may be
  * lost.
  */
-import { PATIENCE, pause, until, within } from '../../support/within.ts'
+import { PATIENCE, pause, until, within } from '@elysia-microservices/test-support'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { floodOfEvents } from './durable-flood.ts'
 import { PLANS, PLANS_OF_PARTITIONS } from './durable-plans.ts'

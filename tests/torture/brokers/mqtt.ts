@@ -1,5 +1,5 @@
 /** Faults that only MQTT has: connections that replace each other, retained events, lost subscriptions. */
-import { until, within } from '../../support/within.ts'
+import { until, within } from '@elysia-microservices/test-support'
 import { amidCalls } from '../load/callers.ts'
 import type { Row, Scenario } from '../scenario.ts'
 import { type InSetting, type Setting, TIMEOUT, underLoad } from './request-setting.ts'

@@ -3,9 +3,9 @@
  * handlers write that they have run; and the milliseconds between PINGs. The service ends when its standard input
  * ends, and after SIGTERM when nothing is left to do.
  */
+
+import { aborted, pause } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
-import { aborted } from '../../support/values.ts'
-import { pause } from '../../support/within.ts'
 import { RunRecorder } from '../support/record.ts'
 import { brokerOf } from './engines/of-url.ts'
 

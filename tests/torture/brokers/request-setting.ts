@@ -1,7 +1,8 @@
 /** Servers of an engine, services on them in their own processes, and clients that call them. */
+
+import { pause, within } from '@elysia-microservices/test-support'
 import type { ClientTransport } from '@elysia-microservices/transport'
 import { ServerProcess } from '../../support/server-process.ts'
-import { pause, within } from '../../support/within.ts'
 import { amidCalls } from '../load/callers.ts'
 import type { Circumstances, Row } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'

@@ -1,6 +1,7 @@
 /** Services over each engine, while services, servers and callers are killed. */
+
+import { pause, until, within } from '@elysia-microservices/test-support'
 import { ServerProcess } from '../../support/server-process.ts'
-import { pause, until, within } from '../../support/within.ts'
 import type { Scenario } from '../scenario.ts'
 import { Peaks, residentMb } from '../support/memory.ts'
 import type { Broker, BrokerServer } from './engine.ts'

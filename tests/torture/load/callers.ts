@@ -1,6 +1,7 @@
 /** Callers that make one request after the other for as long as a plan runs. */
+
+import { pause } from '@elysia-microservices/test-support'
 import type { CallOptions, ClientTransport } from '@elysia-microservices/transport'
-import { pause } from '../../support/within.ts'
 import type { Ledger } from '../support/ledger.ts'
 
 /**

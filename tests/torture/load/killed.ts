@@ -1,6 +1,6 @@
 /** The only server is killed under load and started again on the same port. */
 
-import { pause, within } from '../../support/within.ts'
+import { pause, within } from '@elysia-microservices/test-support'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { type CallerOptions, TortureService } from '../support/torture-service.ts'

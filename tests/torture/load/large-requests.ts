@@ -1,6 +1,7 @@
 /** A flood of large requests: the server's memory must stay below what its limits allow. */
+
+import { pause } from '@elysia-microservices/test-support'
 import type { ClientTransport } from '@elysia-microservices/transport'
-import { pause } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { residentMb } from '../support/memory.ts'

@@ -1,6 +1,7 @@
 /** All kinds of calls of a client at the same time, over connections that are lost now and then. */
+
+import { pause } from '@elysia-microservices/test-support'
 import type { ClientTransport } from '@elysia-microservices/transport'
-import { pause } from '../../support/within.ts'
 import type { Ledger, Outcome } from '../support/ledger.ts'
 import type { TortureService } from '../support/torture-service.ts'
 

@@ -1,6 +1,7 @@
 /** Puts load on a server for some time, and measures how long requests take. */
+
+import { pause } from '@elysia-microservices/test-support'
 import { type CallOptions, type ClientTransport, RejectedError } from '@elysia-microservices/transport'
-import { pause } from '../../support/within.ts'
 import type { Ledger } from '../support/ledger.ts'
 
 /** The requests, and the server to which they are sent. */

@@ -1,6 +1,7 @@
 /** Servers are stopped by SIGTERM and started again, one after the other, under load. */
+
+import { within } from '@elysia-microservices/test-support'
 import type { ClientTransport } from '@elysia-microservices/transport'
-import { within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { TortureService } from '../support/torture-service.ts'

@@ -1,7 +1,7 @@
 /** Mixed load for a long time: neither memory nor connections, timers or handlers may leak. */
 import type { TcpServerStats } from '@elysia-microservices/tcp'
+import { pause, until, within } from '@elysia-microservices/test-support'
 import type { ClientTransport } from '@elysia-microservices/transport'
-import { pause, until, within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { residentMb, type Sample, slope } from '../support/memory.ts'

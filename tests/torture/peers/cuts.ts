@@ -1,9 +1,8 @@
 /** Connections that are cut within a frame, at every byte: while the client sends, and while the server answers. */
 
-import { randomFrom } from '@elysia-microservices/test-support'
+import { type Cut, Link, randomFrom } from '@elysia-microservices/test-support'
 import { connect, RpcError } from 'elysia-microservices/client'
 import type { TcpClientOptions } from 'elysia-microservices/tcp'
-import { type Cut, Link } from '../../support/link.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { type FrameInContext, nestFrames, rsocketFrames } from './frames.ts'
 import { type Figures, type ServerProcess, withServer } from './process.ts'

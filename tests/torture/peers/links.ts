@@ -1,7 +1,6 @@
 /** Links with delay, loss, stalls and partitions: by the kernel if the machine allows it, and always by a proxy. */
 import { spawnSync } from 'node:child_process'
-import { randomFrom } from '@elysia-microservices/test-support'
-import { Link } from '../../support/link.ts'
+import { Link, randomFrom } from '@elysia-microservices/test-support'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { partitions } from './partition.ts'
 import { fileOf, run, withServer } from './process.ts'

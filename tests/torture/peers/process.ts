@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
+import { within } from '@elysia-microservices/test-support'
 import { environmentOf } from '../../support/server-process.ts'
-import { within } from '../../support/within.ts'
 import { programFile, testsFolder } from '../../workspace.ts'
 import type { Memory } from './memory.ts'
 

@@ -2,10 +2,9 @@
  * The WebSocket client over a link that is cut, swallows bytes, freezes, delays or is flooded: the client resumes,
  * and nothing is lost.
  */
-import { randomFrom } from '@elysia-microservices/test-support'
+import { Link, randomFrom } from '@elysia-microservices/test-support'
 import { connect, type UntypedWebClient } from '@elysia-microservices/websocket/client'
 import { WebSocket } from 'ws'
-import { Link } from '../../support/link.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { call, setup, Type } from './frames.ts'
 import { type ServerProcess, withServer } from './process.ts'

@@ -1,6 +1,7 @@
 /** Records requests: each has an id, which is also its answer, and must settle exactly once. */
+
+import { PATIENCE, pause } from '@elysia-microservices/test-support'
 import { type CallOptions, type ClientTransport, MicroserviceError } from '@elysia-microservices/transport'
-import { PATIENCE, pause } from '../../support/within.ts'
 import type { Row } from '../scenario.ts'
 
 /** The figures of a row that a ledger counts. */

@@ -4,8 +4,8 @@
  * do: a leaked timer or connection would keep it alive, which the test notices.
  */
 import { type TcpServerOptions, type TcpServerStats, tcp } from '@elysia-microservices/tcp'
+import { pause } from '@elysia-microservices/test-support'
 import { type Logger, type Message, microservice } from 'elysia-microservices'
-import { pause } from '../../support/within.ts'
 import { Database } from './database.ts'
 import { RunRecorder } from './record.ts'
 

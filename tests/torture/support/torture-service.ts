@@ -1,8 +1,8 @@
 /** The service under torture for its scenarios: its processes, its clients, and the record of its runs. */
 import { type TcpClientOptions, tcp } from '@elysia-microservices/tcp'
+import { within } from '@elysia-microservices/test-support'
 import type { ClientTransport, Logger } from '@elysia-microservices/transport'
 import { type Ended, ServerProcess, type ServerProgram } from '../../support/server-process.ts'
-import { within } from '../../support/within.ts'
 import { highest, peakMb } from './memory.ts'
 import { RunRecord } from './record.ts'
 import type { ServiceSetup } from './service.ts'

@@ -1,9 +1,9 @@
 /** Torture over Kafka. */
 import { kafka } from '@elysia-microservices/kafka'
+import { until } from '@elysia-microservices/test-support'
 import { Admin } from '@platformatic/kafka'
 import { Kafka, logLevel } from 'kafkajs'
 import { KafkaServerProcess, kafkaMissing } from '../../../support/kafka-server.ts'
-import { until } from '../../../support/within.ts'
 import { type Broker, countListed } from '../engine.ts'
 
 /** The number of partitions: this many processes have work. */

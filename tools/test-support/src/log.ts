@@ -1,5 +1,10 @@
 /** A log that keeps its lines for a test. */
-import type { Logger } from 'elysia-microservices'
+
+/** A logger, as services and clients take it. */
+export interface TestLogger {
+  error(message: string, cause?: unknown): void
+  warn(message: string, cause?: unknown): void
+}
 
 /** The lines of a log, with a function that waits for one of them. */
 export class Log {
@@ -27,7 +32,7 @@ export class Log {
   }
 
   /** A logger that writes its errors and warnings to this log. */
-  get logger(): Logger {
+  get logger(): TestLogger {
     return {
       error: (message, cause) => this.add(message, cause ?? ''),
       warn: (message, cause) => this.add(message, cause ?? '')

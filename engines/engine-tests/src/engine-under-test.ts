@@ -1,0 +1,67 @@
+/** An engine, and what its suite must know of it. */
+import type { Transport } from '@elysia-microservices/transport'
+
+/** Options of an engine's transport in tests. */
+export interface EngineOptions {
+  /**
+   * The port of the server, if it differs: nothing listens on this port, or a link that records or interrupts
+   * connections.
+   */
+  readonly port?: number
+  /** Milliseconds without a sign of life after which a durable event is delivered again. Default: 1,000. */
+  readonly ackWait?: number
+  /** The queue that NestJS clients and services use, if the engine's messages need one. Default: none. */
+  readonly queue?: string | undefined
+}
+
+/** An engine. */
+export interface EngineUnderTest {
+  /** The name of the transport. */
+  readonly name: string
+  /** The name in documentation and logs. */
+  readonly title: string
+  readonly traits: Transport['traits']
+  /** The form in which data travels: encoded by our codecs, or as Nest's JSON packets, as over this library's engines. */
+  readonly carriage: 'codecs' | 'packets'
+  /** The programs that this machine lacks to run the engine; `undefined`: none. */
+  readonly missing?: string | undefined
+  /** Whether the engine has a server that can be stopped, suspended and started again. */
+  readonly hasServer: boolean
+  /** Whether the server keeps a queue for each handler, so that a request may overtake an event of another pattern. */
+  readonly hasQueuePerHandler?: true
+  /**
+   * Whether processes of a group share durable events by partition: a partition moves to another process when its
+   * running handlers have ended.
+   */
+  readonly sharesByPartition?: true
+  /** Whether a message that is not JSON is the data of an event, as for NestJS services: devices send plain text. */
+  readonly takesText?: true
+  /** The step that needs so much of a processor that it is only done at night: a server starts, or starts again. */
+  readonly slow?: 'start' | 'restart'
+  /** What the author's own tests need of NestJS's transport for the engine; `undefined`: NestJS has none. */
+  readonly nest?: object
+  /** Programs of others that publish on the engine; `undefined`: all messages stay inside the process. */
+  readonly strangers?: object
+  /** Why the engine has no address for a pattern; `undefined`: it has one. Default: it has one for every pattern. */
+  refuses?(pattern: string): string | undefined
+  /** The address of the server in errors. Default: `127.0.0.1:` and the port */
+  expectedAt?(port: number): string
+  start(): Promise<RunningEngine>
+}
+
+/** A running engine, until `close` is called. */
+export interface RunningEngine {
+  /** The port of the server; 0: there is no server. */
+  readonly port: number
+  /** The transport, for a service or for clients. */
+  transport(options?: EngineOptions): Transport
+  /** Stops the server at once, with all connections; what it has stored stays. */
+  stop(): Promise<void>
+  /** Starts the server again. */
+  start(): Promise<void>
+  /** Suspends the server: connections stay, but no message moves. */
+  suspend(): void
+  resume(): void
+  /** Ends the engine, and deletes all that it has stored. */
+  close(): Promise<void>
+}

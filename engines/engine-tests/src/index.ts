@@ -1,0 +1,40 @@
+/**
+ * The tests of the seam between this library and an engine, for authors of one: calls, failures, and durable events,
+ * as far as the engine's traits say that it has them. They run under `node:test` and `bun test`.
+ */
+import { durableEvents } from './durable.ts'
+import type { EngineUnderTest } from './engine-under-test.ts'
+import { failures } from './faults.ts'
+import { twoServices } from './two-services.ts'
+
+export type { EngineOptions, EngineUnderTest, RunningEngine } from './engine-under-test.ts'
+export { type CaseOf, casesOfRestarts, casesOver, has, NEEDS, type Need } from './needs.ts'
+
+/**
+ * Declares the tests of an engine: over its server, or over a fake of it.
+ * @example
+ * ```ts
+ * import { engineTests } from '@elysia-microservices/engine-tests'
+ * import { rabbitmq } from '@elysia-microservices/rabbitmq'
+ *
+ * engineTests({
+ *   name: 'rabbitmq',
+ *   title: 'RabbitMQ',
+ *   traits: rabbitmq().traits,
+ *   carriage: 'packets',
+ *   hasServer: false,
+ *   start: async () => ({
+ *     port: 5672,
+ *     transport: () => rabbitmq({ urls: 'amqp://127.0.0.1:5672' }),
+ *     stop: async () => {},
+ *     start: async () => {},
+ *     suspend() {},
+ *     resume() {},
+ *     close: async () => {}
+ *   })
+ * })
+ * ```
+ */
+export function engineTests(engine: EngineUnderTest): void {
+  for (const declare of [failures, twoServices, durableEvents]) declare(engine)
+}
