@@ -2,15 +2,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, before, describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
+import { collected, isMissing, Log, PATIENCE, until, within } from '@elysia-microservices/test-support'
 import { type DurableOptions, deadLetters } from '@elysia-microservices/transport'
 import { Admin } from '@platformatic/kafka'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { type KafkaServerProcess, kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
-import { collected } from '../support/values.ts'
-import { PATIENCE, until, within } from '../support/within.ts'
 
 if (!isMissing('groups whose positions are lost', kafkaMissing()))
   describe('a group whose positions Kafka has lost', () => {
