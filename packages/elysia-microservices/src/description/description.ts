@@ -124,7 +124,7 @@ export function describeHandler(
 }
 
 function errorsOf({ errors }: MessageSchema, registered: KnownErrors): Pick<HandlerDescription, 'errors'> {
-  const all = new Map<string, ErrorDescription>([...registered.keys()].map((code) => [code, {}]))
+  const all = new Map<string, ErrorDescription>([...registered.values()].map((code) => [code, {}]))
   for (const [code, { schema, status }] of errors ?? [])
     all.set(code, {
       ...(schema && { details: jsonSchemaOf(schema, 'output') }),

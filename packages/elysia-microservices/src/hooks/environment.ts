@@ -1,10 +1,9 @@
 /**
- * The environment of a service: the decorators, store and known errors that all its handlers share. An Elysia app
+ * The environment of a service: the decorators and the store that all its handlers share. An Elysia app
  * that uses the service adds its own.
  */
 import { consoleLogger, type Logger } from '@elysia-microservices/transport/kit'
 import { assertFree, contextClass, type MessageContext } from './context.ts'
-import type { ErrorClass, KnownErrors } from './known-errors.ts'
 
 /** The decorators and the store of an Elysia app. */
 export interface Host {
@@ -17,20 +16,14 @@ export class Environment {
   /** Receives errors of the hooks that run after a response. */
   logger: Logger = consoleLogger
   readonly #decorators: Record<string, unknown> = {}
-  readonly #errors = new Map<string, ErrorClass>()
   #store: Record<string, unknown> = {}
   #host: Host | undefined
   #Context: typeof MessageContext | undefined
 
-  /** The registered error classes. */
-  get errors(): KnownErrors {
-    return this.#errors
-  }
-
   /** Whether handlers get nothing in addition to the message. */
   get isEmpty(): boolean {
     const { decorators, store } = this.#all()
-    return Object.keys(decorators).length === 0 && Object.keys(store).length === 0 && this.#errors.size === 0
+    return Object.keys(decorators).length === 0 && Object.keys(store).length === 0
   }
 
   /** The class of contexts, with the current decorators and store. */
@@ -63,18 +56,10 @@ export class Environment {
     addMissing(this.#store, values)
   }
 
-  /** Adds error classes. A class whose code is taken is ignored. */
-  error(classes: Readonly<Record<string, ErrorClass>>): void {
-    for (const [code, type] of Object.entries(classes)) {
-      if (!this.#errors.has(code)) this.#errors.set(code, type)
-    }
-  }
-
-  /** Adds all decorators, store values and errors of another service. */
+  /** Adds all decorators and store values of another service. */
   include(other: Environment): void {
     addMissing(this.#decorators, other.#decorators)
     addMissing(this.#store, other.#store)
-    this.error(Object.fromEntries(other.#errors))
     this.#Context = undefined
   }
 

@@ -91,11 +91,11 @@ export function mergeHooks(...lists: (readonly Hook[])[]): Hook[] {
   return merged
 }
 
-/** The hooks of a service that also apply to the service that uses it. */
-export function liftHooks(hooks: readonly Hook[]): Hook[] {
-  return hooks.flatMap((hook): Hook[] => {
-    if (hook.scope === 'local') return []
-    return [hook.scope === 'global' ? hook : { ...hook, scope: 'local' }]
+/** The hooks, guards or classes of errors of a service that also apply to the service that uses it. */
+export function lifted<Scoped extends { readonly scope: HookScope }>(all: readonly Scoped[]): Scoped[] {
+  return all.flatMap((one): Scoped[] => {
+    if (one.scope === 'local') return []
+    return [one.scope === 'global' ? one : { ...one, scope: 'local' }]
   })
 }
 

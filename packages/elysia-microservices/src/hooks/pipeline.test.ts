@@ -6,6 +6,7 @@ import { compileSchemas } from '../schema/message-schema.ts'
 import type { MessageContext } from './context.ts'
 import { Environment } from './environment.ts'
 import { hookOf } from './hook.ts'
+import { classesOf } from './known-errors.ts'
 import { compile, type Plan } from './pipeline.ts'
 
 const peer: Peer = {
@@ -31,7 +32,10 @@ type Context = MessageContext & Record<string, unknown>
 type Step = (context: Context) => unknown
 
 function handlerOf(handler: Step, plan: Partial<Plan> = {}, environment = new Environment()) {
-  return compile({ handler, hooks: [], schema: {}, hasParams: false, ...plan } as Plan, environment)
+  return compile(
+    { handler, hooks: [], schema: {}, classes: [], hasParams: false, ...plan } as Plan,
+    environment
+  )
 }
 
 /** Runs each function synchronously, or in a promise. */
@@ -231,13 +235,12 @@ describe('a pipeline', () => {
     class NotFound extends Error {
       readonly details = { id: 5 }
     }
-    const environment = new Environment()
-    environment.error({ NOT_FOUND: NotFound })
+    const classes = classesOf({ NOT_FOUND: NotFound }, 'local')
     const throwing = () => {
       throw new NotFound('no such order')
     }
     const expected = { name: 'RpcError', code: 'NOT_FOUND', message: 'no such order', details: { id: 5 } }
-    assert.throws(() => handlerOf(throwing, {}, environment)(message()), expected)
+    assert.throws(() => handlerOf(throwing, { classes })(message()), expected)
     const hooks = [
       hookOf(
         'error',
@@ -245,14 +248,13 @@ describe('a pipeline', () => {
         undefined
       )
     ]
-    assert.throws(() => handlerOf(throwing, { hooks }, environment)(message()), expected)
+    assert.throws(() => handlerOf(throwing, { hooks, classes })(message()), expected)
     assert.throws(
       handlerOf(
         () => {
           throw new Error('hidden')
         },
-        { hooks },
-        environment
+        { hooks, classes }
       ).bind(undefined, message()),
       expected
     )

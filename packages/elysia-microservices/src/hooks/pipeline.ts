@@ -19,7 +19,7 @@ import { watchEnd } from './after-response.ts'
 import type { MessageContext } from './context.ts'
 import type { Environment } from './environment.ts'
 import type { Hook, HookFunction, HookType } from './hook.ts'
-import { codeOf, toAnswer } from './known-errors.ts'
+import { codeOf, type KnownClass, type KnownErrors, knownErrors, toAnswer } from './known-errors.ts'
 import { isPromise, whenThere } from './promise.ts'
 
 /** A function that handles a message: the user's handler, or the function into which it was compiled. */
@@ -37,6 +37,8 @@ export interface Plan {
   readonly handler: ((context: never) => unknown) | LateHandler
   readonly hooks: readonly Hook[]
   readonly schema: MessageSchema
+  /** The registered classes of errors, those of the handler's own service last. */
+  readonly classes: readonly KnownClass[]
   /** Whether a pattern has wildcards or groups. */
   readonly hasParams: boolean
 }
@@ -49,17 +51,18 @@ type Step = (context: MessageContext) => unknown
 
 /** Compiles the handler and all that runs around it. */
 export function compile(plan: Plan, environment: Environment): CompiledHandler {
-  const { hooks, hasParams } = plan
+  const { hooks, classes, hasParams } = plan
   const schema = combined(plan.schema)
-  const isBare = hooks.length === 0 && Object.keys(schema).length === 0 && !hasParams
+  const isBare = hooks.length + classes.length === 0 && Object.keys(schema).length === 0 && !hasParams
   const late = typeof plan.handler === 'function' ? undefined : plan.handler
   const given = late === undefined ? plan.handler : late.current
   if (isBare && environment.isEmpty) return given as CompiledHandler
   const Context = environment.contextClass()
   const handler = given as HookFunction
   const before = stepsBefore(hooks, schema)
-  const after = stepAfter(hooks, schema, environment, late?.isIntercepted === true)
-  const fail = failure(hooks, schema, environment)
+  const known = knownErrors(classes)
+  const after = stepAfter(hooks, schema, known, late?.isIntercepted === true)
+  const fail = failure(hooks, schema, known)
 
   const answer = (early: unknown, context: MessageContext) => {
     const result = early === undefined ? handler(context) : early
@@ -155,11 +158,11 @@ function runSteps(steps: readonly Step[], context: MessageContext, from: number)
 function stepAfter(
   hooks: readonly Hook[],
   { response, ...schema }: MessageSchema,
-  environment: Environment,
+  known: KnownErrors,
   byValue: boolean
 ): ((context: MessageContext, result: unknown) => unknown) | undefined {
   const afterHandle = functionsOf(hooks, 'afterHandle')
-  const fail = failure(hooks, { ...schema, ...(response && { response }) }, environment)
+  const fail = failure(hooks, { ...schema, ...(response && { response }) }, known)
   if (afterHandle.length === 0 && response === undefined && fail === undefined) return undefined
   // A handler may return a declared error instead of throwing it, as with Elysia's `status()`.
   const settled = schema.errors === undefined ? identity : thrownIfAnswer
@@ -211,10 +214,10 @@ function runAfter(
 function failure(
   hooks: readonly Hook[],
   { response, errors: declared, passes }: MessageSchema,
-  { errors }: Environment
+  known: KnownErrors
 ): ((context: MessageContext, error: unknown) => unknown) | undefined {
   const onError = functionsOf(hooks, 'error')
-  if (onError.length === 0 && errors.size === 0 && declared === undefined && passes === undefined)
+  if (onError.length === 0 && known.size === 0 && declared === undefined && passes === undefined)
     return undefined
   const settle = (answer: unknown) => {
     thrownIfError(answer)
@@ -236,7 +239,7 @@ function failure(
     throw error
   }
   const rethrow = (error: unknown): unknown => {
-    const answer = toAnswer(passes === undefined ? error : passed(error, passes), errors)
+    const answer = toAnswer(passes === undefined ? error : passed(error, passes), known)
     if (declared === undefined) throw answer
     const leaving = asDeclared(answer, declared)
     if (leaving instanceof Promise) return leaving.then(thrown)
@@ -245,7 +248,7 @@ function failure(
   return (context, error) => {
     // If a controller's filter has answered an error, the filter's answer is the error from now on.
     context.error = error instanceof ErrorAnswer ? error.value : error
-    context.code = codeOf(error, errors)
+    context.code = codeOf(error, known)
     try {
       const answer = next(context, error, 0)
       return isPromise(answer) ? whenSettled(answer, identity, rethrow) : answer

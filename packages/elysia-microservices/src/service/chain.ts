@@ -7,7 +7,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Host } from '../hooks/environment.ts'
 import { type HookType, hookOf, scopeOf } from '../hooks/hook.ts'
-import type { ErrorClass } from '../hooks/known-errors.ts'
+import { classesOf } from '../hooks/known-errors.ts'
 import type { Macro } from '../hooks/macro.ts'
 import type { Patterns } from '../router/handler-pattern.ts'
 import { assertPrefix } from '../router/prefix.ts'
@@ -87,8 +87,10 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       core.environment.state(record(names, value))
       return service
     },
-    error(codes: string | object, type?: unknown) {
-      core.environment.error(record(codes, type) as Record<string, ErrorClass>)
+    error(first: string | object, second?: unknown) {
+      const hasScope = typeof first === 'object' && second !== undefined
+      const classes = hasScope ? (second as object) : record(first, second)
+      core.addClasses(classesOf(classes, scopeOf(hasScope ? first : {})))
       return service
     },
     macro(macros: Readonly<Record<string, Macro>>) {

@@ -17,7 +17,8 @@ import { checkBindings, isServedBy } from '../controller/binding.ts'
 import { type Controllers, startAll } from '../controller/controllers.ts'
 import { describeHandler, type HandlerDescription } from '../description/description.ts'
 import { Environment, type Host } from '../hooks/environment.ts'
-import { type Hook, type HookOptions, type HookScope, liftHooks, mergeHooks } from '../hooks/hook.ts'
+import { type Hook, type HookOptions, type HookScope, lifted, mergeHooks } from '../hooks/hook.ts'
+import { type KnownClass, knownErrors } from '../hooks/known-errors.ts'
 import { checkMacros, type Macro, readOptions } from '../hooks/macro.ts'
 import { compile, type Plan } from '../hooks/pipeline.ts'
 import { type HandlerPattern, type Patterns, patternList } from '../router/handler-pattern.ts'
@@ -56,6 +57,8 @@ export class ServiceCore {
   readonly #life = new Life()
   #hooks: Hook[] = []
   #guards: Guard[] = []
+  /** Classes of errors. Of two codes for one class the later one holds. */
+  #classes: readonly KnownClass[] = []
 
   /** The services and groups whose handlers are included here. */
   readonly #used = new Set<ServiceCore>()
@@ -168,9 +171,10 @@ export class ServiceCore {
 
   /** The descriptions of the handlers. */
   describe(): HandlerDescription[] {
-    return this.#registrations.map(({ kind, patterns, durable, plan }) =>
-      describeHandler(kind, patterns, plan(), durable, this.environment.errors)
-    )
+    return this.#registrations.map(({ kind, patterns, durable, plan }) => {
+      const own = plan()
+      return describeHandler(kind, patterns, own, durable, knownErrors(own.classes))
+    })
   }
 
   /** The figures of messages; `undefined` if no around counts messages. */
@@ -205,6 +209,7 @@ export class ServiceCore {
       handler: handler as Plan['handler'],
       hooks: mergeHooks(this.#hooks, own.hooks),
       schema: mergeSchemas(this.#guardSchema(), own.schema),
+      classes: this.#classes,
       hasParams: hasParams(list)
     }
     this.#register({ kind, patterns: list, durable, plan: () => plan, arounds: () => [] })
@@ -220,7 +225,10 @@ export class ServiceCore {
     for (const { kind, patterns: given, handler, durable, binding, schema } of controllers.handlers) {
       const patterns = patternList(given)
       const own = { handler, hasParams: hasParams(patterns) }
-      const plan = () => ({ ...own, hooks: this.#hooks, schema: mergeSchemas(this.#guardSchema(), schema) })
+      const plan = () => {
+        const all = mergeSchemas(this.#guardSchema(), schema)
+        return { ...own, hooks: this.#hooks, schema: all, classes: this.#classes }
+      }
       this.#register({ kind, patterns, durable, binding, plan, arounds: () => [] })
     }
   }
@@ -284,6 +292,11 @@ export class ServiceCore {
     this.#guards.push({ scope, schema: isStandalone ? asStandalone(schema) : schema })
   }
 
+  /** Adds classes of errors for handlers that are registered later. */
+  addClasses(classes: readonly KnownClass[]): void {
+    this.#classes = [...this.#classes, ...classes]
+  }
+
   /**
    * Adds macros. A macro replaces an earlier macro of the same name.
    * @throws {OptionError} a macro has a member that is no hook, schema or macro
@@ -294,24 +307,24 @@ export class ServiceCore {
     for (const [name, macro] of all) this.#macros.set(name, macro)
   }
 
-  /** Widens the scope of all hooks and guards that have been added so far. */
+  /** Widens the scope of all hooks, guards and classes of errors that have been added so far. */
   widen(scope: 'scoped' | 'global'): void {
     const wider = <Scoped extends { readonly scope: HookScope }>(item: Scoped): Scoped =>
       item.scope === 'global' ? item : { ...item, scope }
     this.#hooks = this.#hooks.map(wider)
     this.#guards = byScope(this.#guards).map(wider)
+    this.#classes = this.#classes.map(wider)
   }
 
-  /** Includes all handlers of another service, and the hooks and guards whose scope reaches this service. */
+  /** Includes all handlers of another service, and the hooks, guards and classes whose scope reaches this service. */
   include(other: ServiceCore): void {
     this.#adopt(other, (pattern) => pattern)
     // As in Elysia, a macro of the used service replaces one of the same name, for the handlers that follow.
     for (const [name, macro] of other.#macros) this.#macros.set(name, macro)
-    this.#hooks = mergeHooks(this.#hooks, liftHooks(other.#hooks))
-    for (const guard of other.#guards) {
-      if (guard.scope === 'local') continue
-      this.#guards.push(guard.scope === 'global' ? guard : { ...guard, scope: 'local' })
-    }
+    this.#hooks = mergeHooks(this.#hooks, lifted(other.#hooks))
+    this.#guards.push(...lifted(other.#guards))
+    // The service's own code for a class stands behind, so that it holds.
+    this.#classes = [...lifted(other.#classes), ...this.#classes]
   }
 
   /**
@@ -349,12 +362,13 @@ export class ServiceCore {
     this.#life.include(other.#life)
     this.environment.include(other.environment)
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
-    const before = { hooks: this.#hooks, schema: this.#guardSchema() }
+    const before = { hooks: this.#hooks, schema: this.#guardSchema(), classes: this.#classes }
     for (const { kind, patterns, durable, binding, plan, arounds } of other.#registrations) {
       const behind = () => {
         const own = plan()
         const hooks = mergeHooks(before.hooks, own.hooks)
-        return { ...own, hooks, schema: mergeSchemas(before.schema, own.schema) }
+        const classes = [...before.classes, ...own.classes]
+        return { ...own, hooks, classes, schema: mergeSchemas(before.schema, own.schema) }
       }
       this.#register({
         kind,

@@ -43,6 +43,7 @@ import type {
   Usable,
   Widened,
   With,
+  WithErrors,
   WithMacros,
   WithService
 } from '../types/scope.ts'
@@ -373,8 +374,11 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, Scope>
 
   /**
-   * Registers classes of errors under codes. A caller gets such an error as an `RpcError` with the code and the
-   * error's `message` and `details`. So register only classes whose messages are meant for callers.
+   * Registers classes of errors under codes, for the handlers that follow. A caller gets such an error as an
+   * `RpcError` with the code and the error's `message` and `details`. So register only classes whose messages are
+   * meant for callers. Of several classes of an error, the closest one gives the code. The classes have a scope, as
+   * hooks have.
+   * @throws {OptionError} a code is empty, or a class is not a class
    */
   error<const Code extends string, Failure extends Error>(
     code: Code,
@@ -383,6 +387,10 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   error<Classes extends Readonly<Record<string, ErrorClass>>>(
     classes: Classes
   ): Microservice<Messages, Events, With<Scope, 'errors', ErrorsOf<Classes>>>
+  error<const As extends HookScope, Classes extends Readonly<Record<string, ErrorClass>>>(
+    options: { readonly as: As },
+    classes: Classes
+  ): Microservice<Messages, Events, WithErrors<Scope, ErrorsOf<Classes>, As>>
 
   /**
    * Gives names to hooks and schemas, which handlers and guards use as options: `{ role: 'admin' }` calls the macro
@@ -393,7 +401,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, WithMacros<Scope, MacroTypes<Given>>>
 
   /**
-   * Widens the scope of all hooks and guards so far: to the service that uses this one (`'scoped'`), or also to all
+   * Widens the scope of all hooks, guards and classes of errors so far: to the service that uses this one (`'scoped'`), or also to all
    * services above (`'global'`).
    */
   as<To extends 'scoped' | 'global'>(scope: To): Microservice<Messages, Events, Widened<Scope, To>>

@@ -115,6 +115,32 @@ async function registered() {
   if (isError(error, 'OUT_OF_STOCK')) expectTypeOf(error.details).toEqualTypeOf<{ left: number }>()
 }
 
+async function registeredElsewhere() {
+  const near = newService().error('NOT_FOUND', NotFound)
+  const far = newService().error({ as: 'global' }, { RANGE: RangeError })
+  const service = newService()
+    .use(near.message('near', () => 1))
+    .use(newService().use(far))
+    .message('find', () => 1)
+    .onError(({ code, error }) => {
+      if (code === 'RANGE') expectTypeOf(error).toEqualTypeOf<RangeError>()
+      // @ts-expect-error the class counts only in its own service
+      return code === 'NOT_FOUND'
+    })
+  const client = connect<typeof service>()
+  const nearby = (await client.safeRequest('near')).error
+  if (isError(nearby, 'NOT_FOUND')) expectTypeOf(nearby.details).toEqualTypeOf<{ id: number }>()
+  const { error } = await client.safeRequest('find')
+  if (isError(error, 'RANGE')) expectTypeOf(error.details).toEqualTypeOf<undefined>()
+  // @ts-expect-error the class counts only in its own service
+  if (error !== undefined) isError(error, 'NOT_FOUND')
+  const wide = newService()
+    .use(near.as('scoped'))
+    .message('find', () => 1)
+  const found = (await connect<typeof wide>().safeRequest('find')).error
+  if (isError(found, 'NOT_FOUND')) expectTypeOf(found.details).toEqualTypeOf<{ id: number }>()
+}
+
 async function guards() {
   const service = newService()
     .guard({ errors: { DENIED: t.Object({ why: t.String() }) } })
@@ -195,5 +221,8 @@ async function contracts(client = connect<Orders>()) {
 
 describe('the types of errors', () => {
   it('compile', () =>
-    void [callers, unknownErrors, passing, registered, guards, macros, contracts, decoratorsOf])
+    void [
+      ...[callers, unknownErrors, passing, registered, registeredElsewhere, guards, macros],
+      ...[contracts, decoratorsOf]
+    ])
 })

@@ -3,6 +3,7 @@
  * macros.
  */
 import type { AnyElysia } from 'elysia'
+import type { HookScope } from '../hooks/hook.ts'
 import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
 import type { Over } from './declared.ts'
 
@@ -95,6 +96,8 @@ export interface ScopeTypes {
   readonly needs: object
   /** Error classes by code. */
   readonly errors: object
+  /** The error classes that apply to services above, too. */
+  readonly errorsAbove: ErrorsAbove
   /** Values of macros by name. */
   readonly macros: object
 }
@@ -118,6 +121,18 @@ export interface NoGuards {
   readonly global: NoReach
 }
 
+/** The error classes of a service that also apply to the service above, and to all services above. */
+export interface ErrorsAbove {
+  readonly scoped: object
+  readonly global: object
+}
+
+/** The `ErrorsAbove` of a service without such classes. */
+export interface NoErrorsAbove {
+  readonly scoped: Empty
+  readonly global: Empty
+}
+
 /** The scope of a new service. */
 export interface EmptyScope {
   readonly context: Empty
@@ -130,6 +145,7 @@ export interface EmptyScope {
   readonly guards: NoGuards
   readonly needs: Empty
   readonly errors: Empty
+  readonly errorsAbove: NoErrorsAbove
   readonly macros: Empty
 }
 
@@ -141,6 +157,19 @@ export type With<Scope extends ScopeTypes, Part extends keyof ScopeTypes, Added>
 /** A scope with more macros. A macro replaces an earlier one of its name. */
 export type WithMacros<Scope extends ScopeTypes, Added> = {
   readonly [Key in keyof ScopeTypes]: Key extends 'macros' ? Over<Scope['macros'], Added> : Scope[Key]
+}
+
+/** A scope with error classes of the scope `As`. */
+export type WithErrors<Scope extends ScopeTypes, Added extends object, As extends HookScope> = {
+  readonly [Key in keyof ScopeTypes]: Key extends 'errors'
+    ? Scope['errors'] & Added
+    : Key extends 'errorsAbove'
+      ? {
+          readonly [Each in keyof ErrorsAbove]: Each extends As
+            ? Scope['errorsAbove'][Each] & Added
+            : Scope['errorsAbove'][Each]
+        }
+      : Scope[Key]
 }
 
 /** `Schema` if it is a schema, else `Other`. */
@@ -214,11 +243,15 @@ export interface WithHooksOf<Scope extends ScopeTypes, Used extends ScopeTypes> 
   readonly guarded: Scope['guarded']
   readonly guards: Scope['guards']
   readonly needs: Scope['needs']
-  readonly errors: Scope['errors'] & Used['errors']
+  readonly errors: Scope['errors'] & Used['errorsAbove']['scoped'] & Used['errorsAbove']['global']
+  readonly errorsAbove: {
+    readonly scoped: Scope['errorsAbove']['scoped']
+    readonly global: Scope['errorsAbove']['global'] & Used['errorsAbove']['global']
+  }
   readonly macros: Over<Scope['macros'], Used['macros']> & object
 }
 
-/** A scope after `as()`, which widens the scope of its hooks and guards. */
+/** A scope after `as()`, which widens the scope of its hooks, guards and error classes. */
 export type Widened<Scope extends ScopeTypes, To extends 'scoped' | 'global'> = WithGuards<
   {
     readonly [Key in keyof ScopeTypes]: Key extends 'local'
@@ -227,10 +260,18 @@ export type Widened<Scope extends ScopeTypes, To extends 'scoped' | 'global'> = 
         ? Scope['local'] & Scope['scoped'] & Scope[Key]
         : Key extends 'scoped'
           ? Empty
-          : Scope[Key]
+          : Key extends 'errorsAbove'
+            ? WidenedErrors<Scope, To>
+            : Scope[Key]
   },
   WidenedGuards<Scope['guards'], To>
 >
+
+/** The error classes that apply to services above after `as()`. */
+export interface WidenedErrors<Scope extends ScopeTypes, To extends 'scoped' | 'global'> {
+  readonly scoped: To extends 'scoped' ? Scope['errors'] : Empty
+  readonly global: To extends 'scoped' ? Scope['errorsAbove']['global'] : Scope['errors']
+}
 
 /** The guards of a service after `as()`. */
 export interface WidenedGuards<Guards extends GuardTypes, To extends 'scoped' | 'global'> {
@@ -261,6 +302,7 @@ export interface Behind<Above extends ScopeTypes> {
   readonly scoped: Empty
   readonly global: Empty
   readonly errors: Empty
+  readonly errorsAbove: NoErrorsAbove
   readonly macros: Empty
   readonly schema: BehindGuards<Above>['schema']
   readonly standalone: BehindGuards<Above>['standalone']
