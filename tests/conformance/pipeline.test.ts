@@ -6,13 +6,14 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type RunningServer, startNest, startOurs, startOursInNest } from './harness/servers.ts'
 import { event, request, WirePeer } from './harness/wire.ts'
-import { calls } from './pipeline/calls.ts'
+import { type Call, calls } from './pipeline/calls.ts'
 import { FilterController, FullController, PartsController } from './pipeline/controller.ts'
 import {
   EverythingFilter,
   NamedGuard,
   NamedInterceptor,
   NamedPipe,
+  NOTHINGS,
   namedHook,
   SILENT,
   steps
@@ -26,6 +27,11 @@ const GLOBALS = {
   interceptors: [new NamedInterceptor('global')],
   filters: [new EverythingFilter()]
 }
+
+const EVENTS = [
+  ...['done', 'throw', 'fail', 'domain anything', 'stream'],
+  ...Object.keys(NOTHINGS).map((nothing) => `domain ${nothing}`)
+]
 
 /** The packets that the caller receives, and the steps that have run. */
 async function play({ port }: RunningServer, packet: string, isRequest: boolean) {
@@ -88,7 +94,7 @@ for (const [name, globals] of [
       })
     }
 
-    for (const wish of ['done', 'throw', 'fail', 'domain anything', 'stream']) {
+    for (const wish of EVENTS) {
       it(`runs an event with the data '${wish}' as Nest does`, async () => {
         const packet = event('event', { handler: wish })
         const expected = await play(nest, packet, false)
@@ -98,3 +104,37 @@ for (const [name, globals] of [
     }
   })
 }
+
+/**
+ * Filters that return a promise. Where Nest makes a success of their failure, we do not (docs/protocol.md, "Where we
+ * differ on purpose"): a call, Nest's packet, and ours.
+ */
+const OTHERWISE: readonly (readonly [call: Call, nest: string, ours: string])[] = [
+  [['guarded', { handler: 'domain promise of nothing' }], '', INTERNAL],
+  [['guarded', { handler: 'stream domain promise of nothing' }], '', INTERNAL],
+  [['around', { handler: 'domain promise of nothing' }], '', INTERNAL],
+  [['around', { handler: 'domain promise of observable' }], '"response":{}', '"response":"recovered"'],
+  [['around', { handler: 'domain promise of failure' }], '"response":{}', '"err":{"code":"LATER"}']
+]
+
+describe("an exception filter's promise", () => {
+  let nest: RunningServer
+  let ours: RunningServer
+  before(async () => {
+    nest = await startNest(CONTROLLERS)
+    ours = await startOurs(CONTROLLERS)
+  })
+  after(async () => {
+    await nest.stop()
+    await ours.stop()
+  })
+
+  for (const [[pattern, data], expected, own] of OTHERWISE)
+    it(`makes no success of a failure: ${JSON.stringify(pattern)} with ${JSON.stringify(data)}`, async () => {
+      const packet = request(pattern, data)
+      const [theirs] = (await play(nest, packet, true)).frames
+      assert.ok(theirs?.startsWith(`{${expected}`) && theirs.endsWith('"isDisposed":true,"id":"I"}'), theirs)
+      const [answer] = (await play(ours, packet, true)).frames
+      assert.ok(answer?.startsWith(`{${own}`), answer)
+    })
+})

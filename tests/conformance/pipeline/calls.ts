@@ -1,13 +1,28 @@
+import { NOTHINGS } from './parts.ts'
+
 /** A call to NestJS and to this library: its pattern and its data. */
 export type Call = readonly [pattern: unknown, data: unknown]
 
 const RESULTS = ['done', 'nothing', 'promise', 'stream', 'promise of stream']
 const FAILURES = ['throw', 'reject', 'fail', 'error', 'late error', 'special']
-const GUARDS = ['refuse', 'refuse later', 'refuse by Observable', 'refuse by undefined']
-const PASSES = ['pass later', 'pass by Observable', 'throw', 'fail']
-const INTERCEPTIONS = ['answer', 'throw', 'error', 'later', 'array', 'number', 'catch', 'scope', 'map']
-const HOOKS = ['answer', 'throw', 'error', 'number', 'later', 'catch', 'map']
-const ANSWERS = ['text', 'promise', 'observable']
+const GUARDS = [
+  ...['refuse', 'refuse later', 'refuse by Observable', 'refuse by undefined'],
+  ...['refuse by a promise of nothing', 'refuse by a promise of an Observable']
+]
+const PASSES = [
+  ...['pass later', 'pass by Observable', 'pass by a promise of an Observable', 'pass by a text'],
+  ...['throw', 'fail', 'fail by an empty Observable']
+]
+const INTERCEPTIONS = [
+  ...['answer', 'throw', 'error', 'later', 'array', 'number', 'catch', 'scope', 'map'],
+  ...['nothing', 'nothing later', 'nothing after next', 'completed at once', 'promise of promise']
+]
+const HOOKS = [
+  ...['answer', 'throw', 'error', 'number', 'later', 'catch', 'map'],
+  ...['nothing', 'nothing later', 'completed at once']
+]
+const NOTHING = Object.keys(NOTHINGS)
+const ANSWERS = ['text', 'promise', 'observable', 'completed at once', ...NOTHING]
 const ERRORS = ['anything', 'error text', 'error object', 'error Error', 'error RpcException']
 
 const handler = (pattern: string, wishes: readonly string[], more: object = {}): Call[] =>
@@ -37,6 +52,10 @@ export const calls: readonly Call[] = [
   ['pipes', { a: 'fail in own', b: 'fail in class' }],
   ['pipes', { a: 'fail in class', b: 'fail in class' }],
   ['pipes', null],
+  ...['own', 'class', 'method'].flatMap((name) => [
+    ['pipes', { a: `nothing of ${name}`, b: 'B' }] as const,
+    ['pipes', { a: `nothing later of ${name}`, b: 'B' }] as const
+  ]),
   ['undecorated', 'text'],
   ...handler('guard', [...RESULTS, ...FAILURES]),
   ...part('guard', 'class guard', [...GUARDS, ...PASSES]),
@@ -58,7 +77,15 @@ export const calls: readonly Call[] = [
     'filters',
     [...ANSWERS, ...ERRORS].map((answer) => `stream domain ${answer}`)
   ),
-  ...handler('guarded', [...RESULTS, ...FAILURES, 'domain anything']),
+  ...handler('guarded', [...RESULTS, ...FAILURES]),
+  ...handler(
+    'guarded',
+    [...ANSWERS, ...ERRORS].map((answer) => `domain ${answer}`)
+  ),
+  ...handler(
+    'guarded',
+    [...ANSWERS, ...ERRORS].map((answer) => `stream domain ${answer}`)
+  ),
   ...part('guarded', 'class guard', [...GUARDS, 'throw', 'fail']),
   ...handler('around', [...RESULTS, ...FAILURES]),
   ...handler(

@@ -15,7 +15,7 @@ import {
   type PreRequestHook
 } from '@nestjs/common'
 import { BaseRpcExceptionFilter, RpcException, type TcpContext } from '@nestjs/microservices'
-import { catchError, map, type Observable, of, tap, throwError } from 'rxjs'
+import { catchError, EMPTY, map, type Observable, of, tap, throwError } from 'rxjs'
 
 /** The parts that have run, in order. */
 export const steps: string[] = []
@@ -29,6 +29,16 @@ function note(data: unknown, step: string): void {
 
 /** A text that interceptors leave for the handler. */
 export const scope = new AsyncLocalStorage<string>()
+
+/** Results that say nothing, by name. */
+export const NOTHINGS = {
+  nothing: undefined,
+  null: null,
+  zero: 0,
+  'empty text': '',
+  false: false,
+  NaN: Number.NaN
+}
 
 /** Passes, refuses or fails a call: the field of the data with this guard's name decides. */
 export class NamedGuard implements CanActivate {
@@ -44,6 +54,11 @@ export class NamedGuard implements CanActivate {
     if (wish === 'refuse later') return Promise.resolve(false)
     if (wish === 'refuse by Observable') return of(true, false)
     if (wish === 'refuse by undefined') return undefined as unknown as boolean
+    if (wish === 'refuse by a promise of nothing') return Promise.resolve(undefined as unknown as boolean)
+    if (wish === 'refuse by a promise of an Observable') return Promise.resolve(of(false)) as never
+    if (wish === 'pass by a promise of an Observable') return Promise.resolve(of(true)) as never
+    if (wish === 'pass by a text') return 'yes' as never
+    if (wish === 'fail by an empty Observable') return EMPTY
     if (wish === 'pass later') return Promise.resolve(true)
     if (wish === 'pass by Observable') return of(false, true)
     if (wish === 'throw') throw new RpcException({ from: `guard ${this.name}` })
@@ -108,6 +123,11 @@ export class NamedInterceptor implements NestInterceptor {
     if (wish === 'later') return Promise.resolve(next.handle())
     if (wish === 'array') return [1, 2] as never
     if (wish === 'number') return 7 as never
+    if (wish === 'nothing') return undefined as never
+    if (wish === 'nothing later') return Promise.resolve(undefined) as never
+    if (wish === 'nothing after next') return void next.handle() as never
+    if (wish === 'completed at once') return EMPTY
+    if (wish === 'promise of promise') return Promise.resolve(Promise.resolve(next.handle()))
     if (wish === 'catch')
       return next.handle().pipe(catchError((error: Error) => of(`caught ${error.message}`)))
     if (wish === 'scope') return scope.run(this.name, () => next.handle())
@@ -127,6 +147,9 @@ export const namedHook =
     if (wish === 'throw') throw new RpcException(`thrown by ${name}`)
     if (wish === 'error') return throwError(() => new RpcException(`error of ${name}`))
     if (wish === 'number') return 7 as never
+    if (wish === 'nothing') return undefined as never
+    if (wish === 'nothing later') return Promise.resolve(undefined) as never
+    if (wish === 'completed at once') return EMPTY
     if (wish === 'later') return Promise.resolve().then(next) as never
     if (wish === 'catch') return next().pipe(catchError((error: Error) => of(`caught ${error.message}`)))
     if (wish === 'map') return next().pipe(map((value) => ({ by: name, value })))
@@ -143,6 +166,8 @@ export class NamedPipe implements PipeTransform {
   transform(value: unknown, { metatype, type, data }: ArgumentMetadata) {
     note(value, `pipe ${this.name} ${type} ${String(data)} ${metatype?.name}`)
     if (value === `fail in ${this.name}`) throw new RpcException(`${this.name} refuses`)
+    if (value === `nothing of ${this.name}`) return undefined
+    if (value === `nothing later of ${this.name}`) return Promise.resolve(undefined)
     return typeof value === 'string' ? `${value} ${this.name}` : value
   }
 }
@@ -166,22 +191,36 @@ function describe(host: ArgumentsHost): string {
   return `${host.getType()} ${JSON.stringify(host.switchToRpc().getData())} ${host.getArgs().length}`
 }
 
+/** What filters return, by the message of the error. */
+const FILTER_ANSWERS: Readonly<Record<string, () => unknown>> = {
+  ...Object.fromEntries(Object.entries(NOTHINGS).map(([name, nothing]) => [name, () => nothing])),
+  text: () => 'abc',
+  number: () => 7,
+  promise: () => Promise.resolve('promised'),
+  'promise of nothing': () => Promise.resolve(undefined),
+  'rejected promise': () => Promise.reject(new RpcException('the filter fails')),
+  observable: () => of('recovered', 'twice'),
+  'completed at once': () => EMPTY,
+  'promise of observable': () => Promise.resolve(of('recovered')),
+  'promise of failure': () => Promise.resolve(throwError(() => ({ code: 'LATER' }))),
+  'thenable that throws': () => ({
+    // biome-ignore lint/suspicious/noThenProperty: that is the case
+    get then() {
+      throw new RpcException('the getter throws')
+    }
+  }),
+  'error text': () => throwError(() => 'text'),
+  'error object': () => throwError(() => ({ code: 'DOMAIN' })),
+  'error Error': () => throwError(() => new Error('not for callers')),
+  'error RpcException': () => throwError(() => new RpcException('x'))
+}
+
 @Catch(DomainError)
 export class DomainFilter implements ExceptionFilter {
   catch(error: DomainError, host: ArgumentsHost): unknown {
     steps.push(`DomainFilter ${describe(host)}`)
-    const answers: Record<string, unknown> = {
-      text: 'abc',
-      number: 7,
-      promise: Promise.resolve('promised'),
-      observable: of('recovered', 'twice'),
-      'promise of observable': Promise.resolve(of('recovered')),
-      'error text': throwError(() => 'text'),
-      'error object': throwError(() => ({ code: 'DOMAIN' })),
-      'error Error': throwError(() => new Error('not for callers')),
-      'error RpcException': throwError(() => new RpcException('x'))
-    }
-    return answers[error.message] ?? throwError(() => ({ status: 'domain', message: error.message }))
+    const answer = FILTER_ANSWERS[error.message]
+    return answer === undefined ? throwError(() => ({ status: 'domain', message: error.message })) : answer()
   }
 }
 

@@ -1,6 +1,13 @@
 /** Nest's exception filters: which filter answers an error, and what its answer means. */
-import { ErrorAnswer, type Logger, OptionError, shown } from '@elysia-microservices/transport/kit'
+import {
+  ErrorAnswer,
+  type Logger,
+  OptionError,
+  shown,
+  whenSettled
+} from '@elysia-microservices/transport/kit'
 import { catchError, from, isObservable, tap, throwError } from 'rxjs'
+import { isPromise } from '../hooks/promise.ts'
 import type { RpcContext } from './context.ts'
 import type { Filter } from './enhancer.ts'
 import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
@@ -9,7 +16,7 @@ import { METADATA } from './metadata.ts'
 /** Nest's class of errors for callers, from the user's copy of Nest. */
 export type RpcExceptionClass = new (error: string) => Error
 
-/** Turns an error into an answer, or throws it. */
+/** Turns an error into an answer, or throws it. The answer may be an Observable, or a promise of one. */
 export type Fail = (error: unknown, data: unknown, context: RpcContext) => unknown
 
 const FORBIDDEN = 'Forbidden resource'
@@ -32,8 +39,12 @@ export function failureBy(filters: readonly Filter[], logger: Logger): Fail | un
   const lastFirst = [...filters].reverse().map((filter) => ({ filter, types: caughtBy(filter) }))
   return (error, data, context) => {
     const found = lastFirst.find(({ types }) => catches(types, error))
-    if (found === undefined) throw refusals.has(Object(error)) ? new ForbiddenError(FORBIDDEN) : error
-    const answer = asAnswer(found.filter.catch(error, new RpcExecutionContext([data, context]) as never))
+    const unhandled = () => (refusals.has(Object(error)) ? new ForbiddenError(FORBIDDEN) : error)
+    if (found === undefined) throw unhandled()
+    const given = found.filter.catch(error, new RpcExecutionContext([data, context]) as never)
+    // As in Nest, a filter that returns nothing has not handled the error.
+    if (!given) throw unhandled()
+    const answer = asAnswer(given, unhandled)
     if (context.message.delivery === undefined) return answer
     const { name } = found.filter.constructor
     return whenAnswered(answer, () =>
@@ -99,15 +110,22 @@ function catches(types: readonly AnyClass[], error: unknown): boolean {
 
 /** Returns the same answer, and calls `ended` when the answer has ended without an error. */
 function whenAnswered(answer: unknown, ended: () => void): unknown {
-  if (answer instanceof Promise) return answer.then((given) => whenAnswered(given, ended))
+  if (isPromise(answer)) return whenSettled(answer, (given) => whenAnswered(given, ended))
   if (isObservable(answer)) return from(answer).pipe(tap({ complete: ended }))
   ended()
   return answer
 }
 
-/** Passes the error of a filter's Observable to the caller unchanged, as Nest does. */
-function asAnswer(answer: unknown): unknown {
-  if (answer instanceof Promise) return answer.then(asAnswer)
+/**
+ * Passes the error of a filter's Observable to the caller unchanged, as Nest does. Nest takes a promise of nothing for
+ * an answer; here it has not handled the error, so that a filter that only writes to a log makes no failure a success.
+ */
+function asAnswer(answer: unknown, unhandled: () => unknown): unknown {
+  if (isPromise(answer))
+    return whenSettled(answer, (given) => {
+      if (given === undefined) throw unhandled()
+      return asAnswer(given, unhandled)
+    })
   if (!isObservable(answer)) return answer
   return from(answer).pipe(catchError((value) => throwError(() => new ErrorAnswer(value))))
 }

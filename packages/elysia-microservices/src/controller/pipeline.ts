@@ -11,7 +11,16 @@ import {
   type StreamSource,
   whenSettled
 } from '@elysia-microservices/transport/kit'
-import { catchError, defer, from, isObservable, lastValueFrom, type ObservableInput } from 'rxjs'
+import {
+  catchError,
+  defer,
+  from,
+  isObservable,
+  lastValueFrom,
+  mergeMap,
+  type ObservableInput,
+  of
+} from 'rxjs'
 import { isPromise, whenThere } from '../hooks/promise.ts'
 import type { Message } from '../types/message.ts'
 import { RpcContext } from './context.ts'
@@ -110,9 +119,15 @@ async function lastOf(answer: unknown): Promise<unknown> {
 /** Lets filters answer the errors of a stream too. */
 function caught(result: unknown, failed: (error: unknown) => unknown, logger: Logger): unknown {
   if (!isStreamOfValues(result)) return result
-  const answer = (error: unknown) => failed(error) as ObservableInput<unknown>
+  const answer = (error: unknown) => valuesOf(failed(error))
   if (!(FEED in result) && isObservable(result)) return from(result).pipe(catchError(answer))
   return slowable((sink) => caughtFeed(result, answer, sink), logger)
+}
+
+/** The values of a filter's answer: a promise of an Observable stands for the values of that Observable. */
+function valuesOf(answer: unknown): ObservableInput<unknown> {
+  if (!isPromise(answer)) return answer as ObservableInput<unknown>
+  return from(answer).pipe(mergeMap((value) => (isObservable(value) ? from(value) : of(value))))
 }
 
 /** Consumes a stream as it is, so that it waits for its reader; if it fails, the answer of the filters follows. */

@@ -29,14 +29,18 @@ export function runPreRequestHooks(
         : hook(context as never, next as never)
     }
     const scope = new AsyncResource('PreRequestHook')
-    return scope.runInAsyncScope(() => observableOf(next()).subscribe(subscriber))
+    return scope.runInAsyncScope(() => observableOf(next(), context).subscribe(subscriber))
   })
   return demand.over(values, logger)
 }
 
 /** The result of a hook as an Observable: the first hook may be an async function, or return a plain value. */
-function observableOf(result: unknown): Observable<unknown> {
+function observableOf(result: unknown, context: RpcExecutionContext): Observable<unknown> {
   if (isObservable(result)) return from(result)
-  if (isPromise(result)) return from(whenSettled(result, observableOf)).pipe(mergeAll())
+  if (isPromise(result))
+    return from(whenSettled(result, (value) => observableOf(value, context))).pipe(mergeAll())
+  // In Nest, nothing is an answer, too. But the handler has not run, so a stored event must not count as handled.
+  if (result === undefined && context.switchToRpc().getContext().message.delivery !== undefined)
+    throw new Error('A pre-request hook has returned nothing, so the handler has not run: return next()')
   return of(result)
 }

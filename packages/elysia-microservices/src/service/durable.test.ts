@@ -381,7 +381,7 @@ describe('an exception filter that answers the failure of a durable event', () =
   const cases: readonly (readonly [string, () => unknown])[] = [
     ['EMPTY', () => EMPTY],
     ['a value', () => 'handled'],
-    ['nothing', () => undefined],
+    ['null later', async () => null],
     ['a promise of EMPTY', async () => EMPTY]
   ]
   async function failing(answer: () => unknown) {
