@@ -191,7 +191,7 @@ function describe(host: ArgumentsHost): string {
   return `${host.getType()} ${JSON.stringify(host.switchToRpc().getData())} ${host.getArgs().length}`
 }
 
-/** What filters return, by the message of the error. */
+/** Results of filters, by the message of the error. */
 const FILTER_ANSWERS: Readonly<Record<string, () => unknown>> = {
   ...Object.fromEntries(Object.entries(NOTHINGS).map(([name, nothing]) => [name, () => nothing])),
   text: () => 'abc',

@@ -1,4 +1,4 @@
-/** What exception filters return: nothing is no answer, so that a filter which only writes a log makes no success of a failure. */
+/** Results of exception filters: nothing is no answer, so that a filter which only writes a log makes no success of a failure. */
 import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
@@ -32,7 +32,7 @@ const FAILURES: Readonly<Record<string, () => unknown>> = {
 
 const failing = () => throwError(() => ({ code: 'FILTERED' }))
 
-/** What a filter returns, and what the caller gets: values, or the code of an error. */
+/** Results of a filter, and those of the caller: values, or the code of an error. */
 const ANSWERS: readonly (readonly [
   name: string,
   answer: () => unknown,
