@@ -4,12 +4,13 @@ import {
   type ConsumerInit,
   figuresOf,
   newSecret,
-  Recent,
   repeat
 } from '@elysia-microservices/engine'
 import {
+  type Clock,
   type DurableFigures,
   DurableWorker,
+  endedWithin,
   hasWildcards,
   OptionError,
   systemClock
@@ -28,7 +29,9 @@ import {
 } from '../words/names.ts'
 import { type Copies, safeQueue } from './copies.ts'
 import { Deliveries } from './deliveries.ts'
+import { HeldEvents } from './held.ts'
 import { Pauses } from './pauses.ts'
+import { type Happening, type Reception, receptionAfter } from './reception.ts'
 import { HEADER, messageOf, RabbitEvent } from './stored.ts'
 
 /** Milliseconds between requests for the state of the group. */
@@ -38,11 +41,13 @@ const LOOK = 5_000
  * can go on.
  */
 const IN_ADVANCE = 16
-/** Events that are remembered as done, in case an acknowledgement was lost. */
-const MAX_DONE = 10_000
+/** Milliseconds within which the server confirms that it delivers nothing more, unless it is lost or has no memory. */
+const CANCELED_WITHIN = 2_000
 
 export interface ConsumerOptions extends ConsumerInit {
   readonly copies: () => Copies
+  /** Default: the system's clock. */
+  readonly clock?: Clock
 }
 
 /** Receives the events of one group for one pattern. */
@@ -57,23 +62,24 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   readonly #exact: string | undefined
   /** The handler's events, for errors and the log. */
   readonly #what: string
-  /** The received events, and those that are done, by their unique id. */
-  readonly #held = new Map<string, RabbitEvent>()
-  readonly #done = new Recent<string, true>(MAX_DONE)
+  readonly #held = new HeldEvents()
   readonly #endLooks: () => void
   readonly #pauses: Pauses
+  readonly #clock: Clock
   #connection: RabbitConnection | undefined
   #part: Part | undefined
+  /** Changes only in `#move`. */
+  #reception: Reception = 'absent'
   /** The deliveries of the current channel; `undefined` while the channel is lost. */
   #deliveries: Deliveries | undefined
-  #tag: string | undefined
-  /** Ends when the current channel is set up: until then, only `#declare` may begin to consume. */
+  /** Ends when the current channel is set up, or has been given up. */
   #settingUp: Promise<void> | undefined
+  #yielding: Promise<void> | undefined
   #lag: number | undefined
+  /** What the server has said last, for the figures. */
   #isPaused = false
   #looking: Promise<void> | undefined
   #redeliveries = 0
-  #isStopped = false
 
   constructor(options: ConsumerOptions) {
     const { dispatcher, route, pattern, group, via, logger } = options
@@ -83,8 +89,16 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#dead = queueOfDead(group)
     this.#exact = hasWildcards(pattern) ? undefined : pattern
     this.#what = `The durable event '${pattern}' of the group '${group}'`
-    const { copies } = options
-    this.#pauses = new Pauses({ queue: this.#queue, exact: this.#exact, what: this.#what, copies, logger })
+    const { copies, clock = systemClock } = options
+    this.#clock = clock
+    this.#pauses = new Pauses({
+      queue: this.#queue,
+      exact: this.#exact,
+      what: this.#what,
+      copies,
+      clock,
+      logger
+    })
     if (route.durable.start !== 'new')
       throw new OptionError(
         'options.durable.start',
@@ -95,13 +109,13 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       {
         run: (event) => dispatcher.event(messageOf(event, group, via)),
         isOurs: ({ deliveries }) => deliveries === this.#deliveries,
-        letGo: (event) => this.#forget(event),
-        acknowledge: (event) => this.#acknowledge(event),
+        letGo: (event) => this.#held.forget(event),
+        acknowledge: (event) => this.#held.done(event, this.#deliveries),
         retry: (event, delay) => this.#retryLater(event, delay),
         bury: (event, reason) => this.#bury(event, reason),
-        left: () => this.#rest()
+        left: () => this.#left()
       },
-      systemClock,
+      clock,
       logger
     )
     this.#endLooks = repeat(() => void this.look(), LOOK)
@@ -139,7 +153,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
         isApart: true,
         alone: {
           closed: (error) => {
-            this.#deliveries = undefined
+            this.#absent()
             logger.error(`${this.#what} is not received: ${error.message}; declaring its queue again`, error)
           },
           reopened: () => logger.warn(`${this.#what} is received again`)
@@ -166,10 +180,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   async #declare(channel: Channel): Promise<void> {
     const { pattern, route, group } = this.#options
     const { ordered, concurrency } = route.durable
-    // Events that came over an earlier channel are delivered again, to this process or another one.
-    for (const event of this.#worker.release()) this.#forget(event)
-    this.#tag = undefined
-    const deliveries = new Deliveries(channel)
+    this.#absent()
+    const deliveries = new Deliveries(channel, this.#clock)
     this.#deliveries = deliveries
     // RabbitMQ 3.10 may close the connection of a consumer while another connection is creating the same queue: so
     // these queues are created now and used later.
@@ -180,56 +192,40 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     await channel.bindQueue(this.#queue, STORED, bindingOf(pattern))
     await channel.prefetch(ordered ? concurrency * IN_ADVANCE : concurrency)
     await channel.consume(queueOfMembers(group), () => {}, { noAck: true })
-    await this.#readPaused(channel)
-    if (!this.#isPaused && !this.#isStopped) await this.#consume(deliveries)
+    const isPaused = await this.#readPaused(channel)
+    if (deliveries !== this.#deliveries) return
+    this.#move(isPaused ? 'declared paused' : 'declared')
+    if (this.#reception === 'reading') await this.#consume(deliveries)
   }
 
   async #consume(deliveries: Deliveries): Promise<void> {
     const { hearing } = this.#connection as RabbitConnection
     const receive = (message: ConsumeMessage) => this.#receive(message, deliveries)
-    this.#tag = await consume(deliveries.channel, this.#queue, hearing, receive, false)
+    deliveries.consumer = await consume(deliveries.channel, this.#queue, hearing, receive, false)
   }
 
   #receive(message: ConsumeMessage, deliveries: Deliveries): void {
     const event = new RabbitEvent(message, deliveries, this.#exact)
     deliveries.came(event.tag)
     if (event.attempt > 1) this.#redeliveries++
-    const known = this.#held.get(event.unique)
-    if (known !== undefined && known.failed === event.failed && known.deliveries !== deliveries) {
-      // The event is running in this process. The end of its handler will acknowledge this delivery.
-      known.deliveries = deliveries
-      known.tag = event.tag
+    const known = this.#held.meet(event)
+    if (known === 'running') return
+    if (known === 'repeated') return deliveries.acknowledge(event.tag)
+    if (!this.#takes) {
+      // In an ordered group, other processes may get the event only together with all others of this process.
+      if (!this.#isOrdered) deliveries.giveBack(event.tag)
       return
     }
-    // After a short wait, the next attempt may arrive before the server has confirmed its copy. The last attempt is
-    // acknowledged only after this confirmation.
-    const isNextAttempt = known !== undefined && known.failed < event.failed
-    // The publisher has sent the event twice, or its acknowledgement was lost.
-    const isRepeated = known !== undefined && !isNextAttempt
-    if (isRepeated || this.#done.get(event.unique)) return deliveries.acknowledge(event.tag)
-    // In an ordered group, other processes may get the event only together with all others of this process.
-    if (this.#isStopped && this.#isOrdered) return
-    if (this.#isStopped || (this.#isPaused && !this.#isOrdered)) return deliveries.giveBack(event.tag)
-    this.#held.set(event.unique, event)
+    this.#held.add(event)
     this.#worker.add(event)
   }
 
-  #forget(event: RabbitEvent): void {
-    if (this.#held.get(event.unique) === event) this.#held.delete(event.unique)
-  }
-
-  /** Acknowledges or gives back the last delivery of an event, if its channel is still open. */
-  #settle(event: RabbitEvent, isDone: boolean): void {
-    this.#forget(event)
-    const { deliveries, tag } = event
-    if (deliveries !== this.#deliveries) return
-    if (isDone) deliveries.acknowledge(tag)
-    else deliveries.giveBack(tag)
-  }
-
-  #acknowledge(event: RabbitEvent): void {
-    this.#done.set(event.unique, true)
-    this.#settle(event, true)
+  /**
+   * Whether events are taken that arrive. While a plain handler is being paused or stopped, those that were already on
+   * their way begin: RabbitMQ would count a delivery that is given back as an attempt.
+   */
+  get #takes(): boolean {
+    return ['reading', 'finishing', 'stopping'].includes(this.#reception)
   }
 
   #retryLater(event: RabbitEvent, delay: number): void {
@@ -242,16 +238,16 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
    */
   async #retry(event: RabbitEvent, delay: number): Promise<void> {
     // The process is stopping: an ordered event is delivered again at its place in the queue.
-    if (this.#isOrdered) return this.#forget(event)
+    if (this.#isOrdered) return this.#held.forget(event)
     try {
       await this.#pauses.put(event, delay)
-      this.#settle(event, true)
+      this.#held.settle(event, true, this.#deliveries)
     } catch (error) {
       this.#options.logger.warn(
         `A durable event '${event.pattern}' cannot be stored for a retry; it is delivered again at once`,
         error
       )
-      this.#settle(event, false)
+      this.#held.settle(event, false, this.#deliveries)
     }
   }
 
@@ -265,7 +261,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       [HEADER.failed]: 0
     }
     await this.#options.copies().put(this.#dead, event.message.content, event.copyWith(said))
-    this.#acknowledge(event)
+    this.#held.done(event, this.#deliveries)
   }
 
   // ── the group ────────────────────────────────────────────────────────────────────────────────────────
@@ -282,62 +278,88 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
 
   async #lookNow(): Promise<void> {
     await this.#settingUp
+    await this.#yielding
     const deliveries = this.#deliveries
-    if (deliveries === undefined || this.#part === undefined || this.#isStopped) return
+    if (deliveries === undefined || this.#isStopped) return
     const { channel } = deliveries
-    await this.#readPaused(channel)
-    if (this.#isPaused) await this.#pause()
-    else if (this.#tag === undefined) {
-      this.#worker.open()
-      await this.#consume(deliveries)
-    }
+    const isPaused = await this.#readPaused(channel)
+    if (isPaused && !this.#isOrdered) await this.#cancel(deliveries)
+    if (deliveries !== this.#deliveries) return
+    const before = this.#reception
+    this.#move(isPaused ? 'paused' : 'resumed')
+    if (before === 'paused' && this.#reception === 'reading') await this.#consume(deliveries)
     const { messageCount } = await channel.checkQueue(this.#queue)
     this.#lag = messageCount + this.#held.size + (await this.#pauses.count())
   }
 
-  async #readPaused(channel: Channel): Promise<void> {
+  async #readPaused(channel: Channel): Promise<boolean> {
     const { messageCount } = await channel.checkQueue(queueOfPaused(this.#options.group))
     this.#isPaused = messageCount > 0
+    return this.#isPaused
   }
 
-  /** Stops receiving, and gives back the events that have not begun. */
-  async #pause(): Promise<void> {
-    if (this.#isOrdered) {
-      this.#worker.close()
-      return this.#rest()
-    }
-    const { channel } = this.#deliveries ?? {}
-    const tag = this.#tag
-    this.#tag = undefined
-    if (channel !== undefined && tag !== undefined) await channel.cancel(tag)
-    for (const event of this.#worker.release()) this.#settle(event, false)
+  /** Receives nothing more. Resolves when all events have arrived that were on their way. */
+  async #cancel(deliveries: Deliveries): Promise<void> {
+    const { channel, consumer } = deliveries
+    deliveries.consumer = undefined
+    if (consumer !== undefined) await channel.cancel(consumer)
+  }
+
+  async #receiveNoMore(): Promise<void> {
+    // The consumer may be on its way to the server.
+    await this.#settingUp?.catch(() => {})
+    await this.#looking
+    if (this.#deliveries !== undefined) await this.#cancel(this.#deliveries)
+  }
+
+  get #isStopped(): boolean {
+    return this.#reception === 'stopping' || this.#reception === 'stopped'
+  }
+
+  #move(happening: Happening): void {
+    const next = receptionAfter(this.#reception, happening, this.#isOrdered)
+    if (next === this.#reception) return
+    this.#reception = next
+    if (next === 'reading') this.#worker.open()
+    else if (next !== 'stopping') this.#worker.close()
+    if (next === 'yielding') this.#yielding = this.#yield()
+    if (next === 'finishing') this.#left()
+  }
+
+  #left(): void {
+    if (this.#worker.running === 0) this.#move('idle')
   }
 
   /**
-   * Gives back the events of an ordered handler, and its turn, once no event is running any more: otherwise another
-   * process would get later events first, or at the same time.
+   * Gives the turn of an ordered handler, and the events that have not begun, to other processes. First waits until the
+   * server has all acknowledgements: otherwise another process would handle the same events again.
    */
-  #rest(): void {
-    if (!this.#isPaused || !this.#isOrdered || this.#tag === undefined || this.#worker.running > 0) return
-    this.#tag = undefined
-    this.#handOver().catch((error: Error) => {
+  async #yield(): Promise<void> {
+    const deliveries = this.#deliveries as Deliveries
+    this.#release()
+    try {
+      deliveries.flush()
+      await deliveries.passedOn()
+      // Meanwhile the channel may have been lost, or the service stopped.
+      if (this.#reception === 'yielding' && deliveries === this.#deliveries) await this.#part?.renew()
+    } catch (error) {
       this.#options.logger.error(
         `The queue of the durable event '${this.#options.pattern}' cannot be given to another process`,
         error
       )
-    })
+    }
   }
 
-  /**
-   * Waits until the server has all acknowledgements, then closes the channel. Without this wait, another process would
-   * handle the same events again.
-   */
-  async #handOver(): Promise<void> {
-    const deliveries = this.#deliveries
-    deliveries?.flush()
-    await deliveries?.passedOn()
-    // Meanwhile the pause may have ended, or the channel may have been lost.
-    if (this.#isPaused && !this.#isStopped && deliveries === this.#deliveries) await this.#part?.renew()
+  /** Lets go of events that have not begun: the server delivers them again, to this process or another one. */
+  #release(): void {
+    for (const event of this.#worker.release()) this.#held.forget(event)
+  }
+
+  /** There is no channel now: what came over it is delivered again. */
+  #absent(): void {
+    this.#deliveries = undefined
+    this.#move('lost')
+    this.#release()
   }
 
   // ── its end ──────────────────────────────────────────────────────────────────────────────────────────
@@ -346,30 +368,28 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     // The server has closed only the channel on which the service publishes: events still arrive over their own
     // channels.
     if (this.#connection?.link.isConnected === true) return
-    this.#deliveries = undefined
     this.#pauses.lost()
-    if (this.#isOrdered) this.#worker.close()
+    this.#absent()
   }
 
-  restored(): void {
-    if (!this.#isPaused) this.#worker.open()
-  }
+  /** Nothing to do: the link sets up the channel again, and then it is known whether the group is paused. */
+  restored(): void {}
 
   async leave(): Promise<void> {
     await this.#pauses.leave()
     await this.#part?.remove()
     this.#part = undefined
+    this.#absent()
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true
     this.#endLooks()
-    const { released, ended } = this.#worker.stop()
+    this.#move('stop')
     const ending = this.#pauses.stop()
-    if (!this.#isOrdered) {
-      await this.#pause().catch(() => {})
-      for (const event of released) this.#settle(event, false)
-    }
+    if (!this.#isOrdered) await endedWithin(this.#receiveNoMore(), CANCELED_WITHIN).catch(() => {})
+    this.#move('stopped')
+    const { released, ended } = this.#worker.stop()
+    if (!this.#isOrdered) for (const event of released) this.#held.settle(event, false, this.#deliveries)
     await Promise.all([ended, ending])
     // An event whose copy is not confirmed yet would be delivered again beside the copy.
     await Promise.all(this.#retrying)
@@ -382,6 +402,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#endLooks()
     this.#pauses.cut()
     this.#deliveries?.flush()
-    if (!this.#isOrdered) for (const event of this.#worker.held) this.#settle(event, false)
+    if (!this.#isOrdered)
+      for (const event of this.#worker.held) this.#held.settle(event, false, this.#deliveries)
   }
 }

@@ -2,6 +2,7 @@
  * The deliveries over one channel that are not acknowledged. The done ones are acknowledged once in each turn of the
  * event loop, with one command if possible.
  */
+import { type Clock, systemClock } from '@elysia-microservices/transport/kit'
 import type { Channel } from 'amqplib'
 
 /** Milliseconds within which the server passes acknowledgements on to a quorum queue. */
@@ -10,14 +11,18 @@ const PASSED_ON = 100
 /** The deliveries of one channel. */
 export class Deliveries {
   readonly channel: Channel
+  /** The tag of the consumer that receives these deliveries; `undefined`: nothing is received at the moment. */
+  consumer: string | undefined
+  readonly #clock: Clock
   /** The tags of deliveries that are not done, in the order of their arrival. */
   readonly #open = new Set<number>()
   /** The tags of deliveries that are done and not acknowledged yet. */
   #done: number[] = []
   #hasAcknowledged = false
 
-  constructor(channel: Channel) {
+  constructor(channel: Channel, clock: Clock = systemClock) {
     this.channel = channel
+    this.#clock = clock
   }
 
   came(tag: number): void {
@@ -37,7 +42,7 @@ export class Deliveries {
    * and forgets the others if their channel is closed.
    */
   async passedOn(): Promise<void> {
-    if (this.#hasAcknowledged) await new Promise((resolve) => setTimeout(resolve, PASSED_ON))
+    if (this.#hasAcknowledged) await new Promise<void>((resolve) => this.#clock.after(PASSED_ON, resolve))
   }
 
   /** Gives a delivery back: it is delivered again, to this process or another one. */

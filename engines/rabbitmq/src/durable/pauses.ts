@@ -4,7 +4,7 @@
  * this, by a time to live and dead lettering. But with at-most-once dead lettering it may lose events, and with
  * at-least-once it may stall when a node is lost (3.10).
  */
-import type { Logger } from '@elysia-microservices/transport/kit'
+import type { Clock, Logger } from '@elysia-microservices/transport/kit'
 import type { Channel, ConsumeMessage } from 'amqplib'
 import { consume } from '../connection/consume.ts'
 import type { Part } from '../connection/link.ts'
@@ -34,6 +34,7 @@ export interface PausesInit {
   /** The events of the handler, for the log. */
   readonly what: string
   readonly copies: () => Copies
+  readonly clock: Clock
   readonly logger: Logger
 }
 
@@ -50,8 +51,8 @@ export class Pauses {
   #part: Part | undefined
   /** The deliveries of the current channel; `undefined` while the channel is lost. */
   #deliveries: Deliveries | undefined
-  /** The timers of received events, which end when an event is due. */
-  readonly #held = new Set<ReturnType<typeof setTimeout>>()
+  /** A function for each received event, which cancels that the event is moved when it is due. */
+  readonly #held = new Set<() => void>()
   readonly #moving = new Set<Promise<void>>()
   #isFailing = false
   #isStopped = false
@@ -72,7 +73,7 @@ export class Pauses {
     const { what, logger } = this.#init
     const setUp = async (channel: Channel) => {
       this.lost()
-      const deliveries = new Deliveries(channel)
+      const deliveries = new Deliveries(channel, this.#init.clock)
       this.#deliveries = deliveries
       await channel.prefetch(MOST_HELD)
       for (const queue of this.queues) await channel.assertQueue(queue, safeQueue())
@@ -114,28 +115,25 @@ export class Pauses {
    * @throws {NotStoredError} RabbitMQ has not stored the copy
    */
   put(event: RabbitEvent, delay: number): Promise<void> {
-    return this.#copy(event, Math.ceil(Date.now() + delay), { [HEADER.failed]: event.attempt })
+    return this.#copy(event, Math.ceil(this.#init.clock.now() + delay), { [HEADER.failed]: event.attempt })
   }
 
   #copy(event: RabbitEvent, due: number, said: Readonly<Record<string, number>> = {}): Promise<void> {
-    const queue = due - Date.now() > LONGEST_HELD ? this.#long : this.#short
+    const queue = due - this.#init.clock.now() > LONGEST_HELD ? this.#long : this.#short
     const options = event.copyWith({ ...said, [HEADER.due]: due })
     return this.#init.copies().put(queue, event.message.content, options)
   }
 
   #hold(event: RabbitEvent, least = 0): void {
     if (this.#isStopped) return
-    const left = Math.max(least, event.due - Date.now())
-    const timer = setTimeout(
-      () => {
-        this.#held.delete(timer)
-        const moving = this.#move(event, left <= LONGEST_HELD)
-        this.#moving.add(moving)
-        void moving.then(() => this.#moving.delete(moving))
-      },
-      Math.min(left, LONGEST_HELD)
-    )
-    this.#held.add(timer)
+    const left = Math.max(least, event.due - this.#init.clock.now())
+    const cancel = this.#init.clock.after(Math.min(left, LONGEST_HELD), () => {
+      this.#held.delete(cancel)
+      const moving = this.#move(event, left <= LONGEST_HELD)
+      this.#moving.add(moving)
+      void moving.then(() => this.#moving.delete(moving))
+    })
+    this.#held.add(cancel)
   }
 
   /**
@@ -163,7 +161,7 @@ export class Pauses {
   /** The channel is lost: its events are delivered again, to this process or another one. */
   lost(): void {
     this.#deliveries = undefined
-    for (const timer of this.#held) clearTimeout(timer)
+    for (const cancel of this.#held) cancel()
     this.#held.clear()
   }
 

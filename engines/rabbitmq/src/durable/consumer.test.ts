@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ConsumerInit } from '@elysia-microservices/transport/engine'
+import {
+  type Clock,
+  durableSettings,
+  type IncomingMessage,
+  RetryLater
+} from '@elysia-microservices/transport/kit'
+import fc from 'fast-check'
+import type { RabbitConnection } from '../connection/rabbit-connection.ts'
+import { TestLink, TestServer } from '../testing/rabbit-server.ts'
+import { queueOfGroup, queueOfPaused } from '../words/names.ts'
+import { RabbitConsumer } from './consumer.ts'
+import type { Copies } from './copies.ts'
+
+const QUIET = { error() {}, warn() {} }
+const QUEUE = queueOfGroup('g', 'p')
+const PAUSED = queueOfPaused('g')
+
+/** A clock whose waiting functions the test calls. */
+class Wakes implements Clock {
+  readonly #wakes = new Set<() => void>()
+
+  now(): number {
+    return 0
+  }
+
+  after(_milliseconds: number, wake: () => void): () => void {
+    this.#wakes.add(wake)
+    return () => void this.#wakes.delete(wake)
+  }
+
+  wake(): boolean {
+    const [first] = this.#wakes
+    if (first === undefined) return false
+    this.#wakes.delete(first)
+    first()
+    return true
+  }
+}
+
+interface Run {
+  readonly data: number
+  readonly by: number
+  end(error?: unknown): void
+}
+
+interface Process {
+  readonly link: TestLink
+  readonly consumer: RabbitConsumer
+  isStopped: boolean
+}
+
+/** Processes of one group, and their server. */
+class Group {
+  readonly server = new TestServer()
+  readonly clock = new Wakes()
+  readonly runs: Run[] = []
+  readonly handled: number[] = []
+  readonly begun: number[] = []
+  readonly isOrdered: boolean
+  readonly processes: Process[] = []
+  published = 0
+  most = 0
+
+  constructor(isOrdered: boolean) {
+    this.isOrdered = isOrdered
+    this.server.queue(QUEUE, isOrdered)
+  }
+
+  join(): void {
+    const by = this.processes.length
+    const link = new TestLink(this.server)
+    const run = (message: IncomingMessage) => {
+      const data = message.data as number
+      this.begun.push(data)
+      return new Promise<void>((resolve, reject) => {
+        const one = {
+          data,
+          by,
+          end: (error?: unknown) => {
+            this.runs.splice(this.runs.indexOf(one), 1)
+            if (error !== undefined) return reject(error)
+            this.handled.push(data)
+            resolve()
+          }
+        }
+        this.runs.push(one)
+        const here = this.runs.filter((other) => other.by === by).length
+        this.most = Math.max(this.most, here)
+      })
+    }
+    const durable = durableSettings({ ordered: this.isOrdered, concurrency: 2, retry: { attempts: 1_000 } })
+    const copies = {
+      put: async (queue: string, content: Buffer, { headers }: { headers: Record<string, unknown> }) =>
+        this.server.publish(queue, JSON.parse(content.toString()), headers)
+    }
+    const consumer = new RabbitConsumer({
+      dispatcher: { event: run },
+      route: { route: 'p', durable },
+      pattern: 'p',
+      group: 'g',
+      via: 'p',
+      logger: QUIET,
+      copies: () => copies as unknown as Copies,
+      clock: this.clock
+    } as unknown as ConsumerInit & ConstructorParameters<typeof RabbitConsumer>[0])
+    const hearing = { guard: (task: () => void) => task() }
+    const connection = {
+      link: link.asLink,
+      hearing,
+      get isConnected() {
+        return link.isConnected
+      }
+    } as unknown as RabbitConnection
+    this.processes.push({ link, consumer, isStopped: false })
+    void consumer.start(connection)
+  }
+
+  publish(): void {
+    const data = this.published++
+    const headers = { 'x-elysia-unique': `e${data}`, 'x-elysia-key': 'k' }
+    this.server.publish(QUEUE, { pattern: 'p', data }, headers)
+  }
+
+  setPaused(isPaused: boolean): void {
+    const marker = this.server.queue(PAUSED)
+    marker.messages = []
+    if (isPaused) this.server.publish(PAUSED, 'paused', {})
+    for (const { consumer } of this.processes) void consumer.look().then(() => consumer.look())
+  }
+
+  /** Nothing fails any more: everything that waits for something gets it. */
+  async rest(): Promise<void> {
+    this.setPaused(false)
+    for (const { link, isStopped } of this.processes) if (!link.isConnected && !isStopped) link.restore()
+    let looks = 0
+    for (let steps = 0; ; steps++) {
+      assert.ok(steps < 5_000, 'it comes to rest')
+      await turn()
+      if (this.server.step(0)) continue
+      const [run] = this.runs
+      if (run !== undefined) run.end()
+      else if (!this.clock.wake()) {
+        // A consumer asks for the state of its group now and then.
+        if (looks++ === 3) return
+        for (const { consumer } of this.processes) void consumer.look()
+      }
+    }
+  }
+
+  cut(): void {
+    for (const { consumer } of this.processes) consumer.cut()
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+const ACTIONS = [
+  'publish',
+  'pause',
+  'resume',
+  'end',
+  'later',
+  'fail',
+  'wake',
+  'lose',
+  'restore',
+  'close',
+  'stop',
+  'join'
+] as const
+const OFTEN = ['publish', 'publish', 'publish', 'pause', 'resume', 'end'] as const
+/** @param pick which process or run @param steps how many steps the server takes afterwards */
+type Action = readonly [what: (typeof ACTIONS)[number], pick: number, steps: number]
+
+async function act(group: Group, [what, pick, steps]: Action): Promise<void> {
+  const { processes, runs } = group
+  const one = processes[pick % processes.length]
+  const run = runs[pick % Math.max(1, runs.length)]
+  if (what === 'publish') group.publish()
+  else if (what === 'pause' || what === 'resume') group.setPaused(what === 'pause')
+  else if (what === 'end') run?.end()
+  else if (what === 'later') run?.end(new RetryLater(10))
+  else if (what === 'fail') run?.end(new Error('no'))
+  else if (what === 'wake') group.clock.wake()
+  else if (what === 'join' && processes.length < 4) group.join()
+  else if (one !== undefined && !one.isStopped) befall(one, what)
+  await turn()
+  for (let step = 0; step < steps && group.server.step(pick + step); step++) await turn()
+}
+
+function befall(one: Process, what: Action[0]): void {
+  const { link, consumer } = one
+  if (what === 'close' && link.isConnected) link.closeChannels()
+  else if (what === 'lose' && link.isConnected) {
+    link.lose()
+    consumer.lost()
+  } else if (what === 'restore' && !link.isConnected) {
+    link.restore()
+    consumer.restored()
+  } else if (what === 'stop') {
+    one.isStopped = true
+    // A service closes its connection when its handlers have ended.
+    void consumer.stop().then(() => link.lose())
+  }
+}
+
+describe('the durable handler of a group', () => {
+  for (const isOrdered of [true, false])
+    it(`handles every event in the end, whatever happened before${isOrdered ? ', in order' : ''}`, async () => {
+      const action = fc.tuple(fc.constantFrom(...ACTIONS, ...OFTEN), fc.nat(7), fc.nat(20))
+      await fc.assert(
+        fc.asyncProperty(fc.array(action, { maxLength: 30, size: 'max' }), async (actions) => {
+          const group = new Group(isOrdered)
+          try {
+            group.join()
+            await group.rest()
+            for (const one of actions) await act(group, one)
+            group.join()
+            group.publish()
+            await group.rest()
+            const all = Array.from({ length: group.published }, (_, n) => n)
+            assert.deepEqual(
+              [...new Set(group.handled)].sort((a, b) => a - b),
+              all
+            )
+            if (isOrdered) assert.deepEqual([...new Set(group.begun)], all)
+            const { messages, consumers } = group.server.queue(QUEUE)
+            assert.equal(messages.length, 0)
+            assert.equal(consumers.length, group.processes.filter(({ isStopped }) => !isStopped).length)
+            assert.ok(group.most <= (isOrdered ? 1 : 2))
+          } finally {
+            group.cut()
+          }
+        }),
+        { numRuns: Number(process.env['RUNS'] ?? 100) }
+      )
+    })
+})
