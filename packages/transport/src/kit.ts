@@ -83,7 +83,7 @@ export {
   groupOf,
   pauseAfter
 } from './durable/options.ts'
-export { outcomeOf } from './durable/outcome.ts'
+export { GivenUp, outcomeOf, reasonToGiveUp } from './durable/outcome.ts'
 export {
   checkDurable,
   checkPublishOptions,

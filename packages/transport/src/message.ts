@@ -36,9 +36,12 @@ export interface Delivery {
   readonly id: string
   /** The group to which the message is delivered. */
   readonly group: string
-  /** Number of deliveries so far, this one included: 1 or more. */
+  /**
+   * Number of times that the handler was given the message, this time included: 1 or more. How exactly an engine knows
+   * it, `docs/durable-events.md` says.
+   */
   readonly attempt: number
-  /** Whether the message was delivered before: `attempt` is 2 or more. */
+  /** Whether the message was delivered before: `attempt` is 2 or more, or its last process has ended. */
   readonly redelivered: boolean
   /** Messages with the same key are handled in order; `undefined` if the message has no key. */
   readonly key: string | undefined

@@ -42,8 +42,9 @@ export class StoredFields {
 
   get delivery(): Delivery {
     if (this.#delivery === undefined) {
-      const { id, key, publishedAt, position } = this.#event
-      const event = { id, key, publishedAt, position, attempt: this.#attempt }
+      const { id, key, publishedAt, position, redelivered } = this.#event
+      const attempt = this.#attempt
+      const event = { id, key, publishedAt, position, attempt, redelivered: redelivered || attempt > 1 }
       this.#delivery = deliveryOf(event, this.#group, this.#now)
     }
     return this.#delivery

@@ -1,11 +1,5 @@
 /** One durable handler of a service in one process: its queue, the queues for its retries, and its dead letters. */
-import {
-  type Consumer,
-  type ConsumerInit,
-  figuresOf,
-  newSecret,
-  repeat
-} from '@elysia-microservices/engine'
+import { type Consumer, figuresOf, repeat } from '@elysia-microservices/engine'
 import {
   type Clock,
   type DurableFigures,
@@ -27,12 +21,13 @@ import {
   queueOfPaused,
   STORED
 } from '../words/names.ts'
-import { type Copies, safeQueue } from './copies.ts'
+import { safeQueue } from './copies.ts'
 import { Deliveries } from './deliveries.ts'
+import { type ConsumerOptions, Handling } from './handling.ts'
 import { HeldEvents } from './held.ts'
 import { Pauses } from './pauses.ts'
 import { type Happening, type Reception, receptionAfter } from './reception.ts'
-import { HEADER, messageOf, RabbitEvent } from './stored.ts'
+import { RabbitEvent } from './stored.ts'
 
 /** Milliseconds between requests for the state of the group. */
 const LOOK = 5_000
@@ -44,18 +39,11 @@ const IN_ADVANCE = 16
 /** Milliseconds within which the server confirms that it delivers nothing more, unless it is lost or has no memory. */
 const CANCELED_WITHIN = 2_000
 
-export interface ConsumerOptions extends ConsumerInit {
-  readonly copies: () => Copies
-  /** Default: the system's clock. */
-  readonly clock?: Clock
-}
-
 /** Receives the events of one group for one pattern. */
 export class RabbitConsumer implements Consumer<RabbitConnection> {
   readonly group: string
   readonly #options: ConsumerOptions
-  /** Retries whose copies are not stored yet. */
-  readonly #retrying = new Set<Promise<void>>()
+  readonly #handling: Handling
   readonly #worker: DurableWorker<RabbitEvent>
   readonly #queue: string
   readonly #dead: string
@@ -82,7 +70,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   #redeliveries = 0
 
   constructor(options: ConsumerOptions) {
-    const { dispatcher, route, pattern, group, via, logger } = options
+    const { route, pattern, group, logger } = options
     this.#options = options
     this.group = group
     this.#queue = queueOfGroup(group, pattern)
@@ -104,15 +92,23 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
         'options.durable.start',
         `The durable event '${pattern}' cannot begin with events from before its group: RabbitMQ stores events only for groups that exist; leave out durable.start`
       )
+    const handling = new Handling({
+      options,
+      held: this.#held,
+      pauses: this.#pauses,
+      deliveries: () => this.#deliveries,
+      link: () => (this.#connection as RabbitConnection).link
+    })
+    this.#handling = handling
     this.#worker = new DurableWorker<RabbitEvent>(
       route.durable,
       {
-        run: (event) => dispatcher.event(messageOf(event, group, via)),
+        run: (event) => handling.run(event),
         isOurs: ({ deliveries }) => deliveries === this.#deliveries,
-        letGo: (event) => this.#held.forget(event),
-        acknowledge: (event) => this.#held.done(event, this.#deliveries),
-        retry: (event, delay) => this.#retryLater(event, delay),
-        bury: (event, reason) => this.#bury(event, reason),
+        letGo: (event) => handling.letGo(event),
+        acknowledge: (event) => handling.acknowledge(event),
+        retry: (event, delay) => handling.retry(event, delay),
+        bury: (event, reason) => handling.bury(event, reason),
         left: () => this.#left()
       },
       clock,
@@ -207,7 +203,9 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   #receive(message: ConsumeMessage, deliveries: Deliveries): void {
     const event = new RabbitEvent(message, deliveries, this.#exact)
     deliveries.came(event.tag)
-    if (event.attempt > 1) this.#redeliveries++
+    if (event.redelivered) this.#redeliveries++
+    // A plain handler receives no more events than begin at once, so each delivery was a run.
+    if (!this.#isOrdered) event.attempt += event.deliveredBefore
     const known = this.#held.meet(event)
     if (known === 'running') return
     if (known === 'repeated') return deliveries.acknowledge(event.tag)
@@ -226,42 +224,6 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
    */
   get #takes(): boolean {
     return ['reading', 'finishing', 'stopping'].includes(this.#reception)
-  }
-
-  #retryLater(event: RabbitEvent, delay: number): void {
-    const retrying = this.#retry(event, delay).finally(() => this.#retrying.delete(retrying))
-    this.#retrying.add(retrying)
-  }
-
-  /**
-   * Stores a copy in a queue from which the event comes back after the delay. Then the event itself is acknowledged.
-   */
-  async #retry(event: RabbitEvent, delay: number): Promise<void> {
-    // The process is stopping: an ordered event is delivered again at its place in the queue.
-    if (this.#isOrdered) return this.#held.forget(event)
-    try {
-      await this.#pauses.put(event, delay)
-      this.#held.settle(event, true, this.#deliveries)
-    } catch (error) {
-      this.#options.logger.warn(
-        `A durable event '${event.pattern}' cannot be stored for a retry; it is delivered again at once`,
-        error
-      )
-      this.#held.settle(event, false, this.#deliveries)
-    }
-  }
-
-  async #bury(event: RabbitEvent, reason: string): Promise<void> {
-    const said = {
-      [HEADER.reason]: reason,
-      [HEADER.attempts]: event.attempt,
-      // A dead letter that a user moves back into the queue of its group is a new event, whose attempts count from 1
-      // again.
-      [HEADER.unique]: newSecret(),
-      [HEADER.failed]: 0
-    }
-    await this.#options.copies().put(this.#dead, event.message.content, event.copyWith(said))
-    this.#held.done(event, this.#deliveries)
   }
 
   // ── the group ────────────────────────────────────────────────────────────────────────────────────────
@@ -391,8 +353,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     const { released, ended } = this.#worker.stop()
     if (!this.#isOrdered) for (const event of released) this.#held.settle(event, false, this.#deliveries)
     await Promise.all([ended, ending])
-    // An event whose copy is not confirmed yet would be delivered again beside the copy.
-    await Promise.all(this.#retrying)
+    await this.#handling.stored()
     this.#deliveries?.flush()
     await this.#deliveries?.passedOn()
     await this.leave()

@@ -1,5 +1,5 @@
 /** The events of a durable handler that this process has received and not settled, and those that are done. */
-import { Recent } from '@elysia-microservices/transport/engine'
+import { Recent } from '@elysia-microservices/engine'
 import type { Deliveries } from './deliveries.ts'
 import type { RabbitEvent } from './stored.ts'
 

@@ -64,7 +64,10 @@ export function uniqueOf({ headers, messageId }: Options.Publish | MessageProper
   return textIn(given(headers)[HEADER.unique]) ?? textIn(messageId) ?? ''
 }
 
-/** An event that was received. */
+/**
+ * An event that was received. Its `attempt` counts the runs that have failed; its consumer adds what it knows of
+ * others.
+ */
 export class RabbitEvent implements HeldEvent {
   readonly message: ConsumeMessage
   readonly pattern: string
@@ -73,7 +76,11 @@ export class RabbitEvent implements HeldEvent {
   readonly unique: string
   /** Attempts that had failed when this message was published: each retry publishes a copy with one more. */
   readonly failed: number
+  /** Earlier deliveries of this message, whether or not the event began. */
+  readonly deliveredBefore: number
   attempt: number
+  /** Whether the runs of the event are counted at the server. */
+  isCounted = false
   /** The channel and the tag of the last delivery. A delivery of another channel cannot be acknowledged any more. */
   deliveries: Deliveries
   tag: number
@@ -91,7 +98,12 @@ export class RabbitEvent implements HeldEvent {
     this.id = textIn(headers[HEADER.id]) ?? this.unique
     this.key = textIn(headers[HEADER.key])
     this.failed = countIn(headers[HEADER.failed])
-    this.attempt = 1 + this.failed + countIn(headers['x-delivery-count'])
+    this.deliveredBefore = countIn(headers['x-delivery-count'])
+    this.attempt = 1 + this.failed
+  }
+
+  get redelivered(): boolean {
+    return this.failed + this.deliveredBefore > 0
   }
 
   get due(): number {

@@ -141,6 +141,11 @@ export function queueOfMembers(group: string): string {
   return bounded(`_elysia.members.${group}`)
 }
 
+/** A queue with a mark for each run of one event. @param unique identifies the event */
+export function queueOfRuns(group: string, unique: string): string {
+  return bounded(`_elysia.runs.${group}:${hashOf(unique)}`)
+}
+
 /** A queue that has a message while the group is paused. */
 export function queueOfPaused(group: string): string {
   return bounded(`_elysia.paused.${group}`)

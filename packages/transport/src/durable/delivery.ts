@@ -12,6 +12,11 @@ export interface DeliveredEvent extends Pick<HeldEvent, 'id' | 'key' | 'attempt'
   readonly publishedAt: number
   /** Position of the event in the engine's store; `undefined` if the engine has no positions. */
   readonly position: string | undefined
+  /**
+   * Whether the engine has delivered the event before; perhaps its handler ran, and its process ended. Default: whether
+   * `attempt` is 2 or more.
+   */
+  readonly redelivered?: boolean
 }
 
 /**
@@ -19,7 +24,7 @@ export interface DeliveredEvent extends Pick<HeldEvent, 'id' | 'key' | 'attempt'
  * @param now milliseconds since 1970
  */
 export function deliveryOf(
-  { id, key, attempt, publishedAt, position }: DeliveredEvent,
+  { id, key, attempt, publishedAt, position, redelivered = attempt > 1 }: DeliveredEvent,
   group: string,
   now: number = Date.now()
 ): Delivery {
@@ -27,7 +32,7 @@ export function deliveryOf(
     id,
     group,
     attempt,
-    redelivered: attempt > 1,
+    redelivered,
     key,
     publishedAt: dateOf(publishedAt),
     age: ageOf(publishedAt, now),

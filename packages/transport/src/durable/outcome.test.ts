@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Discard, PatternNotFoundError, RetryLater, ValidationError } from '../errors/index.ts'
 import { ErrorAnswer, EventHandlersError } from '../failure.ts'
 import { durableSettings } from './options.ts'
-import { outcomeOf, reasonToGiveUp } from './outcome.ts'
+import { GivenUp, outcomeOf, reasonToGiveUp } from './outcome.ts'
 
 const SETTINGS = durableSettings({ retry: { attempts: 3, delay: 100, factor: 3, maxDelay: 500 } })
 const outcome = (error: unknown, attempt = 1) => {
@@ -86,6 +86,10 @@ describe('the outcome of a durable event', () => {
 
   it('is that of a process which ends again and again after many deliveries', () => {
     assert.equal(reasonToGiveUp(23, SETTINGS), undefined)
-    assert.match(reasonToGiveUp(24, SETTINGS) ?? '', /23 times/)
+    assert.match(reasonToGiveUp(24, SETTINGS) ?? '', /has begun 23 times/)
+  })
+
+  it("is a dead letter when its engine has given it up, for the engine's reason alone", () => {
+    assert.deepEqual(outcomeOf(new GivenUp('why'), 1, SETTINGS), { kind: 'dead', reason: 'why' })
   })
 })

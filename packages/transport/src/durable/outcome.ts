@@ -13,8 +13,8 @@ export type Outcome =
   | { readonly kind: 'discard'; readonly reason: string }
 
 /**
- * Most deliveries beyond `attempts`, after which an event becomes a dead letter: engines do not say whether the event's
- * handler asked for later deliveries or crashed its process each time.
+ * Most runs beyond `attempts`, after which an event becomes a dead letter: its handler asked for a later delivery each
+ * time, or its process ended before it could say anything.
  */
 const MOST_BEYOND = 20
 /** Longest reason that is stored, in characters. */
@@ -36,10 +36,27 @@ export function outcomeOf(error: unknown, attempt: number, { retry }: DurableSet
   return { kind: 'retry', delay: pauseAfter(retry, attempt), reason }
 }
 
-/** The reason for which an event is not delivered to its handler any more; `undefined`: the event is delivered. */
+/**
+ * The reason for which an event is not given to its handler any more; `undefined`: it is given to it.
+ * @param attempt runs of the handler so far, and this one. Deliveries during which the event only waited are no runs:
+ * an event that has never run is never given up.
+ */
 export function reasonToGiveUp(attempt: number, { retry }: DurableSettings): string | undefined {
   if (attempt <= retry.attempts + MOST_BEYOND) return undefined
-  return `The event was delivered ${attempt - 1} times, ${MOST_BEYOND} more than durable.retry.attempts: its handler asked for a later delivery each time (RetryLater), or its process crashed`
+  return `The event's handler has begun ${attempt - 1} times, ${MOST_BEYOND} more than durable.retry.attempts: it asked for a later delivery each time (RetryLater), or its process ended`
+}
+
+/**
+ * Is thrown by an engine in place of running an event, when it learns only then that the event must become a dead
+ * letter.
+ */
+export class GivenUp {
+  /** Why, as `reasonToGiveUp` returns it. */
+  readonly message: string
+
+  constructor(message: string) {
+    this.message = message
+  }
 }
 
 type Kind = 'failure' | 'later' | 'hopeless' | 'discard'
@@ -52,7 +69,7 @@ function kindOf(thrown: unknown): Kind {
     // Data that fails its schema fails the next time as well. A validation error from another service is an ordinary
     // failure.
     if (error instanceof ValidationError && error.received === undefined) return 'hopeless'
-    return isNoHandler(error) ? 'hopeless' : 'failure'
+    return error instanceof GivenUp || isNoHandler(error) ? 'hopeless' : 'failure'
   } catch {
     // The error is a revoked Proxy, which throws when it is read.
     return 'failure'

@@ -15,7 +15,10 @@ export interface HeldEvent {
   readonly pattern: string
   readonly id: string
   readonly key: string | undefined
-  /** Number of deliveries, from 1. Retries inside this process count, too. */
+  /**
+   * Runs of the handler that are known, and this one: from 1. Retries inside this process count, too; a delivery during
+   * which the event only waited for others does not.
+   */
   attempt: number
   /** The event need not keep any order, and may begin even while the worker is closed. Default: false. */
   readonly isFree?: boolean

@@ -46,9 +46,9 @@ export class TestServer {
     return known
   }
 
-  publish(name: string, content: unknown, headers: Readonly<Record<string, unknown>>): void {
+  publish(name: string, content: Buffer, headers: Readonly<Record<string, unknown>>): void {
     const queue = this.queue(name)
-    queue.messages.push({ content: Buffer.from(JSON.stringify(content)), headers, deliveries: 0 })
+    queue.messages.push({ content, headers, deliveries: 0 })
     queue.deliver()
   }
 
@@ -121,10 +121,18 @@ export class TestChannel {
     })
   }
 
-  assertQueue(name: string, options: { arguments?: Record<string, unknown> }): Promise<unknown> {
-    return this.#ask(
-      () => void this.#server.queue(name, options.arguments?.['x-single-active-consumer'] === true)
-    )
+  assertQueue(
+    name: string,
+    options: { arguments?: Record<string, unknown> }
+  ): Promise<{ messageCount: number }> {
+    return this.#ask(() => ({
+      messageCount: this.#server.queue(name, options.arguments?.['x-single-active-consumer'] === true)
+        .messages.length
+    }))
+  }
+
+  deleteQueue(name: string): Promise<unknown> {
+    return this.#ask(() => this.#server.queues.delete(name))
   }
 
   bindQueue(): Promise<unknown> {
@@ -283,6 +291,13 @@ export class TestLink {
     this.#mine.add(channel)
     await part.setUp(channel as unknown as ConfirmChannel)
     part.channel = channel
+  }
+
+  async aside<Value>(task: (channel: ConfirmChannel) => Promise<Value>): Promise<Value> {
+    if (!this.isConnected) throw new Error('There is no connection')
+    const channel = new TestChannel(this.#server, () => {})
+    this.#mine.add(channel)
+    return task(channel as unknown as ConfirmChannel).finally(() => channel.close().catch(() => {}))
   }
 
   #again(part: TestPart): void {
