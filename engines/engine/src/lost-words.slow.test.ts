@@ -17,7 +17,7 @@ const AWAY = 20
 
 const later = (ms = 0) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
-/** What runs at both ends: handlers, and sources of channels. */
+/** Counts the handlers and the sources of channels that run at both ends. */
 class Running {
   open = 0
   begun = 0
@@ -302,7 +302,7 @@ function notLost(error: Error & { code?: string }): boolean {
   throw error
 }
 
-/** What happens at a delivery of the hub. */
+/** The fault at a delivery of the hub. */
 type Fault = 'the word is lost' | 'the service is away' | 'the client is away'
 
 /**

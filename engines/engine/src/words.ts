@@ -156,7 +156,7 @@ export const Told = {
 export const HEARTBEAT = 5_000
 export const LOST_AFTER = 4 * HEARTBEAT
 
-/** What a caller tells of a call that lasts, in total. */
+/** The totals that a caller tells about a call that lasts. */
 export interface Grant {
   /** The values that the service may send. */
   readonly values: number

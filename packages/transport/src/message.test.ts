@@ -26,7 +26,7 @@ describe('the headers of a message', () => {
     assert.equal(Object.getPrototypeOf(headers), Object.prototype)
   })
 
-  it('are never those of this library, whoever has sent them', () => {
+  it('are never those of this library, even if another program sends them', () => {
     assert.deepEqual(headersOf({ 'elysia-timeout': '5', a: '1', 'elysia-x': 'y' }), { a: '1' })
     assert.deepEqual(headersOf({ 'elysia-x': 'y' }), {})
   })

@@ -54,7 +54,7 @@ export class OwnInput {
   take(text: string): void {
     const blank = text.indexOf(' ')
     const number = numberIn(text, 0, blank)
-    // A number that is not above those before it: the value has arrived twice.
+    // A number that is not above the previous ones: the value has arrived twice.
     if (this.#state !== 'open' || number <= this.#arrived) return
     if (number !== this.#arrived + 1) return this.lose()
     this.#arrived++
