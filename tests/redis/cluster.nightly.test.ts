@@ -136,6 +136,51 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
       }
     })
 
+    it('a live service is never taken for a missing one while the keys move to another node', async () => {
+      const transportAt = (n: number) =>
+        redis({ cluster: [{ host: '127.0.0.1', port: (nodes[n] as RedisServerProcess).port }] })
+      const service = microservice({ name: 'moving', transport: transportAt(0), logger }).message(
+        'moving.echo',
+        ({ data }) => data
+      )
+      await service.listen()
+      // Each looks once a second whether the keys have moved, at a time of its own.
+      const clients = Array.from({ length: 6 }, (_, n) => connect({ transport: transportAt(n), logger }))
+      const codes = new Map<string, number>()
+      let isOver = false
+      const asking = clients.map(async (client) => {
+        for (let n = 0; !isOver; n++) {
+          const code = await client.request('moving.echo', n, { timeout: 5_000 }).then(
+            (answer) => (answer === n ? 'ok' : 'wrong'),
+            (error: { readonly code: string }) => error.code
+          )
+          codes.set(code, (codes.get(code) ?? 0) + 1)
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+      })
+      try {
+        for (let moves = 0; moves < 3; moves++) {
+          const from = await ours()
+          const to = (from + MASTERS) % (2 * MASTERS)
+          await (direct[to] as Redis).cluster('FAILOVER')
+          await until('The keys have moved', async () => (await ours()) === to)
+          await until('All have followed', async () => {
+            const answers = await Promise.allSettled(clients.map((one) => one.request('moving.echo', 1)))
+            return answers.every(({ status }) => status === 'fulfilled')
+          })
+          const before = codes.get('ok') ?? 0
+          await until('Requests are answered', () => (codes.get('ok') ?? 0) > before + 100)
+        }
+      } finally {
+        isOver = true
+        await Promise.all(asking)
+        await Promise.all(clients.map((client) => client.close()))
+        await service.stop()
+      }
+      // Requests in flight fail with the connection, and say that they may have run.
+      for (const code of codes.keys()) assert.ok(['ok', 'CONNECTION', 'TIMEOUT'].includes(code), code)
+    })
+
     it('a server outside of a cluster is refused with advice', async () => {
       const alone = await RedisServerProcess.start()
       try {

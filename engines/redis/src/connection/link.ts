@@ -291,17 +291,20 @@ export class Link {
 
   /** Checks regularly whether the slot has moved: a node does not tell its clients when it gives a slot away. */
   #follow(): () => void {
-    const cluster = this.#cluster
-    if (cluster === undefined) return none
+    if (this.#cluster === undefined) return none
     return repeat(() => {
-      if (!this.#isConnected) return
-      cluster.hasMoved(this.commands).then(
-        (hasMoved) => {
-          if (hasMoved) this.#leave()
-        },
-        () => {}
-      )
+      if (this.#isConnected) this.isLeaving().catch(() => {})
     }, LOOK_EVERY)
+  }
+
+  /**
+   * Checks whether the slot has moved to another node, and reconnects if it has. Until then, everything that this node
+   * says about subscribers is wrong: services may be at the other node already. @throws the node does not answer
+   */
+  async isLeaving(): Promise<boolean> {
+    const hasMoved = (await this.#cluster?.hasMoved(this.commands)) === true
+    if (hasMoved && this.#isConnected) this.#leave()
+    return hasMoved
   }
 
   /** Sends PING regularly: a server that has vanished without closing its connections does not answer. */

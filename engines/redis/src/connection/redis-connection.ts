@@ -221,7 +221,14 @@ export class RedisConnection implements Carrier {
 
   /** Tells the sender of a request, at its own reply address, that nobody has received the request. */
   #nobody(reply: string | undefined): void {
-    if (reply !== undefined) this.#inboxes.nobody(channelOfInbox(reply), reply)
+    if (reply === undefined) return
+    const tell = () => this.#inboxes.nobody(channelOfInbox(reply), reply)
+    if (!this.isCluster) return tell()
+    // If the node is left, the loss of the connection fails the request, which subscribers at another node may have.
+    const told = this.#link.isLeaving().then((isLeaving) => {
+      if (!isLeaving) tell()
+    })
+    this.#defer(reply, told)
   }
 
   #defer(address: string, task: Promise<unknown>): void {

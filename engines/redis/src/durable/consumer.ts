@@ -1,12 +1,5 @@
 /** One durable handler of a service in one process: its streams, its group, and its events. */
-import {
-  type Consumer,
-  type ConsumerInit,
-  figuresOf,
-  newSecret,
-  Recovery,
-  repeat
-} from '@elysia-microservices/engine'
+import { type Consumer, type ConsumerInit, figuresOf, Recovery, repeat } from '@elysia-microservices/engine'
 import {
   type DurableFigures,
   DurableWorker,
@@ -23,15 +16,17 @@ import { Feed } from './feed.ts'
 import { checkDurable, type Groups } from './groups.ts'
 import { againOf, deadOf, GROUPS, pausedOf, STREAMS, streamOf, turnOf } from './keys.ts'
 import { NestEvents } from './nest-events.ts'
+import type { Rounds, Watched } from './rounds.ts'
 import { BURY, run } from './scripts.ts'
 
-/** Milliseconds between requests for the state of the streams. */
-const LOOK = 5_000
 /** Characters of received events, beyond which no more events are requested. */
 const MOST_HELD = 32 * 1024 * 1024
 
 export interface ConsumerOptions extends ConsumerInit {
   readonly storage: DurableStorage
+  /** Identifies this process among the processes of a group. */
+  readonly process: string
+  readonly rounds: Rounds
   /** The streams and groups, over the current connection. */
   readonly groups: () => Groups
 }
@@ -40,14 +35,14 @@ export interface ConsumerOptions extends ConsumerInit {
 export class RedisConsumer implements Consumer<RedisConnection> {
   readonly #options: ConsumerOptions
   readonly #isWide: boolean
-  /** Identifies this process among the processes of the group. */
-  readonly #process = newSecret()
   readonly #worker: DurableWorker<RedisEvent>
   readonly #recovery: Recovery
   /** The feeds by stream. */
   readonly #feeds = new Map<string, Feed>()
   readonly #again: Feed
-  readonly #endTimers: (() => void)[]
+  readonly #endKeeping: () => void
+  /** Looks for new streams in turn with the streams of all handlers; only for a pattern with wildcards. */
+  readonly #discovery: Watched
   #connection: RedisConnection | undefined
   #from = '0-0'
   #nestEvents: NestEvents | undefined
@@ -84,7 +79,8 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       logger,
       recover: () => this.#recover()
     })
-    this.#endTimers = [repeat(() => this.#keep(), storage.ackWait / 4), repeat(() => this.#look(), LOOK)]
+    this.#endKeeping = repeat(() => this.#keep(), storage.ackWait / 4)
+    this.#discovery = { group, stream: undefined, isQuiet: true, look: this.#discoverMore, wake() {} }
   }
 
   get running(): number {
@@ -114,7 +110,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   }
 
   #newFeed(stream: string, pattern: string, isAgain: boolean): Feed {
-    const { group, storage, logger, route } = this.#options
+    const { group, storage, logger, route, process, rounds } = this.#options
     const worker = () => this.#worker
     const again = () => this.#again
     const asked = () => this.#all.reduce((sum, feed) => sum + feed.asked, 0)
@@ -123,7 +119,8 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     return new Feed({
       source: { stream, pattern, isAgain },
       group,
-      process: this.#process,
+      process,
+      rounds,
       ackWait: storage.ackWait,
       maxAge: storage.maxAge,
       turn: route.durable.ordered && !isAgain ? turnOf(group, pattern) : undefined,
@@ -159,7 +156,10 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       throw readableError(error, `the durable event '${this.#options.pattern}'`)
     }
     await connection.hear(GROUPS, this.#wake)
-    if (this.#isWide) await connection.hear(STREAMS, this.#discoverMore)
+    if (this.#isWide) {
+      await connection.hear(STREAMS, this.#discoverMore)
+      this.#options.rounds.add(this.#discovery)
+    }
     await this.#hearNest(connection)
     if (this.#isStopped) return
     this.#recovery.end()
@@ -196,7 +196,15 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     const { pattern, group, route } = this.#options
     const groups = this.#options.groups()
     const streams = await groups.streams(pattern, this.#isWide)
-    this.#from = await groups.register(group, pattern, route.durable, this.#isWide)
+    const { from: begin, isNew: isNewGroup } = await groups.register(
+      group,
+      pattern,
+      route.durable,
+      this.#isWide
+    )
+    this.#from = begin
+    // Nobody waits for it: it only explains what is stored.
+    if (isNewGroup) groups.sayWhatIsLeft(streams, group, route.durable.start === 'all').catch(() => {})
     let where = ''
     for (const stream of streams) {
       const key = streamOf(stream.pattern)
@@ -238,6 +246,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     this.#recovery.end()
     this.#connection?.unhear(GROUPS, this.#wake)
     this.#connection?.unhear(STREAMS, this.#discoverMore)
+    this.#options.rounds.remove(this.#discovery)
     await Promise.all(this.#all.map((feed) => feed.stop()))
   }
 
@@ -259,7 +268,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   /** Stops waiting for running handlers: their events go to other processes. */
   cut(): void {
     this.#isStopped = true
-    for (const end of this.#endTimers) end()
+    this.#endKeeping()
     for (const event of this.#worker.held) this.#feedOf(event).giveBack([event], 0, 1)
     for (const feed of this.#all) void feed.leave()
   }
@@ -331,13 +340,12 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   #keep(): void {
     for (const feed of this.#all) {
       void feed.keep((event) => this.#worker.isRunning(event))
-      // Other processes may have stopped and left events.
-      if (!this.#isStopped && !(this.#isOrdered && feed !== this.#again)) feed.wake(true)
+      // Other processes may have stopped and left events. An ordered handler gets them with its turn.
+      if (!this.#isStopped && !feed.isQuiet) feed.wake(!this.#isOrdered || feed === this.#again)
     }
   }
 
   #look(): void {
-    if (this.#isStopped || this.#recovery.unavailable !== undefined) return
     for (const feed of this.#all) void feed.look()
     if (this.#isWide) this.#discoverMore()
   }

@@ -9,17 +9,17 @@ import { RedisEvent, type Source } from './event.ts'
 import { Acknowledgements, HeldEvents } from './held.ts'
 import { before, comparePositions, laterOf, pausedOf, wakeOf } from './keys.ts'
 import { standingOf } from './look.ts'
+import type { Rounds, Watched } from './rounds.ts'
 import { GIVE_BACK, KEEP, LEAVE, run, TAKE, TRIM } from './scripts.ts'
 
 /** Events in one request. */
 const MOST = 1_024
 /** The smallest share of the room that is requested while events are being handled. */
 const LEAST_SHARE = 1 / 8
-/**
- * Milliseconds until the server is asked again without a message that there are more events: such a message may be
- * lost.
- */
+/** Milliseconds until a request is repeated that the server has refused. */
 const AGAIN_AFTER = 1_000
+/** The longest time of a timer. */
+const LONGEST_SLEEP = 60 * 60 * 1_000
 /** Milliseconds for which only new events are requested, while there are many. */
 const FLOWS_FOR = 100
 /** After this share of `ackWait` without a further sign, another process may have got the event. */
@@ -59,11 +59,12 @@ export interface FeedOptions {
   /** The key that holds the process whose turn it is; only for ordered handlers. */
   readonly turn?: string | undefined
   readonly owner: FeedOwner
+  readonly rounds: Rounds
   readonly logger: Logger
 }
 
 /** Receives the events of one stream. */
-export class Feed {
+export class Feed implements Watched {
   readonly source: Source
   /** Identifies the stream: a stream that was created again under the same key has another name. */
   name = ''
@@ -87,6 +88,7 @@ export class Feed {
   #undelivered: number | undefined
   #undone = 0
   #highest = '0-0'
+  #isPaused = false
   #isStopped = false
   readonly #woken = () => this.wake()
 
@@ -105,6 +107,22 @@ export class Feed {
     return this.#undelivered === undefined ? undefined : this.#undelivered + this.#undone
   }
 
+  get group(): string {
+    return this.#options.group
+  }
+
+  get stream(): string {
+    return this.source.stream
+  }
+
+  /**
+   * Whether no event of the group is stored that is not done, as far as the server has told, and a message will tell of
+   * the next one: the server is not asked again until then.
+   */
+  get isQuiet(): boolean {
+    return this.#isAsleep && !this.#isPaused && this.#undone === 0 && this.held.all.size === 0
+  }
+
   /** Events that were requested and have not arrived. */
   get asked(): number {
     return this.#asked
@@ -118,6 +136,7 @@ export class Feed {
   async start(connection: RedisConnection): Promise<void> {
     this.#connection = connection
     this.#isStopped = false
+    this.#options.rounds.add(this)
     await connection.hear(wakeOf(this.source.stream), this.#woken)
     this.wake(true)
   }
@@ -127,6 +146,7 @@ export class Feed {
    * processes have left
    */
   wake(wantsAll = false): void {
+    clearTimeout(this.#timer)
     this.#isAsleep = false
     this.#isWoken = true
     this.#flowsUntil = 0
@@ -172,14 +192,17 @@ export class Feed {
       return this.#failed(error as Error)
     }
     const [state, ...rest] = answer as [string, ...unknown[]]
-    owner.paused(state === 'paused')
+    this.#isPaused = state === 'paused'
+    owner.paused(this.#isPaused)
     if (state !== 'ok') {
       this.#wantsAll ||= isAll
-      if (state === 'paused') return this.#sleep(AGAIN_AFTER)
+      // A message tells that the group goes on.
+      if (this.#isPaused) return this.#sleep(-1)
       const [pause, ...standing] = rest as [pause: number, ...Standing]
       this.#raiseFloor(standing)
+      this.#undone = standing[2]
       owner.uncertain()
-      return this.#sleep(pause)
+      return this.#sleep(pause < 0 ? AGAIN_AFTER : pause)
     }
     const [isNew, entries, ...standing] = rest as [isNew: number, entries: Taken[], ...Standing]
     const [, , undone, more] = standing
@@ -244,12 +267,16 @@ export class Feed {
     this.#options.owner.receive(fresh, isAll)
   }
 
-  #sleep(more: number): void {
+  /**
+   * Requests no events until a message tells of some.
+   * @param pause milliseconds after which events are requested in any case, such as one that is due then; below 0: never
+   */
+  #sleep(pause: number): void {
     if (this.#isWoken) return
     this.#isAsleep = true
     clearTimeout(this.#timer)
-    const pause = more < 0 ? AGAIN_AFTER : Math.min(AGAIN_AFTER, more + 1)
-    this.#timer = setTimeout(() => this.wake(), pause)
+    if (pause < 0) return
+    this.#timer = setTimeout(() => this.wake(), Math.min(pause + 1, LONGEST_SLEEP))
     this.#timer.unref?.()
   }
 
@@ -321,9 +348,10 @@ export class Feed {
     const kept = [...this.held.all.values()].filter(
       (event) => !event.isOnlyHere && (now < event.leasedUntil || isRunning(event))
     )
+    // While nothing is to be done, any process may have the turn.
+    if (kept.length === 0 && (turn === undefined || this.isQuiet)) return
     for (let start = 0; start === 0 || start < kept.length; start += MOST_KEPT) {
       const part = kept.slice(start, start + MOST_KEPT)
-      if (part.length === 0 && turn === undefined) return
       const keys = turn === undefined ? [this.source.stream] : [this.source.stream, turn]
       const args = [group, process, ackWait, ...part.map(({ place }) => place)]
       let lost: unknown
@@ -350,7 +378,7 @@ export class Feed {
    * error
    */
   async look(): Promise<void> {
-    if (this.#connection?.isConnected !== true || this.#isStopped) return
+    if (this.#connection?.isConnected !== true || this.#isStopped || this.#options.owner.isIdle) return
     const { commands } = this.#connection
     const { group, logger, owner } = this.#options
     const { stream } = this.source
@@ -381,6 +409,7 @@ export class Feed {
   /** Stops requesting events. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.#options.rounds.remove(this)
     clearTimeout(this.#timer)
     this.#connection?.unhear(wakeOf(this.source.stream), this.#woken)
     await this.#taking

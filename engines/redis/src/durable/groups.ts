@@ -11,6 +11,7 @@ import type { DurableStorage } from '../options/durable-options.ts'
 import { readableError } from './errors.ts'
 import { EventStore } from './event-store.ts'
 import { before, GROUPS, handlerOf, pausedOf, readHandler, STREAMS, streamOf } from './keys.ts'
+import { LeftBehind } from './left-behind.ts'
 
 /** The record of a durable handler in Redis, which all its processes share. */
 interface Handler {
@@ -19,6 +20,13 @@ interface Handler {
   readonly settings: string
   /** The position behind which the group began. */
   readonly from: string
+}
+
+/** A durable handler, as it is known at the server. */
+export interface Registered {
+  /** The position behind which the group began. */
+  readonly from: string
+  readonly isNew: boolean
 }
 
 /** A stream from which a handler gets events. */
@@ -66,7 +74,8 @@ export class Groups {
   }
 
   /**
-   * Returns the position behind which a group gets events of a pattern, which may have wildcards.
+   * Returns the position behind which a group gets events of a pattern, which may have wildcards, and whether it has
+   * not got any before.
    * @throws {OptionError} the group handles the pattern already, with other settings
    */
   async register(
@@ -74,7 +83,7 @@ export class Groups {
     pattern: string,
     settings: DurableSettings,
     isWide: boolean
-  ): Promise<string> {
+  ): Promise<Registered> {
     const { ordered, retry } = settings
     const said = JSON.stringify({ retry, ackWait: this.#storage.ackWait })
     const field = handlerOf(group, pattern)
@@ -85,7 +94,7 @@ export class Groups {
       const handler: Handler = { ordered, settings: said, from }
       if ((await commands.hsetnx(GROUPS, field, JSON.stringify(handler))) === 1) {
         await commands.publish(GROUPS, field)
-        return from
+        return { from, isNew: true }
       }
       known = await commands.hget(GROUPS, field)
     }
@@ -101,7 +110,13 @@ export class Groups {
       )
       await commands.hset(GROUPS, field, JSON.stringify({ ...other, settings: said }))
     }
-    return other.from
+    return { from: other.from, isNew: false }
+  }
+
+  /** Logs which groups of these streams no process uses, because a new group may have been meant to do their work. */
+  async sayWhatIsLeft(streams: readonly HandlersStream[], group: string, getsAll: boolean): Promise<void> {
+    const left = new LeftBehind(this.#connection.commands, this.#logger)
+    for (const { pattern } of streams) await left.sayOfStream(pattern, group, getsAll)
   }
 
   async #startOf({ start }: DurableSettings, pattern: string, isWide: boolean): Promise<string> {

@@ -9,10 +9,14 @@ export interface Standing {
   readonly group: Told | undefined
 }
 
-/** The fields that are used, of a group or a stream. */
-interface Told {
+/** The fields that are used, of a group, a process of a group, or a stream. */
+export interface Told {
   readonly name?: unknown
+  /** Events that were not delivered yet, and that were delivered and are not acknowledged. */
   readonly lag?: unknown
+  readonly pending?: unknown
+  /** Milliseconds since a process has asked for events. */
+  readonly idle?: unknown
   readonly 'last-generated-id'?: unknown
 }
 
@@ -29,6 +33,6 @@ export async function standingOf(commands: Redis, stream: string, group: string)
 }
 
 /** Reads an answer of Redis that lists names and values alternately. */
-function fieldsIn(list: readonly unknown[]): Told {
+export function fieldsIn(list: readonly unknown[]): Told {
   return Object.fromEntries(list.flatMap((name, at) => (at % 2 === 0 ? [[String(name), list[at + 1]]] : [])))
 }
