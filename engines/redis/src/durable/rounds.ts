@@ -10,7 +10,7 @@ import type { RedisConnection } from '../connection/redis-connection.ts'
 const LOOK = 5_000
 /**
  * Quiet streams that are looked at each time. A message wakes a stream that has new events; these looks find what no
- * message tells: that old events are to be deleted, or a fault of ours.
+ * message tells: that old events are to be deleted, or that a message was lost.
  */
 const IN_TURN = 2
 /** Streams in one command. */
