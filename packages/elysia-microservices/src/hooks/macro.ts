@@ -21,6 +21,9 @@ export type Macros = ReadonlyMap<string, Macro>
 
 const SCHEMAS: ReadonlySet<string> = new Set(['data', 'headers', 'response', 'errors', 'passes'])
 
+/** Options that are neither hooks nor schemas. */
+const OTHERS: ReadonlySet<string> = new Set(['as', 'schema', 'durable'])
+
 /** How deep macros may use each other. A macro that uses itself with another value each time has no end. */
 const DEEPEST = 16
 
@@ -64,7 +67,7 @@ export function readOptions(
  */
 export function checkMacros(added: Readonly<Record<string, Macro>>, macros: Macros): void {
   for (const [name, macro] of Object.entries(added)) {
-    if (isKnown(name))
+    if (isKnown(name) || OTHERS.has(name))
       throw new OptionError(
         `macro.${name}`,
         `A macro cannot have the name '${name}', because handlers have an option of that name`

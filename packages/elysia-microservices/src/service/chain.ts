@@ -93,8 +93,8 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       core.addClasses(classesOf(classes, scopeOf(hasScope ? first : {})))
       return service
     },
-    macro(macros: Readonly<Record<string, Macro>>) {
-      core.addMacros(macros)
+    macro(names: string | object, macro?: unknown) {
+      core.addMacros(record(names, macro) as Record<string, Macro>)
       return service
     },
     as(scope: 'scoped' | 'global') {

@@ -28,7 +28,7 @@ import type {
   LifeContext,
   ThrowingContext
 } from '../types/hooks.ts'
-import type { Macros, MacroTypes } from '../types/macro.ts'
+import type { AnyMacro, KnownMembers, Macros, MacroTypes } from '../types/macro.ts'
 import type { Message } from '../types/message.ts'
 import type { NameOf, Prefixed } from '../types/pattern.ts'
 import type { Running } from '../types/running.ts'
@@ -394,11 +394,22 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
 
   /**
    * Gives names to hooks and schemas, which handlers and guards use as options: `{ role: 'admin' }` calls the macro
-   * `role` with `'admin'`. A macro that is an object is switched on by `true`.
+   * `role` with `'admin'`. A macro that is an object is switched on by `true`. A macro may use other macros in the
+   * same way.
+   * @throws {OptionError} a macro has a member that is no hook, schema or macro; of a macro that is a function the
+   * handler or guard that uses it throws this error
    */
   macro<const Given extends Macros<Extras<Scope>>>(
-    macros: Given
-  ): Microservice<Messages, Events, WithMacros<Scope, MacroTypes<Given>>>
+    macros: Given & KnownMembers<Given, Scope['macros']>
+  ): Microservice<Messages, Events, WithMacros<Scope, MacroTypes<Given, Scope['macros']>>>
+  macro<const Name extends string, const Given extends AnyMacro<Extras<Scope>>>(
+    name: Name,
+    macro: Given & KnownMembers<{ readonly [Key in Name]: Given }, Scope['macros']>[Name]
+  ): Microservice<
+    Messages,
+    Events,
+    WithMacros<Scope, MacroTypes<{ readonly [Key in Name]: Given }, Scope['macros']>>
+  >
 
   /**
    * Widens the scope of all hooks, guards and classes of errors so far: to the service that uses this one (`'scoped'`), or also to all

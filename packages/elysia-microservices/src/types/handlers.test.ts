@@ -333,9 +333,78 @@ function hosts() {
     .message('x', ({ db, store }) => [db.size, store.visits])
 }
 
+function macrosOfMacros() {
+  const service = newService()
+    .macro({
+      role: (_role: 'admin' | 'user') => ({
+        resolve: () => ({ user: 'Ada' }),
+        errors: { FORBIDDEN: {} }
+      })
+    })
+    .macro({
+      paged: { data: t.Object({ page: t.Number() }) },
+      admin: { role: 'admin', paged: true, resolve: () => ({ isAdmin: true }) },
+      either: (role: 'admin' | 'user') => ({ role, beforeHandle: () => {} })
+    })
+    .macro('owner', { admin: true, data: t.Object({ id: t.Number() }) })
+  service
+    .message(
+      'admin',
+      ({ user, isAdmin, data, error }) => {
+        expectTypeOf(user).toEqualTypeOf<string>()
+        expectTypeOf(isAdmin).toEqualTypeOf<boolean>()
+        expectTypeOf(data).toEqualTypeOf<{ page: number }>()
+        throw error('FORBIDDEN')
+      },
+      { admin: true }
+    )
+    .message('either', ({ user }) => user, { either: 'user' })
+    .message(
+      'owner',
+      ({ data, user }) =>
+        expectTypeOf([data, user] as const).toEqualTypeOf<
+          readonly [{ id: number } & { page: number }, string]
+        >(),
+      { owner: true }
+    )
+  service
+    // @ts-expect-error a misspelt hook
+    .macro({ a: { beforeHandel: () => {}, afterHandle() {} } })
+  service
+    // @ts-expect-error a misspelt hook in what a function returns
+    .macro({ b: () => ({ beforeHandel: () => {}, afterHandle() {} }) })
+  service
+    // @ts-expect-error there is no such role
+    .macro({ c: { role: 'nobody', afterHandle() {} } })
+  service
+    // @ts-expect-error a macro that is an object is switched on by true
+    .macro({ d: { paged: 'yes', afterHandle() {} } })
+  service
+    // @ts-expect-error a misspelt hook in the second argument
+    .macro('e', { beforeHandel: () => {}, afterHandle() {} })
+  // A macro of a used service replaces one of the same name.
+  newService()
+    .macro({ role: (_level: number) => ({ resolve: () => ({ level: 1 }) }) })
+    .use(service)
+    .message('used', ({ user }) => user, { role: 'admin' })
+    // @ts-expect-error the replaced macro took a number
+    .message('replaced', () => 1, { role: 5 })
+}
+
 describe('the types in handlers', () => {
   it('are as the assertions of this file say, which compiles', () => {
-    for (const check of [schemas, responses, params, hooks, scopes, guards, standingGuards, macros, hosts]) {
+    for (const check of [
+      schemas,
+      responses,
+      params,
+      hooks,
+      scopes,
+      guards,
+      standingGuards,
+      macros,
+      macrosOfMacros,
+      hosts
+    ]) {
       expectTypeOf(check).toBeFunction()
     }
   })

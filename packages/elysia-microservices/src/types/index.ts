@@ -43,7 +43,7 @@ export type {
   Throws
 } from './errors.ts'
 export type { Added, ErrorsOf, Schemas } from './hooks.ts'
-export type { AnyErrors, MacroDefinition, Macros, MacroTypes } from './macro.ts'
+export type { AnyErrors, AnyMacro, KnownMembers, MacroDefinition, Macros, MacroTypes } from './macro.ts'
 export type { NameOf, ObjectName, Prefixed } from './pattern.ts'
 export type {
   AsStandalone,

@@ -2,11 +2,11 @@
 import type { RpcError } from '@elysia-microservices/transport'
 import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
-import type { DeclaredIn } from './declared.ts'
+import type { DeclaredIn, Over } from './declared.ts'
 import type { Added, LocalHooks, OneOrMore } from './hooks.ts'
 import type { Message } from './message.ts'
 import type { AsStandalone, Empty, EmptyScope, SchemaTypes } from './scope.ts'
-import type { MacroType } from './used-macros.ts'
+import type { MacroErrors, MacroFields, MacroType, StandaloneWith } from './used-macros.ts'
 
 /**
  * The function `error` of a macro's hooks. Its codes are not checked here, because the compiler knows the declared
@@ -30,25 +30,81 @@ export interface MacroDefinition<Context> extends LocalHooks<Context, EmptyScope
   readonly errors?: ErrorDeclarations
 }
 
-/** Macros by name. A macro that is a function gets the value of the handler's option. */
-export type Macros<Extras> = Readonly<
-  Record<
-    string,
-    MacroDefinition<Message & Extras> | ((value: never) => MacroDefinition<Message & Extras> | undefined)
+/** A macro: hooks and schemas, or a function that makes them from the value of the handler's option. */
+export type AnyMacro<Extras> =
+  | DefinitionWithMacros<Message & Extras>
+  | ((value: never) => DefinitionWithMacros<Message & Extras> | undefined)
+
+// With an index signature a definition may have only the names of other macros. Without one it may be an interface.
+type DefinitionWithMacros<Context> =
+  | MacroDefinition<Context>
+  | (MacroDefinition<Context> & Readonly<Record<string, unknown>>)
+
+/** Macros by name. */
+export type Macros<Extras> = Readonly<Record<string, AnyMacro<Extras>>>
+
+/** The types of a service's macros. A macro adds what the macros that it uses add, too. */
+export type MacroTypes<Given, Earlier> = {
+  readonly [Name in keyof Given]: MacroTypeOf<
+    Given[Name],
+    Over<Earlier, MacroTypes<Pick<Given, UsedBy<Given[Name], Exclude<keyof Given, Name>>>, Earlier>>
   >
+}
+
+/** The names of the macros that the definition of a macro uses. */
+type UsedBy<Macro, Names> = Names & MembersOf<DefinitionOf<Macro>>
+
+type MembersOf<Definition> = Definition extends unknown ? keyof Definition : never
+
+/** The definition that a macro is, or that it returns. */
+type DefinitionOf<Macro> = Macro extends (value: never) => infer Definition ? NonNullable<Definition> : Macro
+
+type MacroTypeOf<Macro, Others> = MacroType<
+  Macro extends (value: infer Value) => unknown ? Value : boolean,
+  FieldsOf<DefinitionOf<Macro>> & MacroFields<Others, DefinitionOf<Macro>>,
+  StandaloneWith<AsStandalone<SchemasIn<DefinitionOf<Macro>>>, Others, DefinitionOf<Macro>>,
+  Over<MacroErrors<Others, DefinitionOf<Macro>>, DeclaredIn<DefinitionOf<Macro>>>
 >
 
-/** The types of a service's macros. */
-export type MacroTypes<Given> = { readonly [Name in keyof Given]: MacroTypeOf<Given[Name]> }
+/**
+ * Macros, each with its given type. For a member of a macro that is no hook, schema or macro, and for a wrong value of
+ * a macro that it uses, the type that would be right, or a sentence that the compiler shows.
+ */
+export type KnownMembers<Given, Earlier> = {
+  readonly [Name in keyof Given]: Given[Name] extends (value: infer Value) => infer Made
+    ? [WrongIn<Made, Given, Earlier>] extends [never]
+      ? Given[Name]
+      : (value: Value) => Right<NonNullable<Made>, Given, Earlier>
+    : Right<Given[Name], Given, Earlier>
+}
 
-type MacroTypeOf<Macro> = Macro extends (value: infer Value) => infer Definition
-  ? MacroType<
-      Value,
-      FieldsOf<NonNullable<Definition>>,
-      AsStandalone<SchemasIn<NonNullable<Definition>>>,
-      DeclaredIn<NonNullable<Definition>>
-    >
-  : MacroType<boolean, FieldsOf<Macro>, AsStandalone<SchemasIn<Macro>>, DeclaredIn<Macro>>
+type Right<Definition, Given, Earlier> = {
+  readonly [Member in keyof Definition]: RightMember<Definition[Member], Member, Given, Earlier>
+}
+
+type RightMember<Type, Member, Given, Earlier> = Member extends keyof MacroDefinition<unknown>
+  ? Type
+  : Member extends keyof Given
+    ? ValueFor<Given[Member]>
+    : Member extends keyof Earlier
+      ? Earlier[Member] extends { readonly value: infer Value }
+        ? Value
+        : never
+      : `'${Member & string}' is neither a hook, nor a schema, nor a macro`
+
+/** The names of the wrong members of a definition. */
+type WrongIn<Made, Given, Earlier> = 0 extends 1 & Made
+  ? never
+  : Made extends object
+    ? {
+        [Member in keyof Made]: Made[Member] extends RightMember<Made[Member], Member, Given, Earlier>
+          ? never
+          : Member
+      }[keyof Made]
+    : never
+
+/** The value that switches a macro on. */
+type ValueFor<Macro> = Macro extends (value: infer Value) => unknown ? Value : boolean
 
 type FieldsOf<Definition> = Definition extends unknown
   ? ('derive' extends keyof Definition ? AddedBy<Definition['derive']> : Empty) &
