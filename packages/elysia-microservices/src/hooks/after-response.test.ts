@@ -4,6 +4,7 @@ import { afterEach, describe, it } from 'node:test'
 import { t } from 'elysia'
 import { connect } from '../client/index.ts'
 import { Ctx, type Message, type MessageEnd, MessagePattern, microservice, RpcError } from '../index.ts'
+import { happening } from '../testing/service.ts'
 import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
 
 const cleanups = new Cleanups()
@@ -185,5 +186,38 @@ describe('hooks after a response', () => {
 
   it('are functions', () => {
     assert.throws(() => microservice({ transport: 'tcp' }).onAfterResponse(7 as never), { code: 'OPTION' })
+  })
+})
+
+describe('several hooks after a response', () => {
+  it('run one after the other, also if some are asynchronous and fail', async () => {
+    const { transport, client } = newWay('memory')
+    const order: string[] = []
+    const first = happening()
+    const last = happening()
+    const service = microservice({
+      transport,
+      logger: { error: (_line, cause) => void order.push(`logged ${cause}`), warn() {} }
+    })
+      .onAfterResponse(async () => {
+        order.push('first begins')
+        await first.happened
+        order.push('first ends')
+      })
+      .onAfterResponse(() => void order.push('second'))
+      .onAfterResponse(async () => {
+        throw 'third'
+      })
+      .onAfterResponse(() => {
+        throw 'fourth'
+      })
+      .onAfterResponse(() => last.happen())
+      .message('x', () => 1)
+    await cleanups.add(service).listen()
+    await cleanups.add(connect(client())).request('x')
+    assert.deepEqual(order, ['first begins'])
+    first.happen()
+    await last.happened
+    assert.deepEqual(order, ['first begins', 'first ends', 'second', 'logged third', 'logged fourth'])
   })
 })

@@ -1,7 +1,6 @@
 /** Runs the hooks for the end of a message. A handler without such hooks has no extra cost. */
 import {
   type IncomingMessage,
-  isThenable,
   type Logger,
   type ResultEnd,
   readFailure,
@@ -11,6 +10,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { MessageContext } from './context.ts'
 import type { HookFunction } from './hook.ts'
+import { isPromise } from './promise.ts'
 
 /** How a message has ended. */
 export interface MessageEnd {
@@ -85,14 +85,20 @@ export function watchEnd(
   })
 }
 
-function runHooks(hooks: readonly HookFunction[], context: MessageContext, logger: Logger): void {
+/** Runs the hooks one after the other, as Elysia does: each waits for the promise of the one before. */
+function runHooks(hooks: readonly HookFunction[], context: MessageContext, logger: Logger, from = 0): void {
   const failed = (error: unknown) =>
     logger.error(`A hook after the response to '${shown(context.pattern)}' failed`, error)
-  for (const hook of hooks) {
+  for (let index = from; index < hooks.length; index++) {
     try {
-      const result = hook(context)
-      if (typeof result === 'object' && result !== null && isThenable(result))
-        void whenSettled(result, () => {}, failed)
+      const result = (hooks[index] as HookFunction)(context)
+      if (!isPromise(result)) continue
+      const next = () => runHooks(hooks, context, logger, index + 1)
+      void whenSettled(result, next, (error) => {
+        failed(error)
+        next()
+      })
+      return
     } catch (error) {
       failed(error)
     }

@@ -85,7 +85,10 @@ export class MessageContext implements Message {
   }
 }
 
-/** The names of a message's own fields. A decorator or a derived value must not hide such a field. */
+/**
+ * The names of a message's own fields. A decorator or a derived value must not hide such a field, and `__proto__` would
+ * take all of them away.
+ */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...Object.getOwnPropertyNames(MessageContext.prototype),
   'data',
@@ -94,7 +97,8 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'error',
   'code',
   'end',
-  'store'
+  'store',
+  '__proto__'
 ])
 
 /**
@@ -109,6 +113,24 @@ export function assertFree(names: Iterable<string>): void {
       `A message already has a field '${name}'; choose another name for the decorator or the derived value`
     )
   }
+}
+
+/**
+ * Adds the fields that a hook has returned to a context.
+ * @throws {OptionError} the result is not an object, or a message already has a field of one of its names
+ */
+export function addFields(context: MessageContext, added: unknown, hook: 'derive' | 'resolve'): void {
+  if (added === undefined || added === null) return
+  if (typeof added !== 'object' || Array.isArray(added))
+    throw OptionError.expected(`The result of ${hook}()`, 'an object of fields', added)
+  for (const name of Object.keys(added)) {
+    if (!RESERVED_NAMES.has(name)) continue
+    throw new OptionError(
+      name,
+      `${hook}() has returned a field '${name}', which a message already has; choose another name for it`
+    )
+  }
+  Object.assign(context, added)
 }
 
 /** Makes a class of contexts with decorators and a store. */

@@ -16,7 +16,7 @@ import { asDeclared, passed } from '../schema/declared-errors.ts'
 import { mapStream } from '../schema/mapped-stream.ts'
 import { combined, type MessageSchema } from '../schema/message-schema.ts'
 import { watchEnd } from './after-response.ts'
-import type { MessageContext } from './context.ts'
+import { addFields, type MessageContext } from './context.ts'
 import type { Environment } from './environment.ts'
 import type { Hook, HookFunction, HookType } from './hook.ts'
 import { codeOf, type KnownClass, type KnownErrors, knownErrors, toAnswer } from './known-errors.ts'
@@ -102,11 +102,11 @@ function guarded(
  */
 function stepsBefore(hooks: readonly Hook[], schema: MessageSchema): Step[] {
   const { data, headers } = schema
-  const steps: Step[] = functionsOf(hooks, 'derive').map(extend)
+  const steps: Step[] = functionsOf(hooks, 'derive').map((run) => extend('derive', run))
   if (headers !== undefined) steps.push(checkOf('headers', headers))
   if (data !== undefined) steps.push(checkOf('data', data))
   for (const { type, run } of hooks) {
-    if (type === 'resolve') steps.push(extend(run))
+    if (type === 'resolve') steps.push(extend(type, run))
     else if (type === 'beforeHandle') steps.push(run)
   }
   return steps
@@ -123,9 +123,9 @@ function checkOf(field: 'data' | 'headers', check: Check): Step {
 }
 
 /** Adds the result of a hook to the context. A hook may return an error instead of throwing it. */
-function extend(run: HookFunction): Step {
+function extend(type: 'derive' | 'resolve', run: HookFunction): Step {
   return (context) => {
-    return whenThere(run(context), (added) => void Object.assign(context, thrownIfError(added)))
+    return whenThere(run(context), (added) => addFields(context, thrownIfError(added), type))
   }
 }
 

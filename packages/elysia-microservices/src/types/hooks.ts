@@ -65,7 +65,17 @@ export type Added<Result> = 0 extends 1 & Result
     : Empty
 
 /** The result of `derive` and `resolve`: fields for the context, an error, or nothing. */
-export type Addition = MaybePromise<object | undefined>
+export type Addition = MaybePromise<Fields | Error | undefined>
+
+/** Fields for the context, whose names are none of the message's own. */
+type Fields = object & {
+  readonly [Name in keyof Message | 'params' | 'response' | 'error' | 'code' | 'end' | 'store']?: Taken<Name>
+} & {
+  /** A promise is an object, too. */
+  readonly then?: never
+}
+
+type Taken<Name extends string> = `A message already has a field '${Name}': choose another name`
 
 /** One hook, or a list of hooks. */
 export type OneOrMore<Hook> = Hook | readonly Hook[]

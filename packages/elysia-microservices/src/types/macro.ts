@@ -3,7 +3,7 @@ import type { RpcError } from '@elysia-microservices/transport'
 import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
 import type { DeclaredIn, Over } from './declared.ts'
-import type { Added, LocalHooks, OneOrMore } from './hooks.ts'
+import type { Added, Addition, LocalHooks, OneOrMore } from './hooks.ts'
 import type { Message } from './message.ts'
 import type { AsStandalone, Empty, EmptyScope, SchemaTypes } from './scope.ts'
 import type { MacroErrors, MacroFields, MacroType, StandaloneWith } from './used-macros.ts'
@@ -20,9 +20,9 @@ export interface AnyErrors {
 /** The definition of a macro: hooks and schemas. */
 export interface MacroDefinition<Context> extends LocalHooks<Context, EmptyScope, AnyErrors> {
   /** The hook adds the fields that it returns to the context, before schemas are checked. */
-  readonly derive?: OneOrMore<(context: Context & AnyErrors) => unknown>
+  readonly derive?: OneOrMore<(context: Context & AnyErrors) => Addition>
   /** The hook adds the fields that it returns to the context, after schemas are checked. */
-  readonly resolve?: OneOrMore<(context: Context & AnyErrors) => unknown>
+  readonly resolve?: OneOrMore<(context: Context & AnyErrors) => Addition>
   readonly data?: AnySchema
   readonly headers?: AnySchema
   readonly response?: AnySchema
@@ -84,13 +84,15 @@ type Right<Definition, Given, Earlier> = {
 
 type RightMember<Type, Member, Given, Earlier> = Member extends keyof MacroDefinition<unknown>
   ? Type
-  : Member extends keyof Given
-    ? ValueFor<Given[Member]>
-    : Member extends keyof Earlier
-      ? Earlier[Member] extends { readonly value: infer Value }
-        ? Value
-        : never
-      : `'${Member & string}' is neither a hook, nor a schema, nor a macro`
+  : string extends Member // The compiler does not know the names.
+    ? Type
+    : Member extends keyof Given
+      ? ValueFor<Given[Member]>
+      : Member extends keyof Earlier
+        ? Earlier[Member] extends { readonly value: infer Value }
+          ? Value
+          : never
+        : `'${Member & string}' is neither a hook, nor a schema, nor a macro`
 
 /** The names of the wrong members of a definition. */
 type WrongIn<Made, Given, Earlier> = 0 extends 1 & Made
