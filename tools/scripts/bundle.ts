@@ -36,6 +36,12 @@ const IMPORT = /\b(?:from |import ?\(?)'(\.[^']+)\.[jt]s'/g
  */
 const BARE_IMPORT = /^import "\.[^"]+";$/gm
 
+/**
+ * A class that names itself, to which esbuild gives another name, `var OptionError = class _OptionError`. Node shows
+ * that name wherever it shows an error or an object, so each class gets its own name back.
+ */
+const RENAMED = /\bvar ([\w$]+) = class (_\1)\b/g
+
 interface Package {
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
   readonly bin?: Readonly<Record<string, string>>
@@ -128,7 +134,8 @@ writeFileSync(join(FOLDER, 'tsconfig.json'), '{}\n')
 for (const name of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })) {
   const file = join(FOLDER, name)
   if (file.endsWith('.js.map')) shorten(file)
-  else if (file.endsWith('.js')) writeFileSync(file, readFileSync(file, 'utf8').replaceAll(BARE_IMPORT, ''))
+  else if (file.endsWith('.js'))
+    writeFileSync(file, withOwnNames(readFileSync(file, 'utf8').replaceAll(BARE_IMPORT, '')))
 }
 
 const declarations = new Set(targets.map(({ types }) => types.replace(`./${FOLDER}/`, '')))
@@ -141,6 +148,14 @@ for (const file of declarations) {
     // Iterating over a set also visits items that are added during the loop.
     declarations.add(join(dirname(file), `${path}.d.ts`))
   }
+}
+
+/** Gives each class its own name back. Inside of the class that name stands for the class, too. */
+function withOwnNames(code: string): string {
+  let named = code
+  for (const [, name, given] of code.matchAll(RENAMED))
+    named = named.replaceAll(new RegExp(`(?<![\\w$.#])${given}(?![\\w$])`, 'g'), () => name as string)
+  return named
 }
 
 /** Writes the licences of the packages that are bundled. @param inputs the files of the bundles */
