@@ -378,7 +378,7 @@ describe('the bundled entry points', () => {
       for (const target of Object.values(exports)) {
         if (typeof target === 'string') continue
         const [bundled, unbundled] = await Promise.all(
-          [target.default, target.types.replace(/\.d\.ts$/, '.js')].map(
+          [target.default, target.default.replace('/lib/', '/dist/')].map(
             (file) => import(join(rootFolder, packageFolder(name), file)) as Promise<object>
           )
         )
