@@ -24,6 +24,7 @@ import {
   type Wanted
 } from './hub.ts'
 import type { MemoryMessage } from './memory-message.ts'
+import { TurnRoom } from './turn-room.ts'
 
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
@@ -140,6 +141,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   readonly #running: RunningMessages
   message: IncomingMessage | undefined
   #input: { readonly stream: InputStream; readonly codec: Codec } | undefined
+  readonly #room = new TurnRoom(() => this.resume())
 
   constructor(
     codec: Codec,
@@ -209,6 +211,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   }
 
   protected sendHeld(bytes: Uint8Array): void {
+    this.#room.use(bytes.length)
     this.#caller.value(bytes)
   }
 
@@ -226,7 +229,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   }
 
   protected hasRoom(): boolean {
-    return true
+    return this.#room.isLeft
   }
 
   protected over(isAborted: boolean): void {
