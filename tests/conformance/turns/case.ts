@@ -1,5 +1,5 @@
 /** What a case of the table is, and how it is judged. */
-import { until } from '../../support/within.ts'
+import { until } from '@elysia-microservices/test-support'
 import { Endless, Heartbeat, type Kind } from './sources.ts'
 
 /** A source that never waits, and something that happens to it. */

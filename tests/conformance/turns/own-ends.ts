@@ -1,7 +1,8 @@
 /** What happens to endless answers and channels between our own ends, over any transport. */
+
+import { until } from '@elysia-microservices/test-support'
 import type { MicroserviceError } from '@elysia-microservices/transport'
 import type { TransportUnderTest } from '../../calls/transports.ts'
-import { until } from '../../support/within.ts'
 import { type Case, caseOf, type Watched } from './case.ts'
 import { type Reading, Setting } from './setting.ts'
 import { type Kind, PULLED, PUSHED } from './sources.ts'

@@ -1,10 +1,10 @@
 /** What happens to endless answers and channels whose peer misbehaves, over RSocket. */
 import { error, keepalive, requestN, setup, stream } from '@elysia-microservices/rsocket/testing'
+import { until } from '@elysia-microservices/test-support'
 import { newClient } from '@elysia-microservices/websocket/testing'
 import { tcp } from 'elysia-microservices/tcp'
 import { WebSocket } from 'ws'
 import { clientOf, type TransportUnderTest } from '../../calls/transports.ts'
-import { until } from '../../support/within.ts'
 import { type Case, caseOf, type Watched } from './case.ts'
 import { RawPeer, rawServer, WIRES, type Wire } from './raw-peer.ts'
 import { Setting } from './setting.ts'

@@ -1,8 +1,9 @@
 /** A service and a caller over one transport, for one case of the table. */
+
+import { until } from '@elysia-microservices/test-support'
 import type { ClientTransport, ServerTransport } from '@elysia-microservices/transport'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
 import { type Carried, clientOf, everyPattern, type TransportUnderTest } from '../../calls/transports.ts'
-import { until } from '../../support/within.ts'
 import type { Endless } from './sources.ts'
 
 /** How many values of a channel its handler reads. */
