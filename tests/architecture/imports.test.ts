@@ -54,7 +54,15 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   nats: [['words'], ['connection', 'options'], ['engine.ts'], ['durable'], ['nats.ts'], ['index.ts']],
   kafka: [['words'], ['options'], ['connection'], ['durable'], ['engine.ts'], ['kafka.ts'], ['index.ts']],
-  mqtt: [['words'], ['options'], ['connection'], ['engine.ts'], ['mqtt.ts'], ['index.ts']],
+  mqtt: [
+    ['words'],
+    ['options'],
+    ['driver.ts'],
+    ['connection'],
+    ['engine.ts'],
+    ['mqtt.ts'],
+    ['index.ts', 'testing.ts']
+  ],
   rabbitmq: [
     ['words'],
     ['options'],

@@ -73,6 +73,7 @@ const inMemory: EngineUnderTest = {
       start: none,
       suspend: none,
       resume: none,
+      detour: none,
       async close() {}
     }
   }
@@ -80,6 +81,7 @@ const inMemory: EngineUnderTest = {
 
 /** Controls for a server that is a process of its own. */
 const controlsOf = (server: EngineProcess) => ({
+  detour: (port?: number) => Link.start(server.port, port),
   stop: () => server.stop(),
   start: () => server.start(),
   suspend: () => server.signal('SIGSTOP'),
@@ -269,6 +271,7 @@ const onHub: EngineUnderTest = {
       start: () => server.start(),
       suspend: () => server.suspend(),
       resume: () => server.resume(),
+      detour: (port) => Link.start(server.port, port),
       close: () => server.stop()
     }
   }

@@ -1,7 +1,7 @@
 /** Durable events over every engine that stores them: what the library guarantees. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe } from 'node:test'
-import { Link, Log, PATIENCE, until, Values } from '@elysia-microservices/test-support'
+import { Log, PATIENCE, until, Values } from '@elysia-microservices/test-support'
 import {
   ConnectionError,
   Discard,
@@ -452,7 +452,7 @@ export function durableEvents(under: EngineUnderTest): void {
         ['server'],
         async () => {
           const pattern = fresh()
-          const link = await Link.start(engine.port)
+          const link = await engine.detour()
           cleanUps.push(() => link.stop())
           const { port } = link
           const service = await serve(pattern, () => {}, { ordered: true }, { port })

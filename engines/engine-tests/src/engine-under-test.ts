@@ -49,6 +49,12 @@ export interface EngineUnderTest {
   start(): Promise<RunningEngine>
 }
 
+/** Another way to the server: connections over it are lost when it is stopped, and cannot be made again. */
+export interface Detour {
+  readonly port: number
+  stop(): Promise<void>
+}
+
 /** A running engine, until `close` is called. */
 export interface RunningEngine {
   /** The port of the server; 0: there is no server. */
@@ -62,6 +68,8 @@ export interface RunningEngine {
   /** Suspends the server: connections stay, but no message moves. */
   suspend(): void
   resume(): void
+  /** Opens another way to the server, until it is stopped. @param port its port. Default: any free one */
+  detour(port?: number): Promise<Detour>
   /** Ends the engine, and deletes all that it has stored. */
   close(): Promise<void>
 }

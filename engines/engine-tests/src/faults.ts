@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe } from 'node:test'
 import { type HealthReport, health } from '@elysia-microservices/telemetry'
-import { aborted, freePort, Link, Log, pause, Values } from '@elysia-microservices/test-support'
+import { aborted, freePort, Log, pause, Values } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import type { EngineOptions, EngineUnderTest, RunningEngine } from './engine-under-test.ts'
@@ -113,7 +113,7 @@ export function failures(under: EngineUnderTest): void {
       )
 
       caseOf('a lost connection is told by health and log, and that it is back', ['server'], async () => {
-        const link = await Link.start(engine.port)
+        const link = await engine.detour()
         cleanUps.push(() => link.stop())
         const { port } = link
         const service = microservice({ transport: engine.transport({ port }), logger: log.logger }).message(
@@ -136,7 +136,7 @@ export function failures(under: EngineUnderTest): void {
         assert.deepEqual(services, ['listening'])
         assert.equal(transports[0]?.ok, false)
         assert.match(String(transports[0]?.reason), new RegExp(`^The ${title} server .* is lost$`))
-        const again = await Link.start(engine.port, port)
+        const again = await engine.detour(port)
         cleanUps.unshift(() => again.stop())
         await log.has(`Connected to the ${title} server 127.0.0.1:${port} again`)
         assert.equal((await ask('/readyz')).status, 200)

@@ -7,7 +7,7 @@ import type { EngineUnderTest } from './engine-under-test.ts'
 import { failures } from './faults.ts'
 import { twoServices } from './two-services.ts'
 
-export type { EngineOptions, EngineUnderTest, RunningEngine } from './engine-under-test.ts'
+export type { Detour, EngineOptions, EngineUnderTest, RunningEngine } from './engine-under-test.ts'
 export { type CaseOf, casesOfRestarts, casesOver, has, NEEDS, type Need } from './needs.ts'
 
 /**
@@ -30,6 +30,7 @@ export { type CaseOf, casesOfRestarts, casesOver, has, NEEDS, type Need } from '
  *     start: async () => {},
  *     suspend() {},
  *     resume() {},
+ *     detour: () => Promise.reject(new Error('not tried')),
  *     close: async () => {}
  *   })
  * })

@@ -1,6 +1,7 @@
 /** MQTT as an engine: the functions and rules that the shared code of all engines needs. */
 import { type Engine, newSecret } from '@elysia-microservices/engine'
 import { MqttConnection } from './connection/mqtt-connection.ts'
+import type { Driver } from './driver.ts'
 import type { CheckedOptions } from './options/options.ts'
 import { recordOf, whyNoHeader } from './words/headers.ts'
 import { ADDRESSING } from './words/topics.ts'
@@ -9,7 +10,7 @@ import { ADDRESSING } from './words/topics.ts'
  * MQTT for one client or one service. @param title the beginning of its client id, unless the option `clientId` is
  * set
  */
-export function mqttEngine(options: CheckedOptions, title: string): Engine<MqttConnection> {
+export function mqttEngine(driver: Driver, options: CheckedOptions, title: string): Engine<MqttConnection> {
   const name = title.replace(/[^\w-]+/g, '-')
   return {
     ...ADDRESSING,
@@ -17,6 +18,7 @@ export function mqttEngine(options: CheckedOptions, title: string): Engine<MqttC
     where: options.where,
     recordOf,
     whyNoHeader,
-    open: (listener) => MqttConnection.open(options, options.clientId ?? `${name}-${newSecret()}`, listener)
+    open: (listener) =>
+      MqttConnection.open(driver, options, options.clientId ?? `${name}-${newSecret()}`, listener)
   }
 }

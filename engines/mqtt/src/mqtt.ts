@@ -1,6 +1,8 @@
 /** `mqtt()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/engine'
 import type { Traits, Transport } from '@elysia-microservices/transport/kit'
+import { mqttjs } from './connection/mqttjs.ts'
+import type { Driver } from './driver.ts'
 import { mqttEngine } from './engine.ts'
 import { type MqttOptions, mqttOptions } from './options/options.ts'
 
@@ -31,12 +33,18 @@ const TRAITS: Traits = {
  * ```
  */
 export function mqtt(options: MqttOptions = {}): MqttTransport {
+  return mqttBy(mqttjs, options)
+}
+
+/** MQTT by another driver, for tests. */
+export function mqttBy(driver: Driver, options: MqttOptions): MqttTransport {
   const checked = mqttOptions(options)
   return engineTransport({
     name: 'mqtt',
     traits: TRAITS,
     queue: checked.queue,
     events: checked.events,
-    engine: (service) => mqttEngine(checked, service === undefined ? 'client' : (service.name ?? 'service'))
+    engine: (service) =>
+      mqttEngine(driver, checked, service === undefined ? 'client' : (service.name ?? 'service'))
   })
 }

@@ -16,11 +16,18 @@ import {
   type Words
 } from '@elysia-microservices/engine'
 import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
-import type { IPublishPacket } from 'mqtt'
+import type { Driver } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { readHeaders, writeHeaders } from '../words/headers.ts'
 import { idOfAnswer, readNest, retained, withId } from '../words/packets.ts'
-import { asking, expiring, headersOf, heardAt, type PacketProperties } from '../words/properties.ts'
+import {
+  asking,
+  expiring,
+  headersOf,
+  heardAt,
+  type PacketProperties,
+  type ReceivedPacket
+} from '../words/properties.ts'
 import {
   answerAddress,
   answersOf,
@@ -93,12 +100,13 @@ export class MqttConnection implements Carrier {
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   static async open(
+    driver: Driver,
     options: CheckedOptions,
     clientId: string,
     listener: CarrierListener
   ): Promise<MqttConnection> {
     let connection: MqttConnection | undefined
-    const link = await Link.open(options, clientId, {
+    const link = await Link.open(driver, options, clientId, {
       lost: () => connection?.lost(),
       restored: () => connection?.restored(),
       message: (topic, bytes, packet) => connection?.message(topic, bytes, packet),
@@ -297,7 +305,7 @@ export class MqttConnection implements Carrier {
   }
 
   /** Handles a message. */
-  message(topic: string, bytes: Buffer, packet: IPublishPacket): void {
+  message(topic: string, bytes: Buffer, packet: ReceivedPacket): void {
     this.#hearing.guard(() => {
       // A server may send one message for all subscriptions that match, with the identifiers of all of them.
       const ids = [packet.properties?.subscriptionIdentifier ?? topic].flat()
@@ -310,7 +318,7 @@ export class MqttConnection implements Carrier {
     })
   }
 
-  #take({ subject, before }: Taken, topic: string, bytes: Buffer, packet: IPublishPacket): void {
+  #take({ subject, before }: Taken, topic: string, bytes: Buffer, packet: ReceivedPacket): void {
     const { properties } = packet
     const headers = readHeaders(packet)
     const { responseTopic, correlationData } = properties ?? {}

@@ -38,7 +38,10 @@ export function writeHeaders(given: CarriedHeaders | undefined): Written {
 }
 
 /** The headers of a message; `undefined`: the message has none. */
-export function readHeaders({ properties, retain }: IPublishPacket): Headers | undefined {
+export function readHeaders({
+  properties,
+  retain
+}: Pick<IPublishPacket, 'retain'> & { readonly properties?: Properties | undefined }): Headers | undefined {
   const given = properties?.userProperties
   if (given === undefined && !retain) return undefined
   const texts = Object.entries(given ?? {}).map(([name, value]) => [name, [value].flat().join(', ')])

@@ -8,6 +8,12 @@ import { EVERYONE, isInbox, placeOf } from './topics.ts'
 /** The properties, as the driver's types define them. */
 export type PacketProperties = NonNullable<IPublishPacket['properties']>
 
+/** A message that has arrived, without its topic and payload. */
+export interface ReceivedPacket {
+  readonly retain: boolean
+  readonly properties?: PacketProperties | undefined
+}
+
 /** Stands for a reply address that is not an inbox; nothing is published to this address. */
 const NOWHERE = '?'
 
@@ -35,7 +41,7 @@ export function expiring(milliseconds: number | undefined): PacketProperties {
  * Reads a message on a topic of this library. Its correlation data have the rest of the address, and of the reply
  * address.
  */
-export function heardAt(topic: string, words: Buffer, { properties }: IPublishPacket): Carried {
+export function heardAt(topic: string, words: Buffer, { properties }: ReceivedPacket): Carried {
   const correlation = properties?.correlationData?.toString('latin1') ?? ''
   const from = properties?.responseTopic
   if (topic === EVERYONE)

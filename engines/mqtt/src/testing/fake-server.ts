@@ -1,0 +1,273 @@
+/**
+ * An MQTT server inside the process, behind the driver's interface: what a client must know of a server, and the
+ * faults of one. It answers in later turns of the event loop, in the order of what it receives.
+ * `driver-cases.ts` compares it with real servers.
+ */
+import type { Driver, DriverConnection, DriverListener, Packet } from '../driver.ts'
+import type { CheckedOptions } from '../options/options.ts'
+
+/** The reason code for a user without the right. */
+const NOT_AUTHORIZED = 135
+
+interface Subscription {
+  readonly group: string | undefined
+  readonly filter: string
+  readonly id: number | undefined
+}
+
+type Told = (isHeard: boolean, refusal: Error | undefined) => void
+
+export class FakeMqttServer {
+  /** The port by which transports name this server. */
+  readonly port: number
+  /** Topics and filters that nobody may use. */
+  readonly forbidden = new Set<string>()
+  readonly driver: Driver = { connect: (...args) => this.#connect(...args) }
+  readonly #connections = new Set<FakeConnection>()
+  readonly #retained = new Map<string, Packet>()
+  /** Counts the messages of each shared subscription, so that its members take turns. */
+  readonly #turns = new Map<string, number>()
+  /** Other ports that lead here. */
+  readonly #detours = new Set<number>()
+  #isUp = true
+  #isSuspended = false
+  #waiting: (() => void)[] = []
+  #isWorking = false
+
+  constructor(port = 1883) {
+    this.port = port
+  }
+
+  /** Ends at once: all connections are lost. What is retained stays. */
+  stop(): void {
+    this.#isUp = false
+    this.#waiting = []
+    for (const connection of [...this.#connections]) connection.drop()
+  }
+
+  start(): void {
+    this.#isUp = true
+  }
+
+  /** Connections stay, but nothing moves. */
+  suspend(): void {
+    this.#isSuspended = true
+  }
+
+  resume(): void {
+    this.#isSuspended = false
+    this.#work()
+  }
+
+  /** Another port that leads here until it is stopped, which loses the connections over it. */
+  detour(port: number): { readonly port: number; stop(): void } {
+    this.#detours.add(port)
+    const stop = () => {
+      this.#detours.delete(port)
+      for (const connection of [...this.#connections]) if (connection.port === port) connection.drop()
+    }
+    return { port, stop }
+  }
+
+  async #connect(
+    options: CheckedOptions,
+    clientId: string,
+    listener: DriverListener
+  ): Promise<DriverConnection> {
+    await new Promise(setImmediate)
+    const { port } = options
+    if (!this.#isUp || (port !== this.port && !this.#detours.has(port)))
+      throw Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
+    for (const other of this.#connections) if (other.clientId === clientId) other.drop()
+    const connection = new FakeConnection(this, clientId, port, listener, options.will)
+    this.#connections.add(connection)
+    return connection
+  }
+
+  /** Runs commands in their order, in a later turn. */
+  later(command: () => void): void {
+    this.#waiting.push(command)
+    this.#work()
+  }
+
+  #work(): void {
+    if (this.#isWorking || this.#isSuspended) return
+    this.#isWorking = true
+    setImmediate(() => {
+      this.#isWorking = false
+      if (this.#isSuspended) return
+      for (const command of this.#waiting.splice(0)) command()
+    })
+  }
+
+  /** Delivers a message. @returns whether somebody has subscribed to its topic */
+  deliver(packet: Packet): boolean {
+    const { topic, payload, retain = false } = packet
+    if (retain && payload.length === 0) this.#retained.delete(topic)
+    else if (retain) this.#retained.set(topic, packet)
+    const groups = new Map<string, [FakeConnection, Subscription][]>()
+    let isHeard = false
+    for (const connection of this.#connections)
+      for (const subscription of connection.subscriptions.values()) {
+        if (!matches(subscription.filter, topic)) continue
+        isHeard = true
+        if (subscription.group === undefined) connection.receive(packet, subscription.id, false)
+        else {
+          const name = `${subscription.group} ${subscription.filter}`
+          groups.set(name, [...(groups.get(name) ?? []), [connection, subscription]])
+        }
+      }
+    for (const [name, members] of groups) {
+      const turn = this.#turns.get(name) ?? 0
+      this.#turns.set(name, turn + 1)
+      const [connection, { id }] = members[turn % members.length] as [FakeConnection, Subscription]
+      connection.receive(packet, id, false)
+    }
+    return isHeard
+  }
+
+  /** Sends what is retained to a new subscription. */
+  sendRetained(connection: FakeConnection, { group, filter, id }: Subscription): void {
+    if (group !== undefined) return
+    for (const [topic, packet] of this.#retained)
+      if (matches(filter, topic)) connection.receive(packet, id, true)
+  }
+
+  forget(connection: FakeConnection): void {
+    this.#connections.delete(connection)
+  }
+}
+
+class FakeConnection implements DriverConnection {
+  readonly subscriptions = new Map<string, Subscription>()
+  readonly maximumPacketSize = undefined
+  readonly receiveMaximum = undefined
+  readonly clientId: string
+  readonly port: number
+  readonly #server: FakeMqttServer
+  readonly #listener: DriverListener
+  readonly #will: CheckedOptions['will']
+  /** Rejects what waits for an answer of the server. */
+  readonly #unanswered = new Set<(error: Error) => void>()
+  #isOpen = true
+
+  constructor(
+    server: FakeMqttServer,
+    clientId: string,
+    port: number,
+    listener: DriverListener,
+    will: CheckedOptions['will']
+  ) {
+    this.#server = server
+    this.clientId = clientId
+    this.port = port
+    this.#listener = listener
+    this.#will = will
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  subscribe(filter: string, id: number | undefined): Promise<void> {
+    return this.#answered(() => {
+      if (this.#server.forbidden.has(filter)) throw refusal()
+      const [, group, rest] = /^\$share\/([^/]+)\/(.*)$/s.exec(filter) ?? []
+      const subscription = { group, filter: rest ?? filter, id }
+      const isNew = !this.subscriptions.has(filter)
+      this.subscriptions.set(filter, subscription)
+      if (isNew) this.#server.sendRetained(this, subscription)
+    })
+  }
+
+  unsubscribe(filters: readonly string[]): Promise<void> {
+    return this.#answered(() => {
+      for (const filter of filters) this.subscriptions.delete(filter)
+    })
+  }
+
+  publish(packet: Packet, told?: Told): void {
+    this.#server.later(() => {
+      // A message that was on its way when the connection ended has reached the server, or not: here, not.
+      if (!this.#isOpen) return
+      const isForbidden = this.#server.forbidden.has(packet.topic)
+      const isHeard = !isForbidden && this.#server.deliver(packet)
+      if (packet.qos > 0) told?.(isHeard, isForbidden ? refusal() : undefined)
+    })
+  }
+
+  ping(): Promise<void> {
+    return this.#answered(() => {})
+  }
+
+  end(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.later(() => {
+        this.#close()
+        resolve()
+      })
+    })
+  }
+
+  /** The connection is lost. */
+  drop(): void {
+    if (!this.#isOpen) return
+    this.#close()
+    const { pattern, data, retain = false, delay = 0 } = this.#will ?? {}
+    if (pattern !== undefined) {
+      const payload = JSON.stringify({ pattern, data })
+      const publish = () => this.#server.deliver({ topic: pattern, payload, qos: 1, retain })
+      if (delay === 0) publish()
+      else setTimeout(publish, delay * 1_000)
+    }
+    this.#listener.lost()
+  }
+
+  /** A message from the server. */
+  receive({ topic, payload, properties }: Packet, id: number | undefined, retain: boolean): void {
+    const own = id === undefined ? properties : { ...properties, subscriptionIdentifier: id }
+    if (this.#isOpen)
+      this.#listener.message(topic, Buffer.from(payload as string), { retain, properties: own })
+  }
+
+  #close(): void {
+    this.#isOpen = false
+    this.#server.forget(this)
+    for (const reject of this.#unanswered) reject(new Error('The connection has ended'))
+    this.#unanswered.clear()
+  }
+
+  /** Resolves when the server has run the command; rejects if the connection ends before. */
+  #answered(command: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (!this.#isOpen) return reject(new Error('The connection has ended'))
+      this.#unanswered.add(reject)
+      this.#server.later(() => {
+        if (!this.#unanswered.delete(reject)) return
+        try {
+          command()
+          resolve()
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
+  }
+}
+
+function refusal(): Error {
+  return Object.assign(new Error('Not authorized'), { code: NOT_AUTHORIZED })
+}
+
+/** Whether a topic matches a filter: `+` stands for a level, `#` for all levels at the end. */
+function matches(filter: string, topic: string): boolean {
+  const levels = topic.split('/')
+  const wanted = filter.split('/')
+  for (const [index, level] of wanted.entries()) {
+    // Wildcards do not match a first level that begins with `$`.
+    if (index === 0 && /^[+#]/.test(level) && topic.startsWith('$')) return false
+    if (level === '#') return true
+    if (level !== '+' && level !== levels[index]) return false
+  }
+  return wanted.length === levels.length
+}
