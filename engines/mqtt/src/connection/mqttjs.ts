@@ -145,6 +145,7 @@ class Connection implements DriverConnection {
 
   ping(): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (!this.isOpen) return reject(new ConnectionError('The connection has ended', true))
       this.#asked.push({ resolve, reject })
       this.#client.sendPing()
     })
