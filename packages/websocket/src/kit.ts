@@ -6,8 +6,9 @@ import type { Server } from 'node:http'
 import type { Dispatcher, Logger } from '@elysia-microservices/transport/kit'
 import type { Elysia } from 'elysia'
 import { WEBSOCKET_LIMITS, type WebSocketLimits, webSocketOptions } from './options.ts'
-import { type Admits, WebSocketDoor } from './server/door.ts'
+import { WebSocketDoor } from './server/door.ts'
 import { listenForUpgrades } from './server/node.ts'
+import type { Admits } from './server/services.ts'
 import { pluginOf } from './websocket.ts'
 
 /** The handlers behind a page's door, and the rule that decides who may connect. */

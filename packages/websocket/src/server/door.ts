@@ -36,7 +36,7 @@ import { LONGEST_FRAME } from '../wire/messages.ts'
 import { Exposed } from './exposed.ts'
 import { originRefusal } from './origins.ts'
 import { CloseCode, type RawListener, type RawSocket, rawListener, ServerSocket } from './server-socket.ts'
-import { admitting, dispatcherOf } from './services.ts'
+import { type Admits, admitting, dispatcherOf } from './services.ts'
 
 /** Current figures of a door, which all services of one app share. */
 export interface WebSocketStats extends TransportStats {
@@ -57,12 +57,6 @@ export interface Refusal {
 export interface Entering extends Upgrade {
   readonly port: number | undefined
 }
-
-/**
- * Decides about an upgrade, and again about each request on its connection. Returns the reason for a refusal;
- * `undefined` to accept.
- */
-export type Admits = (upgrade: Upgrade) => Promise<string | undefined>
 
 /** The parts in which the door of another package, such as the console, differs from a user's door. */
 export interface DoorParts {

@@ -1,8 +1,13 @@
 /** The dispatcher of a door: each message goes to the services behind the door that expose a handler for it. */
 import { type Dispatcher, PatternNotFoundError, RpcError } from '@elysia-microservices/transport/kit'
 import type { Upgrade } from '../options.ts'
-import type { Admits } from './door.ts'
 import type { Exposed } from './exposed.ts'
+
+/**
+ * Decides about an upgrade, and again about each request on its connection. Returns the reason for a refusal;
+ * `undefined` to accept.
+ */
+export type Admits = (upgrade: Upgrade) => Promise<string | undefined>
 
 /** A dispatcher of all services that are in the set when a message arrives. */
 export function dispatcherOf(services: ReadonlySet<Exposed>): Dispatcher {
