@@ -266,6 +266,8 @@ describe('a deadline', () => {
         new Promise(() => signal.addEventListener('abort', () => stopped.push('request'), { once: true }))
     })
     const client = both.client()
+    // Otherwise its time may be over before it is sent.
+    await client.connect()
     await assert.rejects(client.request('hangs', 1, { timeout: 20 }), { code: 'TIMEOUT', mayHaveRun: true })
     await until('the handler is told', () => stopped.length === 1)
   })
@@ -280,6 +282,7 @@ describe('a deadline', () => {
       }
     })
     const client = both.client()
+    await client.connect()
     const late = assert.rejects(client.request('hangs', 1, { timeout: 200 }), { code: 'TIMEOUT' })
     await until('it runs', () => seen.includes('begun'))
     // Nothing arrives at either end any more, so only the limit that the request has named can end the work so soon.

@@ -9,6 +9,7 @@ import { RedisEvent, type Source } from './event.ts'
 import { Acknowledgements, HeldEvents } from './held.ts'
 import { before, comparePositions, laterOf, pausedOf, wakeOf } from './keys.ts'
 import { standingOf } from './look.ts'
+import { Rest } from './rest.ts'
 import type { Rounds, Watched } from './rounds.ts'
 import { GIVE_BACK, KEEP, LEAVE, run, TAKE, TRIM } from './scripts.ts'
 
@@ -18,8 +19,6 @@ const MOST = 1_024
 const LEAST_SHARE = 1 / 8
 /** Milliseconds until a request is repeated that the server has refused. */
 const AGAIN_AFTER = 1_000
-/** The longest time of a timer. */
-const LONGEST_SLEEP = 60 * 60 * 1_000
 /** Milliseconds for which only new events are requested, while there are many. */
 const FLOWS_FOR = 100
 /** After this share of `ackWait` without a further sign, another process may have got the event. */
@@ -79,12 +78,10 @@ export class Feed implements Watched {
   /** Resolves when the server has all events that were given back. */
   #givenBack: Promise<unknown> = Promise.resolve()
   #asked = 0
-  #isAsleep = false
-  #isWoken = false
+  readonly #rest = new Rest(() => this.wake())
   /** Until this time only new events are requested, because no event of another process has to be taken over. */
   #flowsUntil = 0
   #wantsAll = true
-  #timer: ReturnType<typeof setTimeout> | undefined
   #undelivered: number | undefined
   #undone = 0
   #highest = '0-0'
@@ -120,7 +117,7 @@ export class Feed implements Watched {
    * the next one: the server is not asked again until then.
    */
   get isQuiet(): boolean {
-    return this.#isAsleep && !this.#isPaused && this.#undone === 0 && this.held.all.size === 0
+    return this.#rest.isResting && !this.#isPaused && this.#undone === 0 && this.held.all.size === 0
   }
 
   /** Events that were requested and have not arrived. */
@@ -146,9 +143,7 @@ export class Feed implements Watched {
    * processes have left
    */
   wake(wantsAll = false): void {
-    clearTimeout(this.#timer)
-    this.#isAsleep = false
-    this.#isWoken = true
+    this.#rest.wake()
     this.#flowsUntil = 0
     this.#wantsAll ||= wantsAll
     this.fill()
@@ -157,13 +152,13 @@ export class Feed implements Watched {
   /** Only for ordered handlers: the server is to list all events that are not done. */
   needsAll(): void {
     this.#wantsAll = true
-    this.#isAsleep = false
+    this.#rest.interrupt()
   }
 
   /** Requests events if there is room. */
   fill(): void {
     const { owner } = this.#options
-    if (this.#isStopped || this.#taking !== undefined || this.#isAsleep || owner.isIdle) return
+    if (this.#isStopped || this.#taking !== undefined || this.#rest.isResting || owner.isIdle) return
     if (this.#connection?.isConnected !== true) return
     const room = Math.min(owner.room, MOST)
     const isWorth = room > 0 && room >= LEAST_SHARE * (room + this.held.all.size)
@@ -179,7 +174,7 @@ export class Feed implements Watched {
 
   async #take(room: number): Promise<void> {
     const { group, process, ackWait, owner } = this.#options
-    this.#isWoken = false
+    this.#rest.requested()
     const isAll = this.#wantsAll
     this.#wantsAll = false
     const leasedUntil = performance.now() + ackWait * LEASE
@@ -197,12 +192,12 @@ export class Feed implements Watched {
     if (state !== 'ok') {
       this.#wantsAll ||= isAll
       // A message tells that the group goes on.
-      if (this.#isPaused) return this.#sleep(-1)
+      if (this.#isPaused) return this.#rest.begin(-1)
       const [pause, ...standing] = rest as [pause: number, ...Standing]
       this.#raiseFloor(standing)
       this.#undone = standing[2]
       owner.uncertain()
-      return this.#sleep(pause < 0 ? AGAIN_AFTER : pause)
+      return this.#rest.begin(pause < 0 ? AGAIN_AFTER : pause)
     }
     const [isNew, entries, ...standing] = rest as [isNew: number, entries: Taken[], ...Standing]
     const [, , undone, more] = standing
@@ -212,7 +207,7 @@ export class Feed implements Watched {
     const events = entries.map(
       ([place, fields, attempt]) => new RedisEvent(this.source, place, fields, Number(attempt), leasedUntil)
     )
-    if (events.length < room) this.#sleep(more)
+    if (events.length < room) this.#rest.begin(more)
     else if (more < 0 && !this.#isOrdered && !this.source.isAgain)
       this.#flowsUntil = performance.now() + FLOWS_FOR
     this.#receive(events, this.#isOrdered && (isAll || isNew === 1))
@@ -267,22 +262,9 @@ export class Feed implements Watched {
     this.#options.owner.receive(fresh, isAll)
   }
 
-  /**
-   * Requests no events until a message tells of some.
-   * @param pause milliseconds after which events are requested in any case, such as one that is due then; below 0: never
-   */
-  #sleep(pause: number): void {
-    if (this.#isWoken) return
-    this.#isAsleep = true
-    clearTimeout(this.#timer)
-    if (pause < 0) return
-    this.#timer = setTimeout(() => this.wake(), Math.min(pause + 1, LONGEST_SLEEP))
-    this.#timer.unref?.()
-  }
-
   #failed(error: Error): void {
-    this.#isWoken = false
-    if (!this.#isStopped) this.#sleep(AGAIN_AFTER)
+    this.#rest.requested()
+    if (!this.#isStopped) this.#rest.begin(AGAIN_AFTER)
     // When the server is lost, the request is repeated after reconnecting.
     if (error.name !== 'ReplyError') return
     if (isGone(error)) return this.#options.owner.gone(this, error.message.replace(/ script: .*$/s, ''))
@@ -410,7 +392,7 @@ export class Feed implements Watched {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#options.rounds.remove(this)
-    clearTimeout(this.#timer)
+    this.#rest.stop()
     this.#connection?.unhear(wakeOf(this.source.stream), this.#woken)
     await this.#taking
   }
