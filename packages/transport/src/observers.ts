@@ -75,8 +75,10 @@ async function read(source: FigureSource): Promise<ReadFigures | undefined> {
     late = setTimeout(resolve, PATIENCE, undefined)
   })
   try {
-    const figures = await Promise.race([source.read(), tooLate])
-    return figures && { name: source.name, attributes: source.attributes, figures }
+    const read = await Promise.race([source.read(), tooLate])
+    if (read === undefined) return undefined
+    const numbers = Object.entries(read).filter(([, value]) => typeof value === 'number')
+    return { name: source.name, attributes: source.attributes, figures: Object.fromEntries(numbers) }
   } catch {
     return undefined
   } finally {

@@ -1,5 +1,11 @@
 /** Decides who may open the console: by default only programs on this machine. */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import {
+  consoleLogger,
+  type Logger,
+  loggerOf,
+  OptionError,
+  quietLog
+} from '@elysia-microservices/transport/kit'
 
 /**
  * Decides whether a request may open the console.
@@ -30,19 +36,22 @@ const LOOPBACK = /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$|^::1$/i
 export class Access {
   readonly #allow: Allow | undefined
   readonly #hosts: ReadonlySet<string>
+  readonly #log: ReturnType<typeof quietLog>
 
   /** @throws {OptionError} an option is invalid */
-  constructor({ allow, hosts = [] }: AccessOptions) {
+  constructor({ allow, hosts = [] }: AccessOptions, logger: Logger = loggerOf(consoleLogger)) {
     if (allow !== undefined && typeof allow !== 'function')
       throw OptionError.expected('options.allow', 'a function', allow)
     if (!Array.isArray(hosts) || hosts.some((host) => hostnameOf(host) !== String(host).toLowerCase()))
       throw OptionError.expected('options.hosts', "a list of names without ports, such as 'ops.test'", hosts)
     this.#allow = allow
+    this.#log = quietLog(logger)
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()))
   }
 
   /**
    * Returns the reason why a request is refused, as a text for its sender; `undefined` if the request is allowed.
+   * Never rejects.
    * @param isForPrograms the path is for programs and not for pages, so a request without an origin does not come
    * from a browser
    */
@@ -57,13 +66,23 @@ export class Access {
     const isAllowed =
       this.#allow === undefined
         ? isFromHere(request, address)
-        : (await this.#allow(request, address)) === true
+        : await this.#asked(this.#allow, request, address)
     if (!isAllowed)
       return this.#allow === undefined
         ? 'Only programs on its own machine may open the console: see options.allow of console()'
         : 'You may not open the console'
     if (isForPrograms && request.headers.get('origin') === null && isOfNoBrowser(request)) return undefined
     return isFromOtherPage(request, host) ? 'The console does not answer requests of other pages' : undefined
+  }
+
+  /** Nobody may open the console when the user's function fails. */
+  async #asked(allow: Allow, request: Request, address: string | undefined): Promise<boolean> {
+    try {
+      return (await allow(request, address)) === true
+    } catch (error) {
+      this.#log.error('allow', 'The function options.allow of the console has failed', error)
+      return false
+    }
   }
 
   #isOurs(name: string | undefined): boolean {

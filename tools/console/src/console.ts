@@ -96,7 +96,7 @@ export function console(options: ConsoleOptions): Elysia {
   milliseconds(100, 'options.interval', interval)
   if (watchUntil !== undefined && !(watchUntil instanceof AbortSignal))
     throw OptionError.expected('options.watchUntil', 'an AbortSignal', watchUntil)
-  const access = new Access(Object(options))
+  const access = new Access(Object(options), told)
   const { sources, traces } = makeSources({ clients, canTry, logger: told })
   const watch = new Watch(clients, { canTry, interval }, sources, watchUntil)
   const door = pageDoor({

@@ -42,6 +42,8 @@ export async function openConsole({ port, ...options }: StandaloneOptions): Prom
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
   })
+  // A connection that cannot be accepted is the client's loss only.
+  server.on('error', () => {})
   return {
     url: `http://localhost:${(server.address() as AddressInfo).port}${PATH}`,
     async close() {

@@ -1,7 +1,9 @@
 /** `asyncApiRoute()`: an Elysia plugin that answers with the AsyncAPI document of a service. */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { consoleLogger, loggerOf, OptionError, quietLog } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { asyncApi } from './asyncapi.ts'
+
+const log = quietLog(loggerOf(consoleLogger))
 
 /** Options of `asyncApiRoute()`. */
 export interface AsyncApiRouteOptions {
@@ -23,6 +25,14 @@ export function asyncApiRoute(
     throw OptionError.expected('service', 'a service made by microservice(), or its description', service)
   if (typeof path !== 'string' || !path.startsWith('/'))
     throw OptionError.expected('options.path', "a path such as '/asyncapi.json'", path)
-  return <App extends AnyElysia>(app: App): App =>
-    app.get(path, () => Response.json(asyncApi(service))) as App
+  return <App extends AnyElysia>(app: App): App => app.get(path, () => answer(service)) as App
+}
+
+function answer(service: Parameters<typeof asyncApi>[0]): Response {
+  try {
+    return Response.json(asyncApi(service))
+  } catch (error) {
+    log.error('asyncapi', 'The description of a service cannot be written as an AsyncAPI document', error)
+    return Response.json({ code: 'INTERNAL', message: 'Internal server error' }, { status: 500 })
+  }
 }

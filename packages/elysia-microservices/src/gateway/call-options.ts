@@ -140,10 +140,15 @@ export function callOptions<Context extends RequestContext>(
     waitForConnection,
     signal: signalOf(request),
     headers: forwarded(context, headers),
-    idempotent: idempotent ?? SAFE.has(request.method),
+    idempotent: isRepeatable(request, idempotent),
     ...(ownKey !== undefined && { key: ownKey }),
     ...(outer !== undefined && { within: outer })
   }
+}
+
+/** Whether a request may run twice. @param idempotent the option of its route */
+export function isRepeatable({ method }: Request, idempotent?: boolean): boolean {
+  return idempotent ?? SAFE.has(method)
 }
 
 function shorter(timeout: number, name: string, headers: Headers): number {

@@ -2,6 +2,8 @@
 import { MicroserviceError } from '@elysia-microservices/transport/kit'
 import { Elysia } from 'elysia'
 import type { Empty } from '../types/scope.ts'
+import { isRepeatable } from './call-options.ts'
+import { answersInDynamicMode } from './dynamic-mode.ts'
 import { ErrorAnswers, type ErrorOptions, errorResponse, type HttpContext } from './error-response.ts'
 import { describeRequest } from './http-error.ts'
 import { type AnyClient, Clients, type ClosingOptions } from './stop.ts'
@@ -43,13 +45,16 @@ export function clients<const Given extends GivenClients>(
   const answers = new ErrorAnswers(options)
   const owned = new Clients(options)
   const all = Object.entries(given).map(([name, client]) => [name, owned.take(client)])
+  const answerTo = (error: MicroserviceError, context: HttpContext) =>
+    answers.of(error, describeRequest(context), isRepeatable(context.request))
+  const answer = ({ error, ...context }: { error: unknown }) =>
+    error instanceof MicroserviceError
+      ? errorResponse(answerTo(error, context as HttpContext), context as HttpContext)
+      : undefined
   const plugin = new Elysia()
     .decorate(Object.fromEntries(all) as Record<string, unknown>)
-    .onError({ as: 'scoped' }, ({ error, ...context }) =>
-      error instanceof MicroserviceError
-        ? errorResponse(answers.of(error, describeRequest(context as HttpContext)), context as HttpContext)
-        : undefined
-    )
+    .onError({ as: 'scoped' }, answer)
+  answersInDynamicMode(plugin, answer, 'clients()')
   owned.endWith(plugin as never)
   return plugin as never
 }

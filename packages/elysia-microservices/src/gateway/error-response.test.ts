@@ -43,7 +43,10 @@ describe('the answer to an error', () => {
     assert.equal(retryAfter(new ConnectionError('gone', false)), '1')
     assert.equal(retryAfter(new ConnectionError('gone', true)), undefined)
     assert.equal(retryAfter(new TimeoutError('x', 1)), undefined)
-    assert.equal(retryAfter(new RpcError({ code: 'SERVICE_UNAVAILABLE' })), undefined)
+    // A service that says so has begun with the call, so this is safe only where the call may run twice.
+    const unavailable = new RpcError({ code: 'SERVICE_UNAVAILABLE' })
+    assert.equal(retryAfter(unavailable), undefined)
+    assert.equal(defaults.of(unavailable, 'GET /', true).headers['retry-after'], '1')
     assert.equal(answers.of(new RejectedError('draining'), '').headers['retry-after'], '1')
   })
 

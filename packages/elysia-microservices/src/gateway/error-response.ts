@@ -41,6 +41,9 @@ export interface ErrorAnswer {
 
 const INTERNAL: ErrorBody = { code: 'INTERNAL', message: 'Internal server error' }
 
+/** Codes that say that the call has not run, and may succeed later. */
+const LATER: ReadonlySet<string> = new Set(['REJECTED', 'OVERLOADED'])
+
 /** Messages that replace this library's own, because those name hosts, ports, patterns and limits. */
 const PUBLIC_MESSAGES: ReadonlyMap<string, string> = new Map([
   ['CANCELED', 'The request was canceled'],
@@ -73,23 +76,38 @@ export class ErrorAnswers {
   /**
    * Returns the answer to any error.
    * @param what the request, for the log
+   * @param isRepeatable whether running the call twice does no harm
    */
-  of(error: unknown, what: string): ErrorAnswer {
-    if (isRefused(error)) return this.#ofOurs(new ConnectionError(error.message, false, error), what)
-    if (error instanceof MicroserviceError) return this.#ofOurs(error, what)
+  of(error: unknown, what: string, isRepeatable = false): ErrorAnswer {
+    try {
+      return this.#read(error, what, isRepeatable)
+    } catch {
+      // The error cannot be read: it is a revoked Proxy, or has a getter that throws.
+      this.#logger.error(`${what} failed with an error that cannot be read`)
+      return { status: 500, headers: {}, body: INTERNAL }
+    }
+  }
+
+  #read(error: unknown, what: string, isRepeatable: boolean): ErrorAnswer {
+    if (isRefused(error))
+      return this.#ofOurs(new ConnectionError(error.message, false, error), what, isRepeatable)
+    if (error instanceof MicroserviceError) return this.#ofOurs(error, what, isRepeatable)
     const status = numericStatus(error)
     if (status !== undefined && status < 500) {
-      return { status, headers: {}, body: { code: codeOfStatus(status), message: (error as Error).message } }
+      const code = codeOfStatus(status)
+      const { message } = error as { message?: unknown }
+      return { status, headers: {}, body: { code, message: typeof message === 'string' ? message : code } }
     }
     this.#logger.error(`${what} failed`, error)
     return { status: status ?? 500, headers: {}, body: INTERNAL }
   }
 
-  #ofOurs(error: MicroserviceError, what: string): ErrorAnswer {
+  #ofOurs(error: MicroserviceError, what: string, isRepeatable: boolean): ErrorAnswer {
     const { code, status } = statusOf(error, this.#statuses)
     const headers: Record<string, string> = {}
-    const isTooMuch = code === 'REJECTED' || code === 'OVERLOADED'
-    if (isTooMuch || (error instanceof ConnectionError && !error.mayHaveRun)) {
+    // The service that answers so has begun with the call: what it needs was not there.
+    const isBegun = code === 'SERVICE_UNAVAILABLE' && isRepeatable
+    if (LATER.has(code) || isBegun || (error instanceof ConnectionError && !error.mayHaveRun)) {
       headers['retry-after'] = this.#retryAfter
     }
     const hidden = PUBLIC_MESSAGES.get(code) ?? (error instanceof LocalError ? INTERNAL.message : undefined)
@@ -100,6 +118,8 @@ export class ErrorAnswers {
       return { status, headers, body: { code, message: hidden } }
     }
     const { message, details } = error as MicroserviceError & { details?: unknown }
+    // Details of an error that was made here may be anything. If they cannot be written, this throws.
+    if (details !== undefined) JSON.stringify(details)
     return { status, headers, body: details === undefined ? { code, message } : { code, message, details } }
   }
 }

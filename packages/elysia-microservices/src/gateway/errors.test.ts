@@ -205,7 +205,7 @@ describe('an error of the gateway itself', () => {
     const { body: said } = await answerOf('/whole/0')
     assert.equal(
       (said as { message: string }).message,
-      'params: expected integer to be greater or equal to 1'
+      'params.n: expected integer to be greater or equal to 1'
     )
     assert.equal((await answerOf('/whole/5')).status, 200)
   })

@@ -107,7 +107,7 @@ class Events implements EventStream {
     this.#controller = undefined
     // An iterator that waits for a value cannot be left, so its call is canceled as well.
     this.#giveUp.abort()
-    void this.#values.return?.().catch(() => {})
+    leave(this.#values)
     this.#settle()
   }
 
@@ -157,6 +157,13 @@ class Events implements EventStream {
       return { error }
     }
   }
+}
+
+/** Leaves an iterator. Nobody waits for that, and a client that a user has written may fail at it. */
+function leave(values: AsyncIterator<unknown>): void {
+  try {
+    void Promise.resolve(values.return?.()).catch(() => {})
+  } catch {}
 }
 
 /** The text of one event. `JSON.stringify` writes no line breaks, so one line of data is enough. */

@@ -4,11 +4,13 @@ import { Elysia } from 'elysia'
 import type { UntypedClient } from '../client/client-types.ts'
 import { callOptions, type ForwardedOptions } from './call-options.ts'
 import { checkBody, defaultData } from './data.ts'
+import { answersInDynamicMode } from './dynamic-mode.ts'
 import type { EdenRoutes, GatewayPlugin } from './eden-types.ts'
 import { ErrorAnswers, type HttpContext, NO_SNIFFING } from './error-response.ts'
 import { EVENT_STREAM_HEADERS, type EventStreamInit, openEventStream } from './event-stream.ts'
 import { EventStreams } from './event-streams.ts'
-import { answersErrors, describeRequest } from './http-error.ts'
+import { failureOf } from './failures.ts'
+import { answersErrors, describeRequest, type ErrorHook, parseError } from './http-error.ts'
 import type { GatewayOptions } from './options.ts'
 import { requestIdOf } from './request-id.ts'
 import type { AlwaysPassed, Known, NameAt, PassedByAll, RouteOf } from './route-checks.ts'
@@ -74,6 +76,7 @@ export function gateway<Service, const Routes, const Names = AlwaysPassed, Made 
   const answers = new ErrorAnswers(options)
   const streams = new EventStreams()
   const read = readRoutes(routes as Readonly<Record<string, unknown>>, options)
+  const errorHooks = new Map<unknown, ErrorHook>()
   const owned = new Clients(options)
   const caller = owned.take(client as UntypedClient | (() => UntypedClient))
 
@@ -84,21 +87,27 @@ export function gateway<Service, const Routes, const Names = AlwaysPassed, Made 
       requestIdOf(context)
       return answer(scope, context)
     }
+    const handler = handlerOf(answerRequest, hasFunctions(route))
+    const schemas = route.schemas as Readonly<Record<string, unknown>>
+    const error = answersErrors(answers, schemas, routeOf(route.pattern), route.forward.idempotent)
+    errorHooks.set(handler, error)
     plugin.route(
       route.key.method,
       route.key.path,
-      handlerOf(answerRequest, hasFunctions(route)) as never,
+      handler as never,
       {
         ...route.schemas,
         detail: route.detail,
-        error: answersErrors(
-          answers,
-          route.schemas as Readonly<Record<string, unknown>>,
-          routeOf(route.pattern)
-        )
+        error
       } as object
     )
   }
+  answersInDynamicMode(
+    plugin,
+    ({ handler, isReading, error, request, set }) =>
+      errorHooks.get(handler)?.({ error: isReading ? parseError() : error, request, set }),
+    'The gateway'
+  )
   owned.endWith(plugin, streams)
   return plugin as never
 }
@@ -128,12 +137,20 @@ interface Scope {
 }
 
 async function answerValue({ route, client }: Scope, context: GatewayContext): Promise<Response> {
-  const options: PassingOptions & ForwardedOptions = {
-    ...callOptions(context, route.forward),
-    leavesUnread: true
+  try {
+    const options: PassingOptions & ForwardedOptions = {
+      ...callOptions(context, route.forward),
+      leavesUnread: true
+    }
+    keepOpenFor(context, options.timeout)
+    const value = await client.request(route.pattern as never, await dataOf(route, context), options)
+    return responseTo(value, route, context)
+  } catch (error) {
+    throw failureOf(error, context.body)
   }
-  keepOpenFor(context, options.timeout)
-  const value = await client.request(route.pattern as never, await dataOf(route, context), options)
+}
+
+function responseTo(value: unknown, route: Route, context: GatewayContext): Response {
   const status = value === undefined && !route.hasStatus ? 204 : route.status
   // The status is stored in `set`, too, for hooks of the app that read it there, as access logs do.
   context.set.status = status
@@ -146,19 +163,32 @@ async function answerValue({ route, client }: Scope, context: GatewayContext): P
 }
 
 async function answerEvent({ route, client }: Scope, context: GatewayContext): Promise<Response> {
-  const { headers, key, waitForConnection, timeout } = callOptions(context, route.forward)
-  const options = { headers, waitForConnection, timeout, ...(key !== undefined && { key }) }
-  keepOpenFor(context, timeout)
-  await client.emit(route.pattern as never, await dataOf(route, context), options)
-  context.set.status = route.status
-  return new Response(null, { status: route.status })
+  try {
+    const { headers, key, waitForConnection, timeout } = callOptions(context, route.forward)
+    const options = { headers, waitForConnection, timeout, ...(key !== undefined && { key }) }
+    keepOpenFor(context, timeout)
+    await client.emit(route.pattern as never, await dataOf(route, context), options)
+    context.set.status = route.status
+    return new Response(null, { status: route.status })
+  } catch (error) {
+    throw failureOf(error, context.body)
+  }
 }
 
 async function answerStream(scope: Scope, context: GatewayContext): Promise<Response> {
-  const { route, client, answers, streams } = scope
-  const { request, server } = context
   // Elysia answers HEAD with the GET handler, and reads the whole body to state its length. A stream may have no end.
-  if (request.method === 'HEAD') return new Response(null, { headers: EVENT_STREAM_HEADERS })
+  if (context.request.method === 'HEAD') return new Response(null, { headers: EVENT_STREAM_HEADERS })
+  try {
+    return await streamTo(scope, context)
+  } catch (error) {
+    throw failureOf(error, context.body)
+  }
+}
+
+async function streamTo(
+  { route, client, answers, streams }: Scope,
+  context: GatewayContext
+): Promise<Response> {
   const options = callOptions(context, route.forward)
   const data = await dataOf(route, context)
   // A stream may be silent for any time, so its connection must not be closed as idle.
@@ -169,7 +199,7 @@ async function answerStream(scope: Scope, context: GatewayContext): Promise<Resp
     heartbeat: route.heartbeat,
     bodyOf: (error) => answers.of(error, describeRequest(context, routeOf(route.pattern))).body
   }
-  return (await openEventStream(init, streams.at(server))).response
+  return (await openEventStream(init, streams.at(context.server))).response
 }
 
 function dataOf({ key, data, schemas }: Route, context: GatewayContext): unknown {

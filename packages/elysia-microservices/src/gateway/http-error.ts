@@ -2,23 +2,18 @@
  * Converts errors that Elysia throws before a route's handler runs, so that their bodies have the same shape as
  * those of all other errors.
  */
-import { RpcError } from '@elysia-microservices/transport/kit'
-import { Kind } from '@sinclair/typebox'
+import { MicroserviceError, RpcError } from '@elysia-microservices/transport/kit'
 import { Value } from '@sinclair/typebox/value'
-import { ElysiaCustomStatusResponse, ParseError, ValidationError as SchemaError, type TSchema } from 'elysia'
+import type { TSchema } from 'elysia'
 import { MOST_VIOLATIONS, pathPart } from '../schema/check.ts'
 import { expectedBy } from '../schema/expected.ts'
+import { isRepeatable } from './call-options.ts'
+import { type ElysiaError, type Issue, isTypeBox, readElysiaError } from './elysia-errors.ts'
 import { type ErrorAnswers, errorResponse, type HttpContext } from './error-response.ts'
 import { type Identifiable, requestIdOf } from './request-id.ts'
 
 /** The schemas of a route, by the part of the request that they check. */
 type SchemasByPart = Readonly<Record<string, unknown>>
-
-/** Elysia's report of one wrong value. */
-interface Issue {
-  readonly path: string
-  readonly message: string
-}
 
 /**
  * How many of Elysia's errors are read at most. There may be several errors for one path, so this is more than are
@@ -26,21 +21,71 @@ interface Issue {
  */
 const MOST_LOOKED_AT = 8 * MOST_VIOLATIONS
 
-/** Converts an error of Elysia to an error with a code; any other error is returned unchanged. */
-function fromElysia(error: unknown, schemas: SchemasByPart): unknown {
-  if (error instanceof ParseError) {
-    return new RpcError({ code: 'PARSE', message: 'The body cannot be read as its content type' })
+/**
+ * Converts an error of Elysia to an error with a code; any other error is returned unchanged. The result is
+ * `undefined` for an answer that only Elysia can give.
+ */
+function fromElysia(error: unknown, schemas: SchemasByPart, request: Request): unknown {
+  if (error instanceof MicroserviceError) return error
+  const read = readElysiaError(error)
+  switch (read?.kind) {
+    case undefined:
+      return error
+    case 'status':
+      return undefined
+    case 'parse':
+      return parseError()
+    case 'schema':
+      return fromSchemaError(read, schemas)
+    case 'file':
+      return violation(read.path, `a file of type ${String(read.expected)}`)
+    case 'decoder':
+      return fromDecoder(read, schemas, request)
   }
-  return error instanceof SchemaError ? fromSchemaError(error, schemas) : error
 }
 
-function fromSchemaError(error: SchemaError, schemas: SchemasByPart): RpcError {
+/** The body of a request cannot be read. */
+export function parseError(): RpcError {
+  return new RpcError({ code: 'PARSE', message: 'The body cannot be read as its content type' })
+}
+
+function violation(path: string, expected: string): RpcError {
+  return new RpcError({
+    code: 'VALIDATION',
+    message: `${path}: expected ${expected}`,
+    details: { path, expected }
+  })
+}
+
+/**
+ * Elysia itself decodes lists in a query, and its error has only the list. So the parameter is the one whose texts
+ * are that list.
+ */
+function fromDecoder(
+  { value, issue }: ElysiaError & { kind: 'decoder' },
+  schemas: SchemasByPart,
+  request: Request
+): RpcError {
+  const { searchParams } = new URL(request.url)
+  const isIt = (name: string) => listed(searchParams.getAll(name)) === listed([value].flat())
+  const name = [...new Set(searchParams.keys())].find(isIt)
+  const root = name === undefined ? Object.keys(schemas).join(' or ') : `query${pathPart(name)}`
+  const { path = '', message = 'a value that can be decoded' } = issue
+  const keys = path.split('/').slice(1)
+  return violation(root + keys.map(pathPart).join(''), message.replace(/^Expected (value to be )?/, ''))
+}
+
+function listed(texts: readonly unknown[]): string {
+  return texts.join(',')
+}
+
+function fromSchemaError(error: ElysiaError & { kind: 'schema' }, schemas: SchemasByPart): RpcError {
   const given = schemas[error.type]
   // A decoder of Elysia's types, such as that of `t.Integer({ minimum: 1 })`, does not say in which part of the
   // request the value is.
   const root = error.type === 'property' ? Object.keys(schemas).join(' or ') : error.type
-  const issueOf = (issue: Partial<Issue>) => issueAt(root, issue, error, given)
-  const found = (error.all as readonly Partial<Issue>[]).slice(0, MOST_LOOKED_AT)
+  const issueOf = (issue: Partial<Issue>) => issueAt(root, issue, error.value, given)
+  const found = error.all.slice(0, MOST_LOOKED_AT)
   const all = found.filter(({ path }, index) => found.findIndex((one) => one.path === path) === index)
   const [first = issueOf({}), ...others] = all.slice(0, MOST_VIOLATIONS).map(issueOf)
   const { path, expected, message } = first
@@ -49,13 +94,8 @@ function fromSchemaError(error: SchemaError, schemas: SchemasByPart): RpcError {
   return new RpcError({ code: 'VALIDATION', message, details })
 }
 
-function issueAt(
-  root: string,
-  { path = '', message = '' }: Partial<Issue>,
-  error: SchemaError,
-  given: unknown
-) {
-  const said = (isTypeBox(given) && expectedAt(given, path, error.value)) || message
+function issueAt(root: string, { path = '', message = '' }: Partial<Issue>, value: unknown, given: unknown) {
+  const said = (isTypeBox(given) && expectedAt(given, path, value)) || message
   // TypeBox gives a JSON pointer. A Standard Schema gives keys with dots between them, or 'root'.
   const keys =
     path === 'root' ? [] : path.startsWith('/') || path === '' ? path.split('/').slice(1) : path.split('.')
@@ -78,21 +118,37 @@ function expectedAt(schema: TSchema, path: string, value: unknown): string | und
   return undefined
 }
 
-function isTypeBox(schema: unknown): schema is TSchema {
-  return typeof schema === 'object' && schema !== null && Kind in schema
-}
+/** An error hook of Elysia. */
+export type ErrorHook = (context: HttpContext & { error: unknown }) => Response | undefined
 
 /**
  * The error hook of a route. It answers all errors that hooks of the app have not answered.
  * @param pattern the pattern that the route calls, for the log
+ * @param idempotent the option of the route
  */
-export function answersErrors(answers: ErrorAnswers, schemas: SchemasByPart, pattern: string) {
+export function answersErrors(
+  answers: ErrorAnswers,
+  schemas: SchemasByPart,
+  pattern: string,
+  idempotent?: boolean
+): ErrorHook {
   // Elysia reads in this function's source which parts of the context it uses, and makes only those. So each part
   // is named here.
-  return ({ error, request, set }: HttpContext & { error: unknown }): Response | undefined => {
-    if (error instanceof ElysiaCustomStatusResponse) return undefined
+  return ({ error, request, set }) => {
     const context = { request, set }
-    return errorResponse(answers.of(fromElysia(error, schemas), describeRequest(context, pattern)), context)
+    const converted = converting(error, schemas, request)
+    if (converted === undefined && error !== undefined) return undefined
+    const mayRepeat = isRepeatable(request, idempotent)
+    return errorResponse(answers.of(converted, describeRequest(context, pattern), mayRepeat), context)
+  }
+}
+
+/** An error that cannot even be read is left as it is: its answer is that of any unexpected error. */
+function converting(error: unknown, schemas: SchemasByPart, request: Request): unknown {
+  try {
+    return fromElysia(error, schemas, request)
+  } catch {
+    return error
   }
 }
 

@@ -6,6 +6,7 @@ import type { AnySchema } from '../schema/schema-types.ts'
 import { forMessages } from '../schema/texts-of-urls.ts'
 import { isTypeBox } from '../schema/typebox.ts'
 import { assertForwardOptions, type ForwardOptions } from './call-options.ts'
+import { withToldDecoders } from './decoders.ts'
 import { describeRoute, handlersOf } from './described.ts'
 import { documentRoutes } from './documentation.ts'
 import { statusTable } from './error-status.ts'
@@ -96,7 +97,7 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
     heartbeat: heartbeatOf(path, route.heartbeat ?? options.heartbeat),
     forward,
     data: dataFunction(path, route.data),
-    schemas: defined({ params: route.params, query: route.query, body: route.body }),
+    schemas: withToldDecoders(defined({ params: route.params, query: route.query, body: route.body })),
     response: route.response && documented(route.response),
     detail: route.detail
   }

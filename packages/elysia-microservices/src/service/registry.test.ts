@@ -148,7 +148,7 @@ describe('HandlerRegistry', () => {
     )
   })
 
-  it('tells all patterns, for brokers: in their canonical form, and no text of a RegExp', () => {
+  it('tells all patterns, for brokers: in their canonical form, and a RegExp as it is', () => {
     const { handlers, addMessage, addEvent } = registry()
     assert.deepEqual(handlers.routes(), [])
     addMessage(['sum', { b: 1, a: 'x' }, /^y/], () => 1)
@@ -156,7 +156,7 @@ describe('HandlerRegistry', () => {
     assert.deepEqual(handlers.routes(), [
       { kind: 'message', route: 'sum' },
       { kind: 'message', route: '{"a":"x","b":1}' },
-      { kind: 'message', route: undefined },
+      { kind: 'message', route: undefined, regexp: /^y/ },
       { kind: 'event', route: 'orders.*' }
     ])
     handlers.replaceAll([])

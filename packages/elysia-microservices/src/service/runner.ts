@@ -26,6 +26,7 @@ import { schemasCompiled } from '../schema/typebox.ts'
 import { clearEarlier, remember } from './hot.ts'
 import type { LifeEnd } from './life.ts'
 import type { ServiceCore } from './service-core.ts'
+import { statsOf } from './stats-of.ts'
 import { StopLines } from './stop-lines.ts'
 
 /** The settings that a service runs with. */
@@ -101,7 +102,7 @@ export class ServiceRunner {
   }
 
   stats(): readonly TransportStats[] {
-    return this.#servers.map((server) => server.stats())
+    return this.#servers.flatMap(statsOf)
   }
 
   /** Makes the service answer at a door of its app, too: from its next start on, or at once if it listens already. */

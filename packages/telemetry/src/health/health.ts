@@ -85,8 +85,10 @@ function serve(state: Health, { port, host }: HealthPortOptions): HealthServer {
     const { status, type, body } = await answer(state, path)
     response.writeHead(status, { 'content-type': type }).end(body)
   })
-  // As for a service that cannot listen, the process ends with this error, because it must not look healthy.
   server.on('error', (error) => {
+    // The server listens, and could not take a connection: probes notice it.
+    if (server.listening) return
+    // As for a service that cannot listen, the process ends with this error, because it must not look healthy.
     throw new ListenError(`${host ?? 'any address'}, port ${port}`, error)
   })
   const listening = listen(server, port, host)

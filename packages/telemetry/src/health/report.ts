@@ -47,10 +47,37 @@ type Looked = Pick<WatchedService, 'status'> & Partial<Pick<WatchedService, 'sta
 
 const DEFAULT_TIMEOUT = 1_000
 
-function transportsOf(service: Looked): TransportReport[] {
-  return (service.stats?.() ?? []).map(({ transport, unavailable }) =>
-    unavailable === undefined ? { transport, ok: true } : { transport, ok: false, reason: unavailable }
-  )
+/** The state of a service. A user may pass any object as a service, so reading it may fail. */
+interface ServiceReport {
+  readonly status: ServiceStatus
+  readonly transports: readonly TransportReport[]
+}
+
+function reportOf(service: Looked): ServiceReport {
+  try {
+    const transports = (service.stats?.() ?? []).map(({ transport, unavailable }) => {
+      const name = textOf(transport)
+      return unavailable === undefined
+        ? { transport: name, ok: true }
+        : { transport: name, ok: false, reason: textOf(unavailable) }
+    })
+    return { status: textOf(service.status) as ServiceStatus, transports }
+  } catch (error) {
+    return { status: 'stopped', transports: [{ transport: 'unknown', ok: false, reason: reasonOf(error) }] }
+  }
+}
+
+/** What a check has thrown, as text. Anything can be thrown, also what cannot be read. */
+function reasonOf(error: unknown): string {
+  try {
+    return textOf(error instanceof Error ? error.message : error)
+  } catch {
+    return 'the reason cannot be read'
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : String(value)
 }
 
 /** Looks at services and runs checks. */
@@ -89,8 +116,9 @@ export class Health {
       this.#running = undefined
     })
     const checks = await this.#running
-    const services = this.#services.map(({ status }) => status)
-    const transports = this.#services.map(transportsOf)
+    const reports = this.#services.map(reportOf)
+    const services = reports.map(({ status }) => status)
+    const transports = reports.map((report) => report.transports)
     const ok =
       services.every((status) => status === 'listening') &&
       // A service counts as reachable if at least one of its transports takes messages.
@@ -115,7 +143,7 @@ export class Health {
       if (result === false) return { ok: false, reason: 'the check says no' }
       return { ok: true, ms: Math.round(performance.now() - start) }
     } catch (error) {
-      return { ok: false, reason: error instanceof Error ? error.message : String(error) }
+      return { ok: false, reason: reasonOf(error) }
     } finally {
       clearTimeout(late)
     }

@@ -1,9 +1,12 @@
 /** Writes the figures in Prometheus' text format, using prom-client. */
+import { consoleLogger, loggerOf, quietLog } from '@elysia-microservices/transport/kit'
 import type { Metric, Registry } from 'prom-client'
 import { CONVENTIONAL_BOUNDS } from '../figures/histogram.ts'
 import { histograms, numbers } from './collect.ts'
 import type { HistogramMetric, NumberMetric } from './metric.ts'
 import { readOutboxes } from './outbox.ts'
+
+const log = quietLog(loggerOf(consoleLogger))
 
 /** The interface through which prom-client reads a metric. Such objects are made for each answer. */
 interface Written {
@@ -29,8 +32,24 @@ export async function prometheusText(others?: Registry): Promise<{ text: string;
   }
   const text = await registry.metrics()
   return {
-    text: others === undefined ? text : `${text}\n${await others.metrics()}`,
+    text: others === undefined ? text : `${text}\n${await textOf(others)}`,
     contentType: registry.contentType
+  }
+}
+
+/** The metrics of the user's registry; none if they cannot be read, because those of this library can. */
+async function textOf(registry: Registry): Promise<string> {
+  try {
+    const text: unknown = await registry.metrics()
+    if (typeof text === 'string') return text
+    throw new TypeError('metrics() of the registry must return a text')
+  } catch (error) {
+    log.error(
+      'registry',
+      'metrics(): the metrics of options.registry cannot be read, and are left out',
+      error
+    )
+    return ''
   }
 }
 

@@ -67,8 +67,8 @@ export function transportMetrics(): NumberMetric[] {
   const add = (metric: Omit<NumberMetric, 'points'>, attributes: Attributes, value: number) => {
     const known = metrics.get(metric.name)
     if (known === undefined) return metrics.set(metric.name, { ...metric, points: [{ attributes, value }] })
-    const text = JSON.stringify(attributes)
-    const same = known.points.findIndex((point) => JSON.stringify(point.attributes) === text)
+    const written = JSON.stringify(attributes)
+    const same = known.points.findIndex((point) => JSON.stringify(point.attributes) === written)
     // Two services that are reached only inside the process have no address, so their attributes are equal, and
     // their values are combined.
     if (same === -1) known.points.push({ attributes, value })
@@ -82,8 +82,8 @@ export function transportMetrics(): NumberMetric[] {
   const addDurable = (transport: string, handler: DurableFigures) => {
     const attributes = {
       [MESSAGING.system]: brokerOf('consumer', transport) ?? SYSTEM,
-      [MESSAGING.destination]: handler.pattern,
-      [MESSAGING.group]: handler.group
+      [MESSAGING.destination]: text(handler.pattern),
+      [MESSAGING.group]: text(handler.group)
     }
     for (const { key, ...metric } of DURABLE) {
       const value = handler[key]
@@ -92,7 +92,7 @@ export function transportMetrics(): NumberMetric[] {
   }
   // An SDK makes its instruments when the service has no handlers yet.
   for (const { key: _, ...metric } of DURABLE) metrics.set(metric.name, { ...metric, points: [] })
-  for (const stats of transportStats()) {
+  const addTransport = (stats: TransportStats) => {
     const own = attributesOf(stats)
     for (const handler of stats.durable ?? []) addDurable(stats.transport, handler)
     for (const [key, value] of Object.entries(stats)) {
@@ -120,14 +120,27 @@ export function transportMetrics(): NumberMetric[] {
       }
     }
   }
+  for (const stats of transportStats()) {
+    // A transport may be written by a user. Figures that cannot be read must not take all others away.
+    try {
+      addTransport(stats)
+    } catch {}
+  }
   return [...metrics.values()]
 }
 
-function attributesOf({ transport, address }: TransportStats): Attributes {
+/** @throws {TypeError} the value is no text, as its type says */
+function text(value: string): string {
+  if (typeof value !== 'string') throw new TypeError('A figure has an attribute that is no text')
+  return value
+}
+
+function attributesOf({ transport: given, address }: TransportStats): Attributes {
+  const transport = text(given)
   if (address === undefined) return { transport }
   const { host, port, path } = address
-  if (path !== undefined) return { transport, 'server.address': path }
-  return { transport, 'server.address': host, 'server.port': String(port) }
+  if (path !== undefined) return { transport, 'server.address': text(path) }
+  return { transport, 'server.address': text(host), 'server.port': String(port) }
 }
 
 function isGauge(value: unknown): value is Gauge {

@@ -2,7 +2,7 @@
  * Local errors: failures on this side. They are never sent: a local error that a handler does not catch becomes an
  * internal failure of the handler, whatever its class.
  */
-import { UnauthenticatedError } from './answers.ts'
+import { RpcError, UnauthenticatedError } from './answers.ts'
 import { describe, MicroserviceError } from './microservice-error.ts'
 
 /** The base class of errors that say why no answer has arrived. */
@@ -62,6 +62,11 @@ export class OverloadedError extends LocalError {
   constructor(message: string) {
     super('OVERLOADED', message)
   }
+
+  /** Makes the answer with which a handler tells its caller of this failure: code `SERVICE_UNAVAILABLE`. */
+  pass(): RpcError {
+    return passedOn(this, 'SERVICE_UNAVAILABLE')
+  }
 }
 
 /** No answer came within the time allowed. Code `TIMEOUT`. */
@@ -81,6 +86,11 @@ export class TimeoutError extends LocalError {
     super('TIMEOUT', message)
     this.timeout = timeout
     this.mayHaveRun = mayHaveRun
+  }
+
+  /** Makes the answer with which a handler tells its caller of this failure: code `GATEWAY_TIMEOUT`. */
+  pass(): RpcError {
+    return passedOn(this, 'GATEWAY_TIMEOUT')
   }
 }
 
@@ -117,11 +127,31 @@ export class ConnectionError extends LocalError {
     else this.reason = typeof code === 'string' ? code : undefined
   }
 
+  /**
+   * Makes the answer with which a handler tells its caller of this failure: `throw error.pass()`. The code is
+   * `SERVICE_UNAVAILABLE` if the handler's call has certainly not run, and `BAD_GATEWAY` if it may have run. The
+   * answer names no address.
+   */
+  pass(): RpcError {
+    return passedOn(this, this.mayHaveRun ? 'BAD_GATEWAY' : 'SERVICE_UNAVAILABLE')
+  }
+
   /** Makes the error of a call on a closed client. */
   static closed(mayHaveRun = false): ConnectionError {
     const message = 'The client is closed; make a new one with connect()'
     return new ConnectionError(message, mayHaveRun, undefined, false)
   }
+}
+
+const PASSED = {
+  BAD_GATEWAY: 'The connection to a service that is needed for this was lost',
+  GATEWAY_TIMEOUT: 'A service that is needed for this did not answer in time',
+  SERVICE_UNAVAILABLE: 'A service that is needed for this cannot be reached'
+}
+
+/** An answer on purpose that tells of a local error what a caller may know. The error itself is its cause. */
+function passedOn(error: LocalError, code: keyof typeof PASSED): RpcError {
+  return Object.assign(new RpcError({ code, message: PASSED[code] }), { cause: error })
 }
 
 /** Copies the error that says why a client cannot reach its server, so that each caller gets a separate error. */
