@@ -171,6 +171,19 @@ if (!isMissing('rights over NATS', natsMissing())) {
       assert.deepEqual(log.lines, [])
     })
 
+    it('do not let a user publish an event who may only handle it: `publish` says so at once, others go on', async () => {
+      await startLedger(() => {})
+      const till = clientOf('till')
+      await till.publish('payments.settled', 1)
+      const failed = clientOf('ledger').publish('payments.settled', 2, { timeout: 0 })
+      await assert.rejects(failed, {
+        name: 'ConnectionError',
+        mayHaveRun: false,
+        message: "NATS does not let this client publish to 'payments.settled'; give its user the permission"
+      })
+      await till.publish('payments.settled', 3)
+    })
+
     it('allow publishing, handling and failing events, and listing and redriving dead letters', async () => {
       const handled: unknown[] = []
       let fails = true

@@ -201,8 +201,13 @@ export class DialogueClient<Connection extends Carrier>
         this.durable?.restored()
         this.#ready(connected)
       },
-      refused: (address, operation, error) => {
-        if (operation === 'publish') ours()?.requester.refused(address, error)
+      refused: (address, operation, cause) => {
+        const connected = ours()
+        if (operation !== 'publish' || connected === undefined) return
+        const message = `${title} does not let this client publish to '${address}'; give its user the permission`
+        const error = new ConnectionError(message, false, cause, false)
+        connected.requester.refused(address, error)
+        this.durable?.forbidden?.(address, error)
       },
       unpublished: (_address, cause) => {
         throw new OptionError('options.headers', `The message cannot be published: ${cause.message}`, cause)

@@ -153,9 +153,8 @@ export class Requester {
   }
 
   /** The server does not let this client publish to an address. */
-  refused(address: string, cause: Error): void {
-    const message = `${this.#engine.title} does not let this client publish to '${address}'; give its user the permission`
-    this.#sender.refused(address, this.#table.all(), new ConnectionError(message, false, cause, false))
+  refused(address: string, error: ConnectionError): void {
+    this.#sender.refused(address, this.#table.all(), error)
   }
 
   // ── answers ──────────────────────────────────────────────────────────────────────────────────────────

@@ -23,6 +23,11 @@ export interface ClientStore<Connection> extends DurableCaller {
   attach(connection: Connection): void
   /** The server is back. */
   restored(): void
+  /**
+   * The server does not let this user publish to an address. Only of engines that store what is published to the address
+   * of its pattern.
+   */
+  forbidden?(address: string, error: Error): void
   /** The connection has ended; `attach` follows with the next connection. */
   detach(): void
   /**

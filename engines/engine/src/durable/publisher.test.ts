@@ -99,6 +99,23 @@ describe('a publisher', () => {
     assert.ok(publisher.isIdle)
   })
 
+  it('fails the events for an address to which it may not publish, sent or not, and goes on with the others', async () => {
+    const { server, publisher } = setting()
+    const denied = new Error('denied')
+    const failed = Array.from({ length: 600 }, (_, n) =>
+      publisher.publish(event(`d${n}`, { address: 'denied' }))
+    )
+    const published = FOUR.map((id) => publisher.publish(event(id)))
+    await turn()
+    publisher.forbidden('denied', denied)
+    assert.deepEqual(
+      new Set((await Promise.allSettled(failed)).map((one) => Object(one).reason)),
+      new Set([denied])
+    )
+    await serve(server, published)
+    assert.ok(publisher.isIdle)
+  })
+
   it('goes on when events are too old to be sent again', async () => {
     const server = new Server()
     const publisher = new Publisher<OutgoingEvent>({ title: 'NATS', duplicateWindow: 1 })

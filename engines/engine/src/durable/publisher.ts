@@ -208,6 +208,11 @@ export class Publisher<Event extends OutgoingEvent> {
     for (const entry of this.#all()) this.#end(entry, entry.firstSentAt === 0 ? unsent : error)
   }
 
+  /** The server does not let this user publish to an address. */
+  forbidden(address: string, error: Error): void {
+    for (const entry of this.#all()) if (entry.event.address === address) this.#end(entry, error)
+  }
+
   /** Fails events that were not sent, because they cannot be sent. */
   failWaiting(error: Error): void {
     for (const entry of [...this.#waiting]) if (!entry.isOver) this.#end(entry, error)

@@ -70,6 +70,10 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     this.publisher.attach(new EventStore(connection, this.publisher))
   }
 
+  forbidden(address: string, error: Error): void {
+    this.publisher.forbidden(address, error)
+  }
+
   /** The streams, over the current connection of the client. */
   async streams(): Promise<Streams> {
     const connection = await this.connect()
