@@ -26,6 +26,7 @@ import {
   type Group,
   type Groups,
   MAX_PENDING_IN_ORDER,
+  runsIn,
   type Standpoint,
   type Subscription
 } from './groups.ts'
@@ -33,6 +34,7 @@ import { HeldEvents } from './held.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { Pull } from './pull.ts'
+import { Runs } from './runs.ts'
 import { readPlace } from './stored.ts'
 import { GroupWatch } from './watch.ts'
 
@@ -68,6 +70,15 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   readonly #watch = new GroupWatch((why) => this.#gone(why))
   #pulls: readonly Pull[] = []
   readonly #early: EarlyEvents
+  readonly #runs = new Runs({
+    isBehind: ({ key }) => this.#worker.holdsKey(key),
+    store: async (text) => {
+      const { main } = this.#watch
+      if (main !== undefined) await this.#options.groups().noteRuns(main, text)
+    }
+  })
+  /** Milliseconds for which the stream keeps events; 0: for ever. */
+  #maxAge = 0
   /** Counts the connections to servers, so that deliveries of an earlier connection are recognised. */
   #epoch = 0
   /** Events that ended during a recovery: their acknowledgements are sent if the server turns out to have kept them. */
@@ -82,10 +93,15 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     this.#worker = new DurableWorker<NatsEvent>(
       route.durable,
       {
-        run: (event) => dispatcher.event(messageOf(event, group, via)),
+        run: (event) => {
+          const noted = this.#isInOrder(event) ? this.#runs.begins(event) : undefined
+          const run = () => dispatcher.event(messageOf(event, group, via))
+          return noted === undefined ? run() : noted.then(run)
+        },
         isOurs: ({ leasedUntil, isOnlyHere }) => isOnlyHere || performance.now() < leasedUntil,
         letGo: (event) => this.#letGo(event),
         acknowledge: (event) => this.#acknowledge(event),
+        whyNotLater: (event, delay) => this.#whyNotLater(event, delay),
         retry: (event, delay) => this.#giveBack(event, delay),
         bury: (event, reason) => this.#bury(event, reason),
         left: () => this.#fill()
@@ -94,7 +110,13 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       logger
     )
     this.#early = new EarlyEvents(this.#worker, {
-      info: () => this.#watch.ask(),
+      info: async () => {
+        const info = await this.#watch.ask()
+        // The process that was served before may have stored more.
+        if (info !== undefined) this.#runs.load(runsIn(info), info.ack_floor.stream_seq)
+        return info
+      },
+      add: (event) => this.#add(event),
       countKnown: (last) =>
         this.#held.countKnown((this.#watch.main as Subscription).stream, last, this.#epoch),
       giveBack: (event) => this.#giveBack(event, 0),
@@ -146,6 +168,8 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     const { main, again } = group
     this.#settle(group.standpoint)
     this.#watch.join(connection, groups, group)
+    this.#maxAge = group.maxAge
+    this.#runs.load(group.runs, group.standpoint.done)
     this.#early.pin = undefined
     if (this.#isOrdered) this.#early.begin()
     const common = { gone: (why: string) => this.#gone(why), unpinned: () => this.#early.unpinned() }
@@ -223,6 +247,11 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       this.#options.logger.error(
         `${lost} durable events '${this.#options.pattern}' were deleted with their stream, and had not been handled by this process before it stopped`
       )
+    const expired = waiting.filter((event) => this.#isGoneIn(0, event)).length
+    if (expired > 0)
+      this.#options.logger.error(
+        `${expired} durable events '${this.#options.pattern}' are older than their stream keeps events (maxAge: ${this.#maxAge} ms), and had not been handled by this process before it stopped`
+      )
     for (const event of waiting) this.#giveBack(event, 0)
     await this.leave()
     await this.#unpin()
@@ -274,14 +303,24 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     if (outcome === 'done') this.#send(event, ACK)
     // The event was delivered again, because its handler was slow or an acknowledgement was lost.
     if (outcome !== 'taken') return this.#fill()
-    if (!this.#early.isWaiting || place.stream === AGAIN_STREAM) this.#worker.add(event)
+    if (!this.#early.isWaiting || place.stream === AGAIN_STREAM) this.#add(event)
     else this.#early.add(event)
+  }
+
+  #add(event: NatsEvent): void {
+    if (this.#isInOrder(event)) this.#runs.came(event)
+    this.#worker.add(event)
+  }
+
+  #isInOrder({ isFree, isOnlyHere }: NatsEvent): boolean {
+    return this.#isOrdered && !isFree && !isOnlyHere
   }
 
   // ── outcomes ─────────────────────────────────────────────────────────────────────────────────────────
 
   #acknowledge(event: NatsEvent): void {
     this.#held.done(event)
+    if (this.#isInOrder(event)) this.#runs.done(event)
     if (event.isOnlyHere && this.#recovery.unavailable !== undefined) this.#unsent.push(event)
     else this.#send(event, ACK)
     this.#watch.done()
@@ -289,7 +328,20 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   #giveBack(event: NatsEvent, delay: number): void {
     this.#held.forget(event)
+    if (this.#isInOrder(event)) this.#runs.left(event)
     this.#send(event, nak(delay))
+  }
+
+  /** Whether JetStream will have deleted the event by then, done or not. */
+  #isGoneIn(delay: number, { place: { stream, storedAt }, isOnlyHere }: NatsEvent): boolean {
+    if (this.#maxAge === 0 || isOnlyHere || stream !== this.#watch.main?.stream) return false
+    return storedAt + this.#maxAge <= Date.now() + delay
+  }
+
+  #whyNotLater(event: NatsEvent, delay: number): string | undefined {
+    return this.#isGoneIn(delay, event)
+      ? `it was to run again in ${Math.round(delay)} ms, and its stream keeps it no longer (maxAge: ${this.#maxAge} ms)`
+      : undefined
   }
 
   async #bury(event: NatsEvent, reason: string): Promise<void> {

@@ -34,6 +34,8 @@ export interface EarlyOwner {
    */
   countKnown(lastDelivery: number): number
   giveBack(event: NatsEvent): void
+  /** Passes an event to the worker. */
+  add(event: NatsEvent): void
   /** Requests more events if there is room. */
   fill(): void
 }
@@ -148,7 +150,7 @@ export class EarlyEvents {
       return this.#owner.fill()
     }
     this.#events = undefined
-    for (const event of events.sort(bySequence)) this.#worker.add(event)
+    for (const event of events.sort(bySequence)) this.#owner.add(event)
     this.#worker.open()
     this.#owner.fill()
   }

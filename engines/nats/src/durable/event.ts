@@ -27,7 +27,11 @@ export class NatsEvent implements HeldEvent {
   readonly data: Uint8Array
   readonly subject: string
   attempt: number
-  /** The number of the last delivery of this event. */
+  /** How often this event was delivered, from 1. */
+  deliveries: number
+  /** Whether its handler has begun in this process. */
+  hasBegun = false
+  /** The number of the last delivery of this event among all deliveries of its consumer. */
   delivery: number
   /** The subject to which the last delivery is acknowledged. */
   reply: string
@@ -57,6 +61,7 @@ export class NatsEvent implements HeldEvent {
     this.data = data
     this.place = place
     this.attempt = place.deliveries
+    this.deliveries = place.deliveries
     this.delivery = place.delivery
     this.reply = message.reply ?? ''
     this.leasedUntil = leasedUntil

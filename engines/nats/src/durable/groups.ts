@@ -11,8 +11,9 @@ import {
 } from '@nats-io/jetstream'
 import type { DurableStorage } from '../options/durable-options.ts'
 import { isForbidden, isMissing, readableError } from './jetstream-errors.ts'
+import { sayWhatIsLeftBehind, sayWhatWasDeleted } from './left-behind.ts'
 import { AGAIN, AGAIN_STREAM, consumerName } from './names.ts'
-import { covers, NANOSECONDS, type Streams } from './streams.ts'
+import { NANOSECONDS, type Streams } from './streams.ts'
 
 /** Messages that JetStream delivers to all processes of a group before some are acknowledged. */
 const MAX_PENDING = 20_000
@@ -25,6 +26,13 @@ export const MAX_PENDING_IN_ORDER = 2_000
 export const PINNED = 'one'
 /** Milliseconds without a request, after which JetStream serves another process. */
 export const PIN_TIME = 10_000
+
+/** The entry of a consumer's metadata with what `noteRuns` stores. */
+const RUNS = 'elysia-runs'
+
+export function runsIn({ config }: ConsumerInfo): string | undefined {
+  return config.metadata?.[RUNS]
+}
 
 /** A consumer of a stream, by name. */
 export interface Subscription {
@@ -53,6 +61,10 @@ export interface Group {
   readonly main: Subscription
   readonly again: Subscription
   readonly standpoint: Standpoint
+  /** What `noteRuns` has stored; `undefined`: nothing. */
+  readonly runs: string | undefined
+  /** Milliseconds for which the stream keeps events; 0: for ever. */
+  readonly maxAge: number
 }
 
 /** The groups of a server, over one connection. */
@@ -71,6 +83,14 @@ export class Groups {
    */
   info({ stream, consumer }: Subscription): Promise<ConsumerInfo> {
     return this.#streams.manager.consumers.info(stream, consumer)
+  }
+
+  /** Stores how often events were delivered before their handlers began; see `Runs`. @throws the driver's error */
+  async noteRuns(subscription: Subscription, text: string): Promise<void> {
+    const { stream, consumer } = subscription
+    const { config } = await this.info(subscription)
+    const metadata = { ...config.metadata, [RUNS]: text }
+    await this.#streams.manager.consumers.update(stream, consumer, { ...config, metadata } as ConsumerConfig)
   }
 
   /** Lets the server serve another process of an ordered group at once. @throws the driver's error */
@@ -97,12 +117,22 @@ export class Groups {
       if (await this.#makesWay(info, subject, first, group)) info = await ensure()
     }
     // The consumer is new, as nothing was delivered yet. Another consumer may have done its work until now.
-    if (last === undefined && info.delivered.consumer_seq === 0)
-      await this.#sayWhatIsLeftBehind(stream, subject, group, consumer)
+    if (last === undefined) {
+      if (info.delivered.consumer_seq === 0)
+        await sayWhatIsLeftBehind(this.#streams.manager, {
+          info,
+          group,
+          start: settings.start,
+          ...this.#settings
+        })
+      sayWhatWasDeleted(known, info, group, this.#settings.logger)
+    }
     await this.#ensureAgain(consumer, group)
     return {
       main: { stream, consumer },
       again: { stream: AGAIN_STREAM, consumer },
+      runs: runsIn(info),
+      maxAge: known.config.max_age / NANOSECONDS,
       standpoint: {
         stream,
         streamMadeAt: known.created,
@@ -110,46 +140,6 @@ export class Groups {
         consumerMadeAt: info.created,
         done: info.ack_floor.stream_seq
       }
-    }
-  }
-
-  /**
-   * Logs the consumers of a stream that no process uses and that may have done the work of a new consumer: the
-   * consumer of the same pattern for a service that was renamed, or of the same group for a wider pattern.
-   */
-  async #sayWhatIsLeftBehind(
-    stream: string,
-    subject: string,
-    group: string,
-    consumer: string
-  ): Promise<void> {
-    try {
-      for await (const {
-        name,
-        config,
-        num_waiting,
-        num_pending,
-        num_ack_pending
-      } of this.#streams.manager.consumers.list(stream)) {
-        const other = config.metadata?.['elysia-group']
-        if (name === consumer || other === undefined || num_waiting > 0) continue
-        const events = num_pending + num_ack_pending
-        const remedy = `If nobody needs it any more, delete it: nats consumer rm ${stream} ${name}`
-        const filter = config.filter_subject ?? ''
-        if (other !== group && filter === subject && events > 0)
-          this.#settings.logger.warn(
-            `${events} events '${subject}' wait for the group '${other}', which no process handles at the moment; the group '${group}' is new and does not get them. If a service was renamed, give its handler durable.group '${other}'. ${remedy}`
-          )
-        else if (other === group && filter !== subject && covers(filter, subject))
-          this.#settings.logger.warn(
-            `The group '${group}' handled '${filter}' until now, and handles '${subject}' from now on: the consumer '${name}' remains with ${events} events that nobody handles. ${remedy}`
-          )
-      }
-    } catch (error) {
-      this.#settings.logger.warn(
-        `The other consumers of the stream '${stream}' cannot be listed, so unused consumers are not reported`,
-        error
-      )
     }
   }
 
@@ -239,7 +229,8 @@ export class Groups {
     this.#settings.logger.warn(
       `The group '${group}' handles '${wanted.filter_subject}' with ${before ?? 'other settings'} in other processes, and with ${said} in this process; all processes of a group should have the same settings`
     )
-    const { ack_wait, max_ack_pending, metadata } = wanted
+    const { ack_wait, max_ack_pending } = wanted
+    const metadata = { ...known.config.metadata, ...wanted.metadata }
     await this.#streams.manager.consumers
       .update(stream, known.name, { ...known.config, ack_wait, max_ack_pending, metadata } as ConsumerConfig)
       .catch((error: unknown) => {

@@ -51,6 +51,7 @@ export class HeldEvents {
       if (known !== undefined && known.place.storedAt === storedAt) {
         known.reply = event.reply
         known.delivery = event.delivery
+        known.deliveries = event.deliveries
         known.leasedUntil = event.leasedUntil
         known.epoch = event.epoch
         return 'here'

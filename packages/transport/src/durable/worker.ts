@@ -47,6 +47,10 @@ export interface DurableEngine<Event extends HeldEvent> {
    * process, which keeps owning it. Default: true.
    */
   readonly delays?: boolean
+  /**
+   * Why the event cannot be delivered again after `delay` milliseconds: then it becomes a dead letter. Default: it can.
+   */
+  whyNotLater?(event: Event, delay: number): string | undefined
   /** Delivers the event again after `delay` milliseconds. */
   retry(event: Event, delay: number): void
   /** Stores the event as a dead letter and acknowledges it. Resolves when that is done. */
@@ -132,6 +136,11 @@ export class DurableWorker<Event extends HeldEvent> {
     // up to a limit.
     const pausing = Math.min(this.#pausing.size + this.#unburied.size, concurrency * WAITING_FOR_KEY)
     return concurrency * (this.#meanTime < QUICK ? 2 : 1) - (this.#held.size - pausing)
+  }
+
+  /** Whether an ordered event with this key is here, so that a further one would wait for it. */
+  holdsKey(key: string | undefined): boolean {
+    return key !== undefined && this.#lines.has(key)
   }
 
   /** Takes an event. */
@@ -283,6 +292,8 @@ export class DurableWorker<Event extends HeldEvent> {
       this.#engine.acknowledge(event)
       return this.#over(event)
     }
+    const hindered = this.#engine.whyNotLater?.(event, outcome.delay)
+    if (hindered !== undefined) return this.#bury(event, `${outcome.reason}; ${hindered}`)
     this.#logger.warn(`${what} has failed and runs again in ${Math.round(outcome.delay)} ms`, error)
     this.#retries++
     if (this.#pausesHere(event)) this.#pause(event, outcome.delay)

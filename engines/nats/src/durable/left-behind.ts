@@ -1,0 +1,73 @@
+/** What the log says at the start of a group: events that wait for others, or that were deleted. */
+import { type DurableSettings, type Logger, shown } from '@elysia-microservices/transport/kit'
+import {
+  type ConsumerInfo,
+  type JetStreamManager,
+  RetentionPolicy,
+  type StreamInfo
+} from '@nats-io/jetstream'
+import { covers } from './streams.ts'
+
+interface NewGroup {
+  /** The consumer of the group. */
+  readonly info: ConsumerInfo
+  readonly group: string
+  readonly start: DurableSettings['start']
+  readonly logger: Logger
+}
+
+/**
+ * Logs the consumers of a stream that may have done the work of a new consumer: the consumer of the same pattern for a
+ * service that was renamed, or of the same group for a wider pattern.
+ */
+export async function sayWhatIsLeftBehind(manager: JetStreamManager, made: NewGroup): Promise<void> {
+  const { info, logger } = made
+  try {
+    for await (const other of manager.consumers.list(info.stream_name)) {
+      const line = other.name === info.name ? undefined : lineAbout(other, made)
+      if (line !== undefined) logger.warn(line)
+    }
+  } catch (error) {
+    logger.warn(
+      `The other consumers of the stream '${info.stream_name}' cannot be listed, so unused consumers are not reported`,
+      error
+    )
+  }
+}
+
+/** The line about another consumer; `undefined`: none. */
+export function lineAbout(other: ConsumerInfo, { info, group, start }: NewGroup): string | undefined {
+  const { name, config, num_waiting: waiting, num_pending, num_ack_pending: handled } = other
+  const its = config.metadata?.['elysia-group']
+  // A request that waits for events belongs to a process of the group.
+  if (its === undefined || waiting > 0) return undefined
+  const events = num_pending + handled
+  const filter = config.filter_subject ?? ''
+  const subject = info.config.filter_subject ?? ''
+  // Events that are being handled have a process: all of its handlers may be busy, so that it requests no further ones.
+  const isIdle = handled === 0
+  const remedy = isIdle
+    ? `If nobody needs it any more, delete it: nats consumer rm ${info.stream_name} ${name}`
+    : 'Its processes may be busy at the moment'
+  if (its !== group && filter === subject && events > 0 && start !== 'all')
+    return `${events} events '${shown(subject)}' wait for the group '${shown(its)}'${isIdle ? ', which no process handles at the moment' : ''}; the group '${group}' is new and does not get them. If a service was renamed, give its handler durable.group '${shown(its)}'. ${remedy}`
+  if (its === group && filter !== subject && covers(filter, subject))
+    return `The group '${group}' handled '${shown(filter)}' until now, and handles '${shown(subject)}' from now on: the consumer '${name}' remains with ${events} events that nobody handles. ${remedy}`
+  return undefined
+}
+
+/** Logs events that the limits of their stream have deleted while the group was away. */
+export function sayWhatWasDeleted(
+  { config, state }: StreamInfo,
+  { config: { filter_subject: subject = '' }, ack_floor: { stream_seq: done } }: ConsumerInfo,
+  group: string,
+  logger: Logger
+): void {
+  // If the stream has other events as well, it is not known whose events are gone.
+  const isOnlyOne = config.subjects.length === 1 && config.subjects[0] === subject
+  const count = state.first_seq - 1 - done
+  if (!isOnlyOne || config.retention !== RetentionPolicy.Limits || count <= 0) return
+  logger.error(
+    `${count} events '${shown(subject)}' that the group '${group}' had not handled were deleted, because the stream '${config.name}' keeps events no longer (maxAge, or another of its limits); the group goes on at position ${state.first_seq}`
+  )
+}
