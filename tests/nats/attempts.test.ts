@@ -2,14 +2,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type NatsOptions, nats } from '@elysia-microservices/nats'
+import { collected, isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import { type DurableOptions, deadLetters, RetryLater } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { Log } from '../support/log.ts'
-import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
-import { collected } from '../support/values.ts'
-import { PATIENCE, until } from '../support/within.ts'
 
 const HOUR = 60 * 60 * 1_000
 
