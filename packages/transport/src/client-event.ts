@@ -42,6 +42,16 @@ export type ClientEvent =
        */
       readonly headers: Headers | undefined
     }
+  /**
+   * A server has refused an event after `emit` had resolved: it has no room or no handler for the event, does not accept
+   * its data or credentials, or a handler has thrown an error for its sender.
+   */
+  | {
+      readonly type: 'event-refused'
+      readonly pattern: string
+      readonly endpoint: string | undefined
+      readonly error: Error
+    }
   /** The list of endpoints has changed. */
   | { readonly type: 'endpoints'; readonly endpoints: readonly string[] }
   /** The lookup of endpoints failed; the known endpoints stay in use. */

@@ -54,6 +54,11 @@ export class ClientLog {
         // worth a line.
         if (event.error instanceof RejectedError && event.attempt === 1) return
         return this.#warn('retry', `Retrying '${shown(event.pattern)}': ${reasonOf(event.error)}`, 1)
+      case 'event-refused':
+        return this.#warn(
+          'event-refused',
+          `The event '${shown(event.pattern)}' was refused${by(event.endpoint)}: ${reasonOf(event.error)}`
+        )
       case 'endpoints':
         // Endpoints that have left the list are removed, because they would be kept for ever.
         for (const endpoint of this.#troubled.keys())
@@ -96,6 +101,10 @@ export class ClientLog {
   #warn(kind: string, line: string, most = MOST): void {
     this.#log.warn(`client ${kind}`, line, undefined, most)
   }
+}
+
+function by(endpoint: string | undefined): string {
+  return endpoint === undefined ? '' : ` by ${endpoint}`
 }
 
 /** The text of an error. A user's function may reject with any value. */

@@ -149,7 +149,7 @@ export {
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
 export { nameOf, routeOf, routeOfValue } from './pattern.ts'
 export { QuietLog, quietLog, shown } from './quiet-log.ts'
-export { reportEvent } from './report-event.ts'
+export { type EventSender, reportEvent } from './report-event.ts'
 export { DEFAULT_DRAIN, endedWithin, type RunningAnswer, RunningMessages } from './running-messages.ts'
 export {
   asPromise,

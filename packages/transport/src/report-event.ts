@@ -1,4 +1,7 @@
-/** Handles events for transports that do not store events: a failure is only logged. */
+/**
+ * Handles events for transports that do not store events: a failure is logged, and a refusal is told to the sender where
+ * the transport can do so.
+ */
 import type { Dispatcher } from './dispatcher.ts'
 import { ErrorAnswer, EventHandlersError, isNoHandler, readFailure } from './failure.ts'
 import { handlerFailed } from './handler-failed.ts'
@@ -11,19 +14,35 @@ import { isThenable, whenSettled } from './stream.ts'
 /** Most log lines in 10 seconds about events without a handler, because peers choose how many such events they send. */
 const MOST_UNKNOWN = 20
 
+/** The sender of events, as far as it can be told of a refusal. */
+export interface EventSender {
+  /**
+   * An event was refused: nobody handles it, its data or credentials are not accepted, or a handler has thrown an error
+   * for its sender.
+   * @param id identifies the event on its connection
+   */
+  eventRefused(id: number, message: IncomingMessage, error: unknown): void
+}
+
 /**
  * Passes an event to a dispatcher and logs failures. Never throws.
  * @param ended is called once, when all handlers of the event have ended
+ * @param sender is told of a refusal. Default: nobody is told
+ * @param id passed to the sender
  * @returns whether all handlers ended in this turn of the event loop
  */
 export function reportEvent(
   dispatcher: Pick<Dispatcher, 'event'>,
   message: IncomingMessage,
   logger: Logger,
-  ended: () => void
+  ended: () => void,
+  sender?: EventSender,
+  id = 0
 ): boolean {
   const failed = (error: unknown) => {
     report(error, message, logger)
+    const refusal = sender && refusalIn(error)
+    if (refusal !== undefined) sender?.eventRefused(id, message, refusal)
     ended()
   }
   try {
@@ -50,6 +69,16 @@ function report(error: unknown, message: IncomingMessage, logger: Logger): void 
   for (const one of failuresIn(error)) {
     const failure = readFailure(one)
     if ('answer' in failure || failure.logged) logger.error(handlerFailed(message), one)
+  }
+}
+
+/** The error that is meant for the sender of an event; `undefined` if there is none. */
+function refusalIn(error: unknown): unknown {
+  try {
+    const all: readonly unknown[] = error instanceof EventHandlersError ? error.errors : [error]
+    return all.find((one) => 'answer' in readFailure(one))
+  } catch {
+    return undefined
   }
 }
 

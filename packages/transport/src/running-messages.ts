@@ -6,7 +6,7 @@ import type { Dispatcher } from './dispatcher.ts'
 import type { Logger } from './logger.ts'
 import type { IncomingMessage } from './message.ts'
 import { LONGEST_TIME } from './options.ts'
-import { reportEvent } from './report-event.ts'
+import { type EventSender, reportEvent } from './report-event.ts'
 
 /** Milliseconds that work in flight may take when a server stops, unless `StopOptions.drain` says otherwise. */
 export const DEFAULT_DRAIN = 10_000
@@ -51,20 +51,23 @@ export class RunningMessages {
   /**
    * Passes an event to its handlers; failures are only logged. Never throws.
    * @param ended is called once, when all handlers of the event have ended
+   * @param sender is told of a refusal. Default: nobody is told
    * @returns whether all handlers ended in this turn of the event loop
    */
   event(
     dispatcher: Pick<Dispatcher, 'event'>,
     message: IncomingMessage,
     logger: Logger,
-    ended: () => void = () => {}
+    ended: () => void = () => {},
+    sender?: EventSender
   ): boolean {
     this.#events++
-    return reportEvent(dispatcher, message, logger, () => {
+    const over = () => {
       this.#events--
       ended()
       this.#ended()
-    })
+    }
+    return reportEvent(dispatcher, message, logger, over, sender)
   }
 
   #ended(): void {

@@ -36,6 +36,8 @@ export interface ProtocolParts {
   readonly endpoint: string
   /** Called before a call fails; returns true if the pool has taken the call over. */
   readonly recover: Recover
+  /** The server has refused an event that had left this process. */
+  eventRefused(pattern: string, error: Error): void
   /** The server goes away: no new calls may be made on this connection. */
   goingAway(): void
 }
@@ -195,7 +197,9 @@ export class Pool implements EndpointOwner {
   /** Makes the protocol of an endpoint's connection. A call that fails on it is passed to `#recover`. */
   protocol(endpoint: Endpoint, where: string, goingAway: () => void): ClientProtocol {
     const recover: Recover = (call, error) => this.#recover(endpoint, call, error)
-    return this.#newProtocol({ where, endpoint: endpoint.name, recover, goingAway })
+    const eventRefused = (pattern: string, error: Error) =>
+      this.#notices.tell({ type: 'event-refused', pattern, endpoint: endpoint.name, error })
+    return this.#newProtocol({ where, endpoint: endpoint.name, recover, eventRefused, goingAway })
   }
 
   opened(endpoint: Endpoint): void {

@@ -88,6 +88,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       timer,
       idle: () => this.#settled(),
       recover: options.recover,
+      eventRefused: options.eventRefused,
       endpoint: options.endpoint
     })
     this.calls = this.#requester.calls

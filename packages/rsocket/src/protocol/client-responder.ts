@@ -23,6 +23,7 @@ export function clientResponder(transport: string, dispatcher: Dispatcher): NewR
       metadata: new MetadataReader(MimeType.COMPOSITE_METADATA),
       authenticate: undefined,
       limits: NO_LIMITS,
-      gate: undefined
+      gate: undefined,
+      tellsRefusals: true
     })
 }

@@ -69,6 +69,50 @@ export function sendUnencodable(
   sendFailure(wire, streamId, error, logger, message)
 }
 
+/** A refused event has no answer to which an error could belong, so the error names the event's pattern. */
+interface Refusal {
+  readonly refusedEvent: string
+  readonly code: string | undefined
+  readonly message: string
+  readonly details: unknown
+}
+
+/** Most characters of the message, and of the details, of a refusal. */
+const MOST_OF_REFUSAL = 1_000
+
+/**
+ * Tells the sender of an event that the event was refused. Other libraries ignore an ERROR of a stream that has ended.
+ * @param data the text of the error: JSON, or a sentence
+ */
+export function sendEventRefusal(
+  wire: Wire,
+  streamId: number,
+  pattern: string,
+  { code, data }: WireError
+): void {
+  const { code: name, message, details } = readErrorText(data)
+  const isShort = JSON.stringify(details ?? '').length <= MOST_OF_REFUSAL
+  const refusal: Refusal = {
+    refusedEvent: pattern.slice(0, MOST_OF_REFUSAL),
+    code: name,
+    message: message.slice(0, MOST_OF_REFUSAL),
+    details: isShort ? details : undefined
+  }
+  wire.error(streamId, code, JSON.stringify(refusal))
+}
+
+/** Reads the refusal of an event; `undefined` if the ERROR is about something else. */
+export function readEventRefusal(code: number, data: string): { pattern: string; error: Error } | undefined {
+  const { received, message, code: name = errorCodeName(code) } = readErrorText(data)
+  const { refusedEvent: pattern, details } = Object(received) as Partial<Refusal>
+  if (typeof pattern !== 'string') return undefined
+  const isRejected = code === ErrorCode.REJECTED
+  return {
+    pattern,
+    error: isRejected ? new RejectedError(message, received) : errorOf(name, message, details, received)
+  }
+}
+
 /** The code for an error. If the answer is `INTERNAL`, the code must not tell the caller the class of the error. */
 function codeOf(error: unknown, data: string): number {
   if (data === INTERNAL_ERROR_TEXT) return ErrorCode.APPLICATION_ERROR

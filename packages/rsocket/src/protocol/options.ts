@@ -63,6 +63,8 @@ export interface ClientConnectionOptions extends ConnectionOptions {
   readonly recover?: Recover | undefined
   /** The name of the server, for the errors of calls. Default: the server has no name. */
   readonly endpoint?: string | undefined
+  /** The server has refused an event that had left this process. Default: nothing happens. */
+  eventRefused?(pattern: string, error: Error): void
   /** The server goes away: no new calls may be made on this connection. */
   goingAway(): void
   /** A lost connection was resumed over another socket. Default: does nothing. */
@@ -75,8 +77,11 @@ export interface ServerConnectionOptions extends ConnectionOptions {
   readonly transport: string
   readonly dispatcher: Dispatcher
   readonly authenticate: Judge | undefined
-  /** Why an accepted user may not open a further connection; `undefined` if the user may. Default: every user may. */
-  refuses?(user: string): string | undefined
+  /**
+   * Why an accepted user may not have a further connection; `undefined` if the user may. Default: every user may.
+   * @param resumed the connection that the user resumes, which does not count; `undefined`: a new connection
+   */
+  refuses?(user: string, resumed?: object): string | undefined
   /** Most milliseconds until a connection is set up and authenticated; 0 for no limit. */
   readonly handshakeTimeout: number
   readonly limits: SharedLimits

@@ -20,7 +20,7 @@ import {
   type Timer,
   unsendable
 } from '@elysia-microservices/transport/kit'
-import { fromWireError, type ToWireError } from './failure-codes.ts'
+import { fromWireError, readEventRefusal, type ToWireError } from './failure-codes.ts'
 import { ErrorCode, Flag, FrameType } from './frame-type.ts'
 import type { HeldLease } from './lease.ts'
 import { dataOf, type Payload, unreadOf } from './payload.ts'
@@ -49,6 +49,8 @@ export interface RequesterInit {
   idle(): void
   /** Called before a call fails; returns true if the function has taken the call over. Default: the call fails. */
   readonly recover?: Recover | undefined
+  /** The other side has refused an event that had left this process. Default: nothing happens. */
+  readonly eventRefused?: ((pattern: string, error: Error) => void) | undefined
   /** The name of the server, for errors. Default: the server has no name. */
   readonly endpoint?: string | undefined
   /** Gives numbers to the calls. Default: an empty `streamTable`. */
@@ -83,6 +85,7 @@ export class RSocketRequester implements CallSender {
   readonly #askForLease: (() => void) | undefined
   /** The other side knows that calls wait for a lease. SETUP and RESUME tell it, too. */
   #hasAskedForLease = true
+  readonly #tellRefusal: RequesterInit['eventRefused']
   readonly #tellTimeout: boolean
   /** streamId = 2 × sequence − offset. The offset is 1 for clients, whose ids are odd, and 0 for servers. */
   readonly #offset: 0 | 1
@@ -100,6 +103,7 @@ export class RSocketRequester implements CallSender {
     this.#timer = timer
     this.#lease = init.lease
     this.#askForLease = init.askForLease
+    this.#tellRefusal = init.eventRefused
     this.#tellTimeout = init.tellTimeout
     this.#offset = init.role === 'client' ? 1 : 0
     this.#logger = init.logger
@@ -324,10 +328,17 @@ export class RSocketRequester implements CallSender {
   error(streamId: number, code: number, data: string): void {
     const { calls } = this
     const call = calls.get(sequenceOf(streamId))
-    if (call === undefined) return
+    if (call === undefined) return this.#eventRefused(code, data)
     // A server that knows the deadline may answer before a busy client has noticed it: this is a timeout as well.
     const isLate = code === ErrorCode.CANCELED && this.#timer.now() >= call.deadline
     calls.fail(call, isLate ? call.timedOut() : fromWireError(code, data, call.name))
+  }
+
+  /** The ERROR is of no call that is open, so it may be that of an event. */
+  #eventRefused(code: number, data: string): void {
+    const tell = this.#tellRefusal
+    const refusal = tell && readEventRefusal(code, data)
+    if (refusal !== undefined) tell?.(refusal.pattern, refusal.error)
   }
 
   /** The other side takes `n` more values of a channel. */

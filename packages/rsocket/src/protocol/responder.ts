@@ -7,6 +7,7 @@ import {
   answerWith,
   type Codec,
   type Dispatcher,
+  type EventSender,
   INPUT_REFUSED,
   IncomingMessage,
   InputStream,
@@ -25,7 +26,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { SharedLimits } from '../limits/server-limits.ts'
 import { type Judge, verdictOf } from './authenticate.ts'
-import { sendFailure, sendUnencodable } from './failure-codes.ts'
+import { sendEventRefusal, sendFailure, sendUnencodable, toWireError } from './failure-codes.ts'
 import { ErrorCode, Flag, FrameType } from './frame-type.ts'
 import { dataOf, type Payload, sizeOf } from './payload.ts'
 import {
@@ -61,12 +62,14 @@ export interface ResponderInit {
   readonly limits: SharedLimits
   /** Decides whether a request may start; `undefined`: every request may. */
   readonly gate: ServerGate | undefined
+  /** Whether the other side is told of events that are refused, as clients of this library are. */
+  readonly tellsRefusals: boolean
   /** Called when a request or an event has ended. */
   settled(): void
 }
 
 /** Answers the requests of one connection. */
-export class RSocketResponder implements RunningRequestOwner {
+export class RSocketResponder implements RunningRequestOwner, EventSender {
   readonly wire: Wire
   readonly logger: Logger
   readonly #init: ResponderInit
@@ -121,14 +124,14 @@ export class RSocketResponder implements RunningRequestOwner {
       codec = metadata.dataMimeType === undefined ? this.#codec : this.#codecOf(metadata.dataMimeType)
       data = dataOf(payload, codec)
     } catch (error) {
-      // The sender of an event gets no answer, so the error is logged.
+      // The sender of an event may not hear of it, so the error is logged.
       if (type === FrameType.REQUEST_FNF)
         quietLog(this.#init.logger).error(
           'unreadable',
           `The data of the event '${shown(metadata.route ?? '')}' cannot be read`,
           error
         )
-      return this.#refuseInvalid(frame, (error as Error).message)
+      return this.#refuseInvalid(frame, (error as Error).message, metadata.route)
     }
     const { gate } = this.#init
     const mayStart = gate === undefined || gate.isOpen
@@ -139,9 +142,10 @@ export class RSocketResponder implements RunningRequestOwner {
       (isStreaming ? this.#refuseStream() : undefined)
     if (refusal !== undefined) {
       if (!isEvent) this.wire.error(streamId, ErrorCode.REJECTED, refusal)
+      else this.#tellRefusal(streamId, metadata.route, ErrorCode.REJECTED, refusal)
       return
     }
-    if (isEvent) this.#event(data, metadata)
+    if (isEvent) this.#event(streamId, data, metadata)
     else if (type === FrameType.REQUEST_CHANNEL) this.#channel(frame, codec, data, metadata, sizeOf(payload))
     else this.#answer(frame, codec, data, metadata, undefined)
   }
@@ -228,8 +232,9 @@ export class RSocketResponder implements RunningRequestOwner {
   }
 
   /** Refuses an invalid request, for which a retry would not help. */
-  #refuseInvalid({ streamId, type }: RequestFrame, reason: string): void {
+  #refuseInvalid({ streamId, type }: RequestFrame, reason: string, route?: string): void {
     if (type !== FrameType.REQUEST_FNF) this.wire.error(streamId, ErrorCode.INVALID, reason)
+    else this.#tellRefusal(streamId, route, ErrorCode.INVALID, reason)
     // The request has used one request of the caller's lease, although it is refused.
     this.#init.gate?.refuse(this.inFlight)
     this.#init.settled()
@@ -250,18 +255,27 @@ export class RSocketResponder implements RunningRequestOwner {
     })
   }
 
-  #event(data: unknown, metadata: RequestMetadata): void {
-    const { logger, settled } = this.#init
+  #tellRefusal(streamId: number, route: string | undefined, code: number, data: string): void {
+    if (this.#init.tellsRefusals) sendEventRefusal(this.wire, streamId, route ?? '', { code, data })
+  }
+
+  eventRefused(streamId: number, message: IncomingMessage, error: unknown): void {
+    sendEventRefusal(this.wire, streamId, message.pattern, toWireError(error, this.logger, message))
+  }
+
+  #event(streamId: number, data: unknown, metadata: RequestMetadata): void {
+    const { logger, settled, tellsRefusals } = this.#init
     const message = this.#message(data, metadata, 'event')
     const dispatcher =
       metadata.credentials === undefined
         ? this.#dispatcher
         : { event: () => this.#authenticated(message, metadata) as Promise<void> }
     this.#events++
-    reportEvent(dispatcher, message, logger, () => {
+    const ended = () => {
       this.#events--
       settled()
-    })
+    }
+    reportEvent(dispatcher, message, logger, ended, tellsRefusals ? this : undefined, streamId)
   }
 
   #channel(frame: RequestFrame, codec: Codec, first: unknown, metadata: RequestMetadata, size: number): void {

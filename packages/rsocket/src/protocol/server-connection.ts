@@ -4,6 +4,8 @@ import {
   type Caller,
   type Codec,
   PendingCaller,
+  quietLog,
+  shown,
   type Timer
 } from '@elysia-microservices/transport/kit'
 import { connectionClosed } from '../connection/connection-errors.ts'
@@ -71,12 +73,13 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.#wire = wire
     this.#input = input
     this.#codec = codec
+    const isOurs = understandsGoingAway(setup)
     this.#gate = new ServerGate({
       wire,
       timer,
       limits,
       wantsLeases: setup.lease,
-      understandsGoingAway: understandsGoingAway(setup),
+      understandsGoingAway: isOurs,
       connection: this
     })
     this.#responder = new RSocketResponder({
@@ -91,6 +94,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       timer,
       limits,
       gate: this.#gate,
+      tellsRefusals: isOurs,
       settled: () => this.#settled()
     })
     this.#streams = new StreamFrames({
@@ -311,7 +315,12 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       timeout: SERVER_CALL_TIMEOUT,
       tellTimeout: false,
       timer: this.#timer,
-      idle: () => this.#settled()
+      idle: () => this.#settled(),
+      eventRefused: (pattern, { message }) =>
+        quietLog(this.#options.logger).warn(
+          'refused event',
+          `The event '${shown(pattern)}' was refused by the client that it was sent to: ${shown(message)}`
+        )
     })
     // A handler may make its first call after its client has left.
     if (this.#wire.isEnded)

@@ -179,13 +179,17 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
       this.#over()
       connection.goOn(this.output, request)
     }
-    const owner = this.#options.resumable?.find(request.token)?.user
+    const known = this.#options.resumable?.find(request.token)
+    const owner = known?.user
     if (owner === undefined) return resume()
     this.#judge(
       () => this.#pushed,
       (verdict) => {
         if (verdict === false) return this.#rejectCredentials()
-        if (verdict !== true && verdict.user === owner) return resume()
+        if (verdict !== true && verdict.user === owner) {
+          const refused = this.#options.refuses?.(owner, known)
+          return refused === undefined ? resume() : this.#reject(ErrorCode.REJECTED_RESUME, refused)
+        }
         this.#reject(ErrorCode.REJECTED_RESUME, 'The connection with this token belongs to another user')
       }
     )

@@ -16,8 +16,10 @@ import {
   RejectedError,
   unsendable
 } from '../errors/index.ts'
+import { isRejected } from '../failure.ts'
 import { Notices } from '../notices.ts'
 import { routeOf } from '../pattern.ts'
+import type { EventSender } from '../report-event.ts'
 import { isStreamOfValues } from '../stream.ts'
 import type { ClientContext, ClientTransport } from '../transport.ts'
 import { errorToText, readErrorText } from '../wire-error.ts'
@@ -39,6 +41,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   readonly #requests = new Map<PendingCall, MemoryRequest>()
   readonly #notices: Notices
   readonly #source: Source
+  readonly #sender: EventSender
 
   constructor(hub: MemoryHub, context: ClientContext) {
     super((call) => this.#calls.start(call), context.timeout)
@@ -57,6 +60,12 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       retries: new RetryPolicy(DEFAULT_RETRY, performance.now()),
       notices
     })
+    this.#sender = {
+      eventRefused: later((_id, { pattern }, error) => {
+        const said = errorOfText(errorToText(error, context.logger, undefined), isRejected(error))
+        notices.tell({ type: 'event-refused', pattern, endpoint: undefined, error: said })
+      })
+    }
     this.durable = memoryDurable(hub, () => this.#calls.isClosed)
   }
 
@@ -116,7 +125,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   #sendEvent(call: PendingCall, message: MemoryMessage): void {
     const isStored = this.#hub.store.takes(message.route)
     if (isStored) this.#hub.store.store(message, call.options?.key)
-    this.#hub.sendEvent(message, isStored)
+    this.#hub.sendEvent(message, isStored, this.#sender)
     this.#calls.complete(call)
   }
 

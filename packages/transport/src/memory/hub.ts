@@ -3,6 +3,7 @@ import { ByteWriter } from '../bytes/byte-writer.ts'
 import type { Codec } from '../codec/codec.ts'
 import { openCodec } from '../codec/codecs.ts'
 import type { Clock } from '../durable/clock.ts'
+import type { EventSender } from '../report-event.ts'
 import type { MemoryMessage } from './memory-message.ts'
 import { MemoryStore } from './store.ts'
 
@@ -60,7 +61,7 @@ export interface MemoryEnd {
    * Handles an event.
    * @param isStored the event is in the store, from which durable handlers get it
    */
-  event(message: MemoryMessage, isStored: boolean): void
+  event(message: MemoryMessage, isStored: boolean, sender: EventSender | undefined): void
 }
 
 /** The running servers of one `memory()`, and the codec of all messages. */
@@ -76,14 +77,14 @@ export class MemoryHub {
   }
 
   /** Passes an event to one server of each service that handles it. If no service handles it, one service logs that. */
-  sendEvent(message: MemoryMessage, isStored: boolean): void {
+  sendEvent(message: MemoryMessage, isStored: boolean, sender?: EventSender): void {
     const told = new Set<unknown>()
     const servers = this.inTurn()
     const takers = servers.filter((server) => server.takes(message.route))
     for (const server of takers.length === 0 ? servers.slice(0, 1) : takers) {
       if (told.has(server.service)) continue
       told.add(server.service)
-      server.event(message, isStored)
+      server.event(message, isStored, sender)
     }
   }
 

@@ -9,6 +9,7 @@ import { isNoHandler, isRejected } from '../failure.ts'
 import { cleanUpFailed } from '../handler-failed.ts'
 import { IncomingMessage } from '../message.ts'
 import { OutgoingValues } from '../outgoing-values.ts'
+import type { EventSender } from '../report-event.ts'
 import { type RunningAnswer, RunningMessages } from '../running-messages.ts'
 import type { ServerContext, ServerTransport, StopOptions, TransportStats } from '../transport.ts'
 import { routeMatches } from '../wildcards.ts'
@@ -106,12 +107,15 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     answerWith(result, request)
   }
 
-  /** Handles an event. */
-  event(message: MemoryMessage, isStored: boolean): void {
+  /**
+   * Handles an event.
+   * @param sender is told of a refusal
+   */
+  event(message: MemoryMessage, isStored: boolean, sender: EventSender | undefined): void {
     if (isStored && !this.takes(message.route)) return
     const data = decode(this.#hub.openCodec(), message.data as Uint8Array)
     const incoming = this.#incoming(message, 'event', data)
-    this.#running.event(this.#dispatcher as Dispatcher, incoming, this.#context.logger)
+    this.#running.event(this.#dispatcher as Dispatcher, incoming, this.#context.logger, undefined, sender)
   }
 
   takes(route: string): boolean {

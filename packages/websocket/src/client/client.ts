@@ -140,6 +140,10 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
       where: url.href,
       endpoint: url.host,
       toWireError,
+      eventRefused: (pattern, error) => {
+        this.#context.logger.warn(`The event '${pattern}' was refused: ${error.message}`)
+        this.#tell({ type: 'event-refused', pattern, endpoint: url.host, error })
+      },
       recover: (call, error) =>
         this.#calls.retry(call, error, { started: this.#startedBefore + (this.#link?.started ?? 0) })
     }

@@ -325,7 +325,7 @@ export class WebSocketDoor {
       maxFrameLength: LONGEST_FRAME,
       newTimer,
       authenticate: authenticate && this.#judge(entering, authenticate),
-      refuses: (user) => this.#refuseUser(user),
+      refuses: (user, resumed) => this.#refuseUser(user, resumed),
       handshakeTimeout: limits.handshake,
       limits: this.#limits,
       metadataReader: (mimeType) => this.#metadataReader(mimeType),
@@ -346,9 +346,10 @@ export class WebSocketDoor {
     }
   }
 
-  #refuseUser(user: string): string | undefined {
+  #refuseUser(user: string, resumed: object | undefined): string | undefined {
     const { connectionsPerUser: most } = this.#options.limits
-    const isUsers = ({ protocol }: Session) => (protocol as { user?: unknown } | undefined)?.user === user
+    const isUsers = ({ protocol }: Session) =>
+      protocol !== resumed && (protocol as { user?: unknown } | undefined)?.user === user
     if (this.#count(isUsers) < most) return undefined
     const reason = `No more connections of this user: limits.connectionsPerUser is reached (${most})`
     this.#limits.refused('connections', reason)
