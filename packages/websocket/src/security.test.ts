@@ -230,6 +230,37 @@ describe('who a client is', () => {
     await other.connect()
   })
 
+  it('has no further connection by resuming a lost one, but goes on with one that still counts', async () => {
+    const setting = new Setting()
+    await using app = await setting.open({ authenticate, limits: { connectionsPerUser: 1 } })
+    const token = 'a token of sixteen'
+    const credentials = frame(0, 'METADATA_PUSH', 'M', bearerEntry('ok ada'))
+    const version = [uint16(1), uint16(0)]
+    const resume = frame(0, 'RESUME', '', ...version, uint16(token.length), token, Buffer.alloc(16))
+    const goOn = async (expected: string) => {
+      const next = await new Bare(app.url, [TURNS]).opened()
+      next.socket.send(Buffer.concat([credentials, resume]))
+      await heard(next, expected)
+      return next
+    }
+    const lost = await new Bare(app.url, [TURNS]).opened()
+    const first = [setup({ token, metadata: bearerEntry('ok ada') }), request(1, 'shop.user', 'null')]
+    lost.socket.send(Buffer.concat(first))
+    await heard(lost, '"ada"')
+    // The server has not noticed yet that the old socket is lost.
+    const second = await goOn('"ada"')
+    second.socket.terminate()
+    await until(() => setting.stats.resumable.connections.current === 1)
+    const other = clientOf(app, { credentials: bearer('ok ada') })
+    await other.connect()
+    const refused = await goOn('limits.connectionsPerUser is reached (1)')
+    await refused.closed
+    await other.close()
+    await until(() => setting.stats.connections.current === 0)
+    const last = await goOn('"ada"')
+    last.socket.terminate()
+  })
+
   it('matters before a lost connection goes on: a stolen token is no use to another user', async () => {
     const setting = new Setting()
     await using app = await setting.open({ authenticate })
