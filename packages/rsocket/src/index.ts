@@ -27,6 +27,7 @@ export {
   rsocketNames,
   rsocketServerOptions
 } from './options/rsocket-options.ts'
+export { NEST_HINT } from './protocol/answer-watch.ts'
 export {
   Accepted,
   type Authenticate,

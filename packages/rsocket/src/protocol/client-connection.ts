@@ -11,11 +11,13 @@ import {
   readUint16,
   readUint31,
   readUint63,
+  TimeoutError,
   type Timer,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
 import { cannotConnect, connectionClosed } from '../connection/connection-errors.ts'
 import type { ClientProtocol, Output } from '../connection/protocol.ts'
+import { AnswerWatch } from './answer-watch.ts'
 import { beginEntry, type Credentials, endEntry, writeCredentials } from './composite-metadata.ts'
 import type { ConnectionRole } from './connection-frames.ts'
 import { type FrameHandler, FrameInput } from './frame-input.ts'
@@ -56,6 +58,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   /** A frame was received since the timer last fired. */
   #isHeard = false
   #nextKeepalive = Number.POSITIVE_INFINITY
+  readonly #answers: AnswerWatch
   /** The server has announced that it goes away. */
   #isServerLeaving = false
   /** This side drains, and tells the server when its calls have ended. */
@@ -72,6 +75,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     const timer = options.newTimer(this)
     const wire = new Wire(options.maxUnsent, options.maxFrameLength)
     this.#timer = timer
+    this.#answers = new AnswerWatch(options.answerTimeout, timer)
     this.#wire = wire
     this.#input = new FrameInput(options.maxBufferSize, this)
     this.#lease = options.lease ? new HeldLease(() => timer.now()) : undefined
@@ -87,7 +91,10 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       tellTimeout,
       timer,
       idle: () => this.#settled(),
-      recover: options.recover,
+      recover: (call, error) => {
+        if (error instanceof TimeoutError) this.#callTimedOut()
+        return options.recover?.(call, error) === true
+      },
       eventRefused: options.eventRefused,
       endpoint: options.endpoint
     })
@@ -142,6 +149,10 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     } else this.#setUp(credentials)
     wire.open(output)
     this.#requester.opened()
+    // What the last socket has sent is no answer of this one.
+    if (this.#isHeard) this.#answers.heard(false)
+    this.#isHeard = false
+    this.#answers.expect()
     this.#lastHeard = this.#timer.now()
     this.#nextKeepalive = this.#lastHeard + this.#options.keepaliveInterval
     this.#timer.wakeAt(this.#nextKeepalive)
@@ -170,9 +181,14 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     if (wire.isEnded) return
     this.calls.wake(now)
     this.#streams.responder?.expire(now)
-    if (this.#isHeard) this.#lastHeard = now
+    if (this.#isHeard) {
+      this.#lastHeard = now
+      this.#answers.heard(!wire.isDetached)
+    }
     this.#isHeard = false
     if (wire.output === undefined) return
+    const silence = this.#answers.wake(now)
+    if (silence !== undefined) return this.#loseSilent(silence)
     const { keepaliveInterval, keepaliveLifetime } = this.#options
     if (now - this.#lastHeard >= keepaliveLifetime) {
       const reason = new Error(
@@ -187,6 +203,22 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       wire.flush()
     }
     this.#timer.wakeAt(this.#nextKeepalive)
+  }
+
+  /** A call has timed out. If nothing has arrived, the connection may be dead, so the server is asked. */
+  #callTimedOut(): void {
+    const { isOn, isWaiting } = this.#answers
+    if (!isOn || isWaiting || this.#isHeard || !this.#wire.isConnected) return
+    void this.confirm()
+    this.#answers.expect()
+  }
+
+  /** The server has not answered in time. A connection that it has never accepted cannot be resumed. */
+  #loseSilent(reason: Error): void {
+    const wire = this.#wire
+    if (!this.#answers.isAccepted) wire.resumption = undefined
+    if (wire.resumption === undefined) this.#reason = reason
+    wire.lose(reason)
   }
 
   confirm(): Promise<void> {
@@ -347,6 +379,8 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     })
     // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."
     if (lease && this.#streams.responder !== undefined) writeLease(bytes, MAX_UINT31, MAX_UINT31)
+    // The answer proves that somebody reads the connection, also while all calls of the client take long.
+    if (this.#answers.isOn) writeKeepalive(bytes, true, 0, NO_DATA)
     bytes.bytes(early)
   }
 }

@@ -52,6 +52,11 @@ export interface ClientConnectionOptions extends ConnectionOptions {
   readonly keepaliveInterval: number
   /** Milliseconds without any frame after which the server counts as dead. */
   readonly keepaliveLifetime: number
+  /**
+   * Milliseconds in which the server must answer: SETUP, RESUME, and a check after a call has timed out while nothing
+   * arrived. Default: only `keepaliveLifetime` counts.
+   */
+  readonly answerTimeout?: number | undefined
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
   readonly tellTimeout: boolean

@@ -35,8 +35,7 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
   const { limits, rsocket, fragmentSize, dataMimeType } = options
   const { name, timeout, tellTimeout, dispatcher, logger } = context
   const common = { timeout, newTimer, maxBufferSize: limits.receiveBuffer, maxUnsent: limits.sendBuffer }
-  if (options.protocol === 'nest')
-    return ({ where, endpoint, recover }) => new NestRequester({ ...common, where, endpoint, recover })
+  if (options.protocol === 'nest') return (parts) => new NestRequester({ ...common, ...parts })
   return (parts) =>
     new ClientConnection({
       ...common,
@@ -51,6 +50,7 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
       ...(fragmentSize === undefined ? {} : { maxFrameLength: fragmentSize }),
       keepaliveInterval: rsocket.keepalive.interval,
       keepaliveLifetime: rsocket.keepalive.lifetime,
+      answerTimeout: options.connectTimeout,
       lease: rsocket.lease,
       resume: rsocket.resume
     })

@@ -9,6 +9,8 @@ import { TlsFailure } from '../socket/tls-failure.ts'
 export class FirstChunk implements ProtocolConnection {
   readonly #protocol: ProtocolConnection
   readonly #refused: (reason: Error) => void
+  /** Whether the server has sent something. */
+  hasReceived = false
   /** The session; set as soon as it exists. */
   output: Output | undefined
 
@@ -19,6 +21,7 @@ export class FirstChunk implements ProtocolConnection {
   }
 
   receive(chunk: Uint8Array): void {
+    this.hasReceived = true
     if (isTlsAlert(chunk))
       return this.#refused(
         new TlsFailure('TLS_NEEDED', 'the server speaks TLS, and this client has no options.tls')

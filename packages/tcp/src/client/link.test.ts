@@ -254,8 +254,10 @@ for (const [name, sockets] of SOCKETS) {
       const client = ends.client(server.address!.port, { connectTimeout })
       const connected = client.connect()
       assert.equal(timers.size, 1)
+      const [timer] = timers
       await connected
-      assert.equal(timers.size, 0)
+      // The protocol has the same time for the first answer of the server, in a timer of its own.
+      assert.equal(timers.has(timer), false)
     })
 
     it('end in time while options.tls is being asked for', async () => {

@@ -3,8 +3,8 @@
  * it tries to make a new socket, with growing pauses, until the window for resuming ends.
  */
 
-import type { ClientProtocol, Credentials } from '@elysia-microservices/rsocket'
-import { cannotConnect } from '@elysia-microservices/rsocket'
+import type { ClientProtocol, Credentials, ProtocolConnection } from '@elysia-microservices/rsocket'
+import { cannotConnect, NEST_HINT } from '@elysia-microservices/rsocket'
 import type { Link, LinkParts } from '@elysia-microservices/rsocket/pool'
 import { NOBODY, Session, type SessionOptions, type Socket } from '@elysia-microservices/rsocket/session'
 import { type Logger, UnauthenticatedError } from '@elysia-microservices/transport/kit'
@@ -135,7 +135,7 @@ export class TcpLink implements Link {
       // cancellation) need additional room, because otherwise this end would cut its own busy connection.
       maxUnsent: 2 * sendBuffer,
       protocol: () => first,
-      closed: (_session, _protocol, error) => this.#lost(error)
+      closed: (_session, _protocol, error) => this.#lost(error ?? this.#unanswered(first))
     }
     const session: Session = new Session(socket, options, first)
     if (first instanceof FirstChunk) first.output = session
@@ -143,6 +143,13 @@ export class TcpLink implements Link {
     protocol.open(session, credentials)
     this.#isSetUp = true
     return session
+  }
+
+  /** The error of a server that has closed a connection without a word; `undefined` if it has sent something. */
+  #unanswered(first: ProtocolConnection): Error | undefined {
+    if (this.#isEnding || this.#options.protocol === 'nest') return undefined
+    if (!(first instanceof FirstChunk) || first.hasReceived) return undefined
+    return new Error(`the server closed the connection before it answered; ${NEST_HINT}`)
   }
 
   /** The socket is lost: resumes the connection, or ends it. */

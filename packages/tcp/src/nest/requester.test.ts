@@ -1,7 +1,13 @@
 /** Tests the calling end of Nest's wire, without a socket. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { FakeClock, FakeOutput, RecordingReceiver, turn } from '@elysia-microservices/rsocket/testing'
+import {
+  FakeClock,
+  FakeOutput,
+  outcomeOf,
+  RecordingReceiver,
+  turn
+} from '@elysia-microservices/rsocket/testing'
 import { PendingCaller, type Recover } from '@elysia-microservices/transport/kit'
 import { NEVER } from 'rxjs'
 import { encodeFrame } from './frame.ts'
@@ -38,6 +44,39 @@ function nested(levels: number): unknown {
   for (let level = 1; level < levels; level++) value = [value]
   return value
 }
+
+describe("a connection on Nest's wire that says nothing", () => {
+  const silent = () => {
+    let left = 0
+    const parts = connected({ goingAway: () => left++ })
+    const callOf = (timeout: number) => outcomeOf(parts.caller.request('a', 1, { timeout }))
+    return { ...parts, callOf, left: () => left }
+  }
+
+  it('gets no new calls after three have timed out; calls in flight go on', async () => {
+    const { callOf, clock, left, answer } = silent()
+    const slow = callOf(10_000)
+    for (const expected of [0, 0, 1, 1]) {
+      callOf(100)
+      clock.pass(100)
+      assert.equal(left(), expected)
+    }
+    answer({ response: 5, isDisposed: true, id: '1' })
+    await turn()
+    assert.deepEqual(slow, ['5'])
+  })
+
+  it('is only slow if it says something meanwhile', () => {
+    const { callOf, clock, left, answer } = silent()
+    for (let id = 1; id < 10; id++) {
+      callOf(100)
+      clock.pass(100)
+      // The answer is late, and nobody waits for it.
+      if (id % 2 === 0) answer({ response: 5, isDisposed: true, id: String(id) })
+    }
+    assert.equal(left(), 0)
+  })
+})
 
 describe("a call on Nest's wire", () => {
   for (const part of ['response', 'err'])

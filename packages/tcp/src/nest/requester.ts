@@ -19,6 +19,7 @@ import {
   reasonOf,
   routeOf,
   StreamTable,
+  TimeoutError,
   type Timer,
   type TimerOwner
 } from '@elysia-microservices/transport/kit'
@@ -50,7 +51,12 @@ export interface NestRequesterOptions {
   readonly recover?: Recover | undefined
   /** The name of the server, for the errors of calls. Default: the server has no name. */
   readonly endpoint?: string | undefined
+  /** New calls should use another connection, because this one seems to be dead. Default: they use this one. */
+  goingAway?(): void
 }
+
+/** Number of calls in a row that time out, without any byte of the server, after which the connection seems dead. */
+const SILENT_CALLS = 3
 
 /** Most patterns whose packet head is stored as text; limited, because patterns may be made at run time. */
 const MAX_HEADS = 1024
@@ -65,9 +71,15 @@ export class NestRequester implements ClientProtocol, CallSender {
   /** Frames that wait for the connection, by their calls. */
   readonly #queued = new Map<PendingCall, string>()
   #queuedSize = 0
+  /** Number of calls that have timed out since the server last sent something. */
+  #silentCalls = 0
 
   constructor(options: NestRequesterOptions) {
-    const { timeout, newTimer: timer, recover, endpoint } = options
+    const { timeout, newTimer: timer, endpoint } = options
+    const recover: Recover = (call, error) => {
+      if (error instanceof TimeoutError) this.#timedOut()
+      return options.recover?.(call, error) === true
+    }
     this.#options = options
     this.#frames = new NestFrameDecoder(options.maxBufferSize)
     const table = new StreamTable<PendingCall>(Number.MAX_SAFE_INTEGER)
@@ -141,6 +153,7 @@ export class NestRequester implements ClientProtocol, CallSender {
   // ── answers of the server ────────────────────────────────────────────────────────────────────────────
 
   receive(chunk: Uint8Array): void {
+    this.#silentCalls = 0
     this.#frames.push(chunk)
     this.resume()
   }
@@ -191,6 +204,11 @@ export class NestRequester implements ClientProtocol, CallSender {
     // An event has no answer: it is complete as soon as a socket that is not blocked has taken it.
     if (output.isBlocked) this.calls.keep(call)
     else this.calls.complete(call)
+  }
+
+  /** Nest's wire has no sign of life by which a dead connection could be told from slow handlers. */
+  #timedOut(): void {
+    if (this.#output !== undefined && ++this.#silentCalls === SILENT_CALLS) this.#options.goingAway?.()
   }
 
   close(reason?: Error): void {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { clientOptions, type TcpClientOptions } from './client-options.ts'
+import { serverOptions } from './server-options.ts'
 import { nameOfPlace } from './shared-options.ts'
 
 describe('the options of a client', () => {
@@ -120,6 +121,9 @@ describe('the name of a place', () => {
   it('is an address as one writes it', () => {
     assert.equal(nameOfPlace({ host: 'localhost', port: 4_000 }), 'tcp://localhost:4000')
     assert.equal(nameOfPlace({ host: '::1', port: 4_000 }), 'tcp://[::1]:4000')
+    // Bun resolves an address in brackets, and Node does not.
+    for (const options of [clientOptions({ host: '[::1]' }), serverOptions({ host: '[::1]' })])
+      assert.deepEqual([options.host, nameOfPlace(options)], ['::1', 'tcp://[::1]:4000'])
     assert.equal(nameOfPlace({ host: 'localhost', port: 4_000, path: '/a.sock' }), 'unix:/a.sock')
   })
 })

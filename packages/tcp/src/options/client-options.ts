@@ -83,7 +83,7 @@ export function clientOptions(given: TcpClientOptions | undefined): CheckedClien
     given as Given | undefined,
     ALL_DEFAULTS
   )
-  checkPlace(all)
+  const host = checkPlace(all)
   const { protocol } = all
   if (protocol !== 'nest' && protocol !== 'rsocket')
     throw OptionError.expected('options.protocol', "'rsocket' or 'nest'", protocol)
@@ -94,5 +94,5 @@ export function clientOptions(given: TcpClientOptions | undefined): CheckedClien
   if (!hasCodec(dataMimeType))
     throw OptionError.expected('options.rsocket.codec', codecsInWords(rsocket.codec), rsocket.codec)
   const resilience = resilienceOptions({ endpoints, connections, resolveInterval, reconnect, retry, eject })
-  return { ...all, limits: clientLimits(all.limits), rsocket, dataMimeType, resilience }
+  return { ...all, host, limits: clientLimits(all.limits), rsocket, dataMimeType, resilience }
 }

@@ -64,7 +64,7 @@ export type CheckedServerOptions = Omit<Filled<Given, typeof ALL_DEFAULTS>, 'lim
 export function serverOptions(given: TcpServerOptions | undefined): CheckedServerOptions {
   if (given !== undefined) checkOptionNames(given, [SERVER_OPTION_NAMES])
   const all = withDefaults('options', given as Given | undefined, ALL_DEFAULTS)
-  checkPlace(all)
+  const host = checkPlace(all)
   const { reusePort, path, tls, allow } = all
   if (typeof reusePort !== 'boolean')
     throw OptionError.expected('options.reusePort', 'true or false', reusePort)
@@ -75,5 +75,5 @@ export function serverOptions(given: TcpServerOptions | undefined): CheckedServe
     )
   checkServerTls(tls)
   checkAllow(allow, path)
-  return { ...all, limits: serverLimits(all.limits), rsocket: rsocketServerOptions(all.rsocket) }
+  return { ...all, host, limits: serverLimits(all.limits), rsocket: rsocketServerOptions(all.rsocket) }
 }

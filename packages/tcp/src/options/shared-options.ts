@@ -41,16 +41,25 @@ export const TEST_DEFAULTS = { sockets: nativeSockets, fragmentSize: undefined }
 /** Longest path of a Unix socket: the size of `sun_path` without its zero byte. */
 const MAX_PATH = process.platform === 'linux' ? 107 : 103
 
-/** @throws {OptionError} host, port or path has a wrong value */
-export function checkPlace({ host, port, path }: PlaceOptions): void {
+/** An IPv6 address as in URLs. */
+const BRACKETED = /^\[(.*:.*)\]$/
+
+/**
+ * Checks an address, and returns its host without the brackets that IPv6 addresses have in URLs: Bun resolves such a
+ * name, and Node does not.
+ * @throws {OptionError} host, port or path has a wrong value
+ */
+export function checkPlace({ host, port, path }: PlaceOptions): string {
   if (typeof host !== 'string' || host === '')
     throw OptionError.expected('options.host', "a host name or address, such as 'localhost'", host)
   if (!Number.isInteger(port) || (port as number) < 0 || (port as number) > 65535)
     throw OptionError.expected('options.port', 'a whole number from 0 to 65535', port)
-  if (path === undefined) return
+  const plain = host.replace(BRACKETED, '$1')
+  if (path === undefined) return plain
   const fits = typeof path === 'string' && path !== '' && !path.includes('\0')
   if (!fits || Buffer.byteLength(path) > MAX_PATH)
     throw OptionError.expected('options.path', `the path of a Unix socket, of up to ${MAX_PATH} bytes`, path)
+  return plain
 }
 
 /** The address as text for messages: `tcp://localhost:4000`, `unix:/run/math.sock`. */
