@@ -149,7 +149,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     } else this.#setUp(credentials)
     wire.open(output)
     this.#requester.opened()
-    // What the last socket has sent is no answer of this one.
+    // The answers of the last socket do not count for this one.
     if (this.#isHeard) this.#answers.heard(false)
     this.#isHeard = false
     this.#answers.expect()

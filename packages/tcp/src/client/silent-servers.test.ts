@@ -67,7 +67,7 @@ for (const [name, sockets] of SOCKETS) {
       return port.listen(server.address!.port, swallows)
     }
 
-    it('is given up within connectTimeout, and the call is made again if that does no harm', async () => {
+    it('is given up within connectTimeout, and the call is retried if that does no harm', async () => {
       const at = await open((connection) => connection === 0)
       const client = ends.client(at, { connectTimeout: 100 })
       assert.equal(await client.request('echo', 1, { idempotent: true }), 1)
