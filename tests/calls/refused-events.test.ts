@@ -5,10 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { isMissing } from '@elysia-microservices/test-support'
 import { t } from 'elysia'
 import { microservice, RpcError } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { isMissing } from '../support/missing.ts'
 import { type Carried, TRANSPORTS } from './transports.ts'
 
 /** Collects lines, and resolves when there are enough. */
