@@ -1,6 +1,5 @@
 /** An RSocket connection of a client: sends SETUP and KEEPALIVE, honours leases, resumes after a loss. */
 import {
-  ByteWriter,
   type Codec,
   forOneMore,
   type OpenCalls,
@@ -18,7 +17,7 @@ import {
 import { cannotConnect, connectionClosed } from '../connection/connection-errors.ts'
 import type { ClientProtocol, Output } from '../connection/protocol.ts'
 import { AnswerWatch } from './answer-watch.ts'
-import { beginEntry, type Credentials, endEntry, writeCredentials } from './composite-metadata.ts'
+import type { Credentials } from './composite-metadata.ts'
 import type { ConnectionRole } from './connection-frames.ts'
 import { type FrameHandler, FrameInput } from './frame-input.ts'
 import { ErrorCode, FrameType, HEADER_LENGTH, MAX_UINT31 } from './frame-type.ts'
@@ -30,13 +29,14 @@ import {
   writeMetadataPush,
   writeResume
 } from './frames.ts'
-import { isGoingAway, writeUnderstandsGoingAway } from './going-away.ts'
+import { isGoingAway } from './going-away.ts'
 import { HeldLease, LEASE_WANTED } from './lease.ts'
 import { MimeType } from './mime-type.ts'
 import type { ClientConnectionOptions } from './options.ts'
 import { RSocketRequester } from './requester.ts'
 import { ResumeState } from './resume.ts'
 import { writeSetup } from './setup.ts'
+import { setupMetadata } from './setup-metadata.ts'
 import { StreamFrames } from './stream-frames.ts'
 import { Wire } from './wire.ts'
 
@@ -383,22 +383,4 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     if (this.#answers.isOn) writeKeepalive(bytes, true, 0, NO_DATA)
     bytes.bytes(early)
   }
-}
-
-/** @param sayCaller writes the name of the client; `undefined` without a name, and before RESUME */
-function setupMetadata(
-  credentials: Credentials | undefined,
-  sayCaller?: (out: ByteWriter) => void
-): Uint8Array {
-  const out = new ByteWriter()
-  if (credentials !== undefined) {
-    const entry = beginEntry(out, MimeType.AUTHENTICATION)
-    writeCredentials(out, credentials)
-    endEntry(out, entry)
-  }
-  writeUnderstandsGoingAway(out)
-  sayCaller?.(out)
-  const metadata = out.copyFrom(0)
-  out.reset()
-  return metadata
 }
