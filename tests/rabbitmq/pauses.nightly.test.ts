@@ -45,7 +45,7 @@ if (!isMissing('long pauses of RabbitMQ', rabbitmqMissing())) {
       assert.ok(age >= 65_000, `it was ${age} ms old`)
       await service.stop()
       const channel = await driver.createChannel()
-      for (const queue of ['_elysia.r.long:_elysia.d.long:long.x', '_elysia.r.short:_elysia.d.long:long.x'])
+      for (const queue of ['_elysia.long.long:long.x', '_elysia.short.long:long.x'])
         assert.equal((await channel.checkQueue(queue)).messageCount, 0)
     } finally {
       await service.stop()

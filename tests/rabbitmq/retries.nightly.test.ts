@@ -48,7 +48,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
       await first.stop()
       await cleanUps.pop()?.()
       const channel = await setup.driver.createChannel()
-      for (const queue of ['_elysia.r.short:_elysia.d.heir:heir.x', '_elysia.d.heir:heir.x'])
+      for (const queue of ['_elysia.short.heir:heir.x', '_elysia.d.heir:heir.x'])
         assert.equal((await channel.checkQueue(queue)).messageCount, 0)
     })
 
@@ -65,7 +65,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
       const channel = await setup.driver.createChannel()
       // By default, RabbitMQ 4 drops a message that was given back 20 times.
       for (let n = 0; n < 25; n++) {
-        const paused = await channel.get('_elysia.r.short:_elysia.d.nobody:nobody.x')
+        const paused = await channel.get('_elysia.short.nobody:nobody.x')
         assert.ok(paused !== false)
         channel.nack(paused)
       }
@@ -120,7 +120,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
         if (delivery?.attempt === 1) throw new RetryLater(10)
       })
       const channel = await setup.driver.createChannel()
-      await channel.deleteQueue('_elysia.r.short:_elysia.d.remade:remade.x')
+      await channel.deleteQueue('_elysia.short.remade:remade.x')
       await log.has("The durable event 'remade.x' of the group 'remade': its retries are not received")
       await log.has("The durable event 'remade.x' of the group 'remade': its retries are received again")
       await setup.client.publish('remade.x', 1)

@@ -138,6 +138,8 @@ export interface Engine<Connection extends Carrier = Carrier> {
   readonly title: string
   /** The configured address of the engine's servers, for errors. */
   readonly where: string
+  /** The option that gives each user its own inboxes. Default: the engine has none. */
+  readonly inboxOption?: string
   /** The syntax of wildcards in patterns. Default: `*` and `>`, for segments between dots. */
   readonly wildcards?: Wildcards
   /**

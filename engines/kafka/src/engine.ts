@@ -12,6 +12,7 @@ export function kafkaEngine(options: CheckedOptions, title: string): Engine<Kafk
   return {
     ...ADDRESSING,
     name: 'kafka',
+    inboxOption: 'inbox',
     where: options.where,
     whyNoHeader,
     open: (listener) => KafkaConnection.open(options, options.clientId ?? title, listener)

@@ -15,6 +15,7 @@ export function mqttEngine(driver: Driver, options: CheckedOptions, title: strin
   return {
     ...ADDRESSING,
     name: 'mqtt',
+    inboxOption: 'inboxPrefix',
     where: options.where,
     recordOf,
     whyNoHeader,

@@ -18,6 +18,7 @@ export function natsEngine(
   const { servers, port } = connection
   return {
     name: 'nats',
+    inboxOption: 'inboxPrefix',
     title: 'NATS',
     where: [servers ?? `localhost:${port ?? 4222}`].flat().join(', '),
     recordOf,

@@ -5,6 +5,7 @@ import { NatsClientStore } from './durable/client-store.ts'
 import { NatsServerStore } from './durable/server-store.ts'
 import { natsEngine } from './engine.ts'
 import { type NatsOptions, natsOptions } from './options/options.ts'
+import { queueOf } from './words/subjects.ts'
 
 /** NATS, for any number of services and clients; each of them has its own connection. */
 export interface NatsTransport extends Transport {
@@ -39,7 +40,7 @@ export function nats(options: NatsOptions = {}): NatsTransport {
     traits: TRAITS,
     queue: checked.queue,
     events: checked.events,
-    queueOf: (name) => name.replace(/\s+/g, '-'),
+    queueOf,
     engine: (service) => natsEngine(checked, service),
     serverStore: (context) => new NatsServerStore(checked, context),
     clientStore: (init) => new NatsClientStore(checked, init)

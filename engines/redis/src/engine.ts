@@ -13,6 +13,7 @@ export function redisEngine(options: CheckedOptions, service: string | undefined
   const connectionName = service?.replace(/[^!-~]+/g, '-')
   return {
     name: 'redis',
+    inboxOption: 'inboxPrefix',
     title: 'Redis',
     where: options.where,
     whyNot,

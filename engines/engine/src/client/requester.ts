@@ -97,7 +97,9 @@ export class Requester {
     await this.close()
     // The server has only not answered.
     if (refusal instanceof ConnectionError && refusal.retryable) throw refusal
-    const message = `${this.#engine.title} does not let this client subscribe to ${this.#inbox}*, where its answers come; give its user the permission, or set inboxPrefix`
+    const { title, inboxOption } = this.#engine
+    const other = inboxOption === undefined ? '' : `, or set ${inboxOption}`
+    const message = `${title} does not let this client subscribe to ${this.#inbox}*, where its answers come; give its user the permission${other}`
     throw new ConnectionError(message, false, refusal, false)
   }
 

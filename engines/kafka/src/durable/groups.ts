@@ -14,7 +14,7 @@ import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { EARLIEST, LATEST, positionOf } from '../connection/positions.ts'
 import { Reader } from '../connection/reader.ts'
 import { HEADER } from '../words/headers.ts'
-import { GROUPS, isInbox } from '../words/names.ts'
+import { GROUPS, isGroupOf, isInbox } from '../words/names.ts'
 import { put } from './copies.ts'
 import { GROUPS_TOPIC } from './groups-topic.ts'
 import type { NotedPositions } from './noted.ts'
@@ -22,14 +22,6 @@ import type { NotedPositions } from './noted.ts'
 /** Milliseconds within which all members of a group must confirm that the group is paused or resumed. */
 const MEMBERS_KNOW = 5_000
 const PAUSED = 'paused'
-
-/**
- * The name of the Kafka group for one pattern. Each pattern needs a group of its own, because in Kafka all members of
- * a group share its partitions and positions.
- */
-export function groupAt(group: string, pattern: string): string {
-  return `${group}.${pattern}`
-}
 
 /** The paused groups, as one process knows them. */
 export class PausedGroups {
@@ -160,7 +152,7 @@ async function membersOf(cluster: Cluster, name: string): Promise<Set<string> | 
   for (const node of cluster.nodes) {
     const { groups } = await cluster.ask(node, 'main', listGroupsV5.api, [], [])
     for (const { groupId } of groups) {
-      if (!groupId.startsWith(`${name}.`)) continue
+      if (!isGroupOf(name, groupId)) continue
       isThere = true
       const coordinator = await new Group(cluster, groupId).coordinator()
       for (const id of await cluster.ask(coordinator, 'main', describeGroupApi, [groupId], false))

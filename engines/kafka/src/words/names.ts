@@ -83,6 +83,23 @@ export function groupOfService(name: string): string {
   return `${name}-server`
 }
 
+/** How the groups of services and clients end in NestJS. */
+const OF_NEST = /-(server|client)$/
+
+/**
+ * The name of the Kafka group for one pattern. Each pattern needs a group of its own, because in Kafka all members of
+ * a group share its partitions and positions. The name of a group has no dot, and no pattern has `~`; with it, the name
+ * never is that of a service.
+ */
+export function groupAt(group: string, pattern: string): string {
+  return `${group}.${pattern}${OF_NEST.test(pattern) ? '~' : ''}`
+}
+
+/** Whether a name is that of a Kafka group for one pattern of a group. */
+export function isGroupOf(group: string, name: string): boolean {
+  return name.startsWith(`${group}.`) && !OF_NEST.test(name)
+}
+
 // ── inboxes ────────────────────────────────────────────────────────────────────────────────────────────
 
 /** An inbox in a partition: where its messages are written, and how they are told apart. */

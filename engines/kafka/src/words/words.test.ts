@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addressOfHandler, checkHeaders } from '@elysia-microservices/engine'
+import { assertOneReading, textsOf } from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { readBatches, writeBatch } from './batch.ts'
@@ -8,7 +9,10 @@ import { HEADER, whyNoHeader } from './headers.ts'
 import {
   ADDRESSING,
   addressAt,
+  groupAt,
+  groupOfService,
   inboxOf,
+  isGroupOf,
   isInbox,
   isTopicName,
   placeOf,
@@ -192,5 +196,36 @@ describe('headers', () => {
     ])
       assert.throws(() => checkHeaders({ title: 'Kafka', whyNoHeader }, headers), OptionError)
     checkHeaders({ title: 'Kafka', whyNoHeader }, { 'x-a': 'ä', many: ['1', '2'] })
+  })
+})
+
+describe('groups of Kafka', () => {
+  it('are read in one way only, and are never those of a service', () => {
+    const texts = [
+      'a',
+      'a-server',
+      'server',
+      '-server',
+      'a-client',
+      'x.a-server',
+      'a.a',
+      'a.a-server',
+      'a.x.a'
+    ]
+    const groups = [...new Set([...textsOf('a~-', 2), ...texts.filter((text) => !text.includes('.'))])]
+    const named: [name: string, ...parts: string[]][] = []
+    for (const group of groups)
+      for (const pattern of texts) {
+        named.push([groupAt(group, pattern), 'group', group, pattern])
+        assert.deepEqual(
+          groups.filter((one) => isGroupOf(one, groupAt(group, pattern))),
+          [group]
+        )
+      }
+    for (const service of [...texts, 'a.', '.a']) {
+      named.push([groupOfService(service), 'service', service])
+      for (const group of groups) assert.equal(isGroupOf(group, groupOfService(service)), false)
+    }
+    assertOneReading(named)
   })
 })

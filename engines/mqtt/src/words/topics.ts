@@ -120,7 +120,7 @@ export function filterOf(pattern: string): string {
 export function sharedFilter(pattern: string, queue: string | undefined, before = ''): string {
   const filter = before + filterOf(pattern)
   if (pattern.startsWith(SHARED)) return pattern.slice(0, -filterOf(pattern).length) + filter
-  return queue === undefined ? filter : `${SHARED}${queue.replace(/[/+#]/g, encodeURIComponent)}/${filter}`
+  return queue === undefined ? filter : `${SHARED}${queue.replace(/[%/+#]/g, encodeURIComponent)}/${filter}`
 }
 
 /** Whether a filter matches a topic. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addressOfCall, addressOfHandler, checkHeaders } from '@elysia-microservices/engine'
+import { assertOneReading, textsOf } from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { readHeaders, recordOf, whyNoHeader, writeHeaders } from './headers.ts'
@@ -79,6 +80,12 @@ describe('topics', () => {
     assert.equal(sharedFilter('a/+', 'orders'), '$share/orders/a/+')
     assert.equal(sharedFilter('a/+', 'a/b'), '$share/a%2Fb/a/+')
     assert.equal(sharedFilter('a/+', undefined), 'a/+')
+    const queues = textsOf('a/%2F+#', 3)
+    assertOneReading(
+      queues.flatMap((queue) =>
+        ['a', 'a/a', 'F/a'].map((one) => [sharedFilter(one, queue), one, queue] as const)
+      )
+    )
     assert.equal(sharedFilter('$share/g/a/+', 'orders'), '$share/g/a/+')
     assert.equal(sharedFilter('$share/g/a/+', 'orders', '_elysia/t/'), '$share/g/_elysia/t/a/+')
     assert.equal(filterOf('$share/g/a/+'), 'a/+')

@@ -30,7 +30,7 @@ import {
 } from '@nats-io/transport-node'
 import { headersIn, readHeaders, writeHeaders } from '../words/headers.ts'
 import { EVERYONE, type Inboxes, TOGETHER } from '../words/inboxes.ts'
-import { isOfSystem } from '../words/subjects.ts'
+import { isOfSystem, queueTogether } from '../words/subjects.ts'
 import { bytesOf } from './bytes.ts'
 
 /**
@@ -188,7 +188,8 @@ export class NatsConnection implements Carrier {
    * and drops them as subjects of the system.
    */
   #takeTogether(subject: Subject, receive: (subject: Subject, message: Carried) => void): Subscription {
-    return this.subscribe(TOGETHER + subject.address, `${subject.queue}-together`, (error, message) => {
+    const queue = queueTogether(subject.queue as string)
+    return this.subscribe(TOGETHER + subject.address, queue, (error, message) => {
       if (error === null) receive(subject, new NatsMessage(message, TOGETHER.length))
     })
   }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { assertOneReading, textsOf } from '@elysia-microservices/test-support'
 import fc from 'fast-check'
-import { consumerName, idFromHeader, idToHeader } from './names.ts'
+import { consumerName, idFromHeader, idToHeader, streamName } from './names.ts'
 
 const id = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => !/\p{Cs}/u.test(text))
 
@@ -23,6 +24,20 @@ describe('an id in a header', () => {
           assert.notEqual(idFromHeader(one), idFromHeader(other))
       })
     )
+  })
+})
+
+describe('the names of streams and consumers', () => {
+  const patterns = textsOf('a_-*>~', 3)
+
+  it('can be read in one way only', () => {
+    const groups = textsOf('a_-~', 3)
+    const subjects = [...textsOf('a-*', 2), 'a.a', 'a.-', '-.a', 'a'.repeat(101)]
+    assertOneReading(
+      groups.flatMap((group) => subjects.map((one) => [consumerName(group, one), group, one] as const))
+    )
+    const hashed = patterns.map((one) => streamName(one))
+    assertOneReading([...patterns, ...hashed].map((one) => [streamName(one), one] as const))
   })
 })
 

@@ -1,4 +1,5 @@
 /** The names of this library in JetStream: of streams, subjects, consumers and headers. */
+import { createHash } from 'node:crypto'
 import { OptionError } from '@elysia-microservices/transport/kit'
 
 /** The stream of the dead letters of all groups. Their subjects are `_ELYSIA.DEAD.<group>.<consumer>`. */
@@ -60,7 +61,10 @@ export function consumerName(group: string, subject: string): string {
   return nameOf(`${group}.${subject}`)
 }
 
-/** A name with only the characters that NATS allows; different texts have different names. */
+/**
+ * A name with only the characters that NATS allows; different texts have different names. No other name has two
+ * underscores, because no segment of a pattern is empty.
+ */
 function nameOf(text: string): string {
   const plain = text
     .replaceAll('.', '_')
@@ -68,19 +72,12 @@ function nameOf(text: string): string {
     .replaceAll('>', 'rest')
     .replace(/[^A-Za-z0-9_-]/g, '-')
   const isPlain = /^[A-Za-z0-9.-]+$/.test(text) && text.length <= 100
-  return isPlain ? plain : `${plain.slice(0, 100)}-${hash(text)}`
+  return isPlain ? plain : `${plain.slice(0, 100)}__${hash(text)}`
 }
 
-/** A hash of 64 bits: FNV-1a twice, with different start values. */
+/** A hash of 128 bits. */
 function hash(text: string): string {
-  let one = 0x811c9dc5
-  let other = 0x01000193
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    one = Math.imul(one ^ code, 0x01000193)
-    other = Math.imul(other ^ code, 0x85ebca6b)
-  }
-  return (one >>> 0).toString(16).padStart(8, '0') + (other >>> 0).toString(16).padStart(8, '0')
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
 /** @throws {OptionError} JetStream cannot store events of such a pattern */

@@ -1,11 +1,25 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addressOfCall, addressOfHandler } from '@elysia-microservices/engine'
-import { whyNot } from './subjects.ts'
+import { assertOneReading, textsOf } from '@elysia-microservices/test-support'
+import { queueOf, queueTogether, whyNot } from './subjects.ts'
 
 const NATS = { title: 'NATS', whyNot }
 const subjectOfCall = (route: string) => addressOfCall(NATS, route)
 const subjectOfHandler = (route: string | undefined) => addressOfHandler(NATS, route)
+
+describe('queue groups', () => {
+  it('belong to one service each, also those for requests that are sent together', () => {
+    const services = [...textsOf('a -%2\t', 3), 'a-together', 'a%together']
+    assertOneReading(
+      services.flatMap((name) => [
+        [queueOf(name), name, 'alone'],
+        [queueTogether(queueOf(name)), name, 'together']
+      ])
+    )
+    for (const name of services) assert.doesNotMatch(queueOf(name), /\s/)
+  })
+})
 
 describe('subjects', () => {
   for (const route of ['echo', 'orders.total', '{"a":"x","b":1}', '5', 'a-b_c', 'é', '*a', 'a.>b'])

@@ -26,3 +26,13 @@ export function isOfSystem(subject: string): boolean {
 
 const DOLLAR = 36
 const UNDERSCORE = 95
+
+/** The queue group of a service. NATS allows no blanks; services with different names have different queue groups. */
+export function queueOf(service: string): string {
+  return service.replace(/[\s%]/g, encodeURIComponent)
+}
+
+/** The queue group for requests that a client has sent together. No service has it. */
+export function queueTogether(queue: string): string {
+  return `${queue}%together`
+}

@@ -3,7 +3,7 @@
  */
 import { type Carried, type Hearing, newSecret } from '@elysia-microservices/engine'
 import type { Channel } from 'amqplib'
-import { EVERYONE, INBOXES } from '../words/names.ts'
+import { EVERYONE, INBOXES, queueOfProcess } from '../words/names.ts'
 import { readReplyOf } from '../words/properties.ts'
 import { consume } from './consume.ts'
 import type { Link, Part } from './link.ts'
@@ -14,8 +14,8 @@ type Receive = (message: Carried) => void
  * Creates a queue for this connection alone. The name is not left to the server, because users have rights by the
  * names of queues.
  */
-export async function ownQueue(channel: Channel, prefix: string): Promise<string> {
-  const queue = `${prefix}.${newSecret()}`
+export async function ownQueue(channel: Channel): Promise<string> {
+  const queue = queueOfProcess(newSecret())
   await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false })
   return queue
 }
@@ -23,7 +23,7 @@ export async function ownQueue(channel: Channel, prefix: string): Promise<string
 /** Receives the messages to all services. After the server was lost, the queue is created again. */
 export function listenToAll(link: Link, hearing: Hearing, receive: Receive): Promise<Part> {
   return link.open(async (channel) => {
-    const queue = await ownQueue(channel, EVERYONE)
+    const queue = await ownQueue(channel)
     await channel.bindQueue(queue, EVERYONE, '')
     await consume(channel, queue, hearing, ({ content, properties: { messageId } }) =>
       receive({ address: EVERYONE, words: content, reply: readReplyOf(messageId), headers: undefined })

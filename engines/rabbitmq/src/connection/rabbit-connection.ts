@@ -20,18 +20,16 @@ import type { Message, Options } from 'amqplib'
 import type { CheckedOptions, NestQueue } from '../options/options.ts'
 import {
   CALLS,
-  EVENTS,
   EVERYONE,
-  INBOXES,
   inboxOf,
   isInbox,
   queueOfInbox,
   readNestAnswer,
   replyOf,
-  routeOfKey,
-  STORED
+  routeOfKey
 } from '../words/names.ts'
 import { Attendance, isRefusal } from './attendance.ts'
+import { haveExchanges } from './exchanges.ts'
 import { Inboxes, listenToAll } from './inboxes.ts'
 import { Link, type Part } from './link.ts'
 import { type Outgoing, outgoingCopy, outgoingEvent, outgoingOf } from './outgoing.ts'
@@ -120,7 +118,7 @@ export class RabbitConnection implements Carrier {
       // The server has not answered, which is no refusal.
       if (error instanceof ConnectionError) throw error
       throw new ConnectionError(
-        `RabbitMQ at ${link.server} does not let this user create or use the exchanges ${CALLS}*: ${(error as Error).message}; give the user these permissions`,
+        `RabbitMQ at ${link.server} does not let this user create the exchanges ${CALLS}*, which do not exist, or use them: ${(error as Error).message}; import them, or give the user these permissions`,
         false,
         error
       )
@@ -157,13 +155,7 @@ export class RabbitConnection implements Carrier {
   async #openOut(): Promise<void> {
     this.#out = await this.link.open(
       async (channel) => {
-        await channel.assertExchange(CALLS, 'topic')
-        await channel.assertExchange(STORED, 'topic')
-        await channel.assertExchange(EVENTS, 'fanout')
-        await channel.assertExchange(INBOXES, 'direct')
-        await channel.assertExchange(EVERYONE, 'fanout')
-        await channel.bindExchange(CALLS, EVENTS, '')
-        await channel.bindExchange(STORED, EVENTS, '')
+        await haveExchanges(this.link, channel)
         channel.on('return', (message: Message) => this.#returned(message))
       },
       { alone: { closed: (error) => this.#refused(error), reopened: () => this.restored() } }

@@ -16,7 +16,7 @@ import { noHandlerPacket } from '@elysia-microservices/transport/nest'
 import type { Channel, ConsumeMessage } from 'amqplib'
 import type { CheckedOptions, NestQueue } from '../options/options.ts'
 import { readHeaders } from '../words/headers.ts'
-import { bindingOf, CALLS, queueOfService, replyOf, routeOfKey } from '../words/names.ts'
+import { bindingOf, CALLS, queueOfProcess, queueOfService, replyOf, routeOfKey } from '../words/names.ts'
 import { routeOfMessage } from '../words/properties.ts'
 import { acknowledging, afterAll } from './acknowledging.ts'
 import { consume } from './consume.ts'
@@ -59,12 +59,11 @@ export class Taking {
    */
   async start(): Promise<void> {
     const { carrier, link, options, subjects } = this.#init
-    const id = newSecret()
     // A channel sets up one queue after the other, so several channels are used.
     const channels = Math.min(MOST_CHANNELS, subjects.length)
     const openings = Array.from({ length: channels }, (_, index) => {
       const some = subjects.filter((_one, at) => at % channels === index)
-      return link.open((channel) => this.#takeSome(channel, some, id))
+      return link.open((channel) => this.#takeSome(channel, some))
     })
     if (options.nest !== undefined) {
       const { nest } = options
@@ -85,13 +84,13 @@ export class Taking {
         throw new ListenError(`RabbitMQ at ${carrier.server}`, one.reason as Error)
   }
 
-  async #takeSome(channel: Channel, some: readonly Subject[], id: string): Promise<void> {
+  async #takeSome(channel: Channel, some: readonly Subject[]): Promise<void> {
     const { hearing, link, receive } = this.#init
     const tags: string[] = []
     this.#leaving.push(async () => void (await Promise.all(tags.map((tag) => channel.cancel(tag)))))
     for (const subject of some) {
       const { queue, address, isExact } = subject
-      const name = queueOfService(queue ?? id, address)
+      const name = queue === undefined ? queueOfProcess(newSecret()) : queueOfService(queue, address)
       await channel.assertQueue(
         name,
         queue === undefined

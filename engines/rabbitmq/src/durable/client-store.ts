@@ -14,7 +14,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { listenOn } from '../connection/inboxes.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
-import { GROUPS, queueOfDead, queueOfMembers, queueOfPaused } from '../words/names.ts'
+import { GROUPS, NEWS, queueOfDead, queueOfMembers, queueOfPaused } from '../words/names.ts'
 import { EventStore } from './event-store.ts'
 import { optionsOf, type StoredMessage } from './stored.ts'
 
@@ -46,7 +46,7 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
     const marker = queueOfPaused(group)
     const count = await connection.link.aside(async (channel) => {
       await channel.purgeQueue(marker)
-      if (isPaused) channel.sendToQueue(marker, Buffer.from('paused'), { persistent: true })
+      if (isPaused) channel.publish(GROUPS, marker, Buffer.from('paused'), { persistent: true })
       // The marker must be in its queue before the members are told: a process that looks earlier would confirm and
       // go on.
       await channel.waitForConfirms()
@@ -68,7 +68,7 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
       await listenOn(channel, connection.hearing, inbox, () => {
         if (++known === count) allKnow()
       })
-      channel.publish(GROUPS, '', Buffer.from(group), { messageId: `${inbox}1` })
+      channel.publish(GROUPS, NEWS, Buffer.from(group), { messageId: `${inbox}1` })
       return endedWithin(all, MEMBERS_KNOW)
     })
     if (!isKnown)

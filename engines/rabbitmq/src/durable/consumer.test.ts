@@ -100,8 +100,12 @@ class Group {
       retry: { attempts: this.#attempts }
     })
     const copies = {
-      put: async (queue: string, content: Buffer, { headers }: { headers?: Record<string, unknown> }) =>
-        this.server.publish(queue, content, headers ?? {})
+      put: async (
+        _group: string,
+        queue: string,
+        content: Buffer,
+        { headers }: { headers?: Record<string, unknown> }
+      ) => this.server.publish(queue, content, headers ?? {})
     }
     const consumer = new RabbitConsumer({
       dispatcher: { event: run },

@@ -15,13 +15,15 @@ import type { Part } from '../connection/link.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import {
   bindingOf,
+  exchangeOf,
+  GROUPS,
   queueOfDead,
   queueOfGroup,
   queueOfMembers,
   queueOfPaused,
   STORED
 } from '../words/names.ts'
-import { safeQueue } from './copies.ts'
+import { declareSafe, safeQueue } from './copies.ts'
 import { Deliveries } from './deliveries.ts'
 import { type ConsumerOptions, Handling } from './handling.ts'
 import { HeldEvents } from './held.ts'
@@ -46,7 +48,6 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   readonly #handling: Handling
   readonly #worker: DurableWorker<RabbitEvent>
   readonly #queue: string
-  readonly #dead: string
   readonly #exact: string | undefined
   /** The handler's events, for errors and the log. */
   readonly #what: string
@@ -64,7 +65,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   #settingUp: Promise<void> | undefined
   #yielding: Promise<void> | undefined
   #lag: number | undefined
-  /** What the server has said last, for the figures. */
+  /** The last state that the server has reported, for the figures. */
   #isPaused = false
   #looking: Promise<void> | undefined
   #redeliveries = 0
@@ -74,13 +75,13 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#options = options
     this.group = group
     this.#queue = queueOfGroup(group, pattern)
-    this.#dead = queueOfDead(group)
     this.#exact = hasWildcards(pattern) ? undefined : pattern
     this.#what = `The durable event '${pattern}' of the group '${group}'`
     const { copies, clock = systemClock } = options
     this.#clock = clock
     this.#pauses = new Pauses({
-      queue: this.#queue,
+      group,
+      pattern,
       exact: this.#exact,
       what: this.#what,
       copies,
@@ -182,9 +183,12 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     // RabbitMQ 3.10 may close the connection of a consumer while another connection is creating the same queue: so
     // these queues are created now and used later.
     const pauses = ordered ? [] : this.#pauses.queues
-    for (const name of [...pauses, this.#dead, queueOfMembers(group), queueOfPaused(group)])
+    await channel.assertExchange(exchangeOf(group), 'direct')
+    for (const name of [...pauses, queueOfDead(group)]) await declareSafe(channel, group, name)
+    for (const name of [queueOfMembers(group), queueOfPaused(group)])
       await channel.assertQueue(name, safeQueue())
-    await channel.assertQueue(this.#queue, safeQueue(ordered ? { 'x-single-active-consumer': true } : {}))
+    await channel.bindQueue(queueOfPaused(group), GROUPS, queueOfPaused(group))
+    await declareSafe(channel, group, this.#queue, ordered ? { 'x-single-active-consumer': true } : {})
     await channel.bindQueue(this.#queue, STORED, bindingOf(pattern))
     await channel.prefetch(ordered ? concurrency * IN_ADVANCE : concurrency)
     await channel.consume(queueOfMembers(group), () => {}, { noAck: true })

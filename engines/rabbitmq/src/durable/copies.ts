@@ -3,8 +3,9 @@
  * acknowledged.
  */
 import { type Logger, NotStoredError, quietLog } from '@elysia-microservices/transport/kit'
-import type { ConfirmChannel, Message, Options } from 'amqplib'
+import type { Channel, ConfirmChannel, Message, Options } from 'amqplib'
 import type { Link, Part } from '../connection/link.ts'
+import { exchangeOf } from '../words/names.ts'
 import { uniqueOf } from './stored.ts'
 
 /**
@@ -19,7 +20,18 @@ export function safeQueue(more?: Readonly<Record<string, unknown>>): Options.Ass
   return { durable: true, arguments: { ...safe, ...more } }
 }
 
-/** Publishes to queues by their names. */
+/** Declares a queue that must not lose an event, and to which copies can be published. */
+export async function declareSafe(
+  channel: Channel,
+  group: string,
+  queue: string,
+  more?: Readonly<Record<string, unknown>>
+): Promise<void> {
+  await channel.assertQueue(queue, safeQueue(more))
+  await channel.bindQueue(queue, exchangeOf(group), queue)
+}
+
+/** Publishes to queues of groups by their names. */
 export class Copies {
   readonly #link: Link
   readonly #logger: Logger
@@ -58,7 +70,7 @@ export class Copies {
    * @throws {NotStoredError} the message was not stored; or it is not known whether it was, because its channel was
    * lost, or has been silent while 16 others were replaced after it
    */
-  async put(queue: string, content: Buffer, options: Options.Publish): Promise<void> {
+  async put(group: string, queue: string, content: Buffer, options: Options.Publish): Promise<void> {
     const channel = this.#part?.channel
     if (channel === undefined) throw notStored(queue)
     const { timeout } = this.#link
@@ -71,7 +83,7 @@ export class Copies {
       void this.#replace(channel)
     }, timeout)
     const stored = new Promise<void>((resolve, reject) => {
-      channel.publish('', queue, content, options, (error: unknown) =>
+      channel.publish(exchangeOf(group), queue, content, options, (error: unknown) =>
         error ? reject(notStored(queue, error)) : resolve()
       )
     })

@@ -1,6 +1,6 @@
 /**
- * What becomes of the events of a durable handler: the handler runs, then an event is acknowledged, stored for a retry,
- * or stored as a dead letter. When which event begins, the worker says.
+ * Runs the events of a durable handler. Afterwards an event is acknowledged, stored for a retry, or stored as a dead
+ * letter. The worker decides when an event begins.
  */
 import { type ConsumerInit, newSecret } from '@elysia-microservices/engine'
 import { type Clock, type DurableEngine, GivenUp, reasonToGiveUp } from '@elysia-microservices/transport/kit'
@@ -112,7 +112,7 @@ export class Handling implements Decisions {
       [HEADER.unique]: newSecret(),
       [HEADER.failed]: 0
     }
-    await copies().put(queueOfDead(group), event.message.content, event.copyWith(said))
+    await copies().put(group, queueOfDead(group), event.message.content, event.copyWith(said))
     this.acknowledge(event)
   }
 }

@@ -9,8 +9,8 @@ import type { Channel, ConsumeMessage } from 'amqplib'
 import { consume } from '../connection/consume.ts'
 import type { Part } from '../connection/link.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
-import { queueOfPause } from '../words/names.ts'
-import { type Copies, safeQueue } from './copies.ts'
+import { queueOfGroup, queueOfPause } from '../words/names.ts'
+import { type Copies, declareSafe } from './copies.ts'
 import { Deliveries } from './deliveries.ts'
 import { HEADER, RabbitEvent } from './stored.ts'
 
@@ -27,8 +27,9 @@ const AGAIN = 1_000
 
 /** The queue of a handler, and the function to publish to it. */
 export interface PausesInit {
-  /** The queue to which events come back. */
-  readonly queue: string
+  readonly group: string
+  /** The address of the handler's pattern. */
+  readonly pattern: string
   /** The pattern of all events; `undefined`: they have several patterns. */
   readonly exact: string | undefined
   /** The events of the handler, for the log. */
@@ -59,8 +60,8 @@ export class Pauses {
 
   constructor(init: PausesInit) {
     this.#init = init
-    this.#short = queueOfPause(init.queue, 'short')
-    this.#long = queueOfPause(init.queue, 'long')
+    this.#short = queueOfPause(init.group, init.pattern, 'short')
+    this.#long = queueOfPause(init.group, init.pattern, 'long')
     this.queues = [this.#short, this.#long]
   }
 
@@ -76,7 +77,7 @@ export class Pauses {
       const deliveries = new Deliveries(channel, this.#init.clock)
       this.#deliveries = deliveries
       await channel.prefetch(MOST_HELD)
-      for (const queue of this.queues) await channel.assertQueue(queue, safeQueue())
+      for (const queue of this.queues) await declareSafe(channel, this.#init.group, queue)
       for (const queue of this.queues) {
         const receive = (message: ConsumeMessage) => {
           const event = new RabbitEvent(message, deliveries, this.#init.exact)
@@ -121,7 +122,7 @@ export class Pauses {
   #copy(event: RabbitEvent, due: number, said: Readonly<Record<string, number>> = {}): Promise<void> {
     const queue = due - this.#init.clock.now() > LONGEST_HELD ? this.#long : this.#short
     const options = event.copyWith({ ...said, [HEADER.due]: due })
-    return this.#init.copies().put(queue, event.message.content, options)
+    return this.#init.copies().put(this.#init.group, queue, event.message.content, options)
   }
 
   #hold(event: RabbitEvent, least = 0): void {
@@ -141,10 +142,10 @@ export class Pauses {
    * twice, but is never lost.
    */
   async #move(event: RabbitEvent, isDue: boolean): Promise<void> {
-    const { queue, what, copies, logger } = this.#init
+    const { group, pattern, what, copies, logger } = this.#init
     const { due, message, deliveries, tag } = event
     try {
-      if (isDue) await copies().put(queue, message.content, event.copyWith({}))
+      if (isDue) await copies().put(group, queueOfGroup(group, pattern), message.content, event.copyWith({}))
       else await this.#copy(event, due)
       deliveries.acknowledge(tag)
       this.#isFailing = false

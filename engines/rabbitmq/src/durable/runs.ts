@@ -5,7 +5,7 @@
  * of the event alone; the number of marks survives the process.
  */
 import type { Link } from '../connection/link.ts'
-import { queueOfRuns } from '../words/names.ts'
+import { exchangeOf, queueOfRuns } from '../words/names.ts'
 import type { Copies } from './copies.ts'
 import type { RabbitEvent } from './stored.ts'
 
@@ -31,8 +31,12 @@ export class Runs {
     event.isCounted = true
     try {
       const options = { durable: true, expires: KEPT_FOR }
-      const { messageCount } = await link.aside((channel) => channel.assertQueue(name, options))
-      await this.#copies().put(name, Buffer.from('begun'), {
+      const { messageCount } = await link.aside(async (channel) => {
+        const queue = await channel.assertQueue(name, options)
+        await channel.bindQueue(name, exchangeOf(this.#group), name)
+        return queue
+      })
+      await this.#copies().put(this.#group, name, Buffer.from('begun'), {
         persistent: true,
         mandatory: true,
         messageId: event.unique

@@ -3,7 +3,7 @@ import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/
 import type { Logger } from '@elysia-microservices/transport/kit'
 import { ownQueue } from '../connection/inboxes.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
-import { GROUPS, isInbox } from '../words/names.ts'
+import { GROUPS, isInbox, NEWS } from '../words/names.ts'
 import { RabbitConsumer } from './consumer.ts'
 import { Copies } from './copies.ts'
 
@@ -28,9 +28,8 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
     if (this.#connection === connection) return
     this.#copies = await Copies.open(connection.link, this.#logger)
     await connection.link.open(async (channel) => {
-      await channel.assertExchange(GROUPS, 'fanout')
-      const queue = await ownQueue(channel, GROUPS)
-      await channel.bindQueue(queue, GROUPS, '')
+      const queue = await ownQueue(channel)
+      await channel.bindQueue(queue, GROUPS, NEWS)
       const noAck = { noAck: true }
       await channel.consume(
         queue,

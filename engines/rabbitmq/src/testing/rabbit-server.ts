@@ -135,6 +135,10 @@ export class TestChannel {
     return this.#ask(() => this.#server.queues.delete(name))
   }
 
+  assertExchange(): Promise<unknown> {
+    return this.#ask(() => {})
+  }
+
   bindQueue(): Promise<unknown> {
     return this.#ask(() => {})
   }

@@ -1,9 +1,13 @@
-/** Names in RabbitMQ: exchanges, queues, routing keys. All names of this library begin with `_elysia`. */
+/**
+ * Names in RabbitMQ: exchanges, queues, routing keys. All names of this library begin with `_elysia`, and a name that
+ * belongs to a service or group is `_elysia.<kind>.<service or group>`, and perhaps `:` and a pattern. It can be read in
+ * one way only, and rights, which are expressions for names, can tell one group from all others.
+ */
 import { createHash } from 'node:crypto'
 
 /** The exchange for requests; the queues of services are bound to it by their patterns. */
 export const CALLS = '_elysia'
-/** The exchange for events: it passes them on to `CALLS`, and to groups of durable handlers. */
+/** The exchange for events: it passes them on to `CALLS`, and to `STORED`. */
 export const EVENTS = '_elysia.events'
 /** The exchange for durable events; the queues of groups are bound to it. */
 export const STORED = '_elysia.stored'
@@ -12,8 +16,16 @@ export const INBOXES = '_elysia.inboxes'
 /** The exchange for messages to every service. */
 export const EVERYONE = '_elysia.everyone'
 
+/**
+ * The exchange by which groups are paused: it tells all consumers that a group was paused or resumed (`NEWS`), and leads
+ * to the queues with the marks of paused groups, by their names.
+ */
+export const GROUPS = '_elysia.groups'
+export const NEWS = 'news'
+
 const INBOX = '_elysia.i.'
-const SERVICE = '_elysia.s.'
+/** Queues of one process, which RabbitMQ closes to all other connections. */
+const OWN = '_elysia.o.'
 /** The prefix of an address at which a NestJS client waits for an answer. */
 const NEST_ANSWER = '_elysia.n.'
 /** The longest name or routing key that RabbitMQ allows, in bytes. */
@@ -73,12 +85,31 @@ export function replyOf(replyTo: unknown, correlation: unknown, own: readonly st
   return replyTo.startsWith(NEST_ANSWER) ? `queue ${replyTo}` : replyTo
 }
 
+/** The longest name of a service or group inside a name, in bytes. */
+const LONGEST_GROUP = 100
+
 /**
- * The queue of one handler of a service. @param queue the name that all processes share, or a secret of one process
+ * The name of something that belongs to a service or group. `:` ends the group, and `#` would be a wildcard in a
+ * binding, so both are escaped. Names that are too long are replaced by hashes, in a form that no other name has:
+ * otherwise `%` is always followed by a code, and no segment of a pattern is empty.
  */
-export function queueOfService(queue: string, address: string): string {
-  const name = `${SERVICE}${queue}:${address}`
-  return Buffer.byteLength(name) <= LONGEST ? name : SERVICE + hashOf(name)
+function named(kind: string, group: string, pattern?: string): string {
+  const escaped = group.replace(/[%:#]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
+  const owner = Buffer.byteLength(escaped) > LONGEST_GROUP ? `%.${hashOf(group)}` : escaped
+  const head = `_elysia.${kind}.${owner}`
+  if (pattern === undefined) return head
+  const name = `${head}:${pattern}`
+  return Buffer.byteLength(name) <= LONGEST ? name : `${head}:.${hashOf(pattern)}`
+}
+
+/** The queue of one handler, which all processes of a service share. */
+export function queueOfService(service: string, pattern: string): string {
+  return named('s', service, pattern)
+}
+
+/** A queue of one process alone. @param secret a text that nobody can guess */
+export function queueOfProcess(secret: string): string {
+  return OWN + secret
 }
 
 /** A text of any length as a text of 43 characters. */
@@ -115,22 +146,27 @@ export function whyNot(route: string): string | undefined {
   return undefined
 }
 
-/** The exchange that tells the consumers of all groups that a group was paused or resumed. */
-export const GROUPS = '_elysia.groups'
-
 /** The queue with the events of a group for one pattern that are not done. */
-export function queueOfGroup(group: string, address: string): string {
-  return bounded(`_elysia.d.${group}:${address}`)
+export function queueOfGroup(group: string, pattern: string): string {
+  return named('d', group, pattern)
 }
 
-/** The queue with the events of a group that wait for a retry. */
-export function queueOfPause(queue: string, length: 'short' | 'long'): string {
-  return bounded(`_elysia.r.${length}:${queue}`)
+/** The queue with the events of a group for one pattern that wait for a retry. */
+export function queueOfPause(group: string, pattern: string, length: 'short' | 'long'): string {
+  return named(length, group, pattern)
 }
 
 /** The queue with the dead letters of a group. */
 export function queueOfDead(group: string): string {
-  return bounded(`_elysia.dead.${group}`)
+  return named('dead', group)
+}
+
+/**
+ * The exchange that leads to the queues of a group by their names. The exchange that RabbitMQ has for this leads to all
+ * queues, so a right to it would be a right to all groups.
+ */
+export function exchangeOf(group: string): string {
+  return named('own', group)
 }
 
 /**
@@ -138,19 +174,15 @@ export function queueOfDead(group: string): string {
  * of members, which `pauseGroup` needs.
  */
 export function queueOfMembers(group: string): string {
-  return bounded(`_elysia.members.${group}`)
+  return named('members', group)
 }
 
 /** A queue with a mark for each run of one event. @param unique identifies the event */
 export function queueOfRuns(group: string, unique: string): string {
-  return bounded(`_elysia.runs.${group}:${hashOf(unique)}`)
+  return named('runs', group, hashOf(unique))
 }
 
 /** A queue that has a message while the group is paused. */
 export function queueOfPaused(group: string): string {
-  return bounded(`_elysia.paused.${group}`)
-}
-
-function bounded(name: string): string {
-  return Buffer.byteLength(name) <= LONGEST ? name : name.slice(0, 12) + hashOf(name)
+  return named('paused', group)
 }

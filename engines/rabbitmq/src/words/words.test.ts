@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { addressOfCall, addressOfHandler, checkHeaders } from '@elysia-microservices/engine'
+import { assertOneReading, textsOf } from '@elysia-microservices/test-support'
 import { routeMatches } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { PRIORITY, readHeaders, recordOf, whyNoHeader, writeHeaders } from './headers.ts'
 import {
   bindingOf,
+  exchangeOf,
   inboxOf,
   isInbox,
   keyOf,
   nestAnswerOf,
+  queueOfDead,
+  queueOfGroup,
   queueOfInbox,
+  queueOfMembers,
+  queueOfPause,
+  queueOfPaused,
+  queueOfRuns,
   queueOfService,
   readNestAnswer,
   replyOf,
@@ -102,12 +110,26 @@ describe('queues', () => {
     assert.equal(replyOf(7, 'x', []), '')
   })
 
-  it('of services have names that RabbitMQ allows', () => {
-    fc.assert(
-      fc.property(fc.string(), fc.string({ maxLength: 300 }), (queue, address) => {
-        assert.ok(Buffer.byteLength(queueOfService(queue, address)) <= 255)
-      })
+  it('can be read in one way only, and their group is what stands before the colon', () => {
+    const groups = [...textsOf('a:%#~.', 3), 'g'.repeat(101), 'g'.repeat(102), 'é'.repeat(60)]
+    const patterns = [...textsOf('a:%#', 2), 'a.a', 'p'.repeat(250), 'p'.repeat(251)]
+    const named: [name: string, ...parts: string[]][] = []
+    for (const group of groups) {
+      for (const of of [queueOfDead, queueOfMembers, queueOfPaused, exchangeOf])
+        named.push([of(group), of.name, group])
+      for (const pattern of patterns) {
+        for (const of of [queueOfService, queueOfGroup, queueOfRuns])
+          named.push([of(group, pattern), of.name, group, pattern])
+        for (const length of ['short', 'long'] as const)
+          named.push([queueOfPause(group, pattern, length), length, group, pattern])
+      }
+    }
+    assertOneReading(named)
+    // Rights are given by what stands before the colon.
+    assertOneReading(
+      named.map(([name, , group]) => [name.replace(/^_elysia\.[a-z]+\./, '').split(':')[0] as string, group])
     )
+    for (const [name] of named) assert.ok(Buffer.byteLength(name) <= 255)
   })
 })
 
