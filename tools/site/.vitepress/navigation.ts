@@ -121,6 +121,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Compatibility', 'compatibility'),
       page('Dependencies', 'dependencies'),
       page('Contributing', 'contributing'),
+      page('How tests are run', 'running-tests'),
       page('Changelog', 'changelog'),
       page('Reporting a weakness', 'security-policy')
     ]
