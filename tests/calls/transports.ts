@@ -5,9 +5,9 @@ import type { ClientContext, IncomingMessage } from '@elysia-microservices/trans
 import { newClient, webSocketTransport } from '@elysia-microservices/websocket/testing'
 import { memory } from 'elysia-microservices'
 import { type TcpTransport, tcp } from 'elysia-microservices/tcp'
-import { WebSocket } from 'ws'
 import { type EngineUnderTest, STAND_INS } from '../engines/engines.ts'
 import { listen, newApp } from '../support/http-app.ts'
+import { WebSocket } from '../support/web-socket.ts'
 
 /** A transport whose connections can be interrupted. */
 export interface Carried {

@@ -6,6 +6,8 @@ import { TRANSPORTS } from '../../calls/transports.ts'
 import { casesOf } from './cases.ts'
 
 const unhandled: string[] = []
+// Each app of a case listens for signals.
+process.setMaxListeners(0)
 process.on('uncaughtException', (error) => void unhandled.push(`uncaught exception: ${error.stack}`))
 process.on('unhandledRejection', (error) => void unhandled.push(`unhandled rejection: ${error}`))
 

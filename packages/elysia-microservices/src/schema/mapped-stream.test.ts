@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { consume } from '@elysia-microservices/transport/kit'
-import { concat, from, NEVER, type Observable, of, Subject, throwError } from 'rxjs'
+import { concat, from, map, NEVER, type Observable, of, range, Subject, throwError } from 'rxjs'
 import { mapStream } from './mapped-stream.ts'
 
 /** The values of a stream, followed by `'end'` or its error. */
@@ -81,6 +81,19 @@ describe('mapStream', () => {
       assert.deepEqual(await drained(mapStream(make([1], failure), double, throwing)), [2, other])
     })
   }
+
+  it('ends an Observable that emits without a pause, as soon as too many of its values wait or one is refused', async () => {
+    for (const [onValue, most] of [
+      [doubleLater, 100_002],
+      [() => double(0), 1]
+    ] as const) {
+      let made = 0
+      const endless = range(1, 1_000_000).pipe(map(() => ++made))
+      const [end] = (await drained(mapStream(endless, onValue))) as [Error & { code?: string }]
+      assert.ok(most === 1 ? end === failure : end.code === 'STREAM_OVERFLOW', String(end))
+      assert.equal(made, most)
+    }
+  })
 
   it('unsubscribes from an Observable that is given up', () => {
     const subject = new Subject<number>()

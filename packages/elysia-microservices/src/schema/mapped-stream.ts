@@ -6,6 +6,7 @@ import {
   consume,
   FEED,
   type Feed,
+  RpcError,
   type StreamSink,
   type StreamSource,
   ValueQueue,
@@ -114,6 +115,9 @@ class MappedIterator extends MappedFeed implements AsyncIterableIterator<unknown
   }
 }
 
+/** Most values of an Observable that may wait until earlier values are mapped. */
+const MOST_WAITING = 100_000
+
 /** Maps values one after the other: values that arrive while a promise is awaited are mapped after it. */
 class Mapping implements StreamSink, StreamSource {
   readonly #sink: StreamSink
@@ -122,6 +126,8 @@ class Mapping implements StreamSink, StreamSource {
   #behind: Promise<void> | undefined
   #source: StreamSource | undefined
   #hasEnded = false
+  /** Number of values that wait for earlier ones. */
+  #waiting = 0
   /** Whether the sink has asked for values. */
   #isAsked = false
 
@@ -154,7 +160,10 @@ class Mapping implements StreamSink, StreamSource {
   next(value: unknown): boolean | undefined {
     if (this.#hasEnded) return undefined
     this.#isAsked = false
+    const isWaiting = this.#behind !== undefined
+    if (isWaiting && ++this.#waiting > MOST_WAITING) return this.#overflow()
     this.#inTurn(() => {
+      if (isWaiting) this.#waiting--
       const mapped = this.#onValue(value)
       return isPromise(mapped) ? whenSettled(mapped, (awaited) => this.#pass(awaited)) : this.#pass(mapped)
     })
@@ -228,6 +237,13 @@ class Mapping implements StreamSink, StreamSource {
   #last(value: unknown): void {
     if (value !== undefined) this.#pass(value)
     this.#end(() => this.#sink.complete())
+  }
+
+  /** An Observable that emits without a pause would fill the memory before the first value is mapped. */
+  #overflow(): undefined {
+    const message = `${MOST_WAITING} values of a stream wait for asynchronous checks or hooks; an Observable cannot be slowed, a generator can`
+    this.#end(() => this.#sink.error(new RpcError({ code: 'STREAM_OVERFLOW', message })))
+    this.#source?.cancel()
   }
 
   #end(say: () => void): void {

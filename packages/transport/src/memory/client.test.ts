@@ -356,6 +356,19 @@ describe('a request over memory()', () => {
   })
 })
 
+describe('calls over memory()', () => {
+  it('leave the event loop its turns, although each follows the one before without waiting for anything', async () => {
+    const { client } = newClient()
+    let count = 0
+    let counted: number | undefined
+    setImmediate(() => {
+      counted = count
+    })
+    for (; count < 10_000; count++) await client.emit('p', count)
+    assert.ok(counted !== undefined && counted <= 1_000, `${counted} calls before the first turn`)
+  })
+})
+
 describe('a stream over memory()', () => {
   it('asks for as many values as its reader wants, and for more when it wants more', async () => {
     const { end, client } = newClient()
