@@ -142,6 +142,60 @@ export function failures(under: EngineUnderTest): void {
         assert.equal((await ask('/readyz')).status, 200)
       })
 
+      caseOf(
+        'a channel whose service was away for a moment ends at both ends, and its handler is not blamed',
+        ['server'],
+        async () => {
+          const link = await engine.detour()
+          cleanUps.push(() => link.stop())
+          const { port } = link
+          const service = microservice({ transport: engine.transport({ port }), logger: log.logger }).message(
+            'sum',
+            async ({ data }: Message<AsyncIterable<number>>) => {
+              let sum = 0
+              try {
+                for await (const value of data) {
+                  if (sum === 0) said.put('begun')
+                  sum += value
+                }
+                return sum
+              } finally {
+                said.put('over')
+              }
+            }
+          )
+          await service.listen()
+          cleanUps.push(() => service.stop())
+          let away!: () => void
+          const isAway = new Promise<void>((resolve) => {
+            away = resolve
+          })
+          async function* source() {
+            yield 1
+            await isAway
+            yield 2
+            yield 3
+          }
+          const call = newClient()
+            .request('sum', source(), { timeout: 0 })
+            .catch((error: { readonly code: string; readonly mayHaveRun: boolean }) => {
+              assert.deepEqual([error.code, error.mayHaveRun], ['CONNECTION', true])
+              return 'lost'
+            })
+          assert.equal(await said.take(), 'begun')
+          await link.stop()
+          await log.has('is lost; until it is back, the service gets no messages over it')
+          // The last values of the channel, and its end: an engine that keeps no messages loses them.
+          away()
+          await pause(200)
+          const again = await engine.detour(port)
+          cleanUps.unshift(() => again.stop())
+          assert.ok([6, 'lost'].includes((await call) as number | string), String(await call))
+          assert.equal(await said.take(), 'over')
+          assert.ok(!log.lines.some((line) => /handler of/i.test(line)), log.lines.join('\n'))
+        }
+      )
+
       caseOf('large data is carried whole, and what is too large is refused; others go on', [], async () => {
         await serve()
         const client = newClient()
