@@ -1,9 +1,9 @@
 /**
- * The environment of a service: the decorators and the store that all its handlers share. An Elysia app
- * that uses the service adds its own.
+ * The environment of one service: the decorators and the store that its chain adds. Each service keeps its own, so
+ * services that were made apart and are put together do not share a name by accident.
  */
-import { consoleLogger, type Logger } from '@elysia-microservices/transport/kit'
-import { assertFree, contextClass, type MessageContext } from './context.ts'
+import { consoleLogger, type Logger, OptionError } from '@elysia-microservices/transport/kit'
+import { assertFree } from './context.ts'
 
 /** The decorators and the store of an Elysia app. */
 export interface Host {
@@ -11,74 +11,113 @@ export interface Host {
   readonly store: object
 }
 
+/** An object with values of a store. */
+export interface Values {
+  readonly values: Record<string, unknown>
+  /** Whether an Elysia app has brought the values. If the app that the service runs in has them, too, its values count. */
+  readonly isOfApp: boolean
+}
+
 /** The environment of one service. */
 export class Environment {
   /** Receives errors of the hooks that run after a response. */
   logger: Logger = consoleLogger
   readonly #decorators: Record<string, unknown> = {}
-  #store: Record<string, unknown> = {}
+  readonly #state: Record<string, unknown> = {}
+  /** The apps and services that the service uses. Of two values of one name, the first one counts. */
+  readonly #used: (Host | Environment)[] = []
   #host: Host | undefined
-  #Context: typeof MessageContext | undefined
+  #changes = 0
 
-  /** Whether handlers get nothing in addition to the message. */
-  get isEmpty(): boolean {
-    const { decorators, store } = this.#all()
-    return Object.keys(decorators).length === 0 && Object.keys(store).length === 0
+  /** The app in which the service runs. */
+  get host(): Host | undefined {
+    return this.#host
   }
 
-  /** The class of contexts, with the current decorators and store. */
-  contextClass(): typeof MessageContext {
-    if (this.#Context === undefined) {
-      const { decorators, store } = this.#all()
-      this.#Context = contextClass(decorators, store)
-    }
-    return this.#Context
+  /** A number that grows with each addition to this environment or to that of a used service. */
+  get changes(): number {
+    let sum = this.#changes
+    for (const used of this.#used) if (used instanceof Environment) sum += used.changes
+    return sum
   }
 
-  /** The argument of the service's start and stop hooks: the decorators, and the store as the field `store`. */
-  lifeContext(): object {
-    const { decorators, store } = this.#all()
-    return { ...decorators, store }
+  /** The decorators that the service's own handlers see, without those of services above and of the host. */
+  decorators(): Record<string, unknown> {
+    const used = this.#used.map((one) => (one instanceof Environment ? one.decorators() : one.decorator))
+    return Object.assign({}, ...used.reverse(), this.#decorators) as Record<string, unknown>
+  }
+
+  /** The objects with the values of the store, those of the service itself first. */
+  state(): Values[] {
+    return [
+      { values: this.#state, isOfApp: false },
+      ...this.#used.flatMap((used) =>
+        used instanceof Environment
+          ? used.state()
+          : [{ values: used.store as Record<string, unknown>, isOfApp: true }]
+      )
+    ]
   }
 
   /**
-   * Adds decorators. A decorator whose name is taken is ignored.
-   * @throws {OptionError} a message already has a field of that name
+   * Adds decorators.
+   * @throws {OptionError} a message already has a field of that name, or the service's handlers already see such a
+   * decorator with another value
    */
-  decorate(decorators: object): void {
+  addDecorators(decorators: object): void {
     assertFree(Object.keys(decorators))
-    addMissing(this.#decorators, decorators)
-    this.#Context = undefined
+    addNew(this.#decorators, decorators, [this.decorators()], 'decorator')
+    this.#changes++
   }
 
-  /** Adds values to the store. A value whose name is taken is ignored. */
-  state(values: object): void {
-    addMissing(this.#store, values)
+  /** Adds values to the store. @throws {OptionError} the service's handlers already see another value of that name */
+  addState(values: object): void {
+    addNew(
+      this.#state,
+      values,
+      this.state().map((one) => one.values),
+      'value in its store'
+    )
+    this.#changes++
   }
 
-  /** Adds all decorators and store values of another service. */
-  include(other: Environment): void {
-    addMissing(this.#decorators, other.#decorators)
-    addMissing(this.#store, other.#store)
-    this.#Context = undefined
+  /**
+   * Uses the decorators and the store of an Elysia app.
+   * @throws {OptionError} a message already has a field with the name of a decorator
+   */
+  useApp({ decorator, store }: Host): void {
+    assertFree(Object.keys(decorator))
+    this.#used.push({ decorator: { ...decorator }, store })
+    this.#changes++
   }
 
-  /** Makes an app the host. The service then uses the app's store object, so that each sees the other's changes. */
+  /** Uses the decorators and the store of another service. */
+  useService(other: Environment): void {
+    if (this.#used.includes(other)) return
+    this.#used.push(other)
+    this.#changes++
+  }
+
+  /** Makes an app the host, whose decorators and store the service's handlers see, too. */
   join(host: Host): void {
     this.#host = host
-    const store = host.store as Record<string, unknown>
-    addMissing(store, this.#store)
-    this.#store = store
-    this.#Context = undefined
-  }
-
-  #all(): { decorators: object; store: object } {
-    // A decorator of the service replaces a decorator of the app with the same name.
-    const decorators = this.#host === undefined ? {} : { ...this.#host.decorator }
-    return { decorators: { ...decorators, ...this.#decorators }, store: this.#store }
+    this.#changes++
   }
 }
 
-function addMissing(target: Record<string, unknown>, values: object): void {
-  for (const [name, value] of Object.entries(values)) if (!(name in target)) target[name] = value
+function addNew(
+  target: Record<string, unknown>,
+  values: object,
+  present: readonly Record<string, unknown>[],
+  what: string
+): void {
+  for (const [name, value] of Object.entries(values)) {
+    const other = present.find((one) => Object.hasOwn(one, name))
+    if (other !== undefined && !Object.is(other[name], value))
+      throw new OptionError(
+        name,
+        `The service already has a ${what} with the name '${name}' and another value, from its own chain or from a service or app that it uses: choose another name, or add it before that use()`
+      )
+    target[name] = value
+  }
 }

@@ -8,6 +8,7 @@ import { Environment } from './environment.ts'
 import { hookOf } from './hook.ts'
 import { classesOf } from './known-errors.ts'
 import { compile, type Plan } from './pipeline.ts'
+import { Surroundings } from './surroundings.ts'
 
 const peer: Peer = {
   address: '10.0.0.1',
@@ -34,7 +35,7 @@ type Step = (context: Context) => unknown
 function handlerOf(handler: Step, plan: Partial<Plan> = {}, environment = new Environment()) {
   return compile(
     { handler, hooks: [], schema: {}, classes: [], hasParams: false, ...plan } as Plan,
-    environment
+    new Surroundings(environment)
   )
 }
 
@@ -182,7 +183,7 @@ describe('a pipeline', () => {
 
   it('shows handlers all there is of the message', () => {
     const environment = new Environment()
-    environment.decorate({ db: 1 })
+    environment.addDecorators({ db: 1 })
     const original = message(5)
     const handler = handlerOf((context) => context, {}, environment)
     const context = handler(original) as Context

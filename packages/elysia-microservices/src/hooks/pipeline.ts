@@ -17,10 +17,10 @@ import { mapStream } from '../schema/mapped-stream.ts'
 import { combined, type MessageSchema } from '../schema/message-schema.ts'
 import { watchEnd } from './after-response.ts'
 import { addFields, type MessageContext } from './context.ts'
-import type { Environment } from './environment.ts'
 import type { Hook, HookFunction, HookType } from './hook.ts'
 import { codeOf, type KnownClass, type KnownErrors, knownErrors, toAnswer } from './known-errors.ts'
 import { isPromise, whenThere } from './promise.ts'
+import type { Surroundings } from './surroundings.ts'
 
 /** A function that handles a message: the user's handler, or the function into which it was compiled. */
 export type CompiledHandler = (message: IncomingMessage, params?: PatternParams) => unknown
@@ -50,14 +50,14 @@ export interface Plan {
 type Step = (context: MessageContext) => unknown
 
 /** Compiles the handler and all that runs around it. */
-export function compile(plan: Plan, environment: Environment): CompiledHandler {
+export function compile(plan: Plan, surroundings: Surroundings): CompiledHandler {
   const { hooks, classes, hasParams } = plan
   const schema = combined(plan.schema)
   const isBare = hooks.length + classes.length === 0 && Object.keys(schema).length === 0 && !hasParams
   const late = typeof plan.handler === 'function' ? undefined : plan.handler
   const given = late === undefined ? plan.handler : late.current
-  if (isBare && environment.isEmpty) return given as CompiledHandler
-  const Context = environment.contextClass()
+  if (isBare && surroundings.isEmpty) return given as CompiledHandler
+  const Context = surroundings.contextClass()
   const handler = given as HookFunction
   const before = stepsBefore(hooks, schema)
   const known = knownErrors(classes)
@@ -76,7 +76,7 @@ export function compile(plan: Plan, environment: Environment): CompiledHandler {
   const afterResponse = functionsOf(hooks, 'afterResponse')
   if (afterResponse.length > 0) {
     const handle = fail === undefined ? run : (context: MessageContext) => guarded(run, fail, context)
-    const { logger } = environment
+    const { logger } = surroundings
     return (message, params) => watchEnd(handle, new Context(message, params), message, afterResponse, logger)
   }
   if (fail === undefined) return (message, params) => run(new Context(message, params))

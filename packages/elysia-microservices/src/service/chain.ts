@@ -48,8 +48,7 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       const used = cores.get(plugin)
       if (used !== undefined) core.include(used)
       else if (isHost(plugin)) {
-        core.environment.decorate(plugin.decorator)
-        core.environment.state(plugin.store)
+        core.environment.useApp(plugin)
       } else if (typeof plugin === 'function') {
         const around = plugin as Around<ReceivedMessage>
         core.addAround(around)
@@ -80,11 +79,11 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       return service
     },
     decorate(names: string | object, value?: unknown) {
-      core.environment.decorate(record(names, value))
+      core.environment.addDecorators(record(names, value))
       return service
     },
     state(names: string | object, value?: unknown) {
-      core.environment.state(record(names, value))
+      core.environment.addState(record(names, value))
       return service
     },
     error(first: string | object, second?: unknown) {

@@ -1,5 +1,7 @@
 /** Starts and stops hooks, parts and used services together with a service, in the order of its chain. */
 import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
+import type { Environment } from '../hooks/environment.ts'
+import { lifeContext } from '../hooks/surroundings.ts'
 
 /**
  * Something that starts and stops with a service: `service.use(part)`. The relay of an outbox is a part, and so is
@@ -25,7 +27,6 @@ interface Step {
 
 /** The settings of a stop. */
 export interface LifeEnd {
-  readonly context: object
   /** Milliseconds that all stop hooks together may take. */
   readonly time: number
   /** The service's name in log lines. */
@@ -38,11 +39,18 @@ export interface LifeEnd {
  * them.
  */
 export class Life {
+  readonly #environment: Environment
   readonly #steps: (Step | Life)[] = []
+  /** The argument of the hooks, since the start. */
+  #context: object = {}
   #users = 0
   /** How many steps have been started. The remaining steps need not be stopped. */
   #reached = 0
   #starting: Promise<void> | undefined
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+  }
 
   /** Adds a start or stop hook. @throws {OptionError} the hook is not a function */
   addHook(kind: 'start' | 'stop', hook: unknown): void {
@@ -69,10 +77,11 @@ export class Life {
   /**
    * Starts the steps one after the other. Rejects with the first failure; `stop` then stops the steps that have
    * been started.
+   * @param above the environments of the services that use this one, the outermost first
    */
-  async start(context: object): Promise<void> {
+  async start(...above: readonly Environment[]): Promise<void> {
     this.#users++
-    this.#starting ??= this.#start(context)
+    this.#starting ??= this.#start(above)
     await this.#starting
   }
 
@@ -94,11 +103,14 @@ export class Life {
     clearTimeout(late)
   }
 
-  async #start(context: object): Promise<void> {
+  async #start(above: readonly Environment[]): Promise<void> {
+    const all = [...above, this.#environment]
     this.#reached = 0
+    this.#context = lifeContext(all)
     for (const step of this.#steps) {
       this.#reached++
-      await step.start?.(context)
+      if (step instanceof Life) await step.start(...all)
+      else await step.start?.(this.#context)
     }
   }
 
@@ -111,7 +123,7 @@ export class Life {
       else if (step.stop !== undefined) {
         at.name = step.name
         try {
-          await step.stop(end.context)
+          await step.stop(this.#context)
         } catch (error) {
           end.logger.error(`${end.title}: ${step.name} has failed`, error)
         }

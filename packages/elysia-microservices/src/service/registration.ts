@@ -9,20 +9,91 @@ import {
   type ReceivedMessage
 } from '@elysia-microservices/transport/kit'
 import type { Binding } from '../controller/binding.ts'
+import { type Hook, mergeHooks } from '../hooks/hook.ts'
+import type { KnownClass } from '../hooks/known-errors.ts'
 import type { CompiledHandler, Plan } from '../hooks/pipeline.ts'
+import type { Surroundings } from '../hooks/surroundings.ts'
 import { type HandlerPattern, type PatternParams, parsePattern } from '../router/handler-pattern.ts'
+import { asStandalone, type MessageSchema, mergeSchemas } from '../schema/message-schema.ts'
 
-/** A registered handler of a service. */
-export interface Registration {
+/** A handler as its own service has registered it. */
+export interface Origin {
   readonly kind: 'message' | 'event'
-  readonly patterns: readonly HandlerPattern[]
   readonly durable: DurableSettings | undefined
   /** The transport to which the handler is bound; `undefined` if it answers over all transports. */
   readonly binding?: Binding | undefined
   /** Called for each compilation: the plan of a controller includes all hooks that the service has at that time. */
   readonly plan: () => Plan
-  /** The arounds of the services through which the handler was included, the first outermost. */
-  readonly arounds: () => readonly Around<ReceivedMessage>[]
+  /** Whether the service itself has a hook or the schema of a guard, also after the handler. */
+  readonly has: (part: Hook['run'] | MessageSchema) => boolean
+}
+
+/** What stands around a handler on its way through the services that use its own, the outermost first. */
+export interface Way {
+  readonly hooks: readonly Hook[]
+  /** The schemas of guards. */
+  readonly schemas: readonly MessageSchema[]
+  readonly classes: readonly KnownClass[]
+  /** Functions that return the arounds of a service, to which more may be added later. */
+  readonly arounds: readonly (() => readonly Around<ReceivedMessage>[])[]
+}
+
+/** A registered handler of a service. */
+export interface Registration {
+  readonly origin: Origin
+  readonly patterns: readonly HandlerPattern[]
+  readonly surroundings: Surroundings
+  /**
+   * The ways on which the service uses the handler. A handler that several used services share is taken once, as Elysia
+   * takes a named plugin, and all that stands on any of its ways holds.
+   */
+  readonly ways: Way[]
+}
+
+/** The way of a handler of the service itself. */
+export const NO_WAY: Way = { hooks: [], schemas: [], classes: [], arounds: [] }
+
+/** A way with what one more service has before it. */
+export function wayBehind(outer: Way, inner: Way): Way {
+  return {
+    hooks: [...outer.hooks, ...inner.hooks],
+    schemas: [...outer.schemas, ...inner.schemas],
+    classes: [...outer.classes, ...inner.classes],
+    arounds: [...outer.arounds, ...inner.arounds]
+  }
+}
+
+/** All that decides how the handler is called. */
+export function planOf({ origin, ways: [first = NO_WAY, ...others] }: Registration): Plan {
+  const own = origin.plan()
+  const again = others.map((way) => withoutOwn(way, origin))
+  const schemaOn = ({ schemas }: Way) => mergeSchemas(...schemas, own.schema)
+  const further = again.filter(({ schemas }) => schemas.length > 0)
+  return {
+    ...own,
+    hooks: mergeHooks(first.hooks, ...again.map(({ hooks }) => hooks), own.hooks),
+    schema: mergeSchemas(...further.map((way) => asStandalone(schemaOn(way))), schemaOn(first)),
+    classes: [...again.flatMap(({ classes }) => classes), ...first.classes, ...own.classes]
+  }
+}
+
+/**
+ * The hooks and schemas of a further way that do not come from the handler's own service: those that stand behind the
+ * handler there must not get before it because a service uses the handler again after them.
+ */
+function withoutOwn({ hooks, schemas, ...others }: Way, { has }: Origin): Way {
+  return {
+    ...others,
+    hooks: hooks.filter(({ run }) => !has(run)),
+    schemas: schemas.filter((schema) => !has(schema))
+  }
+}
+
+/** The arounds of the services through which the handler was included, the first outermost. */
+export function aroundsOf({ ways: [first = NO_WAY, ...others] }: Registration): Around<ReceivedMessage>[] {
+  const of = ({ arounds }: Way) => arounds.flatMap((given) => given())
+  const inner = of(first)
+  return [...new Set(others.flatMap(of).filter((around) => !inner.includes(around))), ...inner]
 }
 
 /** Reads the option `durable`. @throws {OptionError} the option is invalid, or the handler answers requests */

@@ -350,7 +350,7 @@ export class ServiceRunner {
    * The settings of the stop hooks.
    * @param time milliseconds that all stop hooks together may take
    */
-  #hooksEnd(time: number): Omit<LifeEnd, 'context'> {
+  #hooksEnd(time: number): LifeEnd {
     return { time, title: this.title, logger: this.#settings.logger }
   }
 

@@ -13,14 +13,14 @@ import {
   type ReceivedMessage,
   tracedReceived
 } from '@elysia-microservices/transport/kit'
-import { checkBindings, isServedBy } from '../controller/binding.ts'
 import { type Controllers, startAll } from '../controller/controllers.ts'
 import { describeHandler, type HandlerDescription } from '../description/description.ts'
 import { Environment, type Host } from '../hooks/environment.ts'
 import { type Hook, type HookOptions, type HookScope, lifted, mergeHooks } from '../hooks/hook.ts'
 import { type KnownClass, knownErrors } from '../hooks/known-errors.ts'
 import { checkMacros, type Macro, readOptions } from '../hooks/macro.ts'
-import { compile, type Plan } from '../hooks/pipeline.ts'
+import type { Plan } from '../hooks/pipeline.ts'
+import { Surroundings, shareStore } from '../hooks/surroundings.ts'
 import { type HandlerPattern, type Patterns, patternList } from '../router/handler-pattern.ts'
 import { prefixPattern } from '../router/prefix.ts'
 import {
@@ -29,10 +29,10 @@ import {
   mergeSchemas,
   type SchemaOptions
 } from '../schema/message-schema.ts'
+import { Handlers } from './handlers.ts'
 import { Life, type LifeEnd, type ServicePart } from './life.ts'
 import { messageLines } from './message-lines.ts'
-import { durableOf, hasParams, type Registration, surrounded } from './registration.ts'
-import { HandlerRegistry, type RegisteredHandler } from './registry.ts'
+import { durableOf, hasParams, NO_WAY, type Origin, planOf, type Way, wayBehind } from './registration.ts'
 import { type Reserved, withReserved } from './reserved.ts'
 
 /** Options of a handler: schemas, hooks and macros. */
@@ -47,14 +47,12 @@ interface Guard {
 /** The mutable part of a service. */
 export class ServiceCore {
   readonly environment = new Environment()
-  /** The handlers that are not bound to a transport, usually all handlers. */
-  readonly #registry = new HandlerRegistry()
-  /** The handlers of each transport, if some handlers are bound to a transport. */
-  readonly #byTransport = new Map<string, HandlerRegistry>()
-  readonly #registrations: Registration[] = []
+  /** The surroundings of the service's own handlers. */
+  readonly #surroundings = new Surroundings(this.environment)
+  readonly #handlers = new Handlers()
   readonly #macros = new Map<string, Macro>()
   readonly #controllers = new Set<Controllers>()
-  readonly #life = new Life()
+  readonly #life = new Life(this.environment)
   #hooks: Hook[] = []
   #guards: Guard[] = []
   /** Classes of errors. Of two codes for one class the later one holds. */
@@ -101,9 +99,8 @@ export class ServiceCore {
    * method `debug`
    */
   dispatcher(logger: Logger): Dispatcher {
-    const registry = this.#hasBindings ? this.#byMessage() : this.#registry
     const lines = messageLines(logger)
-    return aroundDispatcher(this.#withReserved(registry), [
+    return aroundDispatcher(this.#withReserved(this.#handlers.dispatcher()), [
       ...this.#outermost,
       ...tracedReceived(this.#arounds),
       ...(lines === undefined ? [] : [lines])
@@ -112,8 +109,8 @@ export class ServiceCore {
 
   /** The same dispatcher, but with the routes of one transport only, if handlers are bound to transports. */
   dispatcherOf(transport: string, dispatcher: Dispatcher): Dispatcher {
-    if (!this.#hasBindings) return dispatcher
-    const own = this.#withReserved(this.#registryOf(transport))
+    if (!this.#handlers.hasBindings) return dispatcher
+    const own = this.#withReserved(this.#handlers.of(transport))
     return {
       routes: () => own.routes(),
       request: (message) => dispatcher.request(message),
@@ -126,42 +123,11 @@ export class ServiceCore {
    * transport that the service does not have
    */
   checkTransports(names: readonly string[]): void {
-    checkBindings(
-      this.#registrations.flatMap(({ binding }) => binding ?? []),
-      names
-    )
-  }
-
-  get #hasBindings(): boolean {
-    return this.#registrations.some(({ binding }) => binding !== undefined)
-  }
-
-  /** A dispatcher that finds the handler by the transport over which the message has arrived. */
-  #byMessage(): Dispatcher {
-    return {
-      routes: () => this.#registry.routes(),
-      request: (message) => this.#registryOf(message.transport).request(message),
-      event: (message) => this.#registryOf(message.transport).event(message)
-    }
+    this.#handlers.checkTransports(names)
   }
 
   #withReserved(handlers: Dispatcher): Dispatcher {
     return this.#reserved === undefined ? handlers : withReserved(handlers, this.#reserved)
-  }
-
-  #registryOf(transport: string): HandlerRegistry {
-    const known = this.#byTransport.get(transport)
-    if (known !== undefined) return known
-    const registry = new HandlerRegistry()
-    registry.replaceAll(this.#compiledFor(transport))
-    this.#byTransport.set(transport, registry)
-    return registry
-  }
-
-  #compiledFor(transport: string | undefined): RegisteredHandler[] {
-    return this.#registrations
-      .filter(({ binding }) => binding === undefined || (transport && isServedBy(binding, transport)))
-      .map((registration) => this.#compiled(registration))
   }
 
   /** Sets the routes that the service itself answers, without a handler of the user. */
@@ -171,9 +137,10 @@ export class ServiceCore {
 
   /** The descriptions of the handlers. */
   describe(): HandlerDescription[] {
-    return this.#registrations.map(({ kind, patterns, durable, plan }) => {
-      const own = plan()
-      return describeHandler(kind, patterns, own, durable, knownErrors(own.classes))
+    return this.#handlers.all.map((registration) => {
+      const { origin, patterns } = registration
+      const plan = planOf(registration)
+      return describeHandler(origin.kind, patterns, plan, origin.durable, knownErrors(plan.classes))
     })
   }
 
@@ -212,7 +179,7 @@ export class ServiceCore {
       classes: this.#classes,
       hasParams: hasParams(list)
     }
-    this.#register({ kind, patterns: list, durable, plan: () => plan, arounds: () => [] })
+    this.#register({ kind, durable, plan: () => plan, has: this.#has }, list)
   }
 
   /**
@@ -229,7 +196,7 @@ export class ServiceCore {
         const all = mergeSchemas(this.#guardSchema(), schema)
         return { ...own, hooks: this.#hooks, schema: all, classes: this.#classes }
       }
-      this.#register({ kind, patterns, durable, binding, plan, arounds: () => [] })
+      this.#register({ kind, durable, binding, plan, has: this.#has }, patterns)
     }
   }
 
@@ -247,18 +214,19 @@ export class ServiceCore {
    * Runs the start hooks, then instantiates the controllers. If either fails, what has been started is stopped
    * again.
    */
-  async start(end: Omit<LifeEnd, 'context'>): Promise<void> {
+  async start(end: LifeEnd): Promise<void> {
     try {
-      await this.#life.start(this.environment.lifeContext())
+      shareStore(this.environment)
+      await this.#life.start()
       if (this.#controllers.size > 0) await startAll([...this.#controllers])
     } catch (error) {
-      await this.#endLife(end)
+      await this.#life.stop(end)
       throw error
     }
   }
 
   /** Stops the controllers, then runs the stop hooks. */
-  async stop(end: Omit<LifeEnd, 'context'>): Promise<void> {
+  async stop(end: LifeEnd): Promise<void> {
     try {
       const stopped = Promise.all([...this.#controllers].map((controllers) => controllers.stop()))
       if (!(await endedWithin(stopped, end.time)))
@@ -266,12 +234,8 @@ export class ServiceCore {
           `${end.title} stops without waiting longer for the stop hooks of its controllers, which have not ended within ${end.time} ms`
         )
     } finally {
-      await this.#endLife(end)
+      await this.#life.stop(end)
     }
-  }
-
-  #endLife(end: Omit<LifeEnd, 'context'>): Promise<void> {
-    return this.#life.stop({ ...end, context: this.environment.lifeContext() })
   }
 
   /** Adds a hook for handlers that are registered later. */
@@ -319,6 +283,7 @@ export class ServiceCore {
   /** Includes all handlers of another service, and the hooks, guards and classes whose scope reaches this service. */
   include(other: ServiceCore): void {
     this.#adopt(other, (pattern) => pattern)
+    this.environment.useService(other.environment)
     // As in Elysia, a macro of the used service replaces one of the same name, for the handlers that follow.
     for (const [name, macro] of other.#macros) this.#macros.set(name, macro)
     this.#hooks = mergeHooks(this.#hooks, lifted(other.#hooks))
@@ -351,49 +316,44 @@ export class ServiceCore {
     this.compileAll()
   }
 
-  /** Compiles all handlers again, with the current decorators, store and errors. */
+  /** Compiles all handlers again, with the current hooks, decorators and store. */
   compileAll(): void {
-    this.#registry.replaceAll(this.#compiledFor(undefined))
-    for (const [transport, registry] of this.#byTransport) registry.replaceAll(this.#compiledFor(transport))
+    this.#handlers.compileAll()
   }
 
   #adopt(other: ServiceCore, rename: (pattern: HandlerPattern) => HandlerPattern): void {
+    if (other === this || other.#uses(this))
+      throw new OptionError('The argument of use()', 'A service cannot use itself, or a service that uses it')
     this.#used.add(other)
     this.#life.include(other.#life)
-    this.environment.include(other.environment)
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
-    const before = { hooks: this.#hooks, schema: this.#guardSchema(), classes: this.#classes }
-    for (const { kind, patterns, durable, binding, plan, arounds } of other.#registrations) {
-      const behind = () => {
-        const own = plan()
-        const hooks = mergeHooks(before.hooks, own.hooks)
-        const classes = [...before.classes, ...own.classes]
-        return { ...own, hooks, classes, schema: mergeSchemas(before.schema, own.schema) }
-      }
-      this.#register({
-        kind,
-        patterns: patterns.map(rename),
-        durable,
-        binding,
-        plan: behind,
-        arounds: () => [...other.#arounds, ...arounds()]
-      })
+    const before: Way = {
+      hooks: this.#hooks,
+      schemas: byScope(this.#guards).map(({ schema }) => schema),
+      classes: this.#classes,
+      arounds: [() => other.#arounds]
     }
+    let isAgain = false
+    for (const { origin, patterns: given, surroundings, ways: inner } of other.#handlers.all) {
+      const patterns = given.map(rename)
+      const ways = inner.map((way) => wayBehind(before, way))
+      if (this.#handlers.addWays(origin, patterns, ways)) isAgain = true
+      else this.#handlers.add({ origin, patterns, ways, surroundings: surroundings.within(this.environment) })
+    }
+    if (isAgain) this.compileAll()
   }
 
-  #register(registration: Registration): void {
-    if (registration.binding === undefined) this.#registry.add(this.#compiled(registration))
-    for (const [transport, registry] of this.#byTransport)
-      if (registration.binding === undefined || isServedBy(registration.binding, transport))
-        registry.add(this.#compiled(registration))
-    this.#registrations.push(registration)
+  #register(origin: Origin, patterns: readonly HandlerPattern[]): void {
+    this.#handlers.add({ origin, patterns, surroundings: this.#surroundings, ways: [NO_WAY] })
   }
 
-  #compiled({ kind, patterns, durable, plan, arounds }: Registration): RegisteredHandler {
-    const own = plan()
-    const handler = surrounded(compile(own, this.environment), arounds(), own.hasParams)
-    return { kind, patterns, handler, durable }
+  #uses(other: ServiceCore): boolean {
+    return [...this.#used].some((used) => used === other || used.#uses(other))
   }
+
+  /** See `Origin`. */
+  readonly #has: Origin['has'] = (part) =>
+    this.#hooks.some(({ run }) => run === part) || this.#guards.some(({ schema }) => schema === part)
 
   #guardSchema(): MessageSchema {
     return mergeSchemas(...byScope(this.#guards).map(({ schema }) => schema))

@@ -34,7 +34,6 @@ import type { NameOf, Prefixed } from '../types/pattern.ts'
 import type { Running } from '../types/running.ts'
 import type {
   Complete,
-  ContextOf,
   Empty,
   EmptyScope,
   Extras,
@@ -43,6 +42,7 @@ import type {
   Usable,
   Widened,
   With,
+  WithApp,
   WithErrors,
   WithMacros,
   WithService
@@ -188,7 +188,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     Events & EventsOf<Service>,
     WithService<Scope, ScopeOf<Service>>
   >
-  use<App extends AnyElysia>(app: App): Microservice<Messages, Events, With<Scope, 'context', ContextOf<App>>>
+  use<App extends AnyElysia>(app: App): Microservice<Messages, Events, WithApp<Scope, App>>
   /**
    * Adds an around for all messages of the service, at any position in the chain. An around can count or trace
    * messages, or give each message a store. If another service uses this one, the around runs there for the
@@ -261,8 +261,9 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, Guarded<Scope, Data, Headers, Response, Used, As, Kind>>
 
   /**
-   * Adds values to the context of handlers.
-   * @throws {OptionError} a message already has a field of that name
+   * Adds values to the context of handlers. Other services that are put together with this one keep their own values
+   * of these names.
+   * @throws {OptionError} a message already has a field of that name, or the service has another value of that name
    */
   decorate<const Name extends string, Value>(
     name: Name,
@@ -272,7 +273,11 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     values: Values
   ): Microservice<Messages, Events, With<Scope, 'context', Values>>
 
-  /** Adds values to the store, which handlers get as `store` and may change. */
+  /**
+   * Adds values to the store, which handlers get as `store` and may change. Other services that are put together with
+   * this one keep their own values of these names.
+   * @throws {OptionError} the service has another value of that name
+   */
   state<const Name extends string, Value>(
     name: Name,
     value: Value

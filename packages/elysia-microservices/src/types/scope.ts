@@ -154,6 +154,27 @@ export type With<Scope extends ScopeTypes, Part extends keyof ScopeTypes, Added>
   readonly [Key in keyof ScopeTypes]: Key extends Part ? Scope[Key] & Added : Scope[Key]
 }
 
+/**
+ * The decorators and the store of a service together with those of a service or app that it uses. Of two of one name,
+ * those that are there already stay.
+ */
+export type Beside<Own extends object, Used extends object> = [keyof Own & keyof Used] extends [never]
+  ? Own & Used
+  : Own & {
+      readonly [Name in keyof Used as Name extends 'store'
+        ? Name
+        : Exclude<Name, keyof Own>]: Name extends 'store'
+        ? Omit<Used[Name], keyof Own[Name & keyof Own]>
+        : Used[Name]
+    }
+
+/** A scope with the decorators and the store of an Elysia app. */
+export type WithApp<Scope extends ScopeTypes, App extends AnyElysia> = {
+  readonly [Key in keyof ScopeTypes]: Key extends 'context'
+    ? Beside<Scope['context'], ContextOf<App>>
+    : Scope[Key]
+}
+
 /** A scope with more macros. A macro replaces an earlier one of its name. */
 export type WithMacros<Scope extends ScopeTypes, Added> = {
   readonly [Key in keyof ScopeTypes]: Key extends 'macros' ? Over<Scope['macros'], Added> : Scope[Key]
@@ -234,7 +255,7 @@ export interface GuardsOf<Own extends GuardTypes, Used extends GuardTypes> {
 
 /** A scope with what a used service adds to it, without its guards. */
 export interface WithHooksOf<Scope extends ScopeTypes, Used extends ScopeTypes> extends ScopeTypes {
-  readonly context: Scope['context'] & Used['context']
+  readonly context: Beside<Scope['context'], Used['context']>
   readonly local: Scope['local'] & Used['scoped']
   readonly scoped: Scope['scoped']
   readonly global: Scope['global'] & Used['global']
