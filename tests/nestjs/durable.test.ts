@@ -59,6 +59,17 @@ class Wrong {
 @Module({ controllers: [Wrong] })
 class WrongApp {}
 
+class Twice {
+  @EventPattern('paid', { durable: {} })
+  one(): void {}
+
+  @EventPattern('paid', { durable: {} })
+  two(): void {}
+}
+
+@Module({ controllers: [Twice] })
+class TwiceApp {}
+
 type Start = (transport: ReturnType<typeof memory>) => Promise<() => Promise<unknown>>
 
 const STARTS: Readonly<Record<string, Start>> = {
@@ -130,5 +141,15 @@ describe('a Nest application with durable events', () => {
       abortOnError: false
     })
     await assert.rejects(app.listen(), /'asked' cannot be durable/)
+  })
+
+  it('is refused for two handlers of one event in one group', async () => {
+    const strategy = new MicroserviceServer({ name: 'billing', transport: memory() })
+    const app = await NestFactory.createMicroservice(TwiceApp, {
+      strategy,
+      logger: false,
+      abortOnError: false
+    })
+    await assert.rejects(app.listen(), /'paid' has two handlers in the group of the service/)
   })
 })

@@ -7,6 +7,7 @@ import {
   type DurableSettings,
   durableSettings,
   OptionError,
+  secondHandler,
   VIA_PLAIN,
   viaOf
 } from '@elysia-microservices/transport/kit'
@@ -28,6 +29,17 @@ export function durableOf({ extras }: MessageHandler): DurableSettings | undefin
 export function viaOfHandler(route: string, handler: MessageHandler): string {
   const durable = durableOf(handler)
   return durable === undefined ? VIA_PLAIN : viaOf(route, durable.group)
+}
+
+/**
+ * @param others the handlers of the same pattern
+ * @throws {OptionError} another durable handler of the pattern has the same group
+ */
+export function checkAlone(route: string, handler: MessageHandler, others: readonly MessageHandler[]): void {
+  const durable = durableOf(handler)
+  if (durable === undefined) return
+  const via = viaOfHandler(route, handler)
+  if (others.some((other) => viaOfHandler(route, other) === via)) throw secondHandler(route, durable.group)
 }
 
 /** @throws {OptionError} a handler of requests has the option `durable` */

@@ -5,6 +5,7 @@ import {
   aroundDispatcher,
   bySpecificity,
   checkDurable,
+  checkGroups,
   type Dispatcher,
   dispatcherFor,
   hasWildcards,
@@ -29,7 +30,7 @@ import {
   Transport
 } from '@nestjs/microservices'
 import { Description } from './description.ts'
-import { checkNotDurable, durableOf, viaOfHandler } from './durable.ts'
+import { checkAlone, checkNotDurable, durableOf, viaOfHandler } from './durable.ts'
 import { EventHandlers } from './event-handlers.ts'
 import {
   answerInHooks,
@@ -188,6 +189,8 @@ export class MicroserviceServer
     if (isEventHandler) this.#vias.set(callback, viaOfHandler(route, callback))
     else checkNotDurable(route, callback)
     const present = this.messageHandlers.get(route)
+    if (isEventHandler && present !== undefined)
+      checkAlone(route, callback, this.#eventHandlersAt(route, present))
     if (isEventHandler) this.#events.add(route, callback)
     else if (present !== undefined && !present.isEventHandler)
       this.logger.warn(`Two handlers of the message pattern ${route}: the later one answers, as in Nest`)
@@ -212,6 +215,7 @@ export class MicroserviceServer
     const started: ServerTransport[] = []
     try {
       checkDurable(dispatcher, this.#servers)
+      checkGroups(dispatcher, this.#name)
       for (const server of this.#servers) {
         await server.start(aroundDispatcher(dispatcherFor(server, dispatcher), tracedReceived([])))
         started.push(server)

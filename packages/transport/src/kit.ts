@@ -86,11 +86,13 @@ export {
 export { GivenUp, outcomeOf, reasonToGiveUp } from './durable/outcome.ts'
 export {
   checkDurable,
+  checkGroups,
   checkPublishOptions,
   type DurableRoute,
   dispatcherFor,
   durableOf,
   durableRoutes,
+  secondHandler,
   VIA_PLAIN,
   viaOf
 } from './durable/published.ts'

@@ -10,6 +10,7 @@ import {
   OptionError,
   PatternNotFoundError,
   type Route,
+  secondHandler,
   VIA_PLAIN,
   viaOf,
   whenSettled
@@ -64,29 +65,22 @@ export class HandlerRegistry implements Dispatcher {
       const regexp = parsed.kind === 'regexp' ? parsed.regexp : undefined
       const route = regexp === undefined ? parsed.route : undefined
       const via = durable === undefined ? VIA_PLAIN : viaOf(route, durable.group)
+      if (durable !== undefined) this.#addDurable(route, durable)
       if (kind === 'message') this.#addMessage(pattern, handler)
       else this.#events.getOrAdd(pattern, () => []).push({ order: this.#size++, handler, via })
       if (durable === undefined) this.#routes.push({ kind, route, ...(regexp && { regexp }) })
-      else this.#addDurable(route, durable)
     }
   }
 
-  /**
-   * Adds the route of a durable handler. Handlers with the same group and pattern share one route, and get each
-   * event together.
-   */
+  /** Adds the route of a durable handler. A group has one handler of a pattern; see `checkGroups`. */
   #addDurable(route: string | undefined, durable: DurableSettings): void {
     if (route === undefined)
       throw new OptionError('pattern', 'A durable event cannot have a RegExp as its pattern; use * or >')
-    const present = this.#routes.find(
-      (one) => one.route === route && one.durable !== undefined && one.durable.group === durable.group
+    const isTaken = this.#routes.some(
+      (one) => one.route === route && one.durable?.group === durable.group && one.durable
     )
-    if (present === undefined) this.#routes.push({ kind: 'event', route, durable })
-    else if (JSON.stringify(present.durable) !== JSON.stringify(durable))
-      throw new OptionError(
-        'options.durable',
-        `The durable event '${route}' has a handler of the same group with other options (${JSON.stringify(present.durable)}, and now ${JSON.stringify(durable)}): give both handlers the same options, or give one of them another durable.group`
-      )
+    if (isTaken) throw secondHandler(route, durable.group)
+    this.#routes.push({ kind: 'event', route, durable })
   }
 
   /** Replaces all handlers by the given ones. */

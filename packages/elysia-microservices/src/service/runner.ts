@@ -3,6 +3,7 @@ import {
   type Address,
   announce,
   checkDurable,
+  checkGroups,
   type Dispatcher,
   dispatcherFor,
   type Logger,
@@ -274,6 +275,7 @@ export class ServiceRunner {
     const all = core.dispatcher(this.#settings.logger)
     const dispatchers = new Map(this.#servers.map((server) => [server, core.dispatcherOf(server.name, all)]))
     checkDurableOver(dispatchers)
+    for (const dispatcher of dispatchers.values()) checkGroups(dispatcher, this.#settings.name)
     for (const [server, dispatcher] of dispatchers) {
       if (this.#started.has(server)) continue
       await server.start(dispatcherFor(server, dispatcher))

@@ -5,7 +5,7 @@ import type { Dispatcher, Route } from '../dispatcher.ts'
 import { OptionError } from '../errors/index.ts'
 import type { Headers } from '../headers.ts'
 import type { Pattern } from '../pattern.ts'
-import { checkGroup, type DurableSettings, groupNamed } from './options.ts'
+import { checkGroup, type DurableSettings, groupNamed, groupOf } from './options.ts'
 
 /** Options of `publish`. */
 export interface PublishOptions
@@ -211,6 +211,29 @@ export function checkDurable(
   throw new OptionError(
     'options.durable',
     `The event '${first.route ?? 'a RegExp'}' is durable, and ${names} stores no events; give the service ${STORING}`
+  )
+}
+
+/**
+ * Refuses two durable handlers of one pattern in one group. A group has one outcome for an event: whenever one of the
+ * handlers fails, the event would be delivered again to both, also to one that has succeeded.
+ * @param service the name of the service, which is the group of handlers without a group
+ * @throws {OptionError} a group has two handlers of one pattern
+ */
+export function checkGroups(dispatcher: Pick<Dispatcher, 'routes'>, service: string | undefined): void {
+  const known = new Set<string>()
+  for (const { route = '', durable } of durableRoutes(dispatcher)) {
+    const via = viaOf(route, groupOf(durable, service, route))
+    if (known.has(via)) throw secondHandler(route, groupOf(durable, service, route))
+    known.add(via)
+  }
+}
+
+/** The error for a second durable handler of one pattern in one group. */
+export function secondHandler(route: string, group: string | undefined): OptionError {
+  return new OptionError(
+    'options.durable.group',
+    `The durable event '${route}' has two handlers in the group ${group === undefined ? 'of the service' : `'${group}'`}: whenever one of them fails, the event would come again to both. Give one of them another group, such as durable: { group: 'mail' }`
   )
 }
 
