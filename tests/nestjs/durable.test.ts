@@ -61,10 +61,10 @@ class WrongApp {}
 
 class Twice {
   @EventPattern('paid', { durable: {} })
-  one(): void {}
+  one(@Payload() _data: unknown): void {}
 
   @EventPattern('paid', { durable: {} })
-  two(): void {}
+  two(@Payload() _data: unknown): void {}
 }
 
 @Module({ controllers: [Twice] })
