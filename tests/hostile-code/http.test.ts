@@ -17,7 +17,7 @@ import { listen, newApp } from '../support/http-app.ts'
 import { SECRET } from './atoms.ts'
 import { make, RECIPES, type Recipe } from './recipes.ts'
 
-/** What hostile code does at the moment: it returns, throws or rejects with the value of a recipe. */
+/** The present act of hostile code: it returns, throws or rejects with the value of a recipe. */
 let act: () => unknown = () => undefined
 const WAYS = { returns: make, throws: thrown, rejects: rejected }
 

@@ -60,7 +60,7 @@ if (!isMissing('groups whose positions are lost', kafkaMissing()))
       return { stop, figures: () => service.stats()[0]?.durable?.[0] }
     }
 
-    /** What Kafka does with the positions of a group that is away for longer than `offsets.retention.minutes`. */
+    /** Does with the positions of a group what Kafka does if the group is away for longer than `offsets.retention.minutes`. */
     const forget = (group: string, pattern: string) => admin.deleteGroups({ groups: [`${group}.${pattern}`] })
 
     it('goes on where it stood, and says so: it skips no event, and runs none again', {

@@ -38,7 +38,7 @@ export interface EngineUnderTest {
   readonly takesText?: true
   /** The step that needs so much of a processor that it is only done at night: a server starts, or starts again. */
   readonly slow?: 'start' | 'restart'
-  /** What the author's own tests need of NestJS's transport for the engine; `undefined`: NestJS has none. */
+  /** The author's own description of NestJS's transport for the engine; `undefined`: NestJS has none. */
   readonly nest?: object
   /** Programs of others that publish on the engine; `undefined`: all messages stay inside the process. */
   readonly strangers?: object
@@ -49,7 +49,7 @@ export interface EngineUnderTest {
   start(): Promise<RunningEngine>
 }
 
-/** Another way to the server: connections over it are lost when it is stopped, and cannot be made again. */
+/** Another way to the server: connections over it are lost when it is stopped. */
 export interface Detour {
   readonly port: number
   stop(): Promise<void>

@@ -1,5 +1,5 @@
 /**
- * What this package wants of an MQTT 5 driver. `connection/mqttjs.ts` has it from mqtt.js, and `testing/fake-server.ts`
+ * The driver of MQTT 5 that this package wants. `connection/mqttjs.ts` has it from mqtt.js, and `testing/fake-server.ts`
  * from a server inside the process, so that everything above runs without a server; `testing/driver-cases.ts` proves
  * that both keep the same promises.
  */

@@ -1,4 +1,4 @@
-/** What becomes of upgrades and their sockets, however many there are and whatever their clients do. */
+/** The ends of upgrades and their sockets, however many there are and whatever their clients do. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'

@@ -1,4 +1,4 @@
-/** What a case of the table is, and how it is judged. */
+/** A case of the table, and how it is judged. */
 import { until } from '@elysia-microservices/test-support'
 import { Endless, Heartbeat, type Kind } from './sources.ts'
 

@@ -1,4 +1,4 @@
-/** What happens to endless answers and channels between our own ends, over any transport. */
+/** Endless answers and channels between our own ends, over any transport. */
 
 import { until } from '@elysia-microservices/test-support'
 import type { MicroserviceError } from '@elysia-microservices/transport'

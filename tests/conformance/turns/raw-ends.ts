@@ -1,4 +1,4 @@
-/** What happens to endless answers and channels whose peer misbehaves, over RSocket. */
+/** Endless answers and channels whose peer misbehaves, over RSocket. */
 import { error, keepalive, requestN, setup, stream } from '@elysia-microservices/rsocket/testing'
 import { until } from '@elysia-microservices/test-support'
 import { newClient } from '@elysia-microservices/websocket/testing'
@@ -18,7 +18,7 @@ const CONNECTION_ERROR = 0x101
 /** Milliseconds after which a silent peer counts as lost, where a case says so. */
 const LIFETIME = 100
 
-/** What the peer does after it has granted all values. */
+/** The behaviour of the peer after it has granted all values. */
 interface Misdeed {
   readonly what: string
   readonly isSilent?: true

@@ -6,9 +6,9 @@ import net from 'node:net'
 /** How frames travel. A frame begins with its length in three bytes, as over TCP. */
 export interface Wire {
   readonly name: string
-  /** What a client sends before its first frame. */
+  /** The bytes that a client sends before its first frame. */
   readonly greeting: string
-  /** What a server answers to it. */
+  /** The answer of a server to it. */
   welcome(greeting: string): string
   encode(frame: Uint8Array): Uint8Array
   /**

@@ -99,7 +99,7 @@ export class GroupPositions {
       if (cluster.isConnected)
         quietLog(logger).warn(
           `note ${pattern}`,
-          `The positions of the group '${group}' for '${shown(pattern)}' cannot be noted in Kafka; if Kafka forgets them while no process of the group runs, the group begins anew`,
+          `The positions of the group '${group}' for '${shown(pattern)}' cannot be noted in Kafka; if Kafka forgets them while no process of the group runs, the group starts as a new one`,
           error
         )
     }

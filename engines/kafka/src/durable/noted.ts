@@ -11,7 +11,7 @@ import { GROUPS_TOPIC } from './groups-topic.ts'
 /** Begins the keys of notes. The other records of the topic have a group as their key, which has no slash. */
 const PREFIX = 'positions/'
 
-/** What is noted about a group and a pattern. */
+/** The note about a group and a pattern. */
 export interface Note {
   /** When it was noted. */
   readonly at: Date

@@ -24,7 +24,7 @@ const bytesOf = (words: string | Uint8Array | undefined) =>
 const TRANSACTIONAL = 0x10
 const CONTROL = 0x20
 
-/** What a producer does next: it stores records (in its transaction, if there is one), or begins or ends a transaction. */
+/** The next step of a producer: it stores records (in its transaction, if there is one), or begins or ends a transaction. */
 const step = fc.record({
   producer: fc.nat(3),
   does: fc.constantFrom('store', 'store', 'store', 'begin', 'commit', 'abort'),

@@ -1,5 +1,5 @@
 /**
- * An MQTT server over any driver: a connection that is made again for ever, its subscriptions, and messages that wait
+ * An MQTT server over any driver: a connection that is restored for ever, its subscriptions, and messages that wait
  * for confirmations. No other file knows how a server is lost and found again.
  */
 import { Reconnecting } from '@elysia-microservices/engine'

@@ -1,4 +1,4 @@
-/** What the package relies on, of any driver and server. The same cases run over the fake and over mosquitto. */
+/** The promises of any driver and server on which the package relies. The same cases run over the fake and over mosquitto. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import type { Driver, DriverConnection, DriverListener, Packet } from '../driver.ts'

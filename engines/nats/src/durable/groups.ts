@@ -61,7 +61,7 @@ export interface Group {
   readonly main: Subscription
   readonly again: Subscription
   readonly standpoint: Standpoint
-  /** What `noteRuns` has stored; `undefined`: nothing. */
+  /** The note that `noteRuns` has stored; `undefined`: none. */
   readonly runs: string | undefined
   /** Milliseconds for which the stream keeps events; 0: for ever. */
   readonly maxAge: number

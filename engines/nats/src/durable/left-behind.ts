@@ -1,4 +1,4 @@
-/** What the log says at the start of a group: events that wait for others, or that were deleted. */
+/** The lines of the log at the start of a group: events that wait for others, or that were deleted. */
 import { type DurableSettings, type Logger, shown } from '@elysia-microservices/transport/kit'
 import {
   type ConsumerInfo,

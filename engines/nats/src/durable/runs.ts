@@ -89,7 +89,7 @@ export class Runs {
    * fails, the deliveries count as runs in the next process.
    */
   async #store(sequence: number): Promise<void> {
-    // What is being stored may lack this event.
+    // The deliveries that are being stored may lack this event.
     await this.#storing
     if (this.#isStored(sequence)) return
     const all = new Map([...this.#stored, ...this.#waiting])

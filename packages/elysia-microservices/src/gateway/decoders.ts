@@ -83,7 +83,7 @@ function refusal(path: string, error: unknown): RpcError {
   })
 }
 
-/** What a type of Elysia itself expects, such as `t.Integer({ minimum: 1 })`. */
+/** The value that a type of Elysia itself expects, such as `t.Integer({ minimum: 1 })`. */
 function expectedBy(error: unknown): string | undefined {
   try {
     const read = readElysiaError(error)

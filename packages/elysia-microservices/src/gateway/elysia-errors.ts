@@ -11,7 +11,7 @@ export interface Issue {
   readonly message: string
 }
 
-/** What a value does not fit that was sent: a schema, or the decoder of a schema. */
+/** The thing that a sent value does not fit: a schema, or the decoder of a schema. */
 export type ElysiaError =
   | { readonly kind: 'parse' }
   /** A part of the request (`type`) does not fit its schema. */
@@ -27,7 +27,7 @@ export type ElysiaError =
   /** An answer that a hook of the app has thrown: `status(…)`. */
   | { readonly kind: 'status' }
 
-/** What Elysia says with an error; `undefined` if the error is not one of Elysia's. */
+/** The meaning of an error for Elysia; `undefined` if the error is not one of Elysia's. */
 export function readElysiaError(error: unknown): ElysiaError | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { code, status } = error as { code?: unknown; status?: unknown }

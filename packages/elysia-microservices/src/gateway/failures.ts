@@ -1,4 +1,4 @@
-/** What a route throws for Elysia's error hooks, whatever the functions of its user have thrown. */
+/** The error that a route throws for Elysia's error hooks, whatever the functions of its user have thrown. */
 import { MicroserviceError, OptionError, RpcError } from '@elysia-microservices/transport/kit'
 import { pathPart } from '../schema/check.ts'
 

@@ -67,7 +67,7 @@ function reportOf(service: Looked): ServiceReport {
   }
 }
 
-/** What a check has thrown, as text. Anything can be thrown, also what cannot be read. */
+/** The text of what a check has thrown. Anything can be thrown, also what cannot be read. */
 function reasonOf(error: unknown): string {
   try {
     return textOf(error instanceof Error ? error.message : error)

@@ -106,7 +106,7 @@ describe('a service of which a part is exposed', () => {
   })
 })
 
-/** What a service runs: handlers by the pattern and the kind with which they were registered. */
+/** The handlers that a service runs, by the pattern and the kind with which they were registered. */
 type Ran = readonly [kind: 'message' | 'event', pattern: string | RegExp]
 
 /** The dispatcher of a real service whose handlers note that they run. */
