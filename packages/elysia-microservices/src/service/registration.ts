@@ -28,7 +28,7 @@ export interface Origin {
   readonly has: (part: Hook['run'] | MessageSchema) => boolean
 }
 
-/** What stands around a handler on its way through the services that use its own, the outermost first. */
+/** The parts around a handler on its way through the services that use its own, the outermost first. */
 export interface Way {
   readonly hooks: readonly Hook[]
   /** The schemas of guards. */

@@ -13,7 +13,7 @@ afterEach(() => cleanups.run())
 const part = () => microservice({ transport: memory() })
 type Part = ReturnType<typeof part>
 
-/** What has run, in order. */
+/** The handlers and hooks that have run, in order. */
 let ran: string[] = []
 
 class Controller {
