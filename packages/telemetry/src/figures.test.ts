@@ -1,7 +1,7 @@
 /** Figures, and the forms in which they are written: for Prometheus, and for an OpenTelemetry SDK. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { type ReceivedMessage, RpcError } from '@elysia-microservices/transport'
+import { type Around, type ReceivedMessage, RpcError } from '@elysia-microservices/transport'
 import { consume } from '@elysia-microservices/transport/kit'
 import { metrics as api } from '@opentelemetry/api'
 import {
@@ -37,8 +37,8 @@ describe('what is counted', () => {
     await ends?.close()
     ends = undefined
   })
-  const asking = async (handlers: Handlers) => {
-    ends = await newEnds(handlers)
+  const asking = async (handlers: Handlers, arounds: Parameters<typeof newEnds>[1] = {}) => {
+    ends = await newEnds(handlers, arounds)
     return ends.client
   }
 
@@ -105,6 +105,34 @@ describe('what is counted', () => {
     const [other] = [...figures.server.all()].filter(({ pattern }) => pattern === '_OTHER')
     assert.equal(other?.durations.get('PATTERN_NOT_FOUND')?.count, before + 2_001)
   })
+
+  const refusals: Readonly<Record<string, () => unknown>> = {
+    'at once': () => {
+      throw new RpcError({ code: 'FORBIDDEN' })
+    },
+    later: async () => {
+      throw new RpcError({ code: 'FORBIDDEN' })
+    },
+    'by an answer': () => 'none of your business',
+    'by a late answer': async () => 'none of your business'
+  }
+  for (const [how, refuse] of Object.entries(refusals))
+    it(`patterns that an around refuses ${how} share that name, unless they are known`, async () => {
+      const guard: Around<ReceivedMessage> = (next) => (message) =>
+        message.data === 'in' ? next(message) : refuse()
+      const client = await asking({ 'figures.guarded': () => 1 }, { service: [telemetry(), guard] })
+      const names = () => [...figures.server.all()].map(({ pattern }) => pattern)
+      await client.request('figures.guarded', 'in')
+      await client.request('figures.guarded', 'out').catch(() => {})
+      for (let n = 0; n < 50; n++) await client.request(`refused ${how} ${n}`, 'out').catch(() => {})
+      assert.deepEqual(
+        names().filter((name) => name.startsWith('refused')),
+        []
+      )
+      const counted = [...figures.server.of('figures.guarded').durations.values()]
+      assert.ok(counted.reduce((sum, { count }) => sum + count, 0) >= 2)
+      assert.equal(figures.server.of('_OTHER').inFlight, 0)
+    })
 
   it('has a bound for patterns, and one for codes', () => {
     const side = new SideFigures()

@@ -1,7 +1,7 @@
 /** Observes one message that is handled, or one call that is made, from its beginning to its end. */
 import type { ResultEnd, ResultWatcher } from '@elysia-microservices/transport'
 import { context, type Span } from '@opentelemetry/api'
-import { figures, OTHER, type PatternFigures, type Side } from './figures/figures.ts'
+import { figures, type PatternFigures, type Side } from './figures/figures.ts'
 import { clientOutcome, type Outcome, serverOutcome } from './outcome.ts'
 import { brokerOf, STREAM_VALUES } from './traces/attributes.ts'
 import { end, rename, type Traced } from './traces/tracing.ts'
@@ -14,6 +14,7 @@ export interface Observed {
   readonly route?: string | undefined
   readonly matched?: string | undefined
   readonly isAborted?: boolean
+  readonly isPassedOn?: boolean
   readonly remaining?: number | undefined
 }
 
@@ -31,7 +32,7 @@ export class Measured implements ResultWatcher {
     this.side = side
     this.message = message
     this.#start = start
-    this.#figures = figures[side].of(nameOf(message), brokerOf(side, message.transport))
+    this.#figures = figuresOf(side, message, nameOf(message))
   }
 
   pending(): void {
@@ -62,12 +63,12 @@ export class Measured implements ResultWatcher {
     const outcome = isReceived ? serverOutcome(how, message) : clientOutcome(how)
     // The pattern's handler may have become known after the beginning, because an around has changed the message.
     const name = outcome.isUnknown ? undefined : nameOf(message)
-    const counted = figures[side].of(name, brokerOf(side, message.transport))
+    const counted = figuresOf(side, message, name)
     const ms = performance.now() - this.#start
     counted.ended(outcome.code, ms)
     if (this.isStream) counted.streamEnded(ms)
     if (counted !== this.#figures) figures[side].forget(this.#figures)
-    this.tell(outcome, name ?? OTHER)
+    this.tell(outcome, counted.pattern)
   }
 
   /** Called when the message has ended. @param name the pattern of its handler, or `_OTHER` */
@@ -116,6 +117,14 @@ export class Recorded extends Followed {
     this.#attempt?.end()
     end(span, side, outcome)
   }
+}
+
+/**
+ * The figures of a message. A message that an around has refused, or answered itself, need not have a handler, so its
+ * pattern may be any text of a stranger.
+ */
+export function figuresOf(side: Side, message: Observed, name: string | undefined): PatternFigures {
+  return figures[side].of(name, brokerOf(side, message.transport), message.isPassedOn !== false)
 }
 
 /** The pattern of the handler if it is known; else the pattern that the caller has written. */

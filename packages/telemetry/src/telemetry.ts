@@ -19,9 +19,8 @@ import { figures, type Side } from './figures/figures.ts'
 import { handlerFigures } from './figures/handler-figures.ts'
 import { watchService } from './figures/services.ts'
 import { registerInstruments } from './metrics/instruments.ts'
-import { Followed, Measured, nameOf, type Observed, Recorded } from './observation.ts'
+import { Followed, figuresOf, Measured, nameOf, type Observed, Recorded } from './observation.ts'
 import { OK } from './outcome.ts'
-import { brokerOf } from './traces/attributes.ts'
 import {
   end,
   startAttempt,
@@ -110,8 +109,7 @@ const receiving =
       return tap(result, observed(side, message, start, traced))
     }
     // Most handlers answer synchronously. For these, no object is made to observe the result.
-    const broker = side === 'consumer' ? brokerOf(side, message.transport) : undefined
-    figures[side].of(name, broker).ended('OK', endedAtOnce() - start)
+    figuresOf(side, message, name).ended('OK', endedAtOnce() - start)
     if (span !== undefined) end(span, side, OK)
     return result
   }

@@ -149,9 +149,10 @@ export function aroundDispatcher(
   arounds: readonly Around<ReceivedMessage>[]
 ): Dispatcher {
   if (arounds.length === 0) return dispatcher
-  const handle = composeArounds(arounds, (message) =>
-    message.kind === 'event' ? dispatcher.event(message) : dispatcher.request(message)
-  )
+  const handle = composeArounds(arounds, (message) => {
+    message.isPassedOn = true
+    return message.kind === 'event' ? dispatcher.event(message) : dispatcher.request(message)
+  })
   return {
     routes: () => dispatcher.routes(),
     request: handle,

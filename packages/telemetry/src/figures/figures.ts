@@ -78,13 +78,14 @@ export class SideFigures {
   /**
    * The figures of a pattern. Returns those of `_OTHER` if there are too many patterns, or if the pattern has no
    * handler.
+   * @param mayBeNew false if the pattern may be any text of a stranger: then only a known pattern has figures
    */
-  of(pattern: string | undefined, broker?: string): PatternFigures {
+  of(pattern: string | undefined, broker?: string, mayBeNew = true): PatternFigures {
     if (pattern === undefined || pattern === OTHER) return this.#other
     const key = keyOf(pattern, broker)
     const known = this.#patterns.get(key)
     if (known !== undefined) return known
-    if (this.#patterns.size >= MAX_PATTERNS) return this.#other
+    if (!mayBeNew || this.#patterns.size >= MAX_PATTERNS) return this.#other
     const figures = new PatternFigures(pattern, broker)
     this.#patterns.set(key, figures)
     return figures
