@@ -3,7 +3,7 @@
  * separate entry points.
  */
 export { checkWorkers, countOf, type Workers } from './option.ts'
-export { placeOfWorker, type Role, type WorkerPlace } from './role.ts'
+export { isReplacedWorker, placeOfWorker, type Role, type WorkerPlace } from './role.ts'
 export {
   SHUTDOWN_SIGNALS,
   type ShutdownSignal,

@@ -14,7 +14,8 @@ export type Question =
 
 /** A message from the supervisor to a worker. */
 export type ToWorker =
-  | { readonly type: 'stop' }
+  /** `isReplaced`: another process has taken the worker's place, and the service goes on. */
+  | { readonly type: 'stop'; readonly isReplaced: boolean }
   | { readonly type: 'question'; readonly id: number; readonly question: Question }
 
 /** A message from a worker to the supervisor. */

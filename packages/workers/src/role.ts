@@ -60,3 +60,15 @@ export function endByItself(): void {
 export function environmentOf(given: WorkerPlace): Record<string, string> {
   return { [VARIABLE]: JSON.stringify(given) }
 }
+
+let isReplaced = false
+
+/** Called when another process has taken the place of this worker, before this worker stops. */
+export function markReplaced(): void {
+  isReplaced = true
+}
+
+/** Whether this process is a worker that stops because another process has taken its place. */
+export function isReplacedWorker(): boolean {
+  return isReplaced
+}

@@ -251,14 +251,14 @@ export class Supervisor {
       const previous = place.current
       place.current = next
       this.#watch(place, next)
-      if (previous !== undefined) await this.#stop(previous)
+      if (previous !== undefined) await this.#stop(previous, true)
     }
   }
 
   /** Stops a process. @returns whether the process has ended in time by itself */
-  async #stop(process: WorkerProcess): Promise<boolean> {
+  async #stop(process: WorkerProcess, isReplaced = false): Promise<boolean> {
     const { drain, logger } = this.#options
-    if (await process.stop(drain + END_TIMEOUT)) return true
+    if (await process.stop(drain + END_TIMEOUT, isReplaced)) return true
     logger.error(`Worker ${process.worker} (process ${process.pid}) did not end in time and was killed`)
     return false
   }

@@ -89,11 +89,12 @@ export class WorkerProcess {
   /**
    * Stops the worker after its work in flight, and kills the process if that takes too long.
    * @param timeout milliseconds that the worker may take to end
+   * @param isReplaced whether another process has taken the worker's place
    * @returns whether the process has ended by itself
    */
-  async stop(timeout: number): Promise<boolean> {
+  async stop(timeout: number, isReplaced = false): Promise<boolean> {
     this.isReady = false
-    this.#send({ type: 'stop' })
+    this.#send({ type: 'stop', isReplaced })
     let killed = false
     const late = setTimeout(() => {
       killed = true

@@ -1,7 +1,7 @@
 /** The worker's end of the channel to its supervisor. */
 import { type Logger, OptionError, type TransportStats } from '@elysia-microservices/transport/kit'
 import { type FromWorker, marked, type ToWorker, unmarked } from './messages.ts'
-import { endByItself, UNDER_BUN } from './role.ts'
+import { endByItself, markReplaced, UNDER_BUN } from './role.ts'
 import { stopOnSignals } from './signals.ts'
 
 /** Methods of a worker's service that its supervisor calls. */
@@ -33,7 +33,10 @@ export async function followSupervisor(service: Supervised): Promise<void> {
   isFollowing = true
   process.on('message', (received) => {
     const message = unmarked<ToWorker>(received)
-    if (message?.type === 'stop') leave()
+    if (message?.type === 'stop') {
+      if (message.isReplaced) markReplaced()
+      leave()
+    }
     if (message?.type === 'question') void answer(service, message)
   })
   stopOnSignals({

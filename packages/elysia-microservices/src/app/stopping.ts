@@ -1,8 +1,9 @@
 /** Stops parts of an app together with the app: some before its HTTP server, some after it. */
 import type { Server } from 'node:http'
 import { consoleLogger } from '@elysia-microservices/transport/kit'
-import { serverSignals, stopOnSignals } from '@elysia-microservices/workers'
+import { isReplacedWorker, serverSignals, stopOnSignals } from '@elysia-microservices/workers'
 import type { AnyElysia } from 'elysia'
+import { moveAwayOnBun, moveAwayOnNode } from './moving-away.ts'
 import { endQueuedResponses } from './queued-responses.ts'
 import { stopHooks } from './stop-hooks.ts'
 
@@ -47,6 +48,7 @@ export function stopWith(app: AnyElysia, stopping: Stopping): void {
     await stopAround(app, {
       isCut: closeActiveConnections === true,
       cut: () => app.server?.stop(true),
+      moveAway: () => moveAwayOnBun(app),
       stop: () => stop(closeActiveConnections)
     })
     return app
@@ -59,6 +61,8 @@ interface HttpEnd {
   readonly isCut: boolean
   /** Cuts the open connections of a server that is stopping. */
   cut(): unknown
+  /** Makes clients connect to another worker, while the app still answers. */
+  moveAway(): Promise<void>
   stop(): Promise<unknown>
 }
 
@@ -78,7 +82,10 @@ async function stopAround(app: AnyElysia, http: HttpEnd): Promise<void> {
     await hurried.cut()
   }
   const stop = () => Promise.race([http.stop(), isGivenUp])
-  const stopped = stopOnce(app, stop).finally(() => running.delete(app))
+  const stopNow = () => stopOnce(app, stop)
+  const isMoving = isReplacedWorker() && !http.isCut
+  const ending = isMoving ? Promise.race([http.moveAway(), isGivenUp]).then(stopNow) : stopNow()
+  const stopped = ending.finally(() => running.delete(app))
   running.set(app, { stopped, cut })
   return stopped
 }
@@ -136,7 +143,7 @@ export function canStop(app: AnyElysia): boolean {
 }
 
 const onNode = new WeakSet<AnyElysia>()
-const nodeServers = new WeakMap<AnyElysia, object>()
+const nodeServers = new WeakMap<AnyElysia, Server>()
 
 /**
  * The server of `node:http` by which an app listens; `undefined` on other runtimes, and for apps that have no
@@ -164,11 +171,19 @@ export function stopOnNode(app: AnyElysia): void {
           nodeServers.set(app, raw.node.server)
           endQueuedResponses(raw.node.server)
         }
+        let end = async () => {}
         raw.close = (closeActiveConnections) =>
           stopAround(app, {
             isCut: closeActiveConnections === true,
             cut: () => close.call(raw, true),
-            stop: () => close.call(raw, closeActiveConnections)
+            async moveAway() {
+              const http = nodeServers.get(app)
+              if (http !== undefined) end = await moveAwayOnNode(http)
+            },
+            async stop() {
+              await close.call(raw, closeActiveConnections)
+              await end()
+            }
           })
         app.stop = async (closeActiveConnections) => {
           await raw.close(closeActiveConnections)
