@@ -463,6 +463,33 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       )
     })
 
+    it('of a renamed service or a removed handler is named at the start, with the command that removes its group, and never of a busy group', async () => {
+      const [pattern, removed] = [fresh(), fresh()]
+      const old = await serve(pattern, () => {}, {}, { name: 'old' })
+      const both = microservice({ name: 'kept', transport: transport(), logger: log.logger })
+        .event(pattern, () => {}, { durable: true })
+        .event(removed, () => {}, { durable: true })
+      await both.listen()
+      await serve(pattern, () => pause(1_000), {}, { name: 'busy' })
+      await Promise.all([old.stop(), both.stop()])
+      for (let n = 0; n < 3; n++) await client.publish(pattern, n)
+      await client.publish(removed, 1)
+      await serve(pattern, () => {}, {}, { name: 'renamed' })
+      await log.has(`3 events '${pattern}' wait for the group 'old', which no process handles at the moment`)
+      await serve(pattern, () => {}, {}, { name: 'kept' })
+      await log.has(`The group 'kept' handled '${removed}' until now, and no process does any more: 1 event`)
+      assert.deepEqual([said("group 'busy'"), said(`handled '${pattern}'`)], [[], []])
+      for (const words of [`for the group 'old'`, `handled '${removed}'`]) {
+        const [line = ''] = said(words)
+        for (const [, command = ''] of line.matchAll(/redis-cli ([^;]+)/g)) {
+          const [name = '', ...args] = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(
+            ([, quoted, plain]) => quoted ?? plain ?? ''
+          )
+          assert.equal(await operator.call(name, ...args), 1, command)
+        }
+      }
+    })
+
     it('is not trusted to be what a stranger claims', async () => {
       const pattern = fresh()
       const seen: unknown[] = []
