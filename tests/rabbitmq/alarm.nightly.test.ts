@@ -70,6 +70,37 @@ if (!isMissing('RabbitMQ without memory', rabbitmqMissing()))
       assert.deepEqual(runs, [1, 2])
     })
 
+    it('is named in the log of both ends, and in the errors of calls', {
+      timeout: 3 * PATIENCE
+    }, async () => {
+      const halted = 'RabbitMQ takes no messages at the moment (low on memory)'
+      const service = microservice({ name: 'named', transport: transport(), logger: log.logger })
+        .message('named.x', () => 1)
+        .message('named.count', async function* () {
+          for (let n = 0; ; n++) {
+            yield n
+            await pause(20)
+          }
+        })
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      const client = connect({ transport: transport(), logger: log.logger })
+      cleanUps.push(() => client.close())
+      const values = client.stream('named.count')[Symbol.asyncIterator]()
+      await values.next()
+      await fill()
+      await assert.rejects(client.request('named.x', 0, { timeout: 3_000 }), {
+        name: 'TimeoutError',
+        message: `No answer to 'named.x' within 3000 ms: ${halted}`
+      })
+      await log.has(`${halted}; calls and events wait`)
+      await log.has(`${halted}; answers wait`)
+      await free()
+      assert.equal(await client.request('named.x', 0), 1)
+      await log.has('RabbitMQ takes messages again')
+      await values.return?.()
+    })
+
     it('lets a service stop and a client close', { timeout: 3 * PATIENCE }, async () => {
       const service = microservice({
         name: 'stops',

@@ -3,8 +3,10 @@
  * active process for ordered events.
  */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import net from 'node:net'
 import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { isMissing, until } from '@elysia-microservices/test-support'
 import { Discard, type DurableOptions, deadLetters, RetryLater } from '@elysia-microservices/transport'
@@ -270,7 +272,9 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       await serve('gone', 'gone.x', ({ data }) => void seen.push(data))
       const channel = await setup.driver.createChannel()
       await channel.deleteQueue('_elysia.d.gone:gone.x')
-      await log.has("The durable event 'gone.x' of the group 'gone' is not received")
+      await log.has(
+        "The durable event 'gone.x' of the group 'gone' is not received: RabbitMQ has deleted the queue '_elysia.d.gone:gone.x'"
+      )
       await log.has("The durable event 'gone.x' of the group 'gone' is received again")
       await setup.client.publish('gone.x', 1)
       await until('it has come', () => seen.length === 1)
@@ -294,6 +298,72 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       await log.has('Connected to the RabbitMQ server')
       await setup.client.publish('answers.x', 1)
       await until('it has come', () => seen.length === 1)
+    })
+
+    it('of a service that was renamed is reported with its queue, and so is one of a removed handler', async () => {
+      for (const [name, pattern] of [
+        ['old-name', 'named.x'],
+        ['same-name', 'removed.x']
+      ] as const)
+        await serve(name, pattern, () => {})
+      // They are noted in the queue of all handlers after ten seconds.
+      await until('they are noted', async () => {
+        const channel = await setup.driver.createChannel()
+        channel.on('error', () => {})
+        const notes: string[] = []
+        try {
+          for (let note: GetMessage | false; ; notes.push(note.content.toString())) {
+            note = await channel.get('_elysia.handlers')
+            if (note === false) break
+          }
+        } catch {}
+        await channel.close().catch(() => {})
+        return ['"removed.x"', '"named.x"'].every((one) => notes.some((note) => note.includes(one)))
+      })
+      for (const cleanUp of cleanUps.splice(0)) await cleanUp()
+      await setup.client.publish('named.x', 1)
+      await serve('new-name', 'named.x', () => {})
+      await serve('same-name', 'other.x', () => {})
+      await log.has(
+        "The group 'old-name' stores the events 'named.x', and no process handles them at the moment (1 wait). If the service was renamed, give its handler durable.group 'old-name', or delete the queue when nobody needs it: rabbitmqctl delete_queue '_elysia.d.old-name:named.x'"
+      )
+      await log.has(
+        "The group 'same-name' stores the events 'removed.x', and no process handles them at the moment (0 wait). If the handler was removed, delete the queue"
+      )
+    })
+
+    it('that takes longer than RabbitMQ allows costs its channel, and no call', async () => {
+      const set = async (name: string, value: number) => {
+        const [program, ...rest] = setup.server.ctl('eval', `application:set_env(rabbit, ${name}, ${value}).`)
+        await promisify(execFile)(program, rest)
+      }
+      cleanUps.push(
+        () => set('consumer_timeout', 1_800_000),
+        () => set('channel_tick_interval', 60_000)
+      )
+      await set('consumer_timeout', 1_000)
+      await set('channel_tick_interval', 500)
+      const ended: unknown[] = []
+      let end = () => {}
+      const held = new Promise<void>((resolve) => {
+        end = resolve
+      })
+      const transport = rabbitmq({ urls: setup.server.url })
+      const service = microservice({ name: 'slow', transport, logger: log.logger })
+        .message('slow.echo', ({ data }) => data)
+        .event('slow.x', ({ data }) => held.then(() => ended.push(data)), { durable: { ordered: true } })
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      await setup.client.publish('slow.x', 1)
+      await log.has('delivery acknowledgement on channel')
+      await log.has("The durable event 'slow.x' of the group 'slow' is received again")
+      assert.equal(await setup.client.request('slow.echo', 1), 1)
+      end()
+      await until('it has ended', () => ended.length === 1)
+      assert.deepEqual(
+        log.lines.filter((line) => line.includes('is lost')),
+        []
+      )
     })
 
     it('refuses what AMQP cannot do, at the start', async () => {

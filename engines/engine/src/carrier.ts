@@ -114,6 +114,11 @@ export interface CarrierListener {
   lost(): void
   /** The carrier is connected to a server again. */
   restored(): void
+  /**
+   * The server takes no messages from this connection at the moment, and messages wait in this process.
+   * @param reason as the server gives it; `undefined`: the server takes messages again
+   */
+  halted?(reason: string | undefined): void
   /** The server does not let this user publish to an address, or listen at it. */
   refused(address: string, operation: 'publish' | 'listen', error: Error): void
   /** Called when a message cannot be published; an error that `unpublished` throws is thrown to the publisher. */

@@ -43,6 +43,7 @@ export {
   EVENTS,
   QUEUE,
   readAddress,
+  refuseForeign,
   type ServerAddress,
   STORAGE,
   TIMEOUT,

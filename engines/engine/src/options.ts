@@ -93,3 +93,14 @@ export function readAddress<Protocol extends string>(
     throw error instanceof OptionError ? error : refused('no address')
   }
 }
+
+/**
+ * Refuses options that other libraries have, and that have another name or meaning here.
+ * @param advice what to do in place of each, as the end of a sentence
+ * @throws {OptionError} one of them is given
+ */
+export function refuseForeign(given: object, advice: Readonly<Record<string, string>>): void {
+  for (const name of Object.keys(Object(given) as object))
+    if (Object.hasOwn(advice, name))
+      throw new OptionError(`options.${name}`, `options.${name} is not an option; ${advice[name]}`)
+}

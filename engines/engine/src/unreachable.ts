@@ -17,3 +17,8 @@ export function unreachable(
   const why = cause.message || String(cause.code ?? cause.name)
   return new ConnectionError(`Cannot reach ${title} at ${where}: ${why}; ${advice}`, false, cause)
 }
+
+/** The text for errors and the log about a server that takes no messages. */
+export function haltedBy(title: string, reason: string): string {
+  return `${title} takes no messages at the moment (${reason})`
+}

@@ -19,6 +19,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
 import type { ClientStore, ClientStoreInit } from '../durable/client-store.ts'
+import { haltedBy } from '../unreachable.ts'
 import { CallWriter, type OutgoingCall } from './outgoing-call.ts'
 import { Requester } from './requester.ts'
 import type { Now } from './requests-of-turn.ts'
@@ -57,6 +58,8 @@ export class DialogueClient<Connection extends Carrier>
   readonly #calls: OpenCalls
   /** Calls that wait for a connection, each with the message to send. */
   readonly #written = new Map<PendingCall, OutgoingCall>()
+  /** Why the server takes no messages at the moment; `undefined`: it takes messages. */
+  #halted: string | undefined
   #connected: Connected<Connection> | undefined
   #connecting: Promise<void> | undefined
 
@@ -81,6 +84,7 @@ export class DialogueClient<Connection extends Carrier>
       recover: (call, error) => this.#connected !== undefined && this.#calls.retry(call, error),
       unreached: (call) =>
         call.unconnected(context.waitForConnection, undefined, ` to ${engine.title} at ${engine.where}`),
+      halted: () => this.#halted,
       waitsFor: `a connection to ${engine.title}`
     })
   }
@@ -189,10 +193,20 @@ export class DialogueClient<Connection extends Carrier>
       lost: () => {
         if (!isCurrent()) return
         const endpoint = (this.#connected as Connected<Connection>).requester.server
+        this.#halted = undefined
         this.#notices.status = 'reconnecting'
         const message = `The connection to ${title} at ${endpoint} was lost before the answer came`
         this.#notices.tell({ type: 'disconnected', endpoint, error: new ConnectionError(message, true) })
         this.#calls.lost((mayHaveRun) => new ConnectionError(message, mayHaveRun))
+      },
+      halted: (reason) => {
+        if (!isCurrent()) return
+        this.#halted = reason && haltedBy(title, reason)
+        this.#context.logger.warn(
+          this.#halted === undefined
+            ? `${title} takes messages again`
+            : `${this.#halted}; calls and events wait`
+        )
       },
       restored: () => {
         if (!isCurrent()) return

@@ -20,6 +20,7 @@ import { AnswersOfTurn } from '../batches.ts'
 import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
 import { DurableServer, type ServerStore } from '../durable/durable-server.ts'
 import { inParts, type PartedCarrier } from '../parts/parts.ts'
+import { haltedBy } from '../unreachable.ts'
 import { Callers } from './callers.ts'
 import { Control } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
@@ -190,6 +191,10 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
         logger.warn(`${this.#lost}; until it is back, the service gets no messages over it`)
         this.#durable?.lost()
       },
+      halted: (reason) =>
+        logger.warn(
+          reason === undefined ? `${title} takes messages again` : `${haltedBy(title, reason)}; answers wait`
+        ),
       restored: () => {
         this.#found(connection())
         this.#listening?.control.restored()

@@ -1,6 +1,6 @@
 /** The options of `kafka()`. */
 import type { SecureContextOptions } from 'node:tls'
-import { EVENTS, TIMEOUT, TLS } from '@elysia-microservices/engine'
+import { EVENTS, refuseForeign, TIMEOUT, TLS } from '@elysia-microservices/engine'
 import {
   type FromTable,
   mustBe,
@@ -128,6 +128,8 @@ export interface CheckedOptions
 
 /** @throws {OptionError} an option is invalid */
 export function kafkaOptions(given: KafkaOptions): CheckedOptions {
+  // NestJS's driver has this name.
+  refuseForeign(given, { ssl: 'give options.tls: true, or certificates' })
   const { tls, ...all } = readTable<KafkaOptions, typeof KAFKA_OPTIONS>('options', given, KAFKA_OPTIONS)
   const { servername, ...secure } = tls === true || tls === undefined ? {} : tls
   const brokers = all.brokers.map(readBroker)

@@ -17,7 +17,11 @@ export async function consume(
     queue,
     (message) => {
       if (message !== null) return hearing.guard(() => receive(message))
-      // The queue was deleted. Closing the channel sets up everything on it again, including the queue.
+      // Closing the channel sets up everything on it again, including the queue. The link asks the channel for the reason.
+      channel.emit(
+        'error',
+        new Error(`RabbitMQ has deleted the queue '${queue}', or has lost it with a server`)
+      )
       channel.close().catch(() => {})
     },
     { noAck }

@@ -12,7 +12,15 @@ import {
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { type CheckedOptions, hostOf } from '../options/options.ts'
 import { connectFailure } from './failures.ts'
-import { destroy, gatherWrites, onChannelOf, socketOf, watch, withHeartbeat } from './socket.ts'
+import {
+  destroy,
+  gatherWrites,
+  onChannelOf,
+  socketOf,
+  survivesTimeouts,
+  watch,
+  withHeartbeat
+} from './socket.ts'
 
 /** Milliseconds between attempts to connect. */
 const AGAIN_AFTER = { minDelay: 50, maxDelay: 2_000 }
@@ -26,6 +34,8 @@ const MOST_REPLACED = 16
 export interface LinkListener {
   lost(): void
   restored(): void
+  /** The server takes no messages at the moment, for this reason; `undefined`: it takes messages again. */
+  halted(reason: string | undefined): void
   /** Something cannot be set up at the server at the moment; the link tries again. */
   failed(error: Error): void
 }
@@ -212,6 +222,7 @@ export class Link {
     })
     // An error event without a listener would end the process. The event `close` follows, and is handled.
     model.on('error', () => {})
+    survivesTimeouts(model)
     if (this.#isClosed) {
       await model.close().catch(() => {})
       throw ConnectionError.closed()
@@ -227,6 +238,8 @@ export class Link {
     this.#version = versionOf(model)
     this.#pauses.connected()
     this.#model = model
+    model.on('blocked', (reason: string) => this.#listener.halted(reason || 'no reason given'))
+    model.on('unblocked', () => this.#listener.halted(undefined))
     model.on('close', () => this.#lost(model))
   }
 

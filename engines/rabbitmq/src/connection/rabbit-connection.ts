@@ -108,6 +108,7 @@ export class RabbitConnection implements Carrier {
     const link = await Link.open(options, name, {
       lost: () => connection?.lost(),
       restored: () => connection?.restored(),
+      halted: (reason) => listener.halted?.(reason),
       failed: (error) => listener.failed(error)
     })
     connection = new RabbitConnection(link, options, listener)

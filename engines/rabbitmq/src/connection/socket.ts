@@ -29,6 +29,44 @@ export function gatherWrites(socket: Socket): void {
   } as Socket['write']
 }
 
+interface Frame {
+  readonly id?: number
+  readonly channel: number
+  readonly fields?: { readonly replyText?: unknown }
+}
+
+/** The parts of the driver's connection that are not in its types. */
+interface Frames {
+  accept(frame: Frame): void
+  releaseChannel(channel: number): void
+  readonly channels: ({ readonly buffer: { end(): void } } | null | undefined)[]
+}
+
+const CHANNEL_CLOSE = (20 << 16) | 40
+
+/**
+ * Lets a handler that exceeds its `consumer_timeout` cost its channel alone. RabbitMQ closes such a channel twice: the
+ * driver would close the whole connection for the second frame, or close the next channel of the same number. So the
+ * number is not used again over this connection, and its frames are dropped.
+ */
+export function survivesTimeouts(model: ChannelModel): void {
+  const connection = (model as unknown as { readonly connection: Frames }).connection
+  const { accept, releaseChannel } = connection
+  const used = new Set<number>()
+  connection.accept = function (this: Frames, frame) {
+    const isOpen = Boolean(this.channels[frame.channel])
+    if (!isOpen && used.has(frame.channel)) return
+    if (frame.id === CHANNEL_CLOSE && /timed out/.test(String(frame.fields?.replyText)))
+      used.add(frame.channel)
+    accept.call(this, frame)
+  }
+  connection.releaseChannel = function (this: Frames, channel) {
+    if (!used.has(channel)) return releaseChannel.call(this, channel)
+    this.channels[channel]?.buffer.end()
+    this.channels[channel] = null
+  }
+}
+
 /** Closes a connection at once, whatever is still under way. */
 export function destroy(model: ChannelModel | undefined): void {
   socketOf(model)?.destroy()

@@ -6,11 +6,20 @@ import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { GROUPS, isInbox, NEWS } from '../words/names.ts'
 import { RabbitConsumer } from './consumer.ts'
 import { Copies } from './copies.ts'
+import { type KnownHandler, sayWhatIsLeftBehind } from './left-behind.ts'
+
+/**
+ * Milliseconds until queues without consumers are looked for: services that start together with this one have begun to
+ * consume by then.
+ */
+const OTHERS_START = 10_000
 
 /** Creates the consumers of the handlers. */
 export class RabbitServerStore implements ServerStore<RabbitConnection> {
   readonly #logger: Logger
   readonly #consumers: RabbitConsumer[] = []
+  readonly #handlers: KnownHandler[] = []
+  #lookingBehind: ReturnType<typeof setTimeout> | undefined
   #connection: RabbitConnection | undefined
   #copies: Copies | undefined
 
@@ -21,6 +30,7 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
   consumer(init: ConsumerInit): Consumer<RabbitConnection> {
     const consumer = new RabbitConsumer({ ...init, copies: () => this.#copies as Copies })
     this.#consumers.push(consumer)
+    this.#handlers.push({ group: init.group, pattern: init.pattern })
     return consumer
   }
 
@@ -38,6 +48,10 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
       )
     })
     this.#connection = connection
+    clearTimeout(this.#lookingBehind)
+    const look = () => sayWhatIsLeftBehind(connection.link, this.#handlers, this.#logger).catch(() => {})
+    this.#lookingBehind = setTimeout(look, OTHERS_START)
+    this.#lookingBehind.unref?.()
   }
 
   /** Handles the message that a group was paused or resumed. Its sender waits for the answers of all members. */
@@ -57,7 +71,10 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
 
   detach(): void {
     this.#connection = undefined
+    clearTimeout(this.#lookingBehind)
   }
 
-  close(): void {}
+  close(): void {
+    clearTimeout(this.#lookingBehind)
+  }
 }

@@ -29,6 +29,11 @@ describe('options of rabbitmq()', () => {
     [{ urls: [] }, /options.urls must be/],
     [{ urls: 'http://a' }, /options.urls must be/],
     [{ urls: ['amqp://a', 'secret'] }, /no address/],
+    [{ exchangeType: 'topic' }, /options.exchangeType is not an option; .*give options.wildcards/],
+    [
+      { replyQueue: 'q' },
+      /options.replyQueue is not an option; a client gets its answers in a queue of its own/
+    ],
     [{ queue: '' }, /options.queue must be/],
     [{ queue: '_elysia.x' }, /options.queue must be/],
     [{ queue: 'q', queueOptions: { durabel: true } }, /did you mean options.queueOptions.durable/],

@@ -1,6 +1,6 @@
 /** The options of `rabbitmq()`. */
 import type { SecureContextOptions } from 'node:tls'
-import { EVENTS, readAddress, TIMEOUT, TLS } from '@elysia-microservices/engine'
+import { EVENTS, readAddress, refuseForeign, TIMEOUT, TLS } from '@elysia-microservices/engine'
 import {
   type FromTable,
   mustBe,
@@ -121,6 +121,14 @@ export const RABBITMQ_OPTIONS = {
   timeout: TIMEOUT
 } as const satisfies OptionTable<RabbitmqOptions>
 
+/** Options of NestJS that users might expect. */
+const FOREIGN = {
+  exchangeType:
+    'the exchange of patterns is always a topic exchange; give options.wildcards or options.exchange alone',
+  replyQueue:
+    'a client gets its answers in a queue of its own; a service names the reply queues of NestJS clients in options.replyQueues'
+}
+
 type FromUser = FromTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>
 
 /** The checked options, with their defaults. */
@@ -134,6 +142,7 @@ export interface CheckedOptions
 
 /** @throws {OptionError} an option is invalid */
 export function rabbitmqOptions(given: RabbitmqOptions): CheckedOptions {
+  refuseForeign(given, FOREIGN)
   const all = readTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>('options', given, RABBITMQ_OPTIONS)
   const { replyQueues, events, tls, connectionName, timeout } = all
   const urls = typeof all.urls === 'string' ? [all.urls] : all.urls

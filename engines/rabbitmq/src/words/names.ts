@@ -23,6 +23,9 @@ export const EVERYONE = '_elysia.everyone'
 export const GROUPS = '_elysia.groups'
 export const NEWS = 'news'
 
+/** The queue in which all durable handlers are noted. */
+export const HANDLERS = '_elysia.handlers'
+
 const INBOX = '_elysia.i.'
 /** Queues of one process, which RabbitMQ closes to all other connections. */
 const OWN = '_elysia.o.'

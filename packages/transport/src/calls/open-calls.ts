@@ -56,6 +56,8 @@ export interface OpenCallsInit {
    * `waitForConnection`.
    */
   unreached?(call: PendingCall): Error
+  /** Why nothing can be sent at the moment, as the end of a sentence, for calls whose time ends. Default: unknown. */
+  halted?(): string | undefined
   /** The name of what calls wait for, in the error when too many calls wait. Default: 'a connection'. */
   readonly waitsFor?: string
   /** There is a connection, so `waitForConnection` of a call does not limit how long the call waits. Default: false. */
@@ -362,7 +364,7 @@ export class OpenCalls implements CallHolder, TimerOwner {
   }
 
   #lateError(call: PendingCall, isWaiting: boolean): Error {
-    return (isWaiting ? this.#init.unreached?.(call) : undefined) ?? call.timedOut()
+    return (isWaiting ? this.#init.unreached?.(call) : undefined) ?? call.timedOut(this.#init.halted?.())
   }
 
   /**

@@ -124,13 +124,17 @@ export abstract class PendingCall implements TableEntry {
     this.cleanUp = () => signal.removeEventListener('abort', abort)
   }
 
-  /** Makes the error of a call whose deadline has passed. */
-  timedOut(): TimeoutError {
+  /**
+   * Makes the error of a call whose deadline has passed.
+   * @param why the reason, if it is known, as the end of a sentence
+   */
+  timedOut(why?: string): TimeoutError {
+    const { name, timeout } = this
     const late =
       this.kind === 'event'
-        ? `The event '${this.name}' could not be sent within ${this.timeout} ms`
-        : undefined
-    return new TimeoutError(this.name, this.timeout, this.mayHaveRun, late)
+        ? `The event '${name}' could not be sent within ${timeout} ms`
+        : `No answer to '${name}' within ${timeout} ms`
+    return new TimeoutError(name, timeout, this.mayHaveRun, why === undefined ? late : `${late}: ${why}`)
   }
 
   #canceled(signal: AbortSignal): CanceledError {
