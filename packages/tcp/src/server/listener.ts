@@ -47,18 +47,25 @@ export class Listener {
     return this.#listening?.address
   }
 
+  /** Number of connections in their TLS handshakes. */
+  get handshaking(): number {
+    return this.#listening?.handshaking ?? 0
+  }
+
   /**
    * Starts to listen.
+   * @param mayHandshake whether so many connections may be in their TLS handshakes
    * @throws {ListenError} the system does not allow to listen
    * @throws {OptionError} an option of TLS is wrong
    */
-  async open(accept: AcceptSocket): Promise<void> {
+  async open(accept: AcceptSocket, mayHandshake: (handshaking: number) => boolean): Promise<void> {
     const { sockets } = this.#options
     const { path } = this.place
     try {
       const tls = this.#tls === undefined ? undefined : await serverTls(this.#tls)
       const file = path === undefined ? undefined : await SocketFile.claim(path, sockets)
-      this.#listening = await sockets.listen(this.#addressFor(tls), this.#guarded(accept, tls !== undefined))
+      const address = { ...this.#addressFor(tls), mayHandshake }
+      this.#listening = await sockets.listen(address, this.#guarded(accept, tls !== undefined))
       file?.listening()
       this.#file = file
     } catch (cause) {

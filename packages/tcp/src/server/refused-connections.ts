@@ -8,7 +8,7 @@ import { detectProtocol } from './detect.ts'
 /** Milliseconds within which a refused peer must send its first bytes and close. */
 const CLOSE_TIMEOUT = 2_000
 /** Most refused peers that are told the reason at the same time. Other connections are cut. */
-const MAX_AT_ONCE = 100
+export const MOST_TOLD = 100
 
 const NOBODY: SocketListener = { data() {}, eof() {}, drain() {}, close() {} }
 
@@ -21,7 +21,7 @@ export class RefusedConnections {
    * @param reason the reason for the peer
    */
   refuse(socket: Socket, reason: string): SocketListener {
-    if (this.#open.size >= MAX_AT_ONCE) {
+    if (this.#open.size >= MOST_TOLD) {
       // The socket is destroyed in a microtask, because the runtime must first get the listener of the socket.
       queueMicrotask(() => socket.destroy())
       return NOBODY

@@ -7,7 +7,7 @@ import type { CheckedServerOptions } from '../options/server-options.ts'
 
 /** Current figures of a TCP server. */
 export interface TcpServerStats extends TransportStats {
-  /** Number of open connections, and `limits.connections`. */
+  /** Number of open connections, those in their TLS handshakes included, and `limits.connections`. */
   readonly connections: Gauge
   /**
    * Number of requests, events and streams in flight on all connections, and `limits.inFlight`. If that limit is set,
@@ -58,6 +58,7 @@ export interface TcpServerStats extends TransportStats {
 export function serverStats(
   address: Address | undefined,
   sessions: ReadonlySet<Session>,
+  handshaking: number,
   { limits: allowed, rsocket: { resume } }: CheckedServerOptions,
   limits: ServerLimits,
   resumable: ResumableConnections | undefined
@@ -79,7 +80,7 @@ export function serverStats(
   return {
     transport: 'tcp',
     address,
-    connections: gauge(sessions.size, allowed.connections),
+    connections: gauge(sessions.size + handshaking, allowed.connections),
     inFlight: gauge(admission?.inFlight ?? total.inFlight, inFlightLimit),
     streams: total.streams,
     waiting: admission?.waiting ?? 0,

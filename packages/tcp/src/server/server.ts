@@ -30,11 +30,12 @@ import { NestResponder } from '../nest/responder.ts'
 import { PatternReader } from '../nest/route.ts'
 import type { Source } from '../options/security-options.ts'
 import type { CheckedServerOptions } from '../options/server-options.ts'
+import type { AcceptSocket } from '../socket/socket.ts'
 import type { TlsServerOptions } from '../socket/tls.ts'
 
 import { detectProtocol } from './detect.ts'
 import { Listener } from './listener.ts'
-import { RefusedConnections } from './refused-connections.ts'
+import { MOST_TOLD, RefusedConnections } from './refused-connections.ts'
 import { serverStats, type TcpServerStats } from './server-stats.ts'
 import { TcpSharing } from './sharing.ts'
 
@@ -89,7 +90,15 @@ export class TcpServer implements ServerTransport {
 
   /** Returns current figures with their limits. Visits every connection. */
   stats(): TcpServerStats {
-    return serverStats(this.address, this.#sessions, this.#options, this.#limits, this.#resumable)
+    const { handshaking } = this.#listener
+    return serverStats(
+      this.address,
+      this.#sessions,
+      handshaking,
+      this.#options,
+      this.#limits,
+      this.#resumable
+    )
   }
 
   async start(answering: Dispatcher): Promise<void> {
@@ -108,11 +117,20 @@ export class TcpServer implements ServerTransport {
         protocol?.close(error)
       }
     }
-    await this.#listener.open((socket) => {
+    const accept: AcceptSocket = (socket) => {
       if (this.#sessions.size >= connections) return this.#refuse(socket)
       const session = new Session(socket, options)
       this.#sessions.add(session)
       return session
+    }
+    await this.#listener.open(accept, (handshaking) => {
+      // Some more may end their handshakes, because only then can they be told that there are too many.
+      if (this.#sessions.size + handshaking <= connections + MOST_TOLD) return true
+      this.#limits.refused(
+        'connections',
+        `There are more TLS handshakes than limits.connections (${connections}) has room for`
+      )
+      return false
     })
     this.#times.start()
   }

@@ -25,6 +25,11 @@ export interface ListenAddress extends SocketAddress {
   readonly handshakeTimeout?: number
   /** Whether a peer with this address may begin a TLS handshake. Default: every peer may. */
   admits?(remoteAddress: string | undefined): boolean
+  /**
+   * Whether so many sockets may be in their TLS handshakes. If not, the one that has taken longest is closed. Default: any
+   * number may.
+   */
+  mayHandshake?(handshaking: number): boolean
   /** A TLS handshake has failed, and the connection is closed. */
   handshakeFailed?(remoteAddress: string | undefined, error: Error): void
 }
@@ -39,6 +44,8 @@ export interface ConnectAddress extends SocketAddress {
 export interface ListeningSocket {
   /** The address at which the port listens, with the real port. */
   readonly address: SocketAddress
+  /** Number of sockets in their TLS handshakes. Default: 0. */
+  readonly handshaking?: number
   /** Stops accepting connections. Accepted sockets stay open. */
   stop(): void
   /**

@@ -53,6 +53,10 @@ class TlsListener implements ListeningSocket {
     return this.#where
   }
 
+  get handshaking(): number {
+    return this.#handshaking.size
+  }
+
   async open(): Promise<void> {
     this.#where = await listenOn(this.#server, this.#address)
   }
@@ -80,6 +84,7 @@ class TlsListener implements ListeningSocket {
     }
     const timer = handshakeTimeout === 0 ? undefined : setTimeout(late, handshakeTimeout).unref()
     this.#handshaking.add(socket)
+    if (this.#address.mayHandshake?.(this.#handshaking.size) === false) this.#dropOldest()
     socket.on('error', () => {})
     socket.once('close', () => {
       clearTimeout(timer)
@@ -89,6 +94,14 @@ class TlsListener implements ListeningSocket {
       clearTimeout(timer)
       this.#begin(socket)
     })
+  }
+
+  /** Honest handshakes take some milliseconds, so the oldest one is most likely of a peer that never ends it. */
+  #dropOldest(): void {
+    const [oldest] = this.#handshaking
+    if (oldest === undefined) return
+    this.#handshaking.delete(oldest)
+    oldest.destroy()
   }
 
   /** Starts the handshake, because the first bytes have arrived. */
