@@ -40,6 +40,8 @@ export interface ProtocolParts {
   eventRefused(pattern: string, error: Error): void
   /** The server goes away: no new calls may be made on this connection. */
   goingAway(): void
+  /** Takes a call that was not sent. */
+  handOver(call: PendingCall): void
 }
 
 /** Makes the protocol of a connection. */
@@ -199,7 +201,8 @@ export class Pool implements EndpointOwner {
     const recover: Recover = (call, error) => this.#recover(endpoint, call, error)
     const eventRefused = (pattern: string, error: Error) =>
       this.#notices.tell({ type: 'event-refused', pattern, endpoint: endpoint.name, error })
-    return this.#newProtocol({ where, endpoint: endpoint.name, recover, eventRefused, goingAway })
+    const handOver = (call: PendingCall) => this.#calls.start(call)
+    return this.#newProtocol({ where, endpoint: endpoint.name, recover, eventRefused, goingAway, handOver })
   }
 
   opened(endpoint: Endpoint): void {

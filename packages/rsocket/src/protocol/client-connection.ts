@@ -344,7 +344,10 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   #serverLeaves(): void {
     if (this.#isServerLeaving) return
     this.#isServerLeaving = true
-    this.#options.goingAway()
+    const { goingAway, handOver } = this.#options
+    goingAway()
+    // A server that goes away grants no more leases.
+    if (handOver !== undefined) this.calls.handOver(handOver)
   }
 
   /** Tells the server that calls wait for a lease. A server of this library leaves idle clients without one. */

@@ -7,6 +7,7 @@ import { NO_LIMITS } from '../limits/server-limits.ts'
 import {
   cancel,
   channel,
+  error,
   event,
   keepalive,
   lease,
@@ -123,6 +124,24 @@ describe('a requester with leases', () => {
     await turn()
     assert.deepEqual(calls.flat(), ['TimeoutError', 'CanceledError', 'ConnectionError'])
     assert.deepEqual(client.on(lease(1_000, 9)), [])
+  })
+
+  it('gives calls that wait back when the server goes away, which grants no more leases', async () => {
+    const given: string[] = []
+    const client = rsocketClient({ lease: true, handOver: ({ name }) => given.push(name) })
+    const channel = outcomeOf(client.caller.request('channel', (async function* () {})()))
+    await turn()
+    for (const name of ['a', 'b', 'c']) void client.caller.request(name, 1)
+    client.on(lease(1_000, 2))
+    client.on(error(0, 0x102, 'The server is stopping'))
+    assert.deepEqual(given, ['b', 'c'])
+    // The answers of what was sent still come; a channel has begun, and cannot begin elsewhere.
+    assert.equal(client.connection.inFlight, 2)
+    assert.deepEqual(channel, [])
+    const other = rsocketClient({ lease: true })
+    void other.caller.request('a', 1)
+    other.on(error(0, 0x102, 'The server is stopping'))
+    assert.equal(other.connection.inFlight, 1)
   })
 
   it('uses no more than it holds, whatever comes in whatever order', () => {

@@ -3,6 +3,7 @@ import type {
   ByteWriter,
   Dispatcher,
   Logger,
+  PendingCall,
   Recover,
   Timer,
   TimerOwner
@@ -72,6 +73,11 @@ export interface ClientConnectionOptions extends ConnectionOptions {
   eventRefused?(pattern: string, error: Error): void
   /** The server goes away: no new calls may be made on this connection. */
   goingAway(): void
+  /**
+   * Takes a call that was not sent, because it waits for a lease of a server that goes away. Default: such calls wait for
+   * the end of the connection.
+   */
+  handOver?(call: PendingCall): void
   /** A lost connection was resumed over another socket. Default: does nothing. */
   resumed?(): void
 }

@@ -300,6 +300,42 @@ describe('a client of an RSocket server that refuses', () => {
   })
 })
 
+describe('a call that waits for a lease of a server that stops', () => {
+  it('is made at the next server, although another call still runs at the first', async () => {
+    const [first, second] = [new TestDispatcher(), new TestDispatcher()]
+    const logger = new RecordingLogger()
+    const started = async (dispatcher: TestDispatcher, port: number) => {
+      const server = newServer({ host: '127.0.0.1', port, limits: { inFlightPerConnection: 1 } }, logger)
+      await server.start(dispatcher)
+      return server
+    }
+    const stopping = await started(first, 0)
+    const { port } = stopping.address!
+    const options = {
+      host: '127.0.0.1',
+      port,
+      rsocket: { lease: true },
+      reconnect: RECONNECT,
+      retry: false as const
+    }
+    const client = newClient(options, logger)
+    const begun = new Promise<IncomingMessage>((resolve) => {
+      first.began = resolve
+    })
+    const running = client.request('wait', 1)
+    await begun
+    const waiting = client.request('echo', 2)
+    const stopped = stopping.stop({ drain: 60_000 })
+    const next = await started(second, port)
+    assert.equal(await waiting, 2)
+    first.waiting[0]?.answer('done')
+    assert.equal(await running, 'done')
+    await stopped
+    await client.close()
+    await next.stop({ drain: 0 })
+  })
+})
+
 describe('a call within a message', () => {
   it('has what is left of the time, and none that is over', async () => {
     const dispatcher = new TestDispatcher()

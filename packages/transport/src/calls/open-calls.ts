@@ -253,6 +253,16 @@ export class OpenCalls implements CallHolder, TimerOwner {
     }
   }
 
+  /**
+   * Gives the calls that wait for `release` to another holder, which starts them. Channels stay, because their first
+   * values were taken.
+   */
+  handOver(to: (call: PendingCall) => void): void {
+    for (const call of this.#unreleased())
+      if (call.input === undefined && this.#waiting?.delete(call) === true) to(call)
+    if (this.inFlight === 0) this.#init.idle?.()
+  }
+
   /** The calls that wait for `release`, oldest first. */
   #unreleased(): PendingCall[] {
     if (this.#waiting === undefined) return []

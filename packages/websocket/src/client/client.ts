@@ -140,6 +140,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
       where: url.href,
       endpoint: url.host,
       toWireError,
+      handOver: (call) => this.#calls.start(call),
       eventRefused: (pattern, error) => {
         this.#context.logger.warn(`The event '${pattern}' was refused: ${error.message}`)
         this.#tell({ type: 'event-refused', pattern, endpoint: url.host, error })
