@@ -161,6 +161,55 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await service.stop()
     })
 
+    it('two services with one client id say so', async () => {
+      const make = () =>
+        microservice({ name: 'twins', transport: transport({ clientId: 'twin' }), logger }).event(
+          'twins',
+          () => {}
+        )
+      const services = [make(), make()]
+      for (const service of services) await service.listen()
+      // Nothing else would tell why calls fail now and then.
+      await log.has("is lost: another connection with the clientId 'twin' seems to have taken its place")
+      for (const service of services) await service.stop()
+    })
+
+    it('no request that the server keeps is run, and of events only those that all processes get', async () => {
+      const device = await connectAsync(server.url, { protocolVersion: 5 })
+      const keep = (topic: string, words: object, properties?: { readonly responseTopic: string }) =>
+        device.publishAsync(topic, JSON.stringify(words), {
+          retain: true,
+          qos: 1,
+          ...(properties && { properties })
+        })
+      await keep('keeps/asked', { a: 1 }, { responseTopic: 'devices/answers' })
+      await keep('keeps/nest', { pattern: 'keeps/nest', data: 1, id: '1' })
+      await keep('keeps/event', { pattern: 'keeps/event', data: 'kept' })
+      for (const events of ['one', 'all'] as const) {
+        const seen: unknown[] = []
+        const replyTopics = ['devices/answers']
+        const service = microservice({
+          name: 'keeper',
+          transport: transport({ events, replyTopics }),
+          logger
+        })
+          .message('keeps/asked', () => void seen.push('request'))
+          .message('keeps/nest', () => void seen.push('request'))
+          .event('keeps/event', ({ data }) => void seen.push(data))
+        await service.listen()
+        await device.publishAsync('keeps/event', JSON.stringify({ pattern: 'keeps/event', data: 'live' }), {
+          qos: 1
+        })
+        await until('The live event is handled', () => seen.includes('live'))
+        assert.deepEqual(seen, events === 'one' ? ['live'] : ['kept', 'live'])
+        await service.stop()
+      }
+      await log.has("The server keeps a request on 'keeps/")
+      for (const topic of ['keeps/asked', 'keeps/nest', 'keeps/event'])
+        await device.publishAsync(topic, '', { retain: true, qos: 1 })
+      await device.endAsync()
+    })
+
     it('durable handlers, and patterns that MQTT cannot have as topics, are refused at the start with advice', async () => {
       const refused = async (service: { listen(): Promise<unknown> }, words: RegExp) =>
         assert.rejects(service.listen(), (error) => error instanceof OptionError && words.test(error.message))

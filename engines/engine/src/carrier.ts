@@ -110,8 +110,11 @@ export interface Carrier {
 
 /** Gets the events of a connection. */
 export interface CarrierListener {
-  /** The server is lost; the carrier tries to reach this server or another one. */
-  lost(): void
+  /**
+   * The server is lost; the carrier tries to reach this server or another one.
+   * @param why the reason, if a user can change it
+   */
+  lost(why?: string): void
   /** The carrier is connected to a server again. */
   restored(): void
   /**

@@ -5,6 +5,7 @@ import { type BackoffOptions, backoffDelay } from '@elysia-microservices/transpo
 export class Reconnecting {
   readonly #options: BackoffOptions
   #attempts = 0
+  #brief = 0
   #connectedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: BackoffOptions) {
@@ -23,6 +24,12 @@ export class Reconnecting {
   lost(): void {
     const hasHeld = performance.now() - this.#connectedAt > this.#options.maxDelay
     this.#attempts = hasHeld ? 0 : this.#attempts + 1
+    this.#brief = hasHeld ? 0 : this.#brief + 1
+  }
+
+  /** The connections in a row that were made and lasted only briefly. */
+  get brief(): number {
+    return this.#brief
   }
 
   /** An attempt has failed. */

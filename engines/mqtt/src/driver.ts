@@ -18,8 +18,11 @@ export interface Packet {
 /** Gets what happens to a connection. */
 export interface DriverListener {
   message(topic: string, bytes: Buffer, packet: ReceivedPacket): void
-  /** The connection has ended, unless `end` was called. */
-  lost(): void
+  /**
+   * The connection has ended, unless `end` was called.
+   * @param code the reason code with which the server has ended it; `undefined`: it has given none
+   */
+  lost(code?: number): void
 }
 
 /** One connection to a server. It never reconnects. */

@@ -190,8 +190,10 @@ export class DialogueClient<Connection extends Carrier>
     const { title } = this.#engine
     const isCurrent = () => ours() !== undefined && this.#connected === ours() && !this.#calls.isClosed
     return {
-      lost: () => {
+      lost: (why) => {
         if (!isCurrent()) return
+        if (why !== undefined)
+          quietLog(this.#context.logger).warn('lost', `The connection to ${title} was lost: ${why}`)
         const endpoint = (this.#connected as Connected<Connection>).requester.server
         this.#halted = undefined
         this.#notices.status = 'reconnecting'

@@ -186,8 +186,9 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     const { logger } = context
     const { title } = engine
     return {
-      lost: () => {
+      lost: (why) => {
         this.#lost = `The ${title} server ${connection().server} is lost`
+        if (why !== undefined) this.#lost += `: ${why}`
         logger.warn(`${this.#lost}; until it is back, the service gets no messages over it`)
         this.#durable?.lost()
       },

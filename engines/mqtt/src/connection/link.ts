@@ -13,8 +13,15 @@ const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
 /** Messages at most whose arrival the server has not confirmed; the server may allow fewer. */
 const MOST_UNCONFIRMED = 1_024
 
+/** The reason code for a connection that is ended for another one with the same client id. */
+const TAKEN_OVER = 142
+/** Some servers, such as mosquitto, give no reason: so many connections in a row that last only briefly are one. */
+const MOST_BRIEF = 3
+
 /** Is called when a link loses its server, and when it has a server again. */
-export interface LinkListener extends DriverListener {
+export interface LinkListener extends Pick<DriverListener, 'message'> {
+  /** @param why the reason, if a user can change it */
+  lost(why: string | undefined): void
   restored(): void
   /** The server refuses to restore a subscription. */
   failed(error: Error): void
@@ -194,9 +201,9 @@ export class Link {
     let isLost = false
     connection = await this.#driver.connect(this.#options, this.#clientId, {
       message: (topic, bytes, packet) => this.#listener.message(topic, bytes, packet),
-      lost: () => {
+      lost: (code) => {
         isLost = true
-        if (connection !== undefined) this.#lost(connection)
+        if (connection !== undefined) this.#lost(connection, code)
       }
     })
     if (this.#isClosed) return connection.end()
@@ -205,7 +212,7 @@ export class Link {
     this.#pauses.connected()
   }
 
-  #lost(connection: DriverConnection): void {
+  #lost(connection: DriverConnection, code: number | undefined): void {
     if (this.#connection !== connection) return
     this.#connection = undefined
     this.#waiting = []
@@ -217,10 +224,17 @@ export class Link {
     for (const one of failed) one.reject(new Error('lost'))
     if (this.#isClosed || !this.#isConnected) return
     this.#isConnected = false
-    this.#listener.lost()
     // The connection may be lost again at once, if another connection has the same client id.
     this.#pauses.lost()
+    this.#listener.lost(this.#why(code))
     this.#findLater()
+  }
+
+  /** Why the connection is lost, if another one seems to take its place again and again. */
+  #why(code: number | undefined): string | undefined {
+    if (code !== TAKEN_OVER && this.#pauses.brief < MOST_BRIEF) return undefined
+    const verb = code === TAKEN_OVER ? 'has taken' : 'seems to have taken'
+    return `another connection with the clientId '${this.#clientId}' ${verb} its place, and each takes it from the other without end; use each clientId for one service or client of one process only`
   }
 
   #findLater(): void {

@@ -15,7 +15,7 @@ import {
   type Subject,
   type Words
 } from '@elysia-microservices/engine'
-import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, ListenError, shown } from '@elysia-microservices/transport/kit'
 import type { Driver } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { readHeaders, writeHeaders } from '../words/headers.ts'
@@ -58,6 +58,7 @@ interface Taken {
   readonly subject: Subject
   /** The prefix of the topics, for messages with several requests. */
   readonly before: string
+  readonly isShared: boolean
 }
 
 /** A connection that has been established. */
@@ -107,7 +108,7 @@ export class MqttConnection implements Carrier {
   ): Promise<MqttConnection> {
     let connection: MqttConnection | undefined
     const link = await Link.open(driver, options, clientId, {
-      lost: () => connection?.lost(),
+      lost: (why) => connection?.lost(why),
       restored: () => connection?.restored(),
       message: (topic, bytes, packet) => connection?.message(topic, bytes, packet),
       failed: (error) => listener.failed(error)
@@ -283,7 +284,7 @@ export class MqttConnection implements Carrier {
         // If patterns overlap, a message arrives several times. The identifier tells to which subscription each one
         // belongs.
         const id = isPlain ? undefined : this.#taken.size + 1
-        this.#taken.set(id ?? before + address, { subject, before })
+        this.#taken.set(id ?? before + address, { subject, before, isShared: filter.startsWith('$share/') })
         this.#filters.push(filter)
         wanted.push(this.#link.subscribe(filter, id))
       }
@@ -318,19 +319,37 @@ export class MqttConnection implements Carrier {
     })
   }
 
-  #take({ subject, before }: Taken, topic: string, bytes: Buffer, packet: ReceivedPacket): void {
-    const { properties } = packet
+  #take(taken: Taken, topic: string, bytes: Buffer, packet: ReceivedPacket): void {
+    const { subject, before, isShared } = taken
+    const { properties, retain } = packet
+    // The standard wants no kept messages for shared subscriptions; mosquitto sends them, at each start and reconnection.
+    if (retain && isShared) return this.#refuseKept(topic, bytes, packet)
     const headers = readHeaders(packet)
     const { responseTopic, correlationData } = properties ?? {}
     if (before === '' && isOfSystem(topic)) return
     const address = topic.slice(before.length)
+    if (retain && responseTopic !== undefined) return this.#refuseKept(topic, bytes, packet)
     if (responseTopic !== undefined) {
       const reply = replyAddress(address, responseTopic, correlationData, this.#options.replyTopics)
       return this.#receive(subject, { address, words: bytes, reply, headers })
     }
     const { words, isRequest } = readNest(bytes.toString())
+    if (retain && isRequest) return this.#refuseKept(topic, bytes, packet)
     const reply = isRequest ? answerAddress({ topic: answersOf(topic), correlation: '' }) : ''
     this.#receive(subject, { address, words, reply, headers })
+  }
+
+  /**
+   * Drops a message that the server has kept. A kept request would run at each start of a service, long after its caller
+   * has gone.
+   */
+  #refuseKept(topic: string, bytes: Buffer, { properties }: ReceivedPacket): void {
+    if (properties?.responseTopic === undefined && !readNest(bytes.toString()).isRequest) return
+    this.#listener.failed(
+      new Error(
+        `The server keeps a request on '${shown(topic)}' for later subscribers (retain), and it does not run; publish requests without retain, and an empty retained message there to delete it`
+      )
+    )
   }
 
   /** Handles the answer of a NestJS service. The answer may be for another client. */
@@ -363,9 +382,9 @@ export class MqttConnection implements Carrier {
   }
 
   /** The server is lost. */
-  lost(): void {
+  lost(why: string | undefined): void {
     for (const resolve of this.#proofs.values()) resolve()
-    if (!this.#isClosing) this.#listener.lost()
+    if (!this.#isClosing) this.#listener.lost(why)
   }
 
   /** There is a server again, and all subscriptions are restored. */

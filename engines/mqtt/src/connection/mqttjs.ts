@@ -83,6 +83,8 @@ class Connection implements DriverConnection {
   #sent = 0
   #isHurrying = false
   #isOver = false
+  /** The reason code with which the server ends the connection. */
+  #code: number | undefined
 
   constructor(client: MqttClient, connack: IConnackPacket, listener: DriverListener) {
     this.#client = client
@@ -92,6 +94,7 @@ class Connection implements DriverConnection {
       if (packet.cmd === 'puback' && packet.reasonCode === NOBODY)
         this.#nobody.add(packet.messageId as number)
       else if (packet.cmd === 'pingresp') this.#pings.shift()?.resolve()
+      else if (packet.cmd === 'disconnect') this.#code = packet.reasonCode
       // Subscribers of `#` receive this topic, too, and would answer each other's packets for ever.
       const isNothing = packet.cmd === 'publish' && packet.topic === NOTHING
       if (packet.cmd !== 'connack' && !isNothing) this.#hurry()
@@ -168,7 +171,7 @@ class Connection implements DriverConnection {
     this.#pings = []
     this.#asked = []
     for (const one of waiting) one?.reject(new ConnectionError('The connection has ended', true))
-    if (!wasEnded) this.#listener.lost()
+    if (!wasEnded) this.#listener.lost(this.#code)
   }
 
   /**

@@ -8,6 +8,8 @@ import type { CheckedOptions } from '../options/options.ts'
 
 /** The reason code for a user without the right. */
 const NOT_AUTHORIZED = 135
+/** The reason code for a connection that is ended for another one with the same client id. */
+const TAKEN_OVER = 142
 
 interface Subscription {
   readonly group: string | undefined
@@ -78,7 +80,7 @@ export class FakeMqttServer {
     const { port } = options
     if (!this.#isUp || (port !== this.port && !this.#detours.has(port)))
       throw Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
-    for (const other of this.#connections) if (other.clientId === clientId) other.drop()
+    for (const other of this.#connections) if (other.clientId === clientId) other.drop(TAKEN_OVER)
     const connection = new FakeConnection(this, clientId, port, listener, options.will)
     this.#connections.add(connection)
     return connection
@@ -210,7 +212,8 @@ class FakeConnection implements DriverConnection {
   }
 
   /** The connection is lost. */
-  drop(): void {
+  /** @param code the reason code that the client gets */
+  drop(code?: number): void {
     if (!this.#isOpen) return
     this.#close()
     const { pattern, data, retain = false, delay = 0 } = this.#will ?? {}
@@ -220,7 +223,7 @@ class FakeConnection implements DriverConnection {
       if (delay === 0) publish()
       else setTimeout(publish, delay * 1_000)
     }
-    this.#listener.lost()
+    this.#listener.lost(code)
   }
 
   /** A message from the server. */
