@@ -82,13 +82,16 @@ export type Filled<Options, Defaults> = {
     : Key]?: Options[Key]
 }
 
+/** Names that other libraries have for an option, and that look like another option: `ssl` is not `sasl`. */
+const SAME: Readonly<Record<string, string>> = { __proto__: null, ssl: 'tls' } as never
+
 /** @throws {OptionError} `given` is not an object, or has an unknown name */
 export function checkNames(path: string, given: unknown, known: readonly string[]): asserts given is object {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw OptionError.expected(path, 'an object of options', given)
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || known.includes(name)) continue
-    const near = nearest(name, known)
+    const near = SAME[name] !== undefined && known.includes(SAME[name]) ? SAME[name] : nearest(name, known)
     const hint = near === undefined ? `there are ${known.join(', ')}` : `did you mean ${path}.${near}?`
     throw new OptionError(`${path}.${name}`, `${path}.${name} is not an option; ${hint}`)
   }

@@ -45,6 +45,13 @@ describe('the options of kafka()', () => {
       )
   })
 
+  it('call TLS `tls`, although `ssl` looks more like `sasl`', () => {
+    assert.throws(
+      () => kafkaOptions({ ssl: true } as KafkaOptions),
+      /options\.ssl is not an option; did you mean options\.tls\?/
+    )
+  })
+
   it('keep passwords out of errors', () => {
     const sasl = { mechanism: 'PLAIN', username: '', password: 'secret' } as const
     assert.throws(
