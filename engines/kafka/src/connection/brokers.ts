@@ -6,7 +6,7 @@ import { backoffDelay, ConnectionError, UnauthenticatedError } from '@elysia-mic
 import { type API, type Connection, metadataV12 } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 import { type Broker, Connections } from './connections.ts'
-import { isUnauthenticated, isUnreached, reasonOf } from './errors.ts'
+import { isUnauthenticated, isUnreached, reasonOf, systemErrorIn } from './errors.ts'
 
 /** Milliseconds between attempts to reach a broker: the defaults of Kafka's own clients. */
 const AGAIN_AFTER = { minDelay: 50, maxDelay: 1_000 }
@@ -50,7 +50,7 @@ export abstract class Brokers {
       await this.close()
       const message = `Cannot reach Kafka at ${this.options.where}: ${reasonOf(error)}`
       if (isUnauthenticated(error)) throw new UnauthenticatedError(message, error)
-      throw new ConnectionError(message, false, error)
+      throw new ConnectionError(message, false, systemErrorIn(error))
     }
     this.#isConnected = true
   }
@@ -105,7 +105,7 @@ export abstract class Brokers {
       if (broker !== undefined) return await this.#connections.connect(`${purpose} ${node}`, broker)
     } catch (error) {
       this.#lookAgain()
-      throw new ConnectionError(`Kafka's broker ${node} cannot be reached`, false, error)
+      throw new ConnectionError(`Kafka's broker ${node} cannot be reached`, false, systemErrorIn(error))
     }
     this.#lookAgain()
     throw new ConnectionError(`Kafka's broker ${node} is not known in the cluster`, false)

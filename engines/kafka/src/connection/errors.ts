@@ -1,5 +1,5 @@
 /** Reads the driver's errors as codes of Kafka's protocol. */
-import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, MicroserviceError } from '@elysia-microservices/transport/kit'
 
 /** Error codes of Kafka's protocol to which this package reacts. */
 export const Code = {
@@ -78,6 +78,38 @@ export function isUnauthenticated(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { code, errors = [], cause } = error as DriversError
   return code === 'PLT_KFK_AUTHENTICATION' || [...errors, cause].some(isUnauthenticated)
+}
+
+/**
+ * The error that the operating system or TLS gives, whose code callers know. @returns an error without a code if there
+ * is none: the codes of the driver are not part of this library
+ */
+export function systemErrorIn(error: unknown): unknown {
+  return withSystemCode(error) ?? new Error(reasonOf(Object(error)), { cause: error })
+}
+
+function withSystemCode(error: unknown): unknown {
+  if (typeof error !== 'object' || error === null) return undefined
+  const { code, errors = [], cause } = error as DriversError
+  if (typeof code === 'string' && !code.startsWith('PLT_KFK_')) return error
+  for (const one of [...errors, cause]) {
+    const found = withSystemCode(one)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Converts an error of the driver to an error of this library. @param what was attempted */
+export function readableError(error: unknown, what: string): Error {
+  if (error instanceof MicroserviceError) return error
+  if (isForbidden(error))
+    return new ConnectionError(
+      `${what}: Kafka does not let this user do that (${reasonOf(error)})`,
+      false,
+      error,
+      false
+    )
+  return new ConnectionError(`${what}: ${reasonOf(error)}`, true, systemErrorIn(error))
 }
 
 /** The reason that a broker or the operating system gives; the driver's own message only says what was asked. */
