@@ -168,4 +168,29 @@ if (!isMissing('groups whose positions are lost', kafkaMissing()))
         assert.deepEqual(seen, ['done', 'kept'])
       }
     })
+
+    it('or of another name, or without a handler, is in the log at the start, with the events that wait for it', {
+      timeout: PATIENCE
+    }, async () => {
+      const { pattern, group } = await begin()
+      const other = `${pattern}.other`
+      const options = { name: group, transport: transport(), logger: log.logger }
+      const both = microservice(options)
+        .event(pattern, () => {}, { durable: {} })
+        .event(other, () => {}, { durable: {} })
+      await both.listen()
+      // A group with a process is in no line.
+      const beside = await serve(pattern, `beside-${group}`, () => {})
+      await beside.stop()
+      assert.deepEqual(
+        log.lines.filter((line) => line.includes('wait for the group')),
+        []
+      )
+      await both.stop()
+      for (const topic of [pattern, pattern, other]) await client.publish(topic, 1)
+      await serve(pattern, `renamed-${group}`, () => {})
+      await log.has(`Up to 2 events '${pattern}' wait for the group '${group}', which no process handles`)
+      await serve(pattern, group, () => {})
+      await log.has(`Up to 1 events '${other}' wait for the group '${group}', and neither this service`)
+    })
   })

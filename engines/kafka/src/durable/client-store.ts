@@ -11,6 +11,7 @@ import {
   ListenError,
   NotStoredError
 } from '@elysia-microservices/transport/kit'
+import { readableError } from '../connection/errors.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { COST_OF_RECORD } from '../words/batch.ts'
 import { HEADER } from '../words/headers.ts'
@@ -56,7 +57,12 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
   }
 
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {
-    await pauseGroup(await this.connect(), group, isPaused)
+    const connection = await this.connect()
+    try {
+      await pauseGroup(connection, group, isPaused)
+    } catch (error) {
+      throw readableError(error, `The group '${group}' cannot be paused or resumed`)
+    }
   }
 
   attach(connection: KafkaConnection): void {

@@ -63,6 +63,8 @@ const MOST_BEING_PUT = 256
 /** Receives the events of one group for one pattern. */
 export class KafkaConsumer implements Consumer<KafkaConnection> {
   readonly group: string
+  /** The name of the group in Kafka. */
+  readonly name: string
   readonly #options: ConsumerOptions
   readonly #worker: DurableWorker<KafkaEvent>
   readonly #partitions: Partitions
@@ -92,6 +94,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     const { route, pattern, group, logger, dispatcher } = options
     this.#options = options
     this.group = group
+    this.name = groupAt(group, pattern)
     checkStart(pattern, route.durable.start)
     this.#worker = new DurableWorker<KafkaEvent>(
       route.durable,
@@ -153,9 +156,9 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     if (this.#member !== undefined) return
     const { pattern, group, route } = this.#options
     const { cluster } = connection
+    const { name } = this
     this.#connection = connection
     await cluster.ensure([{ name: pattern }])
-    const name = groupAt(group, pattern)
     const kafkaGroup = new Group(cluster, name)
     const positions = new GroupPositions(kafkaGroup, { ...this.#options, start: route.durable.start })
     this.#positions = positions

@@ -11,7 +11,7 @@ import {
   type ListDeadLettersOptions
 } from '@elysia-microservices/transport/kit'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
-import { Code, codesIn } from '../connection/errors.ts'
+import { Code, codesIn, readableError } from '../connection/errors.ts'
 import { EARLIEST, LATEST, positionOf } from '../connection/positions.ts'
 import { fetchArguments, wantedFrom } from '../connection/reader.ts'
 import { fetchApi } from '../connection/record-apis.ts'
@@ -52,8 +52,12 @@ export class KafkaDeadLetters implements DeadLetters {
   async *list({ limit = Number.POSITIVE_INFINITY }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
     const cluster = await this.#connect()
     const letters: DeadLetter[] = []
-    for (const name of await cluster.allTopics())
-      if (isDead(name)) for (const { letter } of await this.#read(cluster, name)) letters.push(letter)
+    try {
+      for (const name of await cluster.allTopics())
+        if (isDead(name)) for (const { letter } of await this.#read(cluster, name)) letters.push(letter)
+    } catch (error) {
+      throw readableError(error, `The dead letters of the group '${this.#group}' cannot be read`)
+    }
     letters.sort((one, other) => one.diedAt.getTime() - other.diedAt.getTime())
     yield* letters.slice(0, Math.min(limit, letters.length))
   }
@@ -106,7 +110,12 @@ export class KafkaDeadLetters implements DeadLetters {
     const [, topic = '', offset = ''] = /^([\w.-]+\.dlt):(\d{1,15})$/.exec(position) ?? []
     const cluster = await this.#connect()
     if (topic === '' || (await cluster.lookUp(topic)) === undefined) return undefined
-    const [found] = await this.#read(cluster, topic, BigInt(offset))
+    let found: Found | undefined
+    try {
+      found = (await this.#read(cluster, topic, BigInt(offset)))[0]
+    } catch (error) {
+      throw readableError(error, `The dead letter ${position} cannot be read`)
+    }
     return found?.letter.position === position ? { cluster, found } : undefined
   }
 

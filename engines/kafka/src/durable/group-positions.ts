@@ -6,6 +6,7 @@ import { type DurableRoute, type Logger, quietLog, shown } from '@elysia-microse
 import type { Cluster } from '../connection/cluster.ts'
 import type { Before, Group } from '../connection/group.ts'
 import { retriesOf } from '../words/names.ts'
+import { type Handled, readName, sayWhatIsLeftBehind } from './left-behind.ts'
 import type { NotedPositions } from './noted.ts'
 import { beginningsOf } from './start.ts'
 
@@ -35,9 +36,14 @@ export class GroupPositions {
   /** Commits a first position in each partition of the pattern's topic in which the group has none. */
   async begin(): Promise<void> {
     const { pattern } = this.#options
-    await this.#group.begin([pattern], (topic, partitions, before) =>
-      this.beginnings(topic, partitions, before)
-    )
+    const isNew = this.#options.noted.of(this.#group.name) === undefined
+    let isFirst = false
+    await this.#group.begin([pattern], (topic, partitions, before) => {
+      isFirst = isNew && before === 'none'
+      return this.beginnings(topic, partitions, before)
+    })
+    // A new group that begins with the first event gets all of them.
+    if (isFirst && this.#options.start !== 'all') await this.#sayWhatOthersHave()
   }
 
   /**
@@ -111,6 +117,16 @@ export class GroupPositions {
 
   get #cluster(): Cluster {
     return this.#group.cluster
+  }
+
+  async #sayWhatOthersHave(): Promise<void> {
+    const { group, pattern, noted, logger } = this.#options
+    const others = noted.names.filter(
+      (name) => readName(name).pattern === pattern && name !== this.#group.name
+    )
+    const line = (other: Handled, events: bigint) =>
+      `Up to ${events} events '${shown(pattern)}' wait for the group '${shown(other.group)}', which no process handles at the moment; the group '${group}' is new and does not get them. If a service was renamed, give its handler durable.group '${shown(other.group)}'.`
+    await sayWhatIsLeftBehind(this.#cluster, others, line, logger)
   }
 
   #sayLost(at: Date): void {

@@ -40,10 +40,9 @@ export class NotedPositions {
     return note && { at: note.at, positions: readNote(note.text) }
   }
 
-  /** The groups in Kafka that were ever noted for a pattern. */
-  namesFor(pattern: string): string[] {
-    // The name of a group has no dot.
-    return [...this.#notes.keys()].filter((name) => name.slice(name.indexOf('.') + 1) === pattern)
+  /** The names of all groups in Kafka that were ever noted. */
+  get names(): readonly string[] {
+    return [...this.#notes.keys()]
   }
 
   /** Notes the positions of a group, unless they are noted already. @throws {NotStoredError} they are not stored */

@@ -1,9 +1,10 @@
 /** The durable handlers of a service over Kafka. */
 import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/engine'
-import { quietLog, type ServerContext } from '@elysia-microservices/transport/kit'
+import { quietLog, type ServerContext, shown } from '@elysia-microservices/transport/kit'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { KafkaConsumer } from './consumer.ts'
 import { PausedGroups } from './groups.ts'
+import { type Handled, readName, sayWhatIsLeftBehind } from './left-behind.ts'
 import { NotedPositions } from './noted.ts'
 
 /** Creates the consumers of the handlers. */
@@ -38,6 +39,17 @@ export class KafkaServerStore implements ServerStore<KafkaConnection> {
     )
     await this.#paused.start()
     this.#connection = connection
+    await this.#sayWhatIsNotHandled(connection)
+  }
+
+  /** Logs the events of this service's groups for which it has no handler any more. */
+  async #sayWhatIsNotHandled({ cluster }: KafkaConnection): Promise<void> {
+    const groups = new Set(this.#consumers.map(({ group }) => group))
+    const handled = new Set(this.#consumers.map(({ name }) => name))
+    const left = this.#noted.names.filter((name) => !handled.has(name) && groups.has(readName(name).group))
+    const line = ({ group, pattern }: Handled, events: bigint) =>
+      `Up to ${events} events '${shown(pattern)}' wait for the group '${group}', and neither this service nor another process has a handler for them.`
+    await sayWhatIsLeftBehind(cluster, left, line, this.#context.logger)
   }
 
   restored(): void {
