@@ -1,4 +1,4 @@
-/** What the log says at a start: events that wait for a group which no process handles any more. */
+/** Lines of the log at a start: events that wait for a group which no process handles any more. */
 import { type Logger, shown } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
 import { describeGroupApi } from '../connection/corrected-apis.ts'
