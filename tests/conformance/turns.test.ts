@@ -18,43 +18,56 @@ const NAMES = ['memory()', 'RSocket', 'WebSocket', "Nest's wire", 'NATS', 'Hub']
 /** Milliseconds without another result after which a process counts as frozen. */
 const PATIENCE = 90_000
 
-/** Runs the cases of a transport in another process. */
-function start(transport: string) {
+/** Runs the cases of transports, one after the other, in another process. */
+function start(transports: readonly string[]) {
   const problems = new Map<string, readonly string[]>()
-  let ended: string | undefined
-  const program = spawn(process.execPath, [programFile('conformance/turns/program'), transport], {
+  let hasEnded = false
+  const program = spawn(process.execPath, [programFile('conformance/turns/program'), ...transports], {
     cwd: testsFolder,
     stdio: ['ignore', 'pipe', 'inherit']
   })
   createInterface({ input: program.stdout }).on('line', (line) => {
-    const result = JSON.parse(line) as { readonly name: string; readonly problems: readonly string[] }
-    problems.set(result.name, result.problems)
+    const { on, name, problems: found } = JSON.parse(line) as Record<string, string> & { problems: string[] }
+    problems.set(`${on}: ${name}`, found)
   })
-  void once(program, 'close').then(([code, signal]) => {
-    ended = `The process of the cases has ended (${signal ?? code})`
+  void once(program, 'close').then(() => {
+    hasEnded = true
   })
   return {
-    async problemsOf(name: string): Promise<readonly string[]> {
-      await until(name, () => problems.has(name) || ended !== undefined, PATIENCE).catch(() =>
-        program.kill('SIGKILL')
-      )
-      return problems.get(name) ?? [ended ?? 'The process is frozen']
+    /** The problems of a case; `undefined`: the process is frozen, or has ended. */
+    async problemsOf(what: string): Promise<readonly string[] | undefined> {
+      await until(what, () => problems.has(what) || hasEnded, PATIENCE).catch(() => {})
+      return problems.get(what)
     },
     stop: () => program.kill('SIGKILL')
   }
 }
 
-for (const transport of TRANSPORTS) {
-  const { name, missing } = transport
-  if (!NAMES.includes(name) || isMissing(`turns of the event loop over ${name}`, missing)) continue
-  describe(`over ${name}, the event loop has its turns with a source that never waits`, () => {
-    let running: ReturnType<typeof start> | undefined
-    after(() => running?.stop())
+const tried = TRANSPORTS.filter(
+  ({ name, missing }) => NAMES.includes(name) && !isMissing(`turns of the event loop over ${name}`, missing)
+)
+/** The process that runs now. */
+let running: ReturnType<typeof start> | undefined
+/** The place of the transport in whose cases the last process froze or ended. */
+let frozen = -1
 
-    for (const { name: what } of casesOf(transport))
-      it(what, { timeout: 2 * PATIENCE }, async () => {
-        running ??= start(name)
-        assert.deepEqual(await running.problemsOf(what), [])
-      })
-  })
+async function problemsOf(place: number, what: string): Promise<readonly string[]> {
+  if (place === frozen) return ['The process froze or ended in an earlier case']
+  const names = tried.map(({ name }) => name)
+  running ??= start(names.slice(place))
+  const found = await running.problemsOf(`${names[place]}: ${what}`)
+  if (found !== undefined) return found
+  // The next transport gets a new process.
+  running.stop()
+  running = undefined
+  frozen = place
+  return ['The process is frozen, or has ended']
 }
+
+after(() => running?.stop())
+
+for (const [place, transport] of tried.entries())
+  describe(`over ${transport.name}, the event loop has its turns with a source that never waits`, () => {
+    for (const { name } of casesOf(transport))
+      it(name, { timeout: 2 * PATIENCE }, async () => assert.deepEqual(await problemsOf(place, name), []))
+  })
