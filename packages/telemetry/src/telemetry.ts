@@ -4,6 +4,7 @@ import {
   type AroundAny,
   type AroundMessage,
   type ClientEvent,
+  checkNames,
   type Handle,
   isStream,
   isThenable,
@@ -56,7 +57,9 @@ export interface TelemetryOptions {
  * connect({ port: 4000, use: [telemetry({ sample: 0.1 })] })
  * ```
  */
-export function telemetry({ sample = 1 }: TelemetryOptions = {}): AroundAny {
+export function telemetry(options: TelemetryOptions = {}): AroundAny {
+  checkNames('options', options, ['sample'])
+  const { sample = 1 } = options
   if (typeof sample !== 'number' || !(sample >= 0 && sample <= 1))
     throw OptionError.expected('options.sample', 'a number from 0 to 1', sample)
   registerInstruments()

@@ -1,5 +1,11 @@
 /** `asyncApiRoute()`: an Elysia plugin that answers with the AsyncAPI document of a service. */
-import { consoleLogger, loggerOf, OptionError, quietLog } from '@elysia-microservices/transport/kit'
+import {
+  checkNames,
+  consoleLogger,
+  loggerOf,
+  OptionError,
+  quietLog
+} from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { asyncApi } from './asyncapi.ts'
 
@@ -14,12 +20,11 @@ export interface AsyncApiRouteOptions {
 /**
  * Answers GET requests with the current AsyncAPI document of a service. The document shows all patterns and
  * schemas, so restrict who can reach the route.
- * @throws {OptionError} `service` is not a service, or the path is invalid
+ * @throws {OptionError} `service` is not a service, or an option is unknown or invalid
  */
-export function asyncApiRoute(
-  service: Parameters<typeof asyncApi>[0],
-  { path = '/asyncapi.json' }: AsyncApiRouteOptions = {}
-) {
+export function asyncApiRoute(service: Parameters<typeof asyncApi>[0], options: AsyncApiRouteOptions = {}) {
+  checkNames('options', options, ['path'])
+  const { path = '/asyncapi.json' } = options
   const { describe, handlers } = Object(service) as { describe?: unknown; handlers?: unknown }
   if (typeof describe !== 'function' && !Array.isArray(handlers))
     throw OptionError.expected('service', 'a service made by microservice(), or its description', service)

@@ -11,7 +11,7 @@ import { EVENT_STREAM_HEADERS, type EventStreamInit, openEventStream } from './e
 import { EventStreams } from './event-streams.ts'
 import { failureOf } from './failures.ts'
 import { answersErrors, describeRequest, type ErrorHook, parseError } from './http-error.ts'
-import type { GatewayOptions } from './options.ts'
+import { checkGatewayNames, type GatewayOptions } from './options.ts'
 import { requestIdOf } from './request-id.ts'
 import type { AlwaysPassed, Known, NameAt, PassedByAll, RouteOf } from './route-checks.ts'
 import type { At, GivenClient, RouteContext } from './route-types.ts'
@@ -72,6 +72,7 @@ export function gateway<Service, const Routes, const Names = AlwaysPassed, Made 
     }
   >
 > {
+  checkGatewayNames(options)
   const plugin = new Elysia()
   const answers = new ErrorAnswers(options)
   const streams = new EventStreams()

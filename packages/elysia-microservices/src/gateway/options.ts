@@ -1,4 +1,5 @@
 /** Options of a gateway. */
+import { checkNames } from '@elysia-microservices/transport/kit'
 import type { ForwardOptions } from './call-options.ts'
 import type { Describable } from './described.ts'
 import type { ErrorOptions } from './error-response.ts'
@@ -17,4 +18,26 @@ export interface GatewayOptions
    * documented.
    */
   readonly service?: Describable | undefined
+}
+
+/** The names of all options; the compiler reports one that is missing. */
+const NAMES: { readonly [Name in keyof Required<GatewayOptions>]: true } = {
+  timeout: true,
+  waitForConnection: true,
+  timeoutHeader: true,
+  headers: true,
+  idempotent: true,
+  key: true,
+  within: true,
+  errors: true,
+  retryAfter: true,
+  logger: true,
+  closeClients: true,
+  heartbeat: true,
+  service: true
+}
+
+/** @throws {OptionError} there is an option of another name */
+export function checkGatewayNames(options: unknown): void {
+  checkNames('options', options, Object.keys(NAMES))
 }

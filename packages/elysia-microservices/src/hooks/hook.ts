@@ -1,5 +1,5 @@
 /** Hooks: functions that run before, after or instead of handlers, in the order in which they were registered. */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { MessageContext } from './context.ts'
 
 /**
@@ -64,10 +64,12 @@ export function hooksOf(options: HookOptions, scope: HookScope): Hook[] {
 
 /**
  * The scope in `{ as }`; `local` if there is none.
- * @throws {OptionError} the scope does not exist
+ * @throws {OptionError} the scope does not exist, or there is another option
  */
 export function scopeOf(options: unknown): HookScope {
-  const scope: unknown = (options as { as?: unknown } | null)?.as ?? 'local'
+  // A hook whose scope is misspelt would have less reach than its author wants.
+  checkNames('options', options, ['as'])
+  const scope: unknown = (options as { as?: unknown }).as ?? 'local'
   if (scope === 'local' || scope === 'scoped' || scope === 'global') return scope
   throw OptionError.expected('options.as', "'local', 'scoped' or 'global'", scope)
 }

@@ -1,5 +1,10 @@
 /** Decides whether a process can take work, and gives the reason if it cannot. */
-import { OptionError, type ServiceStatus, type WatchedService } from '@elysia-microservices/transport/kit'
+import {
+  checkNames,
+  OptionError,
+  type ServiceStatus,
+  type WatchedService
+} from '@elysia-microservices/transport/kit'
 
 /**
  * Checks something that the service needs, such as a database. The check fails if the function throws, rejects, or
@@ -92,7 +97,9 @@ export class Health {
   #running: Promise<Readonly<Record<string, CheckReport>>> | undefined
 
   /** @throws {OptionError} an option is invalid */
-  constructor({ services = [], checks = {}, timeout = DEFAULT_TIMEOUT }: HealthOptions) {
+  constructor(options: HealthOptions) {
+    checkNames('options', options, ['services', 'checks', 'timeout', 'port', 'host'])
+    const { services = [], checks = {}, timeout = DEFAULT_TIMEOUT } = options
     for (const [name, check] of Object.entries(checks))
       if (typeof check !== 'function')
         throw OptionError.expected(`options.checks.${name}`, 'a function', check)

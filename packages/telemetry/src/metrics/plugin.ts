@@ -1,5 +1,5 @@
 /** `metrics()`: an Elysia plugin that serves metrics in Prometheus' format. */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import type { Registry } from 'prom-client'
 import { prometheusText } from './prometheus.ts'
@@ -20,7 +20,9 @@ export interface MetricsOptions {
  * current figures of its services' transports. There is no access control, so restrict who can reach the path.
  * @throws {OptionError} an option is invalid
  */
-export function metrics({ path = '/metrics', registry }: MetricsOptions = {}) {
+export function metrics(options: MetricsOptions = {}) {
+  checkNames('options', options, ['path', 'registry'])
+  const { path = '/metrics', registry } = options
   if (typeof path !== 'string' || !path.startsWith('/'))
     throw OptionError.expected('options.path', "a path such as '/metrics'", path)
   return <App extends AnyElysia>(app: App): App =>

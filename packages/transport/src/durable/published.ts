@@ -237,12 +237,15 @@ export function secondHandler(route: string, group: string | undefined): OptionE
   )
 }
 
-/** @throws {OptionError} an option is invalid */
+/** The names of the options of `publish`. */
+const NAMES: ReadonlySet<string> = new Set(['key', 'headers', 'signal', 'timeout', 'within', 'id'])
+
+/** @throws {OptionError} an option is unknown or invalid */
 export function checkPublishOptions(options: PublishOptions | undefined): void {
   if (options === undefined) return
   if (typeof options !== 'object' || options === null)
     throw OptionError.expected('options', 'an object of options', options)
-  checkCallOptions(options)
+  checkCallOptions(options, NAMES)
   for (const name of ['id', 'key'] as const) {
     const value = options[name]
     if (value === undefined) continue
