@@ -24,8 +24,8 @@ export interface Origin {
   readonly binding?: Binding | undefined
   /** Called for each compilation: the plan of a controller includes all hooks that the service has at that time. */
   readonly plan: () => Plan
-  /** Whether the service itself has a hook or the schema of a guard, also after the handler. */
-  readonly has: (part: Hook['run'] | MessageSchema) => boolean
+  /** Whether the service itself has a hook, the schema of a guard or a class of errors, also after the handler. */
+  readonly has: (part: Hook['run'] | MessageSchema | KnownClass) => boolean
 }
 
 /** The parts around a handler on its way through the services that use its own, the outermost first. */
@@ -78,14 +78,15 @@ export function planOf({ origin, ways: [first = NO_WAY, ...others] }: Registrati
 }
 
 /**
- * The hooks and schemas of a further way that do not come from the handler's own service: those that stand behind the
+ * The hooks, schemas and classes of a further way that do not come from the handler's own service: those that stand behind the
  * handler there must not get before it because a service uses the handler again after them.
  */
-function withoutOwn({ hooks, schemas, ...others }: Way, { has }: Origin): Way {
+function withoutOwn({ hooks, schemas, classes, ...others }: Way, { has }: Origin): Way {
   return {
     ...others,
     hooks: hooks.filter(({ run }) => !has(run)),
-    schemas: schemas.filter((schema) => !has(schema))
+    schemas: schemas.filter((schema) => !has(schema)),
+    classes: classes.filter((one) => !has(one))
   }
 }
 

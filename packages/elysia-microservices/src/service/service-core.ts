@@ -353,7 +353,9 @@ export class ServiceCore {
 
   /** See `Origin`. */
   readonly #has: Origin['has'] = (part) =>
-    this.#hooks.some(({ run }) => run === part) || this.#guards.some(({ schema }) => schema === part)
+    this.#hooks.some(({ run }) => run === part) ||
+    this.#guards.some(({ schema }) => schema === part) ||
+    this.#classes.some(({ code, type }) => 'type' in part && type === part.type && code === part.code)
 
   #guardSchema(): MessageSchema {
     return mergeSchemas(...byScope(this.#guards).map(({ schema }) => schema))
