@@ -26,13 +26,13 @@ const logger = { error() {}, warn() {} }
 /** One service around another. Nothing before the other reaches it, so that it must answer as it does alone. */
 interface Layer {
   readonly before: Steps
-  readonly around: 'nothing' | 'group' | 'guard'
+  readonly around: 'nothing' | 'group' | 'guard' | 'twice'
   readonly after: Steps
 }
 
 const layer: fc.Arbitrary<Layer> = fc.record({
   before: steps('none', 2),
-  around: fc.constantFrom('nothing', 'group', 'guard'),
+  around: fc.constantFrom('nothing', 'group', 'guard', 'twice'),
   after: steps('any', 2)
 })
 
@@ -52,6 +52,10 @@ function composed(own: Steps, layers: readonly Layer[], site: Site): Chain {
   const chain = build(newChain(), one.before, { ...outer, id: `${outer.id}-before` })
   const used = {
     nothing: () => chain.use(inner()),
+    twice: () => {
+      const shared = inner()
+      return chain.use(newChain().use(shared)).use(newChain().use(shared)).use(shared)
+    },
     group: () => chain.group('in', (group) => group.use(inner([...prefix, 'in']))),
     guard: () => chain.guard({}, (group) => group.use(inner()))
   }[one.around]()

@@ -24,8 +24,12 @@ export interface Origin {
   readonly binding?: Binding | undefined
   /** Called for each compilation: the plan of a controller includes all hooks that the service has at that time. */
   readonly plan: () => Plan
-  /** Whether the service itself has a hook, the schema of a guard or a class of errors, also after the handler. */
-  readonly has: (part: Hook['run'] | MessageSchema | KnownClass) => boolean
+}
+
+/** A service or group through which a handler was included. */
+export interface Holder {
+  /** Whether the service itself has a hook, the schema of a guard or a class of errors. */
+  has(part: Hook['run'] | MessageSchema | KnownClass): boolean
 }
 
 /** The parts around a handler on its way through the services that use its own, the outermost first. */
@@ -36,6 +40,8 @@ export interface Way {
   readonly classes: readonly KnownClass[]
   /** Functions that return the arounds of a service, to which more may be added later. */
   readonly arounds: readonly (() => readonly Around<ReceivedMessage>[])[]
+  /** The services and groups on the way, the outermost first; the last one is that of the handler. */
+  readonly through: readonly Holder[]
 }
 
 /** A registered handler of a service. */
@@ -51,22 +57,29 @@ export interface Registration {
 }
 
 /** The way of a handler of the service itself. */
-export const NO_WAY: Way = { hooks: [], schemas: [], classes: [], arounds: [] }
+export const NO_WAY: Way = { hooks: [], schemas: [], classes: [], arounds: [], through: [] }
 
-/** A way with what one more service has before it. */
-export function wayBehind(outer: Way, inner: Way): Way {
+/**
+ * A way with what one more service has before it.
+ * @param used the services that the outer service already uses. What they have there came from them: if one of them is
+ * on the way, it stood behind the handler or stands on the way already, so it must not get before the handler now.
+ */
+export function wayBehind(outer: Way, inner: Way, used: (service: Holder) => boolean): Way {
+  const through = [...outer.through, ...inner.through]
+  const again = through.filter(used)
+  const isNew = (part: Parameters<Holder['has']>[0]) => !again.some((service) => service.has(part))
   return {
-    hooks: [...outer.hooks, ...inner.hooks],
-    schemas: [...outer.schemas, ...inner.schemas],
-    classes: [...outer.classes, ...inner.classes],
-    arounds: [...outer.arounds, ...inner.arounds]
+    hooks: [...outer.hooks.filter(({ run }) => isNew(run)), ...inner.hooks],
+    schemas: [...outer.schemas.filter(isNew), ...inner.schemas],
+    classes: [...outer.classes.filter(isNew), ...inner.classes],
+    arounds: [...outer.arounds, ...inner.arounds],
+    through
   }
 }
 
 /** All that decides how the handler is called. */
-export function planOf({ origin, ways: [first = NO_WAY, ...others] }: Registration): Plan {
+export function planOf({ origin, ways: [first = NO_WAY, ...again] }: Registration): Plan {
   const own = origin.plan()
-  const again = others.map((way) => withoutOwn(way, origin))
   const schemaOn = ({ schemas }: Way) => mergeSchemas(...schemas, own.schema)
   const further = again.filter(({ schemas }) => schemas.length > 0)
   return {
@@ -74,19 +87,6 @@ export function planOf({ origin, ways: [first = NO_WAY, ...others] }: Registrati
     hooks: mergeHooks(first.hooks, ...again.map(({ hooks }) => hooks), own.hooks),
     schema: mergeSchemas(...further.map((way) => asStandalone(schemaOn(way))), schemaOn(first)),
     classes: [...again.flatMap(({ classes }) => classes), ...first.classes, ...own.classes]
-  }
-}
-
-/**
- * The hooks, schemas and classes of a further way that do not come from the handler's own service: those that stand behind the
- * handler there must not get before it because a service uses the handler again after them.
- */
-function withoutOwn({ hooks, schemas, classes, ...others }: Way, { has }: Origin): Way {
-  return {
-    ...others,
-    hooks: hooks.filter(({ run }) => !has(run)),
-    schemas: schemas.filter((schema) => !has(schema)),
-    classes: classes.filter((one) => !has(one))
   }
 }
 

@@ -32,7 +32,16 @@ import {
 import { Handlers } from './handlers.ts'
 import { Life, type LifeEnd, type ServicePart } from './life.ts'
 import { messageLines } from './message-lines.ts'
-import { durableOf, hasParams, NO_WAY, type Origin, planOf, type Way, wayBehind } from './registration.ts'
+import {
+  durableOf,
+  type Holder,
+  hasParams,
+  NO_WAY,
+  type Origin,
+  planOf,
+  type Way,
+  wayBehind
+} from './registration.ts'
 import { type Reserved, withReserved } from './reserved.ts'
 
 /** Options of a handler: schemas, hooks and macros. */
@@ -45,7 +54,7 @@ interface Guard {
 }
 
 /** The mutable part of a service. */
-export class ServiceCore {
+export class ServiceCore implements Holder {
   readonly environment = new Environment()
   /** The surroundings of the service's own handlers. */
   readonly #surroundings = new Surroundings(this.environment)
@@ -179,7 +188,7 @@ export class ServiceCore {
       classes: this.#classes,
       hasParams: hasParams(list)
     }
-    this.#register({ kind, durable, plan: () => plan, has: this.#has }, list)
+    this.#register({ kind, durable, plan: () => plan }, list)
   }
 
   /**
@@ -196,7 +205,7 @@ export class ServiceCore {
         const all = mergeSchemas(this.#guardSchema(), schema)
         return { ...own, hooks: this.#hooks, schema: all, classes: this.#classes }
       }
-      this.#register({ kind, durable, binding, plan, has: this.#has }, patterns)
+      this.#register({ kind, durable, binding, plan }, patterns)
     }
   }
 
@@ -324,6 +333,7 @@ export class ServiceCore {
   #adopt(other: ServiceCore, rename: (pattern: HandlerPattern) => HandlerPattern): void {
     if (other === this || other.#uses(this))
       throw new OptionError('The argument of use()', 'A service cannot use itself, or a service that uses it')
+    const used = new Set<Holder>(this.#allUsed())
     this.#used.add(other)
     this.#life.include(other.#life)
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
@@ -331,12 +341,13 @@ export class ServiceCore {
       hooks: this.#hooks,
       schemas: byScope(this.#guards).map(({ schema }) => schema),
       classes: this.#classes,
-      arounds: [() => other.#arounds]
+      arounds: [() => other.#arounds],
+      through: [other]
     }
     let isAgain = false
     for (const { origin, patterns: given, surroundings, ways: inner } of other.#handlers.all) {
       const patterns = given.map(rename)
-      const ways = inner.map((way) => wayBehind(before, way))
+      const ways = inner.map((way) => wayBehind(before, way, (service) => used.has(service)))
       if (this.#handlers.addWays(origin, patterns, ways)) isAgain = true
       else this.#handlers.add({ origin, patterns, ways, surroundings: surroundings.within(this.environment) })
     }
@@ -348,14 +359,21 @@ export class ServiceCore {
   }
 
   #uses(other: ServiceCore): boolean {
-    return [...this.#used].some((used) => used === other || used.#uses(other))
+    return this.#allUsed().includes(other)
   }
 
-  /** See `Origin`. */
-  readonly #has: Origin['has'] = (part) =>
-    this.#hooks.some(({ run }) => run === part) ||
-    this.#guards.some(({ schema }) => schema === part) ||
-    this.#classes.some(({ code, type }) => 'type' in part && type === part.type && code === part.code)
+  /** The services and groups that this one uses, at any depth. */
+  #allUsed(): ServiceCore[] {
+    return [...this.#used].flatMap((used) => [used, ...used.#allUsed()])
+  }
+
+  has(part: Hook['run'] | MessageSchema | KnownClass): boolean {
+    return (
+      this.#hooks.some(({ run }) => run === part) ||
+      this.#guards.some(({ schema }) => schema === part) ||
+      this.#classes.some(({ code, type }) => 'type' in part && type === part.type && code === part.code)
+    )
+  }
 
   #guardSchema(): MessageSchema {
     return mergeSchemas(...byScope(this.#guards).map(({ schema }) => schema))
