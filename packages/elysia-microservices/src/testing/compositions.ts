@@ -81,7 +81,7 @@ const WIDER = { none: [], local: [], scoped: ['scoped'], any: ['scoped', 'global
 /** Kinds of steps that reach what follows them. */
 const REACHING: readonly string[] = ['hook', 'guard', 'classes', 'as']
 
-/** What leaves a used service reaches the service that uses it, and the next one only if it is global. */
+/** The reach inside of a used service: a scoped hook reaches the service that uses it, and only a global one the next. */
 const BELOW = { none: 'local', local: 'scoped', scoped: 'scoped', any: 'any' } as const
 
 interface StepKind {
