@@ -76,7 +76,7 @@ async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Pro
 }
 
 /** Waits until nothing is left, or nothing has changed for the time. @returns what is left */
-async function settled(left: () => number, patience: number): Promise<number> {
+export async function settled(left: () => number, patience: number): Promise<number> {
   let now = left()
   for (let changedAt = performance.now(); now > 0 && performance.now() - changedAt < patience; ) {
     await pause(50)
