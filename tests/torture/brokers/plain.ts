@@ -85,7 +85,7 @@ class World {
     new Group('paused', true),
     new Group('redriven', false, false)
   ]
-  /** What was done, by its name. */
+  /** The number of acts, by their name. */
   readonly acts = new Map<string, number>()
   readonly #transport: () => Transport
   readonly #random: () => number
