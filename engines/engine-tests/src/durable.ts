@@ -411,6 +411,35 @@ export function durableEvents(under: EngineUnderTest): void {
         })
       })
 
+      for (const ordered of [true, false])
+        caseOf(
+          `of ${ordered ? 'an ordered' : 'a'} group that is paused and resumed while a handler runs is not held back`,
+          [],
+          async () => {
+            const pattern = fresh()
+            const name = `resumed-${ordered}`
+            const seen: unknown[] = []
+            let end = () => {}
+            const held = new Promise<void>((resolve) => {
+              end = resolve
+            })
+            const handler = async ({ data }: Message) => {
+              if (data === 0) await held
+              seen.push(data)
+            }
+            const service = await serve(pattern, handler, { ordered, concurrency: 1 }, { name })
+            const client = newClient()
+            for (let n = 0; n < 3; n++) await client.publish(pattern, n, { key: 'k' })
+            await until('It runs', () => service.stats()[0]?.inFlight.current === 1)
+            await pauseGroup(client, name)
+            await resumeGroup(client, name)
+            end()
+            await client.publish(pattern, 3, { key: 'k' })
+            await until('All are handled', () => seen.length >= 4)
+            if (ordered) assert.deepEqual(seen, [0, 1, 2, 3])
+          }
+        )
+
       caseOf(
         'that is emitted is handled once, and one that is published by plain handlers, too',
         [],

@@ -31,8 +31,10 @@ import { Pauses } from './pauses.ts'
 import { type Happening, type Reception, receptionAfter } from './reception.ts'
 import { RabbitEvent } from './stored.ts'
 
-/** Milliseconds between requests for the state of the group. */
+/** Milliseconds between requests for the state of the group, while somebody reads the figures. */
 const LOOK = 5_000
+/** Milliseconds after a reading of the figures, for which they are kept up to date. */
+const READ_FOR = 120_000
 /**
  * An ordered handler receives this many events in advance for each event that may run, so that events with other keys
  * can go on.
@@ -65,6 +67,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   #settingUp: Promise<void> | undefined
   #yielding: Promise<void> | undefined
   #lag: number | undefined
+  #readAt = Number.NEGATIVE_INFINITY
   /** The last state that the server has reported, for the figures. */
   #isPaused = false
   #looking: Promise<void> | undefined
@@ -115,7 +118,9 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       clock,
       logger
     )
-    this.#endLooks = repeat(() => void this.look(), LOOK)
+    this.#endLooks = repeat(() => {
+      if (clock.now() - this.#readAt < READ_FOR) void this.look()
+    }, LOOK)
   }
 
   get running(): number {
@@ -126,7 +131,19 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     return this.#options.route.durable.ordered
   }
 
+  /** Whether the group is paused, as the server has said last. */
+  get isPaused(): boolean {
+    return this.#isPaused
+  }
+
+  /**
+   * The figures, as the server has told them last. The server is asked only while they are read: otherwise, each handler
+   * with nothing to do would cost it requests.
+   */
   get figures(): DurableFigures {
+    const now = this.#clock.now()
+    if (now - this.#readAt > LOOK) void this.look()
+    this.#readAt = now
     const hasQueues = this.#part?.channel !== undefined && (this.#isOrdered || this.#pauses.isThere)
     const isThere = hasQueues || this.#connection?.isConnected !== true
     const unavailable = `${this.#what} is not received: its queue is gone, or cannot be made`

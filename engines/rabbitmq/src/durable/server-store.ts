@@ -1,9 +1,9 @@
 /** The durable handlers of a service over RabbitMQ. */
-import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/engine'
+import { type Consumer, type ConsumerInit, repeat, type ServerStore } from '@elysia-microservices/engine'
 import type { Logger } from '@elysia-microservices/transport/kit'
 import { ownQueue } from '../connection/inboxes.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
-import { GROUPS, isInbox, NEWS } from '../words/names.ts'
+import { GROUPS, isInbox, NEWS, queueOfPaused } from '../words/names.ts'
 import { RabbitConsumer } from './consumer.ts'
 import { Copies } from './copies.ts'
 import { type KnownHandler, sayWhatIsLeftBehind } from './left-behind.ts'
@@ -13,6 +13,8 @@ import { type KnownHandler, sayWhatIsLeftBehind } from './left-behind.ts'
  * consume by then.
  */
 const OTHERS_START = 10_000
+/** Milliseconds between requests whether groups are paused, in case that a message about it was lost. */
+const CHECK = 60_000
 
 /** Creates the consumers of the handlers. */
 export class RabbitServerStore implements ServerStore<RabbitConnection> {
@@ -20,6 +22,7 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
   readonly #consumers: RabbitConsumer[] = []
   readonly #handlers: KnownHandler[] = []
   #lookingBehind: ReturnType<typeof setTimeout> | undefined
+  #endChecks = () => {}
   #connection: RabbitConnection | undefined
   #copies: Copies | undefined
 
@@ -48,7 +51,8 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
       )
     })
     this.#connection = connection
-    clearTimeout(this.#lookingBehind)
+    this.#stop()
+    this.#endChecks = repeat(() => void this.#checkPauses(connection).catch(() => {}), CHECK)
     const look = () => sayWhatIsLeftBehind(connection.link, this.#handlers, this.#logger).catch(() => {})
     this.#lookingBehind = setTimeout(look, OTHERS_START)
     this.#lookingBehind.unref?.()
@@ -69,12 +73,35 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
 
   restored(): void {}
 
+  /**
+   * Looks whether groups were paused or resumed without a message to this process: one request for each group, however
+   * many handlers it has.
+   */
+  async #checkPauses({ link }: RabbitConnection): Promise<void> {
+    if (!link.isConnected) return
+    const groups = new Map(this.#consumers.map((consumer) => [consumer.group, consumer.isPaused]))
+    const changed = await link.aside(async (channel) => {
+      const found = new Set<string>()
+      for (const [group, isPaused] of groups) {
+        const { messageCount } = await channel.checkQueue(queueOfPaused(group))
+        if (messageCount > 0 !== isPaused) found.add(group)
+      }
+      return found
+    })
+    for (const consumer of this.#consumers) if (changed.has(consumer.group)) void consumer.look()
+  }
+
   detach(): void {
     this.#connection = undefined
-    clearTimeout(this.#lookingBehind)
+    this.#stop()
   }
 
   close(): void {
+    this.#stop()
+  }
+
+  #stop(): void {
     clearTimeout(this.#lookingBehind)
+    this.#endChecks()
   }
 }
