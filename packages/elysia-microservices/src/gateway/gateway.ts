@@ -16,6 +16,7 @@ import { requestIdOf } from './request-id.ts'
 import type { AlwaysPassed, Known, NameAt, PassedByAll, RouteOf } from './route-checks.ts'
 import type { At, GivenClient, RouteContext } from './route-types.ts'
 import { type Route, readRoutes } from './routes.ts'
+import { turnOf } from './signal.ts'
 import { Clients } from './stop.ts'
 
 /** The fields of an Elysia handler's context that are used here. */
@@ -192,6 +193,7 @@ async function streamTo(
 ): Promise<Response> {
   const options = callOptions(context, route.forward)
   const data = await dataOf(route, context)
+  await turnOf(context.request)
   // A stream may be silent for any time, so its connection must not be closed as idle.
   keepOpen(context, 0)
   const init: EventStreamInit = {

@@ -1,8 +1,20 @@
-/** The signal by which a call ends with its HTTP request. */
+/** How a call depends on the HTTP response for which it is made. */
+
+/** The response of `node:http`, as far as it is used here. */
+interface NodeResponse {
+  readonly destroyed: boolean
+  /** `null` while the responses of earlier requests of the same connection have to be sent first. */
+  readonly socket: object | null
+  once(event: 'socket' | 'close', listener: () => void): void
+}
 
 /** A request as Elysia's adapter for Node makes it. */
 interface NodeRequest extends Request {
-  readonly runtime?: { readonly node?: { readonly res?: { readonly destroyed?: boolean } } }
+  readonly runtime?: { readonly node?: { readonly res?: NodeResponse } }
+}
+
+function responseOf(request: Request): NodeResponse | undefined {
+  return (request as NodeRequest).runtime?.node?.res
 }
 
 /**
@@ -11,6 +23,18 @@ interface NodeRequest extends Request {
  */
 export function signalOf(request: Request): AbortSignal {
   const { signal } = request
-  const response = (request as NodeRequest).runtime?.node?.res
-  return response?.destroyed === true && !signal.aborted ? AbortSignal.abort() : signal
+  return responseOf(request)?.destroyed === true && !signal.aborted ? AbortSignal.abort() : signal
+}
+
+/**
+ * Resolves when the response of a request can be sent, or never will be; `undefined` if it can be sent now. On Node
+ * pipelined requests run beside one another, so one connection could keep any number of streams that nobody reads.
+ */
+export function turnOf(request: Request): Promise<void> | undefined {
+  const response = responseOf(request)
+  if (response === undefined || response.socket !== null || response.destroyed) return undefined
+  return new Promise((resolve) => {
+    response.once('socket', resolve)
+    response.once('close', resolve)
+  })
 }
