@@ -15,6 +15,7 @@ import {
   NotStoredError,
   OptionError,
   pauseGroup,
+  RetryLater,
   resumeGroup
 } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
@@ -507,6 +508,30 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       await operator.xadd(`${STORE}s:${pattern}`, '*', 'packet', 'no JSON')
       await until('It has failed', () => said('has failed').length > 0)
       await pause(0)
+    })
+
+    it('whose next attempt would come after it is deleted by its age is a dead letter that says so', async () => {
+      const HOUR = 3_600_000
+      for (const ordered of [false, true]) {
+        const pattern = fresh()
+        const name = `ages-${ordered}`
+        const ages = redis({ url: server.url, durable: { maxAge: HOUR } })
+        const service = microservice({ name, transport: ages, logger: log.logger }).event(
+          pattern,
+          ({ data }: Message<number>) => {
+            throw new RetryLater(data)
+          },
+          { durable: { ordered } }
+        )
+        await service.listen()
+        cleanUps.push(() => service.stop())
+        for (const delay of [HOUR / 2, 2 * HOUR]) await client.publish(pattern, delay)
+        const letters = () => collected(deadLetters(client, name).list())
+        await until('One is a dead letter', async () => (await letters()).length === 1)
+        const [letter] = await letters()
+        assert.equal(letter?.data, 2 * HOUR)
+        assert.match(letter?.reason ?? '', /keeps it no longer \(maxAge: 3600000 ms\)/)
+      }
     })
   })
 }

@@ -35,6 +35,7 @@ export {
 export { Recent } from './durable/recent.ts'
 export { Recovery } from './durable/recovery.ts'
 export { StoredFields, storedMessage } from './durable/stored-message.ts'
+export { whyTooOld } from './durable/too-old.ts'
 export { checkHeaders, joinedHeaders } from './headers.ts'
 export { Hearing } from './hearing.ts'
 export { HeldMessages } from './held-messages.ts'

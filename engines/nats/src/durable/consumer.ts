@@ -8,7 +8,8 @@ import {
   figuresOf,
   type Publisher,
   Recovery,
-  repeat
+  repeat,
+  whyTooOld
 } from '@elysia-microservices/engine'
 import {
   type DurableFigures,
@@ -247,7 +248,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       this.#options.logger.error(
         `${lost} durable events '${this.#options.pattern}' were deleted with their stream, and had not been handled by this process before it stopped`
       )
-    const expired = waiting.filter((event) => this.#isGoneIn(0, event)).length
+    const expired = waiting.filter((event) => this.#whyNotLater(event, 0) !== undefined).length
     if (expired > 0)
       this.#options.logger.error(
         `${expired} durable events '${this.#options.pattern}' are older than their stream keeps events (maxAge: ${this.#maxAge} ms), and had not been handled by this process before it stopped`
@@ -332,16 +333,9 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     this.#send(event, nak(delay))
   }
 
-  /** Whether JetStream will have deleted the event by then, done or not. */
-  #isGoneIn(delay: number, { place: { stream, storedAt }, isOnlyHere }: NatsEvent): boolean {
-    if (this.#maxAge === 0 || isOnlyHere || stream !== this.#watch.main?.stream) return false
-    return storedAt + this.#maxAge <= Date.now() + delay
-  }
-
-  #whyNotLater(event: NatsEvent, delay: number): string | undefined {
-    return this.#isGoneIn(delay, event)
-      ? `it was to run again in ${Math.round(delay)} ms, and its stream keeps it no longer (maxAge: ${this.#maxAge} ms)`
-      : undefined
+  #whyNotLater({ place: { stream, storedAt }, isOnlyHere }: NatsEvent, delay: number): string | undefined {
+    if (isOnlyHere || stream !== this.#watch.main?.stream) return undefined
+    return whyTooOld(storedAt, this.#maxAge, delay)
   }
 
   async #bury(event: NatsEvent, reason: string): Promise<void> {

@@ -1,5 +1,12 @@
 /** One durable handler of a service in one process: its streams, its group, and its events. */
-import { type Consumer, type ConsumerInit, figuresOf, Recovery, repeat } from '@elysia-microservices/engine'
+import {
+  type Consumer,
+  type ConsumerInit,
+  figuresOf,
+  Recovery,
+  repeat,
+  whyTooOld
+} from '@elysia-microservices/engine'
 import {
   type DurableFigures,
   DurableWorker,
@@ -14,7 +21,7 @@ import { readableError } from './errors.ts'
 import { deadLetterOf, messageOf, type RedisEvent } from './event.ts'
 import { Feed } from './feed.ts'
 import { checkDurable, type Groups } from './groups.ts'
-import { againOf, deadOf, GROUPS, pausedOf, STREAMS, streamOf, turnOf } from './keys.ts'
+import { againOf, deadOf, GROUPS, pausedOf, STREAMS, streamOf, timeOf, turnOf } from './keys.ts'
 import { NestEvents } from './nest-events.ts'
 import type { Rounds, Watched } from './rounds.ts'
 import { BURY, run } from './scripts.ts'
@@ -67,6 +74,8 @@ export class RedisConsumer implements Consumer<RedisConnection> {
         isOurs: ({ leasedUntil, isOnlyHere }) => isOnlyHere || performance.now() < leasedUntil,
         letGo: (event) => this.#letGo(event),
         acknowledge: (event) => this.#feedOf(event).acknowledge(event),
+        whyNotLater: ({ source, place, isOnlyHere }, delay) =>
+          source.isAgain || isOnlyHere ? undefined : whyTooOld(timeOf(place), storage.maxAge, delay),
         retry: (event, delay) => this.#feedOf(event).giveBack([event], delay, 1),
         bury: (event, reason) => this.#bury(event, reason),
         left: () => this.#fill()

@@ -1,0 +1,9 @@
+/**
+ * Why an engine cannot deliver an event again after a pause: by then it has deleted the event, which it keeps for a
+ * certain time, handled or not. `undefined`: it can.
+ * @param storedAt milliseconds since 1970 @param maxAge milliseconds for which events are kept; 0: for ever
+ */
+export function whyTooOld(storedAt: number, maxAge: number, delay: number): string | undefined {
+  if (maxAge === 0 || !(storedAt + maxAge <= Date.now() + delay)) return undefined
+  return `it was to run again in ${Math.round(delay)} ms, and its stream keeps it no longer (maxAge: ${maxAge} ms)`
+}
