@@ -358,11 +358,15 @@ function importedBy(file: string, seen = new Set<string>()): string[] {
   )
 }
 
-/** The exports of a module, each with the name that Node shows for it. */
+/** The exports of a module; a class with the name that Node shows wherever it shows one of its objects. */
 function namesOf(module: object): readonly string[] {
   return Object.entries(module)
-    .map(([name, value]) => `${name}: ${typeof value === 'function' ? value.name : ''}`)
+    .map(([name, value]) => (isClass(value) ? `${name}: ${value.name}` : name))
     .sort()
+}
+
+function isClass(value: unknown): value is { readonly name: string } {
+  return typeof value === 'function' && Function.prototype.toString.call(value).startsWith('class')
 }
 
 describe('the bundled entry points', () => {
