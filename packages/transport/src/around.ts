@@ -7,7 +7,7 @@ import type { Caller, CallOptions, CallReceiver, PassingOptions, StreamCall } fr
 import type { ClientListener } from './client-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { DurableCaller, Published, PublishOptions } from './durable/published.ts'
-import { OptionError } from './errors/index.ts'
+import { describe, OptionError } from './errors/index.ts'
 import type { Headers } from './headers.ts'
 import type { IncomingMessage } from './message.ts'
 import type { Pattern } from './pattern.ts'
@@ -210,12 +210,23 @@ export function aroundPublish(
     (await handle(new OutgoingMessage(transport, 'event', pattern, data, options))) as Published
 }
 
-/** Wraps `innermost` in arounds, the first outermost, and returns the function to call in its place. */
+/**
+ * Wraps `innermost` in arounds, the first outermost, and returns the function to call in its place.
+ * @throws {OptionError} an around does not return a function
+ */
 export function composeArounds<Message extends AroundMessage>(
   arounds: readonly Around<Message>[],
   innermost: Handle<Message>
 ): Handle<Message> {
-  return arounds.reduceRight((next, around) => around(next), innermost)
+  return arounds.reduceRight((next, around) => {
+    const handle: unknown = around(next)
+    if (typeof handle !== 'function')
+      throw new OptionError(
+        'The argument of use()',
+        `An around${around.name === '' ? '' : ` (${around.name})`} must return the function to call for each message, (next) => (message) => next(message), but returns ${describe(handle)}`
+      )
+    return handle as Handle<Message>
+  }, innermost)
 }
 
 class OutgoingMessage implements SentMessage {

@@ -18,6 +18,14 @@ export interface Follower {
   stopped(app: AnyElysia): void
 }
 
+/** The hooks of apps that follow them. */
+const following = new WeakSet<object>()
+
+/** Whether a hook of an app only tells a plugin of this library when the app starts or stops. */
+export function isFollowing(hook: unknown): boolean {
+  return typeof hook === 'function' && following.has(hook)
+}
+
 /**
  * Follows the app that listens for a given app, now or later.
  * @param what the follower in words, for the error
@@ -35,8 +43,11 @@ export function follow(app: AnyElysia, follower: Follower, what: string): void {
         if (isOnNode(host)) stopOnNode(host)
         follower.found?.(host)
       }
-      host.onStart((started) => follower.started(hostOf(started)))
-      host.onStop((stopped) => follower.stopped(hostOf(stopped)))
+      const start = (started: unknown) => follower.started(hostOf(started))
+      const stop = (stopped: unknown) => follower.stopped(hostOf(stopped))
+      following.add(start).add(stop)
+      host.onStart(start)
+      host.onStop(stop)
       onTakenIn(host, () => followOutermost(host))
     }
     if (isListening(host)) follower.started(host)

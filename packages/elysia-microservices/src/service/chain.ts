@@ -1,10 +1,13 @@
 /** The chainable methods of a service. Each method changes the core of the service and returns the service. */
 import {
   type Around,
+  isThenable,
   OptionError,
   type ReceivedMessage,
-  type WatchedService
+  type WatchedService,
+  whenSettled
 } from '@elysia-microservices/transport/kit'
+import { checkElysiaPlugin } from '../app/elysia-plugin.ts'
 import type { Host } from '../hooks/environment.ts'
 import { type HookType, hookOf, scopeOf } from '../hooks/hook.ts'
 import { classesOf } from '../hooks/known-errors.ts'
@@ -27,7 +30,7 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
     if (typeof define !== 'function')
       throw OptionError.expected('The callback of group() or guard()', 'a function', define)
     const empty = newGroup()
-    define(empty)
+    checkDefined(define(empty), empty)
     core.includeGroup(cores.get(empty) as ServiceCore, prefix)
   }
   const hook = (type: HookType) => (first: unknown, second?: unknown) => {
@@ -48,6 +51,7 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       const used = cores.get(plugin)
       if (used !== undefined) core.include(used)
       else if (isHost(plugin)) {
+        checkElysiaPlugin(plugin)
         core.environment.useApp(plugin)
       } else if (typeof plugin === 'function') {
         const around = plugin as Around<ReceivedMessage>
@@ -140,6 +144,29 @@ function checkGroupGuard(as: unknown, schema: unknown): void {
     throw new OptionError(
       'options.schema',
       'The schemas of a guard with a callback hold beside those of its handlers: they cannot be replaced'
+    )
+}
+
+/** @throws {OptionError} the callback is asynchronous, or returns another service than its group */
+function checkDefined(result: unknown, group: object): void {
+  if (result === group || (typeof result !== 'object' && typeof result !== 'function') || result === null)
+    return
+  if (isThenable(result)) {
+    // The callback's own failure, if it has one, comes later than this error, and nobody waits for it.
+    void whenSettled(
+      result,
+      () => {},
+      () => {}
+    )
+    throw new OptionError(
+      'The callback of group() or guard()',
+      'The callback of group() or guard() must not be asynchronous: handlers that it adds after an await would be lost. Await what it needs before the chain'
+    )
+  }
+  if (cores.has(result))
+    throw new OptionError(
+      'The callback of group() or guard()',
+      'The callback of group() or guard() has returned another service, whose handlers would be lost: write (group) => group.use(service)'
     )
 }
 

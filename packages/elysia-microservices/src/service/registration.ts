@@ -15,6 +15,7 @@ import type { CompiledHandler, Plan } from '../hooks/pipeline.ts'
 import type { Surroundings } from '../hooks/surroundings.ts'
 import { type HandlerPattern, type PatternParams, parsePattern } from '../router/handler-pattern.ts'
 import { asStandalone, type MessageSchema, mergeSchemas } from '../schema/message-schema.ts'
+import { checkedArounds } from './arounds.ts'
 
 /** A handler as its own service has registered it. */
 export interface Origin {
@@ -111,11 +112,12 @@ export function surrounded(
   hasParams: boolean
 ): CompiledHandler {
   if (arounds.length === 0) return handler
-  if (!hasParams) return composeArounds(arounds, (message: ReceivedMessage) => handler(message))
+  const checked = checkedArounds(arounds)
+  if (!hasParams) return composeArounds(checked, (message: ReceivedMessage) => handler(message))
   // The arounds are combined once, because an around may keep state between messages. So the texts that a message's
   // wildcards have matched cannot pass through the arounds, and reach the handler through this map.
   const wildcards = new WeakMap<object, PatternParams | undefined>()
-  const handle = composeArounds(arounds, (message: ReceivedMessage) =>
+  const handle = composeArounds(checked, (message: ReceivedMessage) =>
     handler(message, wildcards.get(message))
   )
   return (message, params) => {

@@ -29,6 +29,7 @@ import {
   mergeSchemas,
   type SchemaOptions
 } from '../schema/message-schema.ts'
+import { checkedArounds } from './arounds.ts'
 import { Handlers } from './handlers.ts'
 import { Life, type LifeEnd, type ServicePart } from './life.ts'
 import { messageLines } from './message-lines.ts'
@@ -111,7 +112,7 @@ export class ServiceCore implements Holder {
     const lines = messageLines(logger)
     return aroundDispatcher(this.#withReserved(this.#handlers.dispatcher()), [
       ...this.#outermost,
-      ...tracedReceived(this.#arounds),
+      ...checkedArounds(tracedReceived(this.#arounds)),
       ...(lines === undefined ? [] : [lines])
     ])
   }
