@@ -169,3 +169,34 @@ for (const [around, interceptors] of Object.entries(INTERCEPTORS))
         }
       })
   })
+
+describe('a pre-request hook of a durable event', () => {
+  const HOOKS: Readonly<Record<string, () => unknown>> = {
+    nothing: () => undefined,
+    'a promise of nothing': async () => {}
+  }
+  for (const [name, hook] of Object.entries(HOOKS))
+    it(`that returns ${name} lets the event fail, because its handler has not run`, async () => {
+      let ran = 0
+      class Controller {
+        @EventPattern('stored', { durable: { retry: { attempts: ATTEMPTS, delay: 10 } } })
+        stored() {
+          ran++
+        }
+      }
+      const clock = new ManualClock(0)
+      const transport = memory({ clock })
+      const logged: unknown[] = []
+      const service = microservice({
+        ...{ name: 'billing', transport, controllers: [Controller] },
+        logger: { error: (_line, cause) => void logged.push(cause), warn() {} },
+        nest: { preRequestHooks: [hook] }
+      })
+      await cleanups.add(service).listen()
+      const caller = cleanups.add(connect({ transport }))
+      await caller.publish('stored', 1)
+      await clock.advance(1_000_000)
+      assert.equal(ran, 0)
+      assert.match(String(logged[0]), /return next\(\)/)
+    })
+})

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { IncomingMessage, type Peer, RpcError } from '@elysia-microservices/transport/kit'
+import { consume, IncomingMessage, type Peer, RpcError } from '@elysia-microservices/transport/kit'
 import { t } from 'elysia'
+import { concat, from, of, throwError } from 'rxjs'
 import { compileSchemas } from '../schema/message-schema.ts'
 import type { MessageContext } from './context.ts'
 import { Environment } from './environment.ts'
@@ -230,6 +231,44 @@ describe('a pipeline', () => {
     const seen: unknown[] = []
     for await (const value of handler(message()) as AsyncIterable<unknown>) seen.push(value)
     assert.deepEqual(seen, [1, 'no'])
+  })
+
+  it('goes on with the stream that an error hook returns, whatever has failed', async () => {
+    const answers: readonly (() => unknown)[] = [
+      () => from([7, 8]),
+      async () => from([7, 8]),
+      async function* () {
+        yield* [7, 8]
+      },
+      () => new Promise((resolve) => setImmediate(resolve, from([7, 8])))
+    ]
+    for (const answer of answers)
+      for (const response of [undefined, t.Number()])
+        for (const isLate of [false, true]) {
+          const handler = handlerOf(
+            () => {
+              if (isLate)
+                return concat(
+                  of(1),
+                  throwError(() => new Error('no'))
+                )
+              throw new Error('no')
+            },
+            { hooks: [hookOf('error', answer, undefined)], schema: compileSchemas({ response }) }
+          )
+          const seen: unknown[] = []
+          const stream = (await handler(message())) as object
+          await new Promise<void>((resolve, reject) => {
+            const source = consume(stream, {
+              next: (value) => seen.push(value) > 0,
+              complete: resolve,
+              error: reject,
+              teardownFailed: reject
+            })
+            source.resume()
+          })
+          assert.deepEqual(seen, isLate ? [1, 7, 8] : [7, 8])
+        }
   })
 
   it('makes registered errors answers with their code, also in hooks', () => {

@@ -7,6 +7,7 @@ import {
   ErrorAnswer,
   type IncomingMessage,
   isStream,
+  isStreamOfValues,
   RpcError,
   whenSettled
 } from '@elysia-microservices/transport/kit'
@@ -221,7 +222,8 @@ function failure(
     return undefined
   const settle = (answer: unknown) => {
     thrownIfError(answer)
-    return response === undefined ? answer : response(answer)
+    if (response === undefined) return answer
+    return isStreamOfValues(answer) ? mapStream(answer, response) : response(answer)
   }
   const next = (context: MessageContext, error: unknown, from: number): unknown => {
     for (let index = from; index < onError.length; index++) {

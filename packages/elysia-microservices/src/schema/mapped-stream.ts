@@ -6,6 +6,7 @@ import {
   consume,
   FEED,
   type Feed,
+  isStreamOfValues,
   RpcError,
   type StreamSink,
   type StreamSource,
@@ -17,8 +18,8 @@ import { isPromise } from '../hooks/promise.ts'
 /** Returns the replacement of a value, or a promise of it. An error that it throws ends the stream. */
 type MapValue = (value: unknown) => unknown
 /**
- * Returns a last value that replaces a failure, or a promise of that value; `undefined` for no such value. It may
- * also throw.
+ * Returns a last value that replaces a failure, a stream of last values, or a promise of either; `undefined` for no
+ * such value. It may also throw.
  */
 type MapFailure = (error: unknown) => unknown
 
@@ -235,8 +236,27 @@ class Mapping implements StreamSink, StreamSource {
   }
 
   #last(value: unknown): void {
+    if (isStreamOfValues(value)) return this.#goOn(value)
     if (value !== undefined) this.#pass(value)
     this.#end(() => this.#sink.complete())
+  }
+
+  /** Goes on with the values of another stream, in place of those that the failed stream would have had. */
+  #goOn(stream: object): void {
+    if (this.#hasEnded) return
+    const source = consume(stream, {
+      next: (value, size) => {
+        this.#isAsked = false
+        if (!this.#hasEnded && this.#sink.next(value, size)) this.#isAsked = true
+        return this.#isAsked
+      },
+      complete: () => this.#end(() => this.#sink.complete()),
+      error: (error) => this.#end(() => this.#sink.error(error)),
+      teardownFailed: (error) => this.#sink.teardownFailed(error)
+    })
+    if (this.#hasEnded) return source.cancel()
+    this.#source = source
+    if (this.#isAsked) source.resume()
   }
 
   /** An Observable that emits without a pause would fill the memory before the first value is mapped. */
