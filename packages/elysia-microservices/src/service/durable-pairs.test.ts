@@ -33,44 +33,39 @@ class Both {
 }
 
 /** Services with two durable handlers of one pattern in one group. */
-const REFUSED: Readonly<Record<string, () => Promise<unknown>>> = {
-  'two functions': async () =>
+const REFUSED: Readonly<Record<string, () => { listen(): Promise<unknown>; stop(): Promise<void> }>> = {
+  'two functions': () =>
     named()
       .event('paid', handler, { durable: true })
       .event('paid', () => {}, { durable: true }),
-  'two functions with different options': async () =>
+  'two functions with different options': () =>
     named()
       .event('paid', handler, { durable: true })
       .event('paid', () => {}, { durable: { ordered: true } }),
-  'one function twice': async () =>
+  'one function twice': () =>
     named().event('paid', handler, { durable: true }).event('paid', handler, { durable: true }),
-  'one function with a pattern twice': async () =>
-    named().event(['paid', 'paid'], handler, { durable: true }),
-  'functions of two used services': async () =>
+  'one function with a pattern twice': () => named().event(['paid', 'paid'], handler, { durable: true }),
+  'functions of two used services': () =>
     named()
       .use(named().event('paid', handler, { durable: true }))
       .use(named().event('paid', handler, { durable: true })),
-  'functions of a group and its service': async () =>
+  'functions of a group and its service': () =>
     named()
       .event('orders.paid', handler, { durable: true })
       .group('orders', (g) => g.event('paid', handler, { durable: true })),
-  'two controllers': async () => named(Mail, Books),
-  'two methods of one controller': async () => named(Both),
-  'a controller and a function': async () => named(Mail).event('paid', handler, { durable: true }),
+  'two controllers': () => named(Mail, Books),
+  'two methods of one controller': () => named(Both),
+  'a controller and a function': () => named(Mail).event('paid', handler, { durable: true }),
   'a handler with the group that the service is named after': () =>
-    cleanups
-      .add(
-        named()
-          .event('paid', handler, { durable: true })
-          .event('paid', handler, { durable: { group: 'shop' } })
-      )
-      .listen()
+    named()
+      .event('paid', handler, { durable: true })
+      .event('paid', handler, { durable: { group: 'shop' } })
 }
 
 describe('two durable handlers of one event in one group', () => {
   for (const [what, make] of Object.entries(REFUSED))
-    it(`are refused: ${what}`, async () => {
-      await assert.rejects(make(), (error: OptionError) => {
+    it(`are refused at the start: ${what}`, async () => {
+      await assert.rejects(cleanups.add(make()).listen(), (error: OptionError) => {
         assert.ok(error instanceof OptionError)
         assert.match(error.message, /'(orders\.)?paid' has two handlers in the group .*durable: \{ group:/)
         return true

@@ -10,7 +10,6 @@ import {
   OptionError,
   PatternNotFoundError,
   type Route,
-  secondHandler,
   VIA_PLAIN,
   viaOf,
   whenSettled
@@ -72,14 +71,10 @@ export class HandlerRegistry implements Dispatcher {
     }
   }
 
-  /** Adds the route of a durable handler. A group has one handler of a pattern; see `checkGroups`. */
+  /** Adds the route of a durable handler. Whether its group has another handler is checked at the start. */
   #addDurable(route: string | undefined, durable: DurableSettings): void {
     if (route === undefined)
       throw new OptionError('pattern', 'A durable event cannot have a RegExp as its pattern; use * or >')
-    const isTaken = this.#routes.some(
-      (one) => one.route === route && one.durable?.group === durable.group && one.durable
-    )
-    if (isTaken) throw secondHandler(route, durable.group)
     this.#routes.push({ kind: 'event', route, durable })
   }
 
