@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { mqtt } from '@elysia-microservices/mqtt'
-import { isMissing, Log, PATIENCE } from '@elysia-microservices/test-support'
+import { isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { connectAsync } from 'mqtt'
@@ -19,6 +19,17 @@ import { testsFolder } from '../workspace.ts'
 const page = readFileSync(join(testsFolder, '../docs/mqtt.md'), 'utf8')
 const RIGHTS = /<!-- rights -->\n```text\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
 
+const TOPICS = [
+  'orders/total',
+  'payments/total',
+  '_elysia/t/orders/total',
+  '_elysia/t/payments/total',
+  '_elysia/everyone',
+  '_elysia/i/orders/x',
+  '_elysia/i/web/x',
+  '_elysia/i/nobody/x'
+]
+
 if (!isMissing('rights over MQTT', mosquittoMissing())) {
   describe('users of MQTT with the rights of the documentation', { timeout: PATIENCE }, () => {
     const log = new Log()
@@ -27,9 +38,12 @@ if (!isMissing('rights over MQTT', mosquittoMissing())) {
     let server: MosquittoProcess
     before(async () => {
       const [passwords, rights] = [join(folder, 'passwords'), join(folder, 'rights')]
-      writeFileSync(passwords, ['orders', 'web', 'nobody'].map((user) => `${user}:${user}\n`).join(''))
+      writeFileSync(
+        passwords,
+        ['orders', 'web', 'nobody', 'everything'].map((user) => `${user}:${user}\n`).join('')
+      )
       assert.equal(spawnSync('mosquitto_passwd', ['-U', passwords]).status, 0)
-      writeFileSync(rights, `${RIGHTS}\nuser nobody\ntopic read none\n`)
+      writeFileSync(rights, `${RIGHTS}\nuser nobody\ntopic read none\n\nuser everything\ntopic readwrite #\n`)
       server = await MosquittoProcess.start([
         'allow_anonymous false',
         `password_file ${passwords}`,
@@ -99,6 +113,57 @@ if (!isMissing('rights over MQTT', mosquittoMissing())) {
       await spy.endAsync()
       await orders.stop()
       assert.deepEqual(heard, [])
+    })
+
+    it('let no user publish or read anything else', async () => {
+      const enter = (user: string) =>
+        connectAsync(server.url, { protocolVersion: 5, username: user, password: user })
+      const everything = await enter('everything')
+      const heard = new Set<string>()
+      everything.on('message', (_, payload) => void heard.add(payload.toString()))
+      await everything.subscribeAsync('#', { qos: 1 })
+      const read = new Set<string>()
+      for (const user of ['orders', 'web', 'nobody']) {
+        const one = await enter(user)
+        one.on('message', (topic, payload) => {
+          const text = payload.toString()
+          if (text === 'for all') read.add(`${user} ${topic}`)
+          if (text.startsWith('last')) read.add(text)
+        })
+        for (const filter of ['#', 'orders/#', '_elysia/#', '_elysia/i/#', '_elysia/i/web/#', '$SYS/#'])
+          await one.subscribeAsync(filter, { qos: 1 })
+        // The server answers that some are not allowed.
+        for (const topic of TOPICS)
+          await one.publishAsync(topic, `${user} ${topic}`, { qos: 1 }).catch(() => {})
+        for (const topic of TOPICS) await everything.publishAsync(topic, 'for all', { qos: 1 })
+        // A connection's messages stay in order: when the last one has come, all others have.
+        const own = user === 'nobody' ? 'none' : `_elysia/i/${user}/x`
+        await one.subscribeAsync(own, { qos: 1 })
+        await everything.publishAsync(own, `last of ${user}`, { qos: 1 })
+        await until('All messages have come', () => read.delete(`last of ${user}`))
+        await one.endAsync()
+      }
+      await everything.publishAsync('end', 'end', { qos: 1 })
+      await until('All messages have come', () => heard.has('end'))
+      await everything.endAsync()
+      for (const one of heard) if (/^(end|for all|last)/.test(one)) heard.delete(one)
+      assert.deepEqual([...heard].sort(), [
+        'orders _elysia/i/nobody/x',
+        'orders _elysia/i/orders/x',
+        'orders _elysia/i/web/x',
+        'web _elysia/everyone',
+        'web _elysia/i/orders/x',
+        'web _elysia/i/web/x',
+        'web _elysia/t/orders/total',
+        'web orders/total'
+      ])
+      assert.deepEqual([...read].sort(), [
+        'orders _elysia/everyone',
+        'orders _elysia/i/orders/x',
+        'orders _elysia/t/orders/total',
+        'orders orders/total',
+        'web _elysia/i/web/x'
+      ])
     })
 
     it('are given only with the right password', async () => {
