@@ -72,7 +72,16 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['rabbitmq.ts'],
     ['index.ts']
   ],
-  redis: [['words'], ['connection', 'options'], ['durable'], ['engine.ts'], ['redis.ts'], ['index.ts']],
+  redis: [
+    ['words'],
+    ['options'],
+    ['driver.ts'],
+    ['connection'],
+    ['durable'],
+    ['engine.ts'],
+    ['redis.ts'],
+    ['index.ts', 'testing.ts']
+  ],
   websocket: [
     ['wire', 'exposing.ts'],
     ['options.ts', 'server', 'client'],

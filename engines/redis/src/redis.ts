@@ -1,6 +1,8 @@
 /** `redis()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/engine'
 import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import { ioredis } from './connection/ioredis.ts'
+import type { Driver } from './driver.ts'
 import { RedisClientStore } from './durable/client-store.ts'
 import { RedisServerStore } from './durable/server-store.ts'
 import { redisEngine } from './engine.ts'
@@ -33,13 +35,18 @@ const TRAITS: Traits = {
  * ```
  */
 export function redis(options: RedisOptions = {}): RedisTransport {
+  return redisBy(ioredis, options)
+}
+
+/** Redis by another driver, for tests. */
+export function redisBy(driver: Driver, options: RedisOptions): RedisTransport {
   const checked = redisOptions(options)
   return engineTransport({
     name: 'redis',
     traits: TRAITS,
     queue: checked.queue,
     events: checked.events,
-    engine: (service) => redisEngine(checked, service?.name),
+    engine: (service) => redisEngine(driver, checked, service?.name),
     serverStore: (context) => new RedisServerStore(checked, context),
     clientStore: (init) => new RedisClientStore(checked, init)
   })

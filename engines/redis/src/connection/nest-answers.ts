@@ -1,6 +1,6 @@
 /** Subscribes to the channels on which NestJS services answer, as long as calls need them. */
 import { repeat } from '@elysia-microservices/engine'
-import type { Link } from './link.ts'
+import type { DriverConnection } from '../driver.ts'
 
 /**
  * Milliseconds between searches for channels that no call needs. Calls that follow each other share one subscription.
@@ -18,13 +18,13 @@ interface Heard {
 
 /** The channels of answers of one connection. */
 export class NestAnswers {
-  readonly #link: Link
+  readonly #driver: DriverConnection
   readonly #channels = new Map<string, Heard>()
   readonly #channelOf = new Map<string, string>()
   #endSweeps: (() => void) | undefined
 
-  constructor(link: Link) {
-    this.#link = link
+  constructor(driver: DriverConnection) {
+    this.#driver = driver
   }
 
   /** Whether a call waits for an answer. */
@@ -40,7 +40,7 @@ export class NestAnswers {
   hear(channel: string, reply: string): Promise<void> {
     let heard = this.#channels.get(channel)
     if (heard === undefined) {
-      heard = { calls: new Set(), subscribed: this.#link.subscribe(channel), isIdle: false }
+      heard = { calls: new Set(), subscribed: this.#driver.subscribe(channel), isIdle: false }
       this.#channels.set(channel, heard)
       heard.subscribed.catch(() => this.#channels.delete(channel))
       this.#endSweeps ??= repeat(() => this.#sweep(), SWEEP)
@@ -70,7 +70,7 @@ export class NestAnswers {
       heard.isIdle = heard.calls.size === 0
     }
     for (const channel of idle) this.#channels.delete(channel)
-    if (idle.length > 0) this.#link.unsubscribe(idle, []).catch(() => {})
+    if (idle.length > 0) this.#driver.unsubscribe(idle, []).catch(() => {})
     if (this.#channels.size > 0) return
     this.#endSweeps?.()
     this.#endSweeps = undefined

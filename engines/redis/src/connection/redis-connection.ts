@@ -22,7 +22,7 @@ import {
   ListenError,
   NotStoredError
 } from '@elysia-microservices/transport/kit'
-import type { Redis } from 'ioredis'
+import type { Driver, DriverConnection, DriverListener, DriverStore } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import {
   CHANGES,
@@ -36,7 +36,6 @@ import {
   TOGETHER
 } from '../words/channels.ts'
 import { frameOf, readFrame } from '../words/frames.ts'
-import { Link, type LinkListener } from './link.ts'
 import { Routing, type Sending } from './routing.ts'
 import { Taking } from './taking.ts'
 
@@ -50,7 +49,7 @@ export class RedisConnection implements Carrier {
   readonly maxPayload = MAX_PAYLOAD
   readonly server: string
   readonly #listener: CarrierListener
-  readonly #link: Link
+  readonly #driver: DriverConnection
   readonly #inboxPrefix: string | undefined
   readonly #held: HeldMessages
   readonly #room: Room
@@ -68,13 +67,18 @@ export class RedisConnection implements Carrier {
   #losses = 0
   #isClosing = false
 
-  private constructor(link: Link, where: string, listener: CarrierListener, inboxPrefix: string | undefined) {
+  private constructor(
+    driver: DriverConnection,
+    where: string,
+    listener: CarrierListener,
+    inboxPrefix: string | undefined
+  ) {
     this.#inboxPrefix = inboxPrefix
     this.server = where
     this.#listener = listener
-    this.#link = link
+    this.#driver = driver
     this.#held = new HeldMessages(listener)
-    this.#taking = new Taking(link)
+    this.#taking = new Taking(driver)
     this.#inboxes = new Hearing(listener)
     this.#room = new Room(
       () => this.#sent(),
@@ -90,7 +94,7 @@ export class RedisConnection implements Carrier {
       unsent: (address, error) => this.#unsent(address, error),
       nobody: (reply) => this.#nobody(reply)
     }
-    this.routing = new Routing(sending, link)
+    this.routing = new Routing(sending, driver)
   }
 
   /**
@@ -99,26 +103,25 @@ export class RedisConnection implements Carrier {
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   static async open(
-    { connection: driver, where, inboxPrefix, cluster, durable }: CheckedOptions,
+    driver: Driver,
+    options: CheckedOptions,
     name: string | undefined,
     listener: CarrierListener
   ): Promise<RedisConnection> {
     let connection: RedisConnection | undefined
-    const options = { ...(name !== undefined && { connectionName: name }), ...driver }
-    const told: LinkListener = {
+    const told: DriverListener = {
       lost: () => connection?.lost(),
       restored: () => connection?.restored(),
       message: (glob, channel, bytes) => connection?.message(glob, channel, bytes),
       refused: (channel, error) => connection?.refused(channel, error) === true
     }
-    const kind = { nodes: cluster, storesApart: durable.replicas > 1 }
-    const link = await Link.open(options, where, told, kind)
-    connection = new RedisConnection(link, where, listener, inboxPrefix)
+    const opened = await driver.open(options, name, told)
+    connection = new RedisConnection(opened, options.where, listener, options.inboxPrefix)
     return connection
   }
 
   get isConnected(): boolean {
-    return this.#link.isConnected
+    return this.#driver.isConnected
   }
 
   get over(): Carrier['over'] {
@@ -127,17 +130,17 @@ export class RedisConnection implements Carrier {
 
   /** Whether subscribers may be at other servers, where PUBLISH does not count them. */
   get isCluster(): boolean {
-    return this.#link.isCluster
+    return this.#driver.isCluster
   }
 
-  /** The connection for all commands except subscriptions. */
-  get commands(): Redis {
-    return this.#link.commands
+  /** The streams, groups and dead letters of the server. */
+  get store(): DriverStore {
+    return this.#driver.store
   }
 
-  /** The connection for commands that store events. */
-  get storing(): Redis {
-    return this.#link.storing
+  /** Publishes a message that only says that something has changed. */
+  async tell(channel: string, text: string): Promise<void> {
+    await this.#driver.publish(channel, text)
   }
 
   newInbox(): string {
@@ -195,7 +198,7 @@ export class RedisConnection implements Carrier {
     const payload =
       typeof words === 'string' ? words : Buffer.from(words.buffer, words.byteOffset, words.length)
     this.#room.use(payload.length)
-    const sent = this.#link.commands.publish(channel, payload)
+    const sent = this.#driver.publish(channel, payload)
     sent.then(heard, (error: Error) => this.#unsent(channel, error))
     this.#last = sent
     return sent
@@ -211,7 +214,7 @@ export class RedisConnection implements Carrier {
       if (this.#isClosing || losses !== this.#losses) return
       // The server is not lost, yet the message was not sent. Reconnecting fails the call of the message.
       this.#listener.failed(error)
-      this.#link.renew()
+      this.#driver.renew()
     })
   }
 
@@ -225,7 +228,7 @@ export class RedisConnection implements Carrier {
     const tell = () => this.#inboxes.nobody(channelOfInbox(reply), reply)
     if (!this.isCluster) return tell()
     // If the node is left, the loss of the connection fails the request, which subscribers at another node may have.
-    const told = this.#link.isLeaving().then((isLeaving) => {
+    const told = this.#driver.isLeaving().then((isLeaving) => {
       if (!isLeaving) tell()
     })
     this.#defer(reply, told)
@@ -246,7 +249,7 @@ export class RedisConnection implements Carrier {
     this.#inboxes.add(channel, receive)
     this.#defer(
       channel,
-      this.#link.subscribe(channel).catch((error: Error) => {
+      this.#driver.subscribe(channel).catch((error: Error) => {
         if (error.name === 'ReplyError') refused?.(error)
       })
     )
@@ -256,7 +259,7 @@ export class RedisConnection implements Carrier {
   async hear(channel: string, said: () => void): Promise<void> {
     const all = this.#hearing.get(channel) ?? new Set()
     this.#hearing.set(channel, all.add(said))
-    await this.#link.subscribe(channel)
+    await this.#driver.subscribe(channel)
   }
 
   /**
@@ -272,7 +275,7 @@ export class RedisConnection implements Carrier {
     const all = this.#hearing.get(channel)
     if (all?.delete(said) !== true || all.size > 0) return
     this.#hearing.delete(channel)
-    this.#link.unsubscribe([channel], []).catch(() => {})
+    this.#driver.unsubscribe([channel], []).catch(() => {})
   }
 
   async take(
@@ -363,13 +366,13 @@ export class RedisConnection implements Carrier {
       do await this.#sent().catch(() => {})
       while (this.isConnected && this.#deferred.size > 0)
       // PING is answered after all commands before it.
-      await this.commands.ping()
+      await this.#driver.ping()
     }
     // A server that stands still must not keep the process from ending.
     await endedWithin(flushed()).catch(() => {})
     this.#isClosing = true
     this.routing.close()
-    this.#link.close()
+    this.#driver.close()
   }
 
   /** The server is lost. */

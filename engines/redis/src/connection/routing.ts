@@ -3,8 +3,8 @@
  * own, and NestJS services.
  */
 import type { CarriedHeaders, Words } from '@elysia-microservices/engine'
+import type { DriverConnection } from '../driver.ts'
 import {
-  ALL_SERVICES,
   answersOf,
   CHANGES,
   channelOfInbox,
@@ -15,7 +15,6 @@ import {
 } from '../words/channels.ts'
 import { frameOf, idOfAnswer, nestEvent, nestRequest, STORED } from '../words/frames.ts'
 import { Directory } from './directory.ts'
-import type { Link } from './link.ts'
 import { NestAnswers } from './nest-answers.ts'
 
 /** Milliseconds for which it is remembered that only NestJS services receive the requests of a channel. */
@@ -58,7 +57,7 @@ export interface EmittedEvents {
 export class Routing {
   stored: EmittedEvents | undefined
   readonly #sending: Sending
-  readonly #link: Link
+  readonly #driver: DriverConnection
   readonly #directory = new Directory()
   readonly #answers: NestAnswers
   readonly #nestUntil = new Map<string, number>()
@@ -68,10 +67,10 @@ export class Routing {
   #refreshAgain: Promise<void> | undefined
   #isFollowing = false
 
-  constructor(sending: Sending, link: Link) {
+  constructor(sending: Sending, driver: DriverConnection) {
     this.#sending = sending
-    this.#link = link
-    this.#answers = new NestAnswers(link)
+    this.#driver = driver
+    this.#answers = new NestAnswers(driver)
   }
 
   // ── requests ─────────────────────────────────────────────────────────────────────────────────────────
@@ -120,7 +119,7 @@ export class Routing {
     if (reply !== undefined) await this.#answers.hear(answersOf(route), reply)
     // In a cluster, a NestJS service at another node would handle the request, and the caller would be told that
     // nobody has received it.
-    if (await this.#link.mayMiss(route)) return this.#sending.nobody(reply)
+    if (await this.#driver.mayMiss(route)) return this.#sending.nobody(reply)
     // Services of this library receive what is published for NestJS, but ignore requests that this library's clients
     // send to NestJS services.
     const ours = this.#directory.hearing(route).size
@@ -262,10 +261,9 @@ export class Routing {
 
   async #lookUp(): Promise<void> {
     // The subscription to changes comes first, so that no change is missed between it and the look-up.
-    if (!this.#isFollowing) await this.#link.subscribe(CHANGES)
+    if (!this.#isFollowing) await this.#driver.subscribe(CHANGES)
     this.#isFollowing = true
-    const channels = await this.#link.commands.pubsub('CHANNELS', ALL_SERVICES)
-    this.#directory.update(channels.map(String))
+    this.#directory.update(await this.#driver.services())
   }
 
   /** Applies a message that a process has started or is stopping. */

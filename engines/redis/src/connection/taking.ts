@@ -4,13 +4,13 @@
  */
 import { type Carried, newSecret, OncePerQueue, type Subject, textOf } from '@elysia-microservices/engine'
 import { hasWildcards, routeMatches } from '@elysia-microservices/transport/kit'
+import type { DriverConnection } from '../driver.ts'
 import { answersOf, globOf, NEST_ANSWER, placeOf } from '../words/channels.ts'
 import { readFrame, readNest } from '../words/frames.ts'
-import type { Link } from './link.ts'
 
 /** The subscriptions of a service. */
 export class Taking {
-  readonly #link: Link
+  readonly #driver: DriverConnection
   /** Identifies this process to callers. */
   readonly #id = newSecret()
   /** The subjects by their channel: the channels of this process, the channels of NestJS, and the globs. */
@@ -22,8 +22,8 @@ export class Taking {
   /** Durable handlers, which also receive what NestJS clients publish. */
   #besides: { readonly pattern: string; readonly receive: (channel: string, text: string) => void }[] = []
 
-  constructor(link: Link) {
-    this.#link = link
+  constructor(driver: DriverConnection) {
+    this.#driver = driver
   }
 
   /** The channels of this process, which callers are told. */
@@ -45,7 +45,7 @@ export class Taking {
       const all = subject.isExact ? this.#exact : this.#wild
       this.#taken.set(channel, subject)
       all.set(nests, [...(all.get(nests) ?? []), subject])
-      wanted.push(this.#link.subscribe(channel), this.#link.subscribe(nests, !subject.isExact))
+      wanted.push(this.#driver.subscribe(channel), this.#driver.subscribe(nests, !subject.isExact))
     }
     await Promise.all(wanted)
   }
@@ -56,8 +56,8 @@ export class Taking {
    */
   async hearNest(pattern: string, receive: (channel: string, text: string) => void): Promise<void> {
     this.#besides.push({ pattern, receive })
-    if (hasWildcards(pattern)) await this.#link.subscribe(globOf(pattern), true)
-    else await this.#link.subscribe(pattern)
+    if (hasWildcards(pattern)) await this.#driver.subscribe(globOf(pattern), true)
+    else await this.#driver.subscribe(pattern)
   }
 
   async leave(): Promise<void> {
@@ -65,7 +65,7 @@ export class Taking {
     this.#besides = []
     const channels = [...this.#taken.keys(), ...this.#exact.keys(), ...patterns]
     const globs = [...this.#wild.keys(), ...patterns.filter(hasWildcards).map(globOf)]
-    await this.#link.unsubscribe(channels, globs).catch(() => {})
+    await this.#driver.unsubscribe(channels, globs).catch(() => {})
     this.#taken.clear()
     this.#exact.clear()
     this.#wild.clear()

@@ -35,7 +35,7 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
   }
 
   deadLetters(group: string): DeadLetters {
-    return new RedisDeadLetters(group, async () => (await this.connect()).commands)
+    return new RedisDeadLetters(group, async () => (await this.connect()).store)
   }
 
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {

@@ -17,14 +17,13 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
+import { againOf, GROUPS, STREAMS, streamOf, timeOf, turnOf } from '../words/keys.ts'
 import { readableError } from './errors.ts'
 import { deadLetterOf, messageOf, type RedisEvent } from './event.ts'
 import { Feed } from './feed.ts'
 import { checkDurable, type Groups } from './groups.ts'
-import { againOf, deadOf, GROUPS, pausedOf, STREAMS, streamOf, timeOf, turnOf } from './keys.ts'
 import { NestEvents } from './nest-events.ts'
 import type { Rounds, Watched } from './rounds.ts'
-import { BURY, run } from './scripts.ts'
 
 /** Characters of received events, beyond which no more events are requested. */
 const MOST_HELD = 32 * 1024 * 1024
@@ -324,13 +323,11 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   }
 
   async #bury(event: RedisEvent, reason: string): Promise<void> {
-    const { group, pattern } = this.#options
-    const { stream } = event.source
     const connection = this.#connection as RedisConnection
     if (!connection.isConnected) throw new Error('Redis cannot be reached at the moment')
-    const args = [group, event.place, event.isOnlyHere ? 1 : 0, ...deadLetterOf(event, reason, pattern)]
-    await run(connection.commands, BURY, [stream, deadOf(group)], args)
-    this.#feedOf(event).acknowledge(event)
+    const feed = this.#feedOf(event)
+    await feed.bury(event, deadLetterOf(event, reason, this.#options.pattern))
+    feed.acknowledge(event)
   }
 
   /** Lets the feeds request events, each time another one first: there may be room for the events of one only. */
@@ -395,7 +392,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     const connection = this.#connection as RedisConnection
     if (!connection.isConnected) throw new Error('Redis cannot be reached at the moment')
     const where = await this.#join()
-    if (this.#isPaused) await connection.commands.set(pausedOf(this.#options.group), '1')
+    if (this.#isPaused) await connection.store.pause(this.#options.group, true)
     if (this.#isOrdered) this.#uncertain()
     // Events are requested only after the log says that the handler receives events again.
     setImmediate(() => this.#wakeAll(true))

@@ -2,11 +2,10 @@
  * The dead letters of one group. They are kept in a stream of their own, from which they are redriven to the group.
  */
 import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
-import type { Redis } from 'ioredis'
+import type { DriverStore } from '../driver.ts'
+import { againOf } from '../words/keys.ts'
 import { readableError } from './errors.ts'
 import { readDeadLetter } from './event.ts'
-import { againOf, deadOf, wakeOf } from './keys.ts'
-import { REDRIVE, run } from './scripts.ts'
 
 /** Dead letters that are read at a time. */
 const PAGE = 100
@@ -14,11 +13,11 @@ const PAGE = 100
 /** Reads and changes dead letters at the server; nothing is kept in this process. */
 export class RedisDeadLetters implements DeadLetters {
   readonly #group: string
-  readonly #commands: () => Promise<Redis>
+  readonly #store: () => Promise<DriverStore>
 
-  constructor(group: string, commands: () => Promise<Redis>) {
+  constructor(group: string, store: () => Promise<DriverStore>) {
     this.#group = group
-    this.#commands = commands
+    this.#store = store
   }
 
   async *list({ limit = Number.POSITIVE_INFINITY }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
@@ -26,9 +25,7 @@ export class RedisDeadLetters implements DeadLetters {
     for (let left = limit; left > 0; ) {
       const wanted = Math.min(PAGE, left)
       const from = start
-      const page = await this.#ask((commands) =>
-        commands.xrange(deadOf(this.#group), from, '+', 'COUNT', wanted)
-      )
+      const page = await this.#ask((store) => store.letters(this.#group, from, wanted))
       for (const [position, fields] of page) {
         yield readDeadLetter(position, this.#group, fields).letter
         start = `(${position}`
@@ -46,25 +43,24 @@ export class RedisDeadLetters implements DeadLetters {
     const found = await this.#at(position)
     if (found === undefined) return false
     const again = againOf(this.#group, found.handler)
-    const keys = [deadOf(this.#group), again, wakeOf(again)]
-    return (await this.#ask((commands) => run(commands, REDRIVE, keys, [position]))) === 1
+    return this.#ask((store) => store.redrive(this.#group, position, again))
   }
 
   async delete(position: string): Promise<boolean> {
     if (!isPosition(position)) return false
-    return (await this.#ask((commands) => commands.xdel(deadOf(this.#group), position))) === 1
+    return this.#ask((store) => store.discard(this.#group, position))
   }
 
   async #at(position: string): Promise<ReturnType<typeof readDeadLetter> | undefined> {
     if (!isPosition(position)) return undefined
-    const [found] = await this.#ask((commands) => commands.xrange(deadOf(this.#group), position, position))
+    const [found] = await this.#ask((store) => store.letters(this.#group, position, 1))
     return found && readDeadLetter(position, this.#group, found[1])
   }
 
-  async #ask<Answer>(ask: (commands: Redis) => Promise<Answer>): Promise<Answer> {
-    const commands = await this.#commands()
+  async #ask<Answer>(ask: (store: DriverStore) => Promise<Answer>): Promise<Answer> {
+    const store = await this.#store()
     try {
-      return await ask(commands)
+      return await ask(store)
     } catch (error) {
       throw readableError(error, `the dead letters of the group '${this.#group}'`)
     }

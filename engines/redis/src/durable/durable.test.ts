@@ -3,9 +3,9 @@ import { describe, it } from 'node:test'
 import { NotStoredError, OptionError } from '@elysia-microservices/transport'
 import fc from 'fast-check'
 import { durableStorage, type RedisDurableOptions } from '../options/durable-options.ts'
+import { before, comparePositions, handlerOf, readHandler, timeOf } from '../words/keys.ts'
 import { isFull, isGone, notStored, passes } from './errors.ts'
 import { deadLetterOf, messageOf, RedisEvent, readDeadLetter } from './event.ts'
-import { before, comparePositions, handlerOf, readHandler, timeOf } from './keys.ts'
 
 const position = fc
   .tuple(fc.nat({ max: 2 ** 46 }), fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }))

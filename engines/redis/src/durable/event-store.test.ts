@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { Publisher } from '@elysia-microservices/engine'
 import fc from 'fast-check'
 import type { RedisConnection } from '../connection/redis-connection.ts'
+import type { Appended, EntryBatch } from '../driver.ts'
 import type { OutgoingEntry } from './event.ts'
 import { EventStore } from './event-store.ts'
 
@@ -10,13 +11,12 @@ const PATTERNS = ['a', 'b', 'c']
 
 /** A command on its way to the server, and its answer on the way back. */
 interface Command {
-  readonly keys: string[]
-  readonly args: string[]
+  readonly batch: EntryBatch
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: Error) => void
 }
 
-/** A server that does what the script APPEND does, when the test says so. */
+/** A server that stores batches when the test says so. */
 class Server {
   isConnected = true
   /** The ids of all stored events, by stream. */
@@ -27,18 +27,17 @@ class Server {
 
   readonly connection = {
     routing: { listeners: () => ({ reached: [], send: undefined }) },
-    storing: {
-      evalsha: (_sha: string, count: number, ...rest: (string | number)[]) =>
+    store: {
+      append: (batch: EntryBatch) =>
         new Promise((resolve, reject) => {
-          const [keys, args] = [rest.slice(0, count).map(String), rest.slice(count).map(String)]
-          this.#sent.push({ keys, args, resolve, reject })
+          this.#sent.push({ batch, resolve, reject })
         })
     }
   } as unknown as RedisConnection
 
   run(count: number): void {
-    for (const { keys, args, resolve } of this.#sent.splice(0, count)) {
-      const answer = this.#append(keys, args)
+    for (const { batch, resolve } of this.#sent.splice(0, count)) {
+      const answer = this.#append(batch)
       this.#answers.push(() => resolve(answer))
     }
   }
@@ -69,22 +68,20 @@ class Server {
     this.isConnected = true
   }
 
-  #append(keys: string[], args: string[]): unknown {
-    const [stream = ''] = keys
-    const [known, events, width] = args.slice(5, 8).map(Number) as [number, number, number]
-    const ids = Array.from({ length: events }, (_, n) => args[8 + n * width] as string)
-    const log = this.streams.get(stream) ?? []
-    this.streams.set(stream, log)
-    const answers = keys.slice(2, 2 + known).map((key, n): [string, number] => {
+  #append({ pattern, events, known, settled }: EntryBatch): Appended {
+    const ids = events.map(({ id }) => id)
+    const log = this.streams.get(pattern) ?? []
+    this.streams.set(pattern, log)
+    const stored = known.map((key, n): [string, number] => {
       const position = this.#remembered.get(key)
       if (position !== undefined) return [position, 1]
       const fresh = `1-${log.length}`
-      log.push(...(known < events ? ids : [ids[n] as string]))
+      log.push(...(known.length < ids.length ? ids : [ids[n] as string]))
       this.#remembered.set(key, fresh)
       return [fresh, 0]
     })
-    for (const key of keys.slice(2 + known)) this.#remembered.delete(key)
-    return answers
+    for (const key of settled) this.#remembered.delete(key)
+    return { stored, copies: 0 }
   }
 }
 
@@ -103,8 +100,7 @@ function setting() {
       publisher.publish({ ...common, packet: '{}', key: undefined, headers: undefined, batch: undefined })
     )
   }
-  const stored = () =>
-    PATTERNS.flatMap((pattern) => server.streams.get(`_elysia:{events}:s:${pattern}`) ?? [])
+  const stored = () => PATTERNS.flatMap((pattern) => server.streams.get(pattern) ?? [])
   return { server, publisher, attach, publish, published, stored }
 }
 
@@ -208,7 +204,7 @@ describe('events published over Redis', () => {
         publisher.restored()
         await serve(all)
         await Promise.all(published)
-        const byPattern = PATTERNS.map((pattern) => server.streams.get(`_elysia:{events}:s:${pattern}`) ?? [])
+        const byPattern = PATTERNS.map((pattern) => server.streams.get(pattern) ?? [])
         assert.deepEqual(stored().length, published.length)
         for (const ids of byPattern)
           assert.deepEqual(

@@ -2,12 +2,12 @@
 import { newSecret, type Publisher, type Store } from '@elysia-microservices/engine'
 import { NotStoredError } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
+import { type EntryContent, isUnprepared, type Stored } from '../driver.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
-import { endOfNestEvent, headersToJson } from '../words/frames.ts'
+import { endOfNestEvent } from '../words/frames.ts'
+import { idOf, streamOf } from '../words/keys.ts'
 import { isFull, notStored, passes, readableError } from './errors.ts'
 import type { OutgoingEntry } from './event.ts'
-import { idOf, STREAMS, streamOf, wakeOf } from './keys.ts'
-import { APPEND, ENSURE, isUnknownScript, run, TRIM } from './scripts.ts'
 
 /** The largest event in bytes: a process holds many events at a time. */
 const MAX_EVENT = 1024 * 1024
@@ -16,12 +16,9 @@ const MOST_TOGETHER = 128
 /** Keys of remembered ids that one such command deletes at most. */
 const MOST_SETTLED = 256
 
-/** Milliseconds within which the replicas must confirm; afterwards the events are sent again. */
-const COPIED_WITHIN = 1_000
-
-/** The stored fields of an event. */
-export type EntryContent = Pick<OutgoingEntry, 'id' | 'isOwnId' | 'packet' | 'headers'> & {
-  readonly key?: string | undefined
+/** An event, and whether this library generated its id. */
+interface NewEvent extends EntryContent {
+  readonly isOwnId: boolean
 }
 
 interface Numbered {
@@ -40,7 +37,7 @@ interface Batch {
 }
 
 /** The positions of events; of events that are remembered under one key, only the position of the first. */
-type Answer = readonly (readonly [position: string, wasThere: number])[]
+type Answer = readonly Stored[]
 
 /** Publishes events over one connection. */
 export class EventStore implements Store<OutgoingEntry> {
@@ -138,9 +135,9 @@ export class EventStore implements Store<OutgoingEntry> {
           return
         }
         if (isOwnId && !batch.isAgain) this.#settled.push(...keysOf(address, events))
-        const positions = isOwnId ? following(answer[0] as Answer[number], events.length) : answer
+        const positions = isOwnId ? following(answer[0] as Stored, events.length) : answer
         for (const [at, { event, number }] of batch.events.entries()) {
-          const [position, wasThere] = positions[at] as Answer[number]
+          const [position, wasThere] = positions[at] as Stored
           if (wasThere === 0) listeners.send?.(event.packet, event.headers)
           publisher.stored(number, position, wasThere === 1)
         }
@@ -157,13 +154,12 @@ export class EventStore implements Store<OutgoingEntry> {
       })
     // The connection was lost: the publisher appends the events again.
     if (error.name !== 'ReplyError') return
-    const isUnknown = isUnknownScript(error)
-    if (isUnknown) void this.#connection.commands.script('LOAD', APPEND.text).catch(() => {})
+    const isTooEarly = isUnprepared(error)
     if (isFull(error)) this.#trim(address)
-    const refusal = isUnknown
+    const refusal = isTooEarly
       ? new NotStoredError(`The Redis server was restarted before it had stored the event '${address}'`, true)
       : notStored(`the event '${address}'`, error)
-    for (const { number } of events) publisher.refused(number, refusal, isUnknown || passes(error))
+    for (const { number } of events) publisher.refused(number, refusal, isTooEarly || passes(error))
   }
 
   /**
@@ -172,10 +168,8 @@ export class EventStore implements Store<OutgoingEntry> {
    * @throws {NotStoredError} the server does not allow it, or not at the moment
    */
   async ensure(pattern: string): Promise<string> {
-    const { commands } = this.#connection
     try {
-      await commands.script('LOAD', APPEND.text)
-      return String(await run(commands, ENSURE, [STREAMS, streamOf(pattern)], [pattern, newSecret()]))
+      return await this.#connection.store.ensure(pattern, newSecret())
     } catch (error) {
       throw readableError(error, `the event '${pattern}'`)
     }
@@ -185,7 +179,7 @@ export class EventStore implements Store<OutgoingEntry> {
    * Stores an event of a NestJS client or of `emit()`, for which no publisher waits. The event is not published on
    * NestJS's channel: it was, or is sent there by the caller.
    */
-  async store({ route, ...event }: EntryContent & { readonly route: string }): Promise<void> {
+  async store({ route, ...event }: NewEvent & { readonly route: string }): Promise<void> {
     for (let attempt = 0; attempt < 2; attempt++) {
       try {
         if ((await this.#send(route, [event])) !== undefined) {
@@ -193,7 +187,7 @@ export class EventStore implements Store<OutgoingEntry> {
           return
         }
       } catch (error) {
-        if (!isUnknownScript(error)) throw error
+        if (!isUnprepared(error)) throw error
       }
       await this.ensure(route)
     }
@@ -201,7 +195,7 @@ export class EventStore implements Store<OutgoingEntry> {
 
   /** Deletes old events. Storing an event deletes old ones too, but a full server stores no event. */
   #trim(pattern: string): void {
-    run(this.#connection.commands, TRIM, [streamOf(pattern)], [this.#storage.maxAge]).catch(() => {})
+    this.#connection.store.trim(streamOf(pattern), this.#storage.maxAge).catch(() => {})
   }
 
   /**
@@ -213,44 +207,26 @@ export class EventStore implements Store<OutgoingEntry> {
    */
   async #send(
     address: string,
-    events: readonly EntryContent[],
+    events: readonly NewEvent[],
     reached?: readonly string[]
   ): Promise<Answer | undefined> {
-    const stream = streamOf(address)
-    const known = keysOf(address, events)
-    const keys = [stream, wakeOf(stream), ...known, ...this.#settled.splice(0, MOST_SETTLED)]
     const { duplicateWindow, maxAge, replicas } = this.#storage
-    const ending = reached === undefined ? '' : endOfNestEvent(undefined, reached)
-    const width = events.some(({ key, headers }) => key !== undefined || headers !== undefined) ? 4 : 2
-    const args: (string | number)[] = [
+    const { stored, copies } = await this.#connection.store.append({
+      pattern: address,
+      events,
+      known: keysOf(address, events),
+      settled: this.#settled.splice(0, MOST_SETTLED),
       duplicateWindow,
       maxAge,
-      address,
-      ending,
-      this.#connection.isCluster ? 1 : 0,
-      known.length,
-      events.length,
-      width
-    ]
-    for (const { id, packet, key = '', headers } of events) {
-      args.push(id, packet)
-      if (width === 4) args.push(key, headers === undefined ? '' : headersToJson(headers))
-    }
-    const { storing } = this.#connection
-    const stored = storing.evalsha(APPEND.sha, keys.length, ...keys, ...args)
-    const answer = replicas === 1 ? await stored : await this.#copied(address, stored, replicas - 1)
-    return Array.isArray(answer) ? (answer as Answer) : undefined
-  }
-
-  /** Waits until enough replicas have all that this connection has stored, and returns the server's answer. */
-  async #copied(address: string, stored: Promise<unknown>, wanted: number): Promise<unknown> {
-    const [answer, copies] = await Promise.all([stored, this.#connection.storing.wait(wanted, COPIED_WITHIN)])
-    if (copies < wanted)
+      ending: reached === undefined ? '' : endOfNestEvent(undefined, reached),
+      copies: replicas - 1
+    })
+    if (copies < replicas - 1)
       throw new NotStoredError(
-        `The event '${address}' is stored on the master and on ${copies} of ${wanted} replicas: options.durable.replicas requires all of them; look at 'INFO replication'`,
+        `The event '${address}' is stored on the master and on ${copies} of ${replicas - 1} replicas: options.durable.replicas requires all of them; look at 'INFO replication'`,
         true
       )
-    return answer
+    return stored
   }
 }
 
@@ -259,7 +235,7 @@ function newBatch(): Batch {
 }
 
 /** The keys under which the server remembers that events are stored. */
-function keysOf(address: string, events: readonly EntryContent[]): string[] {
+function keysOf(address: string, events: readonly NewEvent[]): string[] {
   const [first] = events
   return (first?.isOwnId === true ? [first] : events).map(({ id }) => idOf(address, id))
 }
@@ -267,7 +243,7 @@ function keysOf(address: string, events: readonly EntryContent[]): string[] {
 /**
  * Calculates the position of each event of a batch that is remembered under one key, from the position of the first.
  */
-function following([position, wasThere]: Answer[number], count: number): Answer {
+function following([position, wasThere]: Stored, count: number): Answer {
   const dash = position.indexOf('-') + 1
   const time = position.slice(0, dash)
   const number = Number(position.slice(dash))

@@ -15,7 +15,7 @@ import {
   type IncomingMessage
 } from '@elysia-microservices/transport/kit'
 import { headersIn } from '../words/frames.ts'
-import { timeOf } from './keys.ts'
+import { timeOf } from '../words/keys.ts'
 
 /** The fields of an entry. */
 const FIELD = {

@@ -8,9 +8,9 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
+import { before, GROUPS, handlerOf, readHandler, streamOf } from '../words/keys.ts'
 import { readableError } from './errors.ts'
 import { EventStore } from './event-store.ts'
-import { before, GROUPS, handlerOf, pausedOf, readHandler, STREAMS, streamOf } from './keys.ts'
 import { LeftBehind } from './left-behind.ts'
 
 /** The record of a durable handler in Redis, which all its processes share. */
@@ -54,20 +54,19 @@ export class Groups {
    * @throws {OptionError} the server may evict stored events
    */
   async check(): Promise<void> {
-    const about = String(await this.#connection.commands.info())
-    const policy = /^maxmemory_policy:(\S+)/m.exec(about)?.[1] ?? 'noeviction'
+    const about = await this.#connection.store.about()
+    const { version, maxmemoryPolicy: policy = 'noeviction', hasAppendOnlyFile } = about
     if (policy !== 'noeviction')
       throw new OptionError(
         'options.durable',
         `Redis at ${this.#connection.server} may evict stored events when its memory is full: its maxmemory-policy is '${policy}'; set it to 'noeviction', or give durable events a Redis of their own`
       )
-    const version = /^redis_version:((\d+)\S*)/m.exec(about)
-    if (version !== null && Number(version[2]) < 7)
+    if (version !== undefined && Number.parseInt(version, 10) < 7)
       throw new OptionError(
         'options.durable',
-        `Redis at ${this.#connection.server} is version ${version[1]}, and durable events need 7 or later, or Valkey 8`
+        `Redis at ${this.#connection.server} is version ${version}, and durable events need 7 or later, or Valkey 8`
       )
-    if (/^aof_enabled:0/m.test(about))
+    if (hasAppendOnlyFile === false)
       this.#logger.warn(
         `Redis at ${this.#connection.server} has no append-only file: events stored since its last snapshot are lost when the server stops; start the server with --appendonly yes`
       )
@@ -87,16 +86,16 @@ export class Groups {
     const { ordered, retry } = settings
     const said = JSON.stringify({ retry, ackWait: this.#storage.ackWait })
     const field = handlerOf(group, pattern)
-    const { commands } = this.#connection
-    let known = await commands.hget(GROUPS, field)
+    const { store } = this.#connection
+    let known = await store.handler(field)
     if (known === null) {
       const from = await this.#startOf(settings, pattern, isWide)
       const handler: Handler = { ordered, settings: said, from }
-      if ((await commands.hsetnx(GROUPS, field, JSON.stringify(handler))) === 1) {
-        await commands.publish(GROUPS, field)
+      if (await store.keepHandler(field, JSON.stringify(handler), true)) {
+        await this.#connection.tell(GROUPS, field)
         return { from, isNew: true }
       }
-      known = await commands.hget(GROUPS, field)
+      known = await store.handler(field)
     }
     const other = JSON.parse(known ?? '{}') as Handler
     if (other.ordered !== ordered)
@@ -108,25 +107,23 @@ export class Groups {
       this.#logger.warn(
         `The group '${group}' handles '${pattern}' with ${other.settings} in other processes, and with ${said} in this process; all processes of a group should have the same settings`
       )
-      await commands.hset(GROUPS, field, JSON.stringify({ ...other, settings: said }))
+      await store.keepHandler(field, JSON.stringify({ ...other, settings: said }), false)
     }
     return { from: other.from, isNew: false }
   }
 
   /** Logs which groups of these streams no process uses, because a new group may have been meant to do their work. */
   async sayWhatIsLeft(streams: readonly HandlersStream[], group: string, getsAll: boolean): Promise<void> {
-    const left = new LeftBehind(this.#connection.commands, this.#logger)
+    const left = new LeftBehind(this.#connection.store, this.#logger)
     for (const { pattern } of streams) await left.sayOfStream(pattern, group, getsAll)
   }
 
   async #startOf({ start }: DurableSettings, pattern: string, isWide: boolean): Promise<string> {
     if (start === 'all') return '0-0'
-    const { commands } = this.#connection
+    const { store } = this.#connection
     if (start === 'new') {
       // Streams that do not exist yet have no last position, so the server's time is used.
-      if (isWide) return before(`${timeIn(await commands.time())}-0`)
-      const about = (await commands.call('XINFO', 'STREAM', streamOf(pattern))) as unknown[]
-      return String(about[about.indexOf('last-generated-id') + 1])
+      return isWide ? before(`${await store.time()}-0`) : store.last(streamOf(pattern))
     }
     if ('since' in start) return before(`${Math.max(0, start.since.getTime())}-0`)
     if (!/^\d{1,15}-\d{1,20}$/.test(start.after ?? ''))
@@ -141,7 +138,7 @@ export class Groups {
   /** The streams of a pattern. For a pattern without wildcards, a missing stream is created. */
   async streams(pattern: string, isWide: boolean): Promise<HandlersStream[]> {
     if (!isWide) return [{ pattern, name: await this.#events.ensure(pattern) }]
-    const all = Object.entries(await this.#connection.commands.hgetall(STREAMS))
+    const all = Object.entries(await this.#connection.store.patterns())
     return all
       .map(([stored, name]) => ({ pattern: stored, name }))
       .filter((stream) => routeMatches(pattern, stream.pattern))
@@ -150,32 +147,25 @@ export class Groups {
   /** Creates a group in a stream if it is missing. @returns whether it was missing */
   async join(stream: string, group: string, from: string): Promise<boolean> {
     try {
-      await this.#connection.commands.xgroup('CREATE', stream, group, from, 'MKSTREAM')
-      return true
+      return await this.#connection.store.join(stream, group, from)
     } catch (error) {
-      if (/^BUSYGROUP/.test((error as Error).message)) return false
       throw readableError(error, `the group '${group}'`)
     }
   }
 
   /** Pauses or resumes a group. @throws {OptionError} there is no group with this name */
   async pause(group: string, isPaused: boolean): Promise<void> {
-    const { commands } = this.#connection
+    const { store } = this.#connection
     try {
-      const fields = await commands.hkeys(GROUPS)
+      const fields = await store.handlers()
       if (!fields.some((field) => readHandler(field).group === group))
         throw unknownGroup(group, 'on this Redis server')
-      if (isPaused) await commands.set(pausedOf(group), '1')
-      else await commands.del(pausedOf(group))
-      await commands.publish(GROUPS, group)
+      await store.pause(group, isPaused)
+      await this.#connection.tell(GROUPS, group)
     } catch (error) {
       throw readableError(error, `The group '${group}'`)
     }
   }
-}
-
-function timeIn([seconds, microseconds]: readonly (number | string)[]): number {
-  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
 }
 
 /** @throws {OptionError} Redis cannot store events of such a pattern in order */

@@ -4,8 +4,9 @@
  */
 import { Recent } from '@elysia-microservices/engine'
 import type { RedisConnection } from '../connection/redis-connection.ts'
+import type { Reader } from '../driver.ts'
 import { isFinal } from './errors.ts'
-import type { RedisEvent, Source } from './event.ts'
+import type { RedisEvent } from './event.ts'
 
 /**
  * Acknowledged events that are remembered: an acknowledgement may be lost together with its server, and then the
@@ -53,14 +54,15 @@ export class HeldEvents {
 
 /** Acknowledgements that the server has not confirmed. Those of one turn of the event loop are sent together. */
 export class Acknowledgements {
-  readonly #source: Source
-  readonly #group: string
+  readonly #reader: Reader
+  readonly #isRemoved: boolean
   #places = new Set<string>()
   #isDue = false
 
-  constructor(source: Source, group: string) {
-    this.#source = source
-    this.#group = group
+  /** @param isRemoved whether events that are done are deleted */
+  constructor(reader: Reader, isRemoved: boolean) {
+    this.#reader = reader
+    this.#isRemoved = isRemoved
   }
 
   /**
@@ -83,13 +85,9 @@ export class Acknowledgements {
     this.#isDue = false
     const places = [...this.#places]
     if (places.length === 0 || connection?.isConnected !== true) return 0
-    const { stream, isAgain } = this.#source
     this.#places = new Set()
     try {
-      await Promise.all([
-        connection.commands.xack(stream, this.#group, ...places),
-        isAgain && connection.commands.xdel(stream, ...places)
-      ])
+      await connection.store.acknowledge(this.#reader, places, this.#isRemoved)
       return places.length
     } catch (error) {
       const isReply = (error as Error).name === 'ReplyError'

@@ -14,24 +14,24 @@ function server(
   stored: Readonly<Record<string, Readonly<Record<string, Group>>>>,
   handlers: readonly string[] = []
 ) {
-  const commands = {
-    hkeys: async (key: string) => (key.endsWith(':groups') ? [...handlers] : Object.keys(stored)),
-    call: async (_xinfo: string, what: string, stream: string, name?: string) => {
-      const groups = stored[stream.slice('_elysia:{events}:s:'.length)]
-      if (groups === undefined) throw Object.assign(new Error('ERR no such key'), { name: 'ReplyError' })
-      if (what === 'CONSUMERS')
-        return (groups[name ?? '']?.idle ?? []).map((idle, n) => ['name', `c${n}`, 'idle', idle])
-      return Object.entries(groups).map(([group, { lag, pending = 0 }]) =>
-        ['name', group, 'consumers', 0, 'pending', pending, 'lag', lag].flat()
-      )
-    }
+  const groupsOf = async (stream: string) => {
+    const groups = stored[stream.slice('_elysia:{events}:s:'.length)]
+    if (groups === undefined) throw Object.assign(new Error('ERR no such key'), { name: 'ReplyError' })
+    return groups
+  }
+  const store = {
+    handlers: async () => [...handlers],
+    patterns: async () => Object.fromEntries(Object.keys(stored).map((pattern) => [pattern, ''])),
+    groups: async (stream: string) =>
+      Object.entries(await groupsOf(stream)).map(([name, { lag, pending = 0 }]) => ({ name, lag, pending })),
+    idle: async (stream: string, group: string) => (await groupsOf(stream))[group]?.idle ?? []
   }
   const lines: string[] = []
   const logger = {
     error: (line: string) => void lines.push(line),
     warn: (line: string) => void lines.push(line)
   }
-  return { left: new LeftBehind(commands as never, logger), lines }
+  return { left: new LeftBehind(store, logger), lines }
 }
 
 describe('groups that a service has left behind', () => {
@@ -77,12 +77,12 @@ describe('groups that a service has left behind', () => {
   })
 
   it('are not looked for without the right to ask', async () => {
-    const refuse = async () => {
+    const refuse = async (): Promise<never> => {
       throw Object.assign(new Error('NOPERM'), { name: 'ReplyError' })
     }
     const lines: string[] = []
     const logger = { error() {}, warn: (line: string) => void lines.push(line) }
-    const left = new LeftBehind({ hkeys: refuse, call: refuse } as never, logger)
+    const left = new LeftBehind({ handlers: refuse, patterns: refuse, groups: refuse, idle: refuse }, logger)
     await left.sayOfGroups([{ group: 'g', pattern: 'p' }])
     await left.sayOfStream('p', 'g', false)
     assert.deepEqual(lines, [])

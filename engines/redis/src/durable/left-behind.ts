@@ -3,9 +3,8 @@
  * removed. Redis keeps their events, and nobody else would say so.
  */
 import { type Logger, routeMatches } from '@elysia-microservices/transport/kit'
-import type { Redis } from 'ioredis'
-import { GROUPS, handlerOf, readHandler, STREAMS, streamOf } from './keys.ts'
-import { fieldsIn, type Told } from './look.ts'
+import type { GroupAbout, Streams } from '../driver.ts'
+import { GROUPS, handlerOf, readHandler, streamOf } from '../words/keys.ts'
 
 /**
  * Milliseconds after which a process that has not asked for events counts as gone: a running one asks every five
@@ -19,16 +18,16 @@ export interface HandlerOfService {
   readonly pattern: string
 }
 
-/** The commands that are used. */
-type Commands = Pick<Redis, 'call' | 'hkeys'>
+/** The part of the store that is asked. */
+type Asked = Pick<Streams, 'handlers' | 'patterns' | 'groups' | 'idle'>
 
 /** Looks for unused groups over one connection. */
 export class LeftBehind {
-  readonly #commands: Commands
+  readonly #store: Asked
   readonly #logger: Logger
 
-  constructor(commands: Commands, logger: Logger) {
-    this.#commands = commands
+  constructor(store: Asked, logger: Logger) {
+    this.#store = store
     this.#logger = logger
   }
 
@@ -38,7 +37,7 @@ export class LeftBehind {
    * @param getsAll whether the new group gets all events that are stored
    */
   async sayOfStream(pattern: string, group: string, getsAll: boolean): Promise<void> {
-    for (const name of await this.#groupsOf(pattern)) {
+    for (const { name } of await this.#groupsOf(pattern)) {
       if (name === group) continue
       const left = await this.#leftIn(pattern, name)
       if (left === undefined || left === 0) continue
@@ -51,7 +50,7 @@ export class LeftBehind {
 
   /** Logs what the groups of this service have handled in the past, and no process handles now. */
   async sayOfGroups(handlers: readonly HandlerOfService[]): Promise<void> {
-    const fields = await this.#ask(() => this.#commands.hkeys(GROUPS), [])
+    const fields = await this.#ask(() => this.#store.handlers(), [])
     for (const { group, pattern } of fields.map(readHandler)) {
       const ours = handlers.filter((one) => one.group === group)
       if (ours.length === 0 || ours.some((one) => one.pattern === pattern)) continue
@@ -69,27 +68,21 @@ export class LeftBehind {
 
   /** The stored patterns that a pattern of a handler matches. */
   async #storedFor(pattern: string): Promise<readonly string[]> {
-    const all = await this.#ask(() => this.#commands.hkeys(STREAMS), [pattern])
+    const all = await this.#ask(async () => Object.keys(await this.#store.patterns()), [pattern])
     return all.filter((stored) => routeMatches(pattern, stored))
   }
 
-  async #groupsOf(pattern: string): Promise<readonly string[]> {
-    return (await this.#told('GROUPS', streamOf(pattern))).map(({ name }) => String(name))
+  #groupsOf(pattern: string): Promise<readonly GroupAbout[]> {
+    return this.#ask(() => this.#store.groups(streamOf(pattern)), [])
   }
 
   /** The number of events that wait for a group; `undefined`: a process uses the group, or there is no such group. */
   async #leftIn(pattern: string, group: string): Promise<number | undefined> {
-    const stream = streamOf(pattern)
-    const processes = await this.#told('CONSUMERS', stream, group)
-    if (processes.some(({ idle }) => Number(idle) < GONE_AFTER)) return undefined
-    const about = (await this.#told('GROUPS', stream)).find(({ name }) => name === group)
+    const idle = await this.#ask(() => this.#store.idle(streamOf(pattern), group), [])
+    if (idle.some((milliseconds) => milliseconds < GONE_AFTER)) return undefined
+    const about = (await this.#groupsOf(pattern)).find(({ name }) => name === group)
     if (about === undefined) return undefined
-    return Number(about.lag ?? 0) + Number(about.pending)
-  }
-
-  async #told(...about: [what: string, stream: string, group?: string]): Promise<Told[]> {
-    const asked = () => this.#commands.call('XINFO', ...(about as string[])) as Promise<unknown[][]>
-    return (await this.#ask(asked, [])).map(fieldsIn)
+    return (about.lag ?? 0) + about.pending
   }
 
   /** Asks the server. Without the right to ask, or without a stream, there is nothing to say. */

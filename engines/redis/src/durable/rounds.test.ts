@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { RedisConnection } from '../connection/redis-connection.ts'
+import type { Standing, Take, Taken } from '../driver.ts'
 import type { RedisEvent } from './event.ts'
 import { Feed } from './feed.ts'
 import { Rounds, type Watched } from './rounds.ts'
@@ -30,14 +31,13 @@ class Stream implements Watched {
 /** @param refusal the error of the server, if it refuses the command */
 function setting(count: number, refusal?: () => string | undefined) {
   const commands: unknown[][] = []
-  const xreadgroup = async (...args: unknown[]) => {
+  const present = async (...args: unknown[]) => {
     commands.push(args)
     const message = refusal?.()
     if (message !== undefined) throw Object.assign(new Error(message), { name: 'ReplyError' })
-    return null
   }
   const rounds = new Rounds('process')
-  rounds.connection = { isConnected: true, commands: { xreadgroup } } as unknown as RedisConnection
+  rounds.connection = { isConnected: true, store: { present } } as unknown as RedisConnection
   const streams = Array.from({ length: count }, (_, n) => new Stream(n))
   for (const one of streams) rounds.add(one)
   rounds.close()
@@ -53,8 +53,8 @@ describe('streams of which nothing is to be done', () => {
         await rounds.look()
         assert.deepEqual([commands.length, looks()], [time, 2 * time])
       }
-      assert.deepEqual(commands[0]?.slice(0, 7), ['GROUP', 'g', 'process', 'COUNT', 1, 'STREAMS', 's:0'])
-      assert.equal(commands[0]?.length, 6 + 2 * count)
+      assert.deepEqual(commands[0]?.slice(0, 2), ['process', 'g'])
+      assert.equal((commands[0] as string[][])[2]?.length, count)
     }
   })
 
@@ -106,10 +106,11 @@ describe('streams of which nothing is to be done', () => {
   })
 })
 
-/** The answer of the script TAKE. */
-type Take = readonly [state: string, ...rest: unknown[]]
+const NOTHING: Take = take([], { done: '', first: '', undone: 0, more: -1 })
 
-const NOTHING: Take = ['ok', 0, [], '', '', 0, -1]
+function take(entries: readonly Taken[], standing: Standing): Take {
+  return { state: 'ok', isNew: false, entries, standing }
+}
 
 /** A feed over a server whose answers the test gives. */
 function feedOf(turn?: string) {
@@ -123,12 +124,16 @@ function feedOf(turn?: string) {
       told = woken
     },
     unhear() {},
-    commands: {
-      evalsha: async () => {
+    store: {
+      take: async () => {
         commands++
         return answers.shift() ?? NOTHING
       },
-      xack: async () => ++commands
+      keep: async () => {
+        commands++
+        return []
+      },
+      acknowledge: async () => void commands++
     }
   } as unknown as RedisConnection
   const feed: Feed = new Feed({
@@ -176,7 +181,7 @@ describe('a stream as a process reads it', () => {
 
   it('is not quiet while this process or another one has events that are not done, or while it is paused', async () => {
     const { feed, connection, answers, received, commands, told } = feedOf()
-    answers.push(['ok', 0, [['1-0', ['packet', '{}'], 1]], '', '1-0', 2, -1])
+    answers.push(take([['1-0', ['packet', '{}'], 1]], { done: '', first: '1-0', undone: 2, more: -1 }))
     await feed.start(connection)
     await turn()
     assert.equal(feed.isQuiet, false)
@@ -190,7 +195,7 @@ describe('a stream as a process reads it', () => {
     feed.wake(true)
     await turn()
     assert.equal(feed.isQuiet, true)
-    answers.push(['paused'])
+    answers.push({ state: 'paused' })
     told()
     await turn()
     assert.equal(feed.isQuiet, false)
@@ -198,7 +203,7 @@ describe('a stream as a process reads it', () => {
 
   it('is quiet beside the process whose turn it is, if nothing is to be done', async () => {
     const { feed, connection, answers } = feedOf('t')
-    answers.push(['other', 30_000, '5-0', '', 0, -1])
+    answers.push({ state: 'other', standing: { done: '5-0', first: '', undone: 0, more: 30_000 } })
     await feed.start(connection)
     await turn()
     assert.equal(feed.isQuiet, true)

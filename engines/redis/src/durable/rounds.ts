@@ -15,12 +15,6 @@ const LOOK = 5_000
 const IN_TURN = 2
 /** Streams in one command. */
 const MOST_TOGETHER = 500
-/**
- * A position above all events: XREADGROUP then reads nothing, and fails if the stream or the group does not exist. It
- * also tells other processes that this process is there.
- */
-const BEHIND_ALL = '18446744073709551615-0'
-
 /** A stream, as one process of a group reads it; or another thing that is looked at in turn. */
 export interface Watched {
   readonly group: string
@@ -41,7 +35,7 @@ export class Rounds {
   readonly #end: () => void
   /** The server does not let this user ask about several streams together. */
   #isEachAlone = false
-  connection: Pick<RedisConnection, 'isConnected' | 'commands'> | undefined
+  connection: Pick<RedisConnection, 'isConnected' | 'store'> | undefined
 
   /** @param process identifies this process among the processes of a group */
   constructor(process: string) {
@@ -92,17 +86,8 @@ export class Rounds {
   /** Asks whether all streams of a group exist, with the group in them. */
   async #ask(group: string, all: readonly Watched[]): Promise<void> {
     const streams = all.map(({ stream }) => stream as string)
-    const ids = streams.map(() => BEHIND_ALL)
     try {
-      await this.connection?.commands.xreadgroup(
-        ...(['GROUP', group, this.#process, 'COUNT', 1, 'STREAMS', ...streams, ...ids] as unknown as [
-          'GROUP',
-          string,
-          string,
-          'STREAMS',
-          ...string[]
-        ])
-      )
+      await this.connection?.store.present(this.#process, group, streams)
     } catch (error) {
       if ((error as Error).name !== 'ReplyError') return
       this.#isEachAlone ||= (error as Error).message.startsWith('NOPERM')

@@ -46,7 +46,7 @@ export class RedisServerStore implements ServerStore<RedisConnection> {
     if (this.#hasSaidWhatIsLeft) return
     this.#hasSaidWhatIsLeft = true
     // Nobody waits for it: it only explains what is stored.
-    new LeftBehind(connection.commands, this.#context.logger).sayOfGroups(this.#handlers).catch(() => {})
+    new LeftBehind(connection.store, this.#context.logger).sayOfGroups(this.#handlers).catch(() => {})
   }
 
   restored(): void {

@@ -4,8 +4,8 @@ import { routeMatches } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { EmittedEvents } from '../connection/routing.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
+import { GROUPS, readHandler } from '../words/keys.ts'
 import { EventStore } from './event-store.ts'
-import { GROUPS, readHandler } from './keys.ts'
 
 /**
  * The most routes for which a process remembers whether their events are stored. The number is limited, because
@@ -54,7 +54,7 @@ export class StoredPatterns implements EmittedEvents {
   #look(): Promise<readonly string[]> {
     this.#known = this.#connection
       .hear(GROUPS, this.#changed)
-      .then(() => this.#connection.commands.hkeys(GROUPS))
+      .then(() => this.#connection.store.handlers())
       .then((fields) => fields.map((field) => readHandler(field).pattern))
       .catch((error: Error) => {
         // A user without the right to read the patterns stores none of its emitted events.

@@ -1,12 +1,16 @@
 /**
- * The connections to Redis, by ioredis: one for commands, one for subscriptions, and one for storing events that
- * replicas must confirm. No other file knows how the driver connects, loses its server and finds it again.
+ * The driver over ioredis: a connection for commands, one for subscriptions, and one for storing events that replicas
+ * must confirm. No other file knows how ioredis connects, loses its server and finds it again.
  */
 
 import { repeat, unreachable } from '@elysia-microservices/engine'
 import { backoffDelay, OptionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import { Redis, type RedisOptions } from 'ioredis'
+import type { Driver, DriverConnection, DriverListener } from '../driver.ts'
+import type { CheckedOptions } from '../options/options.ts'
+import { ALL_SERVICES } from '../words/channels.ts'
 import { Cluster, type Node } from './cluster.ts'
+import { IoredisStore } from './ioredis-store.ts'
 
 /** Milliseconds between PING commands; a server that does not answer one before the next counts as lost. */
 const PING_EVERY = 10_000
@@ -35,37 +39,30 @@ const FIXED: RedisOptions = {
   protocol: 2
 }
 
-/** Is called when a link loses its server, and when it has a server again. */
-export interface LinkListener {
-  lost(): void
-  restored(): void
-  message(pattern: string | undefined, channel: string, bytes: Buffer): void
-  /**
-   * The server does not let this user subscribe to a channel any more.
-   * @returns whether the link may go on without this channel; otherwise it reconnects, and tries again
-   */
-  refused(channel: string, error: Error): boolean
-}
-
-/** Options of a link besides the address. */
-export interface LinkOptions {
+/** Options of the connections besides the address. */
+interface Kind {
   /** The nodes of a cluster, in place of an address. */
-  readonly nodes?: readonly Node[] | undefined
+  readonly nodes: readonly Node[] | undefined
   /**
    * Whether events are stored over a separate connection: one that waits for replicas does nothing else in between.
-   * Default: false.
    */
-  readonly storesApart?: boolean
+  readonly storesApart: boolean
+}
+
+export const ioredis: Driver = {
+  open({ connection, where, cluster, durable }: CheckedOptions, name, listener) {
+    const options = { ...(name !== undefined && { connectionName: name }), ...connection }
+    return Connections.open(options, where, listener, { nodes: cluster, storesApart: durable.replicas > 1 })
+  }
 }
 
 /** All connections of one client or service to its server. */
-export class Link {
-  readonly commands: Redis
-  /** The connection for commands that store events: the one for all commands, or a separate one. */
-  readonly storing: Redis
+class Connections implements DriverConnection {
+  readonly store: IoredisStore
+  readonly #commands: Redis
   readonly #subscriber: Redis
   readonly #all: readonly Redis[]
-  readonly #listener: LinkListener
+  readonly #listener: DriverListener
   readonly #cluster: Cluster | undefined
   readonly #channels = new Set<string>()
   readonly #globs = new Set<string>()
@@ -74,11 +71,7 @@ export class Link {
   #stopPinging: () => void = () => {}
   #lastError: Error | undefined
 
-  private constructor(
-    options: RedisOptions,
-    listener: LinkListener,
-    { nodes, storesApart = false }: LinkOptions
-  ) {
+  private constructor(options: RedisOptions, listener: DriverListener, { nodes, storesApart }: Kind) {
     this.#listener = listener
     this.#cluster = nodes && new Cluster(nodes, options)
     const retryStrategy = (attempt: number): number | null =>
@@ -88,10 +81,12 @@ export class Link {
     // Sentinels have a setting of their own for how long they are looked for.
     const strategies = { retryStrategy, sentinelRetryStrategy: retryStrategy }
     const all = { ...options, ...FIXED, ...found, ...strategies } as Omit<RedisOptions, 'replyMapping'>
-    this.commands = new Redis(all)
+    const commands = new Redis(all)
+    this.#commands = commands
     this.#subscriber = new Redis(all)
-    this.storing = storesApart ? new Redis(all) : this.commands
-    this.#all = [...new Set([this.commands, this.#subscriber, this.storing])]
+    const storing = storesApart ? new Redis(all) : commands
+    this.#all = [...new Set([commands, this.#subscriber, storing])]
+    this.store = new IoredisStore({ commands, storing, isCluster: this.isCluster })
     for (const one of this.#all) {
       one.on('error', (error: Error) => {
         this.#lastError = error
@@ -117,25 +112,25 @@ export class Link {
   static async open(
     options: RedisOptions,
     where: string,
-    listener: LinkListener,
-    kind: LinkOptions = {}
-  ): Promise<Link> {
-    const link = new Link(options, listener, kind)
+    listener: DriverListener,
+    kind: Kind
+  ): Promise<Connections> {
+    const opened = new Connections(options, listener, kind)
     try {
-      await Promise.all(link.#all.map((one) => one.connect()))
-      if (kind.nodes === undefined) await link.#refuseCluster(where)
+      await Promise.all(opened.#all.map((one) => one.connect()))
+      if (kind.nodes === undefined) await opened.#refuseCluster(where)
     } catch (error) {
-      link.#isClosed = true
-      for (const one of link.#all) end(one)
-      const cause = error instanceof OptionError ? error : (link.#lastError ?? (error as Error))
+      opened.#isClosed = true
+      for (const one of opened.#all) end(one)
+      const cause = error instanceof OptionError ? error : (opened.#lastError ?? (error as Error))
       throw cause instanceof OptionError ? cause : connectFailure(where, cause)
     }
-    link.#isConnected = true
-    const stops = [link.#ping(), link.#follow()]
-    link.#stopPinging = () => {
+    opened.#isConnected = true
+    const stops = [opened.#ping(), opened.#follow()]
+    opened.#stopPinging = () => {
       for (const stop of stops) stop()
     }
-    return link
+    return opened
   }
 
   /**
@@ -144,7 +139,7 @@ export class Link {
    */
   async #refuseCluster(where: string): Promise<void> {
     // A user without the right to INFO gets an error later, when a command is refused.
-    const about = await this.commands.info('server').catch(() => '')
+    const about = await this.#commands.info('server').catch(() => '')
     if (/^(redis|server)_mode:cluster/m.test(String(about)))
       throw new OptionError(
         'options',
@@ -156,20 +151,28 @@ export class Link {
     return this.#isConnected
   }
 
-  /** Whether subscribers may be at other servers, where PUBLISH does not count them. */
   get isCluster(): boolean {
     return this.#cluster !== undefined
   }
 
-  /**
-   * Whether a channel may have subscribers only at other nodes of the cluster: PUBLISH reaches the subscribers of all
-   * nodes, but counts only those of its own node.
-   */
+  publish(channel: string, payload: string | Buffer): Promise<number> {
+    return this.#commands.publish(channel, payload)
+  }
+
+  async services(): Promise<string[]> {
+    return (await this.#commands.pubsub('CHANNELS', ALL_SERVICES)).map(String)
+  }
+
+  async ping(): Promise<void> {
+    await this.#commands.ping()
+  }
+
+  /** PUBLISH reaches the subscribers at all nodes of a cluster, but counts only those at its own node. */
   async mayMiss(channel: string): Promise<boolean> {
     if (this.#cluster === undefined) return false
     const [heard, globs] = await Promise.all([
-      this.commands.pubsub('NUMSUB', channel),
-      this.commands.pubsub('NUMPAT')
+      this.#commands.pubsub('NUMSUB', channel),
+      this.#commands.pubsub('NUMPAT')
     ])
     return heard[1] === 0 && Number(globs) === 0
   }
@@ -187,7 +190,6 @@ export class Link {
     for (const event of ['data', 'close']) stream.once(event, () => clearTimeout(late))
   }
 
-  /** Subscribes to a channel, or to a glob. The subscription is restored after the server was lost. */
   async subscribe(channel: string, isGlob = false): Promise<void> {
     const all = isGlob ? this.#globs : this.#channels
     if (all.has(channel)) return
@@ -203,7 +205,6 @@ export class Link {
     }
   }
 
-  /** Ends subscriptions. Resolves when all messages that were sent for them have arrived. */
   async unsubscribe(channels: readonly string[], globs: readonly string[]): Promise<void> {
     for (const channel of channels) this.#channels.delete(channel)
     for (const glob of globs) this.#globs.delete(glob)
@@ -215,9 +216,8 @@ export class Link {
     ])
   }
 
-  /** Reconnects: everything that waits for an answer fails. */
   renew(): void {
-    end(this.commands, true)
+    end(this.#commands, true)
   }
 
   close(): void {
@@ -267,7 +267,7 @@ export class Link {
 
   /**
    * Restores the subscriptions one by one: if the server refuses one of a command, it refuses the whole command. A
-   * subscription that is refused, and without which the link may go on, is forgotten.
+   * subscription that is refused, and without which the connection may go on, is forgotten.
    * @returns false if another subscription could not be restored
    */
   async #subscribeEach(): Promise<boolean> {
@@ -297,12 +297,9 @@ export class Link {
     }, LOOK_EVERY)
   }
 
-  /**
-   * Checks whether the slot has moved to another node, and reconnects if it has. Until then, everything that this node
-   * says about subscribers is wrong: services may be at the other node already. @throws the node does not answer
-   */
+  /** Services may be at the other node already. */
   async isLeaving(): Promise<boolean> {
-    const hasMoved = (await this.#cluster?.hasMoved(this.commands)) === true
+    const hasMoved = (await this.#cluster?.hasMoved(this.#commands)) === true
     if (hasMoved && this.#isConnected) this.#leave()
     return hasMoved
   }
@@ -340,8 +337,8 @@ function end(one: Redis, again = false): void {
 }
 
 /**
- * Does nothing. Stands for the functions that stop pinging or reconnecting, before the link is established and after
- * it is closed.
+ * Does nothing. Stands for the functions that stop pinging or reconnecting, before the
+ * connections are established and after they are closed.
  */
 function none(): void {}
 

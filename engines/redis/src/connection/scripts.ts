@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
+import { isUnprepared } from '../driver.ts'
 
 /** A script, and its name at the server. */
 export interface Script {
@@ -272,12 +273,7 @@ export async function run(
   try {
     return await commands.evalsha(sha, keys.length, ...keys, ...args)
   } catch (error) {
-    if (!isUnknownScript(error)) throw error
+    if (!isUnprepared(error)) throw error
     return commands.eval(text, keys.length, ...keys, ...args)
   }
-}
-
-/** Whether an error says that the server does not know a script. */
-export function isUnknownScript(error: unknown): boolean {
-  return /^NOSCRIPT/.test((error as Error).message)
 }

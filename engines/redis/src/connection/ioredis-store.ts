@@ -1,0 +1,259 @@
+/** The streams, groups and dead letters of a server, by ioredis and the scripts. */
+import type { Redis } from 'ioredis'
+import {
+  type Appended,
+  type DriverStore,
+  type Entry,
+  type EntryBatch,
+  type GivenBack,
+  type GroupAbout,
+  isUnprepared,
+  type Reader,
+  type ServerAbout,
+  type Standing,
+  type Stored,
+  type Take,
+  type Taken
+} from '../driver.ts'
+import { headersToJson } from '../words/frames.ts'
+import { deadOf, GROUPS, laterOf, pausedOf, STREAMS, streamOf, wakeOf } from '../words/keys.ts'
+import { APPEND, BURY, ENSURE, GIVE_BACK, KEEP, LEAVE, REDRIVE, run, TAKE, TRIM } from './scripts.ts'
+
+/** Milliseconds within which the replicas must confirm; afterwards the events are sent again. */
+const COPIED_WITHIN = 1_000
+/**
+ * A position above all events: XREADGROUP then reads nothing, and fails if the stream or the group does not exist. It
+ * also tells other processes that this process is there.
+ */
+const BEHIND_ALL = '18446744073709551615-0'
+
+/** The connections that are used. */
+interface Connections {
+  readonly commands: Redis
+  /** The connection for commands that store events: the one for all commands, or a separate one. */
+  readonly storing: Redis
+  /** Whether subscribers may be at other servers. */
+  readonly isCluster: boolean
+}
+
+/** How far a group is, in the answer of `TAKE`. */
+type RawStanding = [done: string, first: string, undone: number, more: number]
+
+export class IoredisStore implements DriverStore {
+  readonly #over: Connections
+
+  constructor(over: Connections) {
+    this.#over = over
+  }
+
+  get #commands(): Redis {
+    return this.#over.commands
+  }
+
+  // ── streams and groups ───────────────────────────────────────────────────────────────────────────────
+
+  async about(): Promise<ServerAbout> {
+    const about = String(await this.#commands.info())
+    const said = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(about)?.[1]
+    const aof = said('aof_enabled')
+    return {
+      version: said('redis_version'),
+      maxmemoryPolicy: said('maxmemory_policy'),
+      hasAppendOnlyFile: aof === undefined ? undefined : !aof.startsWith('0')
+    }
+  }
+
+  async time(): Promise<number> {
+    const [seconds, microseconds] = await this.#commands.time()
+    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
+  }
+
+  async ensure(pattern: string, name: string): Promise<string> {
+    await this.#commands.script('LOAD', APPEND.text)
+    return String(await run(this.#commands, ENSURE, [STREAMS, streamOf(pattern)], [pattern, name]))
+  }
+
+  async append(batch: EntryBatch): Promise<Appended> {
+    const { pattern, events, known, settled, duplicateWindow, maxAge, ending, copies } = batch
+    const stream = streamOf(pattern)
+    const keys = [stream, wakeOf(stream), ...known, ...settled]
+    const width = events.some(({ key, headers }) => key !== undefined || headers !== undefined) ? 4 : 2
+    const args: (string | number)[] = [duplicateWindow, maxAge, pattern, ending]
+    args.push(this.#over.isCluster ? 1 : 0, known.length, events.length, width)
+    for (const { id, packet, key = '', headers } of events) {
+      args.push(id, packet)
+      if (width === 4) args.push(key, headers === undefined ? '' : headersToJson(headers))
+    }
+    const { storing } = this.#over
+    try {
+      const stored = storing.evalsha(APPEND.sha, keys.length, ...keys, ...args)
+      // WAIT counts the replicas that have all that this connection has stored.
+      const [answer, counted] =
+        copies === 0 ? [await stored, 0] : await Promise.all([stored, storing.wait(copies, COPIED_WITHIN)])
+      return { stored: Array.isArray(answer) ? (answer as Stored[]) : undefined, copies: counted }
+    } catch (error) {
+      if (isUnprepared(error)) void this.#commands.script('LOAD', APPEND.text).catch(() => {})
+      throw error
+    }
+  }
+
+  async trim(stream: string, maxAge: number): Promise<void> {
+    await run(this.#commands, TRIM, [stream], [maxAge])
+  }
+
+  patterns(): Promise<Record<string, string>> {
+    return this.#commands.hgetall(STREAMS)
+  }
+
+  async last(stream: string): Promise<string> {
+    const about = (await this.#commands.call('XINFO', 'STREAM', stream)) as unknown[]
+    return String(fieldsIn(about)['last-generated-id'])
+  }
+
+  async groups(stream: string): Promise<GroupAbout[]> {
+    const all = (await this.#commands.call('XINFO', 'GROUPS', stream)) as unknown[][]
+    return all.map(fieldsIn).map(({ name, lag, pending }) => ({
+      name: String(name),
+      lag: typeof lag === 'number' ? lag : undefined,
+      pending: Number(pending)
+    }))
+  }
+
+  async idle(stream: string, group: string): Promise<number[]> {
+    const all = (await this.#commands.call('XINFO', 'CONSUMERS', stream, group)) as unknown[][]
+    return all.map(fieldsIn).map(({ idle }) => Number(idle))
+  }
+
+  async join(stream: string, group: string, from: string): Promise<boolean> {
+    try {
+      await this.#commands.xgroup('CREATE', stream, group, from, 'MKSTREAM')
+      return true
+    } catch (error) {
+      if (/^BUSYGROUP/.test((error as Error).message)) return false
+      throw error
+    }
+  }
+
+  handlers(): Promise<string[]> {
+    return this.#commands.hkeys(GROUPS)
+  }
+
+  handler(field: string): Promise<string | null> {
+    return this.#commands.hget(GROUPS, field)
+  }
+
+  async keepHandler(field: string, record: string, isNew: boolean): Promise<boolean> {
+    const kept = isNew
+      ? this.#commands.hsetnx(GROUPS, field, record)
+      : this.#commands.hset(GROUPS, field, record)
+    return (await kept) === 1
+  }
+
+  async pause(group: string, isPaused: boolean): Promise<void> {
+    if (isPaused) await this.#commands.set(pausedOf(group), '1')
+    else await this.#commands.del(pausedOf(group))
+  }
+
+  // ── reading ──────────────────────────────────────────────────────────────────────────────────────────
+
+  async take(reader: Reader, room: number, isAll: boolean): Promise<Take> {
+    const { stream, group, process, ackWait, turn } = reader
+    const keys = [stream, pausedOf(group), laterOf(group, stream), wakeOf(stream)]
+    if (turn !== undefined) keys.push(turn)
+    const answer = await run(this.#commands, TAKE, keys, [group, process, room, ackWait, isAll ? 1 : 0])
+    const [state, ...rest] = answer as [string, ...unknown[]]
+    if (state === 'paused') return { state }
+    if (state === 'other') {
+      const [pause, ...standing] = rest as [pause: number, ...RawStanding]
+      return { state, standing: { ...standingOf(standing), more: pause } }
+    }
+    const [isNew, entries, ...standing] = rest as [isNew: number, entries: Taken[], ...RawStanding]
+    return { state: 'ok', isNew: isNew === 1, entries, standing: standingOf(standing) }
+  }
+
+  async takeNew({ stream, group, process }: Reader, room: number) {
+    const [read, paused] = await Promise.all([
+      this.#commands.xreadgroup(
+        'GROUP',
+        group,
+        process,
+        'COUNT',
+        room,
+        'STREAMS',
+        stream,
+        '>'
+      ) as Promise<Read>,
+      this.#commands.exists(pausedOf(group))
+    ])
+    return { entries: read?.[0]?.[1] ?? [], isPaused: paused === 1 }
+  }
+
+  async keep({ stream, group, process, ackWait, turn }: Reader, places: readonly string[]) {
+    const keys = turn === undefined ? [stream] : [stream, turn]
+    return (await run(this.#commands, KEEP, keys, [group, process, ackWait, ...places])) as string[]
+  }
+
+  async acknowledge({ stream, group }: Reader, places: readonly string[], isRemoved: boolean): Promise<void> {
+    await Promise.all([
+      this.#commands.xack(stream, group, ...places),
+      isRemoved && this.#commands.xdel(stream, ...places)
+    ])
+  }
+
+  async giveBack({ stream, group, process }: Reader, events: readonly GivenBack[]): Promise<void> {
+    const args = events.flatMap(({ place, delay, attempt }) => [place, delay, attempt])
+    const keys = [stream, laterOf(group, stream), wakeOf(stream)]
+    await run(this.#commands, GIVE_BACK, keys, [group, process, ...args])
+  }
+
+  async bury(reader: Reader, place: string, isOnlyHere: boolean, letter: readonly string[]): Promise<void> {
+    const { stream, group } = reader
+    const args = [group, place, isOnlyHere ? 1 : 0, ...letter]
+    await run(this.#commands, BURY, [stream, deadOf(group)], args)
+  }
+
+  async leave({ stream, group, process, turn }: Reader): Promise<void> {
+    const keys = [stream, wakeOf(stream), ...(turn === undefined ? [] : [turn])]
+    await run(this.#commands, LEAVE, keys, [group, process])
+  }
+
+  async present(process: string, group: string, streams: readonly string[]): Promise<void> {
+    const ids = streams.map(() => BEHIND_ALL)
+    await this.#commands.xreadgroup(
+      ...(['GROUP', group, process, 'COUNT', 1, 'STREAMS', ...streams, ...ids] as unknown as [
+        'GROUP',
+        string,
+        string,
+        'STREAMS',
+        ...string[]
+      ])
+    )
+  }
+
+  // ── dead letters ─────────────────────────────────────────────────────────────────────────────────────
+
+  letters(group: string, from: string, count: number): Promise<Entry[]> {
+    const isOne = from !== '-' && !from.startsWith('(')
+    return this.#commands.xrange(deadOf(group), from, isOne ? from : '+', 'COUNT', count)
+  }
+
+  async redrive(group: string, position: string, stream: string): Promise<boolean> {
+    return (await run(this.#commands, REDRIVE, [deadOf(group), stream, wakeOf(stream)], [position])) === 1
+  }
+
+  async discard(group: string, position: string): Promise<boolean> {
+    return (await this.#commands.xdel(deadOf(group), position)) === 1
+  }
+}
+
+/** New entries in the answer to XREADGROUP. */
+type Read = [stream: string, entries: Entry[]][] | null
+
+function standingOf([done, first, undone, more]: RawStanding): Standing {
+  return { done, first, undone, more }
+}
+
+/** Reads an answer of Redis that lists names and values alternately. */
+function fieldsIn(list: readonly unknown[]): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(list.flatMap((name, at) => (at % 2 === 0 ? [[String(name), list[at + 1]]] : [])))
+}
