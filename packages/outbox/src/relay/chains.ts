@@ -41,8 +41,9 @@ export interface Outcome {
   duplicates: number
 }
 
-/** Pauses between attempts, in milliseconds. */
-const PAUSES = { minDelay: 100, maxDelay: 10_000 }
+/** The longest pause between attempts, in milliseconds. */
+export const LONGEST_PAUSE = 10_000
+const PAUSES = { minDelay: 100, maxDelay: LONGEST_PAUSE }
 
 /** Codes of errors which mean that the event is invalid, so that another attempt would fail too. */
 const HOPELESS: ReadonlySet<unknown> = new Set(['EVENT_REFUSED', 'OPTION', 'PAYLOAD_TOO_LARGE', 'VALIDATION'])

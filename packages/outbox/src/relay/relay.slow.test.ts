@@ -169,6 +169,33 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
       assert.match(lines.warnings[0]!, /Event \S+ of 'a' cannot be published, trying again: .*down/)
     })
 
+    it("tries failed events again when PostgreSQL's clock was set back, in the order of their key", async () => {
+      let isDown = true
+      engine.fail = () => (isDown ? Promise.reject(new ConnectionError('down', false)) : undefined)
+      for (const data of ['first', 'second']) await publish('a', data, { key: 'k' })
+      await publish('a', 'other')
+      const relay = make()
+      await relay.start()
+      await until(async () => (await relay.stats()).retries >= 2)
+      await relay.stop()
+      // The table is as if the clock were set back by a year: 'other' failed before that, 'first' afterwards. 'second' was
+      // put aside and sent again before.
+      await driven.query(
+        "update elysia_microservices.outbox set retry_at = clock_timestamp() + interval '1 year' where data::text <> '\"first\"'"
+      )
+      await driven.query(
+        "update elysia_microservices.outbox set retry_at = clock_timestamp() + interval '1 second' where data::text = '\"first\"'"
+      )
+      isDown = false
+      await make().start()
+      await until(() => engine.stored.length === 3)
+      const ofKey = engine.stored.filter(({ options }) => options?.key === 'k')
+      assert.deepEqual(
+        ofKey.map(({ data }) => data),
+        ['first', 'second']
+      )
+    })
+
     it('keeps its order and everything while the engine is down', async () => {
       let isDown = true
       let attempts = 0

@@ -5,12 +5,13 @@ import { databaseOf } from '../database/adapter.ts'
 import type { Database } from '../database/database.ts'
 import { type PruneOptions, prune } from '../prune.ts'
 import { channelOf, inSchema } from '../schema.ts'
-import { publishAll } from './chains.ts'
+import { LONGEST_PAUSE, publishAll } from './chains.ts'
 import { type CheckedRelayOptions, type OutboxRelayOptions, relayOptions } from './options.ts'
 import { type PutAside, PutAsideEvents } from './put-aside.ts'
 import { Sleep } from './sleep.ts'
 import {
   CHECK_MARK,
+  CHECK_PAUSES,
   FAILED,
   FETCH,
   LEAD,
@@ -81,7 +82,7 @@ const ROUND = 1_000
 const UNLISTEN = 1_000
 /**
  * Milliseconds between two moves of the mark, and the number of published events after which it moves sooner. Each
- * move leaves a dead version of the mark's row.
+ * move leaves a dead version of the mark's row. Pauses are checked together with the mark.
  */
 const MOVE_MARK_EVERY = 1_000
 const MOVE_MARK_AFTER = 5_000
@@ -252,6 +253,8 @@ class Relay implements OutboxRelay {
     }
     if (now >= this.#moveAt || this.#published - this.#publishedAtMove >= MOVE_MARK_AFTER) {
       await connection.query(this.#at(MOVE_MARK))
+      // After the mark's move, which must be the first statement that writes.
+      await connection.query(this.#at(CHECK_PAUSES), [String(LONGEST_PAUSE)])
       this.#moveAt = now + MOVE_MARK_EVERY
       this.#publishedAtMove = this.#published
     }

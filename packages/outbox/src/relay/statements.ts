@@ -85,6 +85,15 @@ from (
 ) as event
 where before < $2::text::bigint order by event.position`
 
+/**
+ * Makes events due whose next attempt is further away than any pause lasts: PostgreSQL's clock was set back since their
+ * last attempt. Without this statement they and their keys would wait as long as the clock was set back. All get the
+ * same time, which is over, so each still waits for an earlier event of its key that pauses. $1 is the longest pause in
+ * milliseconds.
+ */
+export const CHECK_PAUSES = `update "elysia_microservices".outbox set retry_at = now()
+where retry_at > now() + $1::text::double precision * interval '1 millisecond'`
+
 export const PUBLISHED = `update "elysia_microservices".outbox
 set published_at = clock_timestamp(), retry_at = null, attempts = attempts + 1
 where position = any ($1::text::bigint[])`
