@@ -1,50 +1,71 @@
 /** `migrate()`: creates the tables. */
 import { checkNames } from '@elysia-microservices/transport/kit'
 import { type DatabaseSql, databaseOf } from './database/adapter.ts'
-import { MIGRATIONS } from './migrations.ts'
+import type { Connection } from './database/database.ts'
+import { MIGRATIONS, type Migration } from './migrations.ts'
 import { checkSchema, inSchema, type SchemaOptions } from './schema.ts'
 
 /**
- * Creates the schema and its tables, or brings them up to date. Does nothing if they are up to date. It may run at
- * every start, also in several processes at the same time. The same statements are in the files of
- * `lib/migrations`, for tools that migrate with files.
+ * Creates the schema and its tables, or brings them up to date. If they are up to date, it only reads the table
+ * `migrations`, which needs no other right. It may run at every start, also in several processes at the same time. The
+ * same statements are in the files of `lib/migrations`, for tools that migrate with files.
  * @throws {OptionError} `sql` or an option is invalid
+ * @throws {ConnectionError} PostgreSQL cannot be reached
  */
 export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Promise<void> {
   checkNames('options', options, ['schema'])
   const schema = checkSchema(options.schema)
   const database = databaseOf(sql)
   const at = (statement: string) => inSchema(statement, schema)
+  if ((await missing(database, schema)).length === 0) return
   await database.transaction(async (connection) => {
     // The lock is needed because even `create schema if not exists` fails if two processes run it at the same time.
     await connection.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [
       `${schema} migrations`
     ])
-    await connection.query(MIGRATIONS_TABLE.map(at).join(';\n'))
-    const done = await connection.query(at('select name from "elysia_microservices".migrations'))
-    const names = new Set(done.map(({ name }) => name))
-    for (const { name, statements } of MIGRATIONS) {
-      if (names.has(name)) continue
+    if (!(await exists(connection, 'to_regnamespace', `"${schema}"`)))
+      await connection.query(at(CREATE_SCHEMA))
+    if (!(await hasMigrations(connection, schema))) await connection.query(at(CREATE_MIGRATIONS))
+    for (const { name, statements } of await missing(connection, schema)) {
       await connection.query(at(statements))
       await connection.query(at(REMEMBER), [name])
     }
   })
 }
 
+/**
+ * The migrations that have not run yet. Nothing that exists is created again, not even with `if not exists`: PostgreSQL
+ * checks the right to create before it looks whether the thing exists.
+ */
+async function missing(connection: Connection, schema: string): Promise<readonly Migration[]> {
+  if (!(await hasMigrations(connection, schema))) return MIGRATIONS
+  const statement = inSchema('select name from "elysia_microservices".migrations', schema)
+  const done = new Set((await connection.query(statement)).map(({ name }) => name))
+  return MIGRATIONS.filter(({ name }) => !done.has(name))
+}
+
+function hasMigrations(connection: Connection, schema: string): Promise<boolean> {
+  return exists(connection, 'to_regclass', `"${schema}".migrations`)
+}
+
+async function exists(
+  connection: Connection,
+  lookUp: 'to_regclass' | 'to_regnamespace',
+  name: string
+): Promise<boolean> {
+  const [row] = await connection.query(`select ${lookUp}($1::text) is not null as found`, [name])
+  return row!['found'] === true
+}
+
 const REMEMBER = 'insert into "elysia_microservices".migrations (name) values ($1::text)'
 
-/**
- * Creates the tables that the first migration needs. The first statement suppresses the notices that a table exists
- * already, which drivers would print.
- */
-const MIGRATIONS_TABLE = [
-  'set local client_min_messages = warning',
-  'create schema if not exists "elysia_microservices"',
-  `create table if not exists "elysia_microservices".migrations (
+const CREATE_SCHEMA = 'create schema "elysia_microservices"'
+
+/** Creates the table that remembers which migrations have run. */
+const CREATE_MIGRATIONS = `create table if not exists "elysia_microservices".migrations (
   name text primary key,
   applied_at timestamptz not null default now()
 )`
-]
 
 /**
  * The text of a migration file. It creates what it needs, runs once, and records that the migration is done, so
@@ -54,7 +75,10 @@ const MIGRATIONS_TABLE = [
 export function migrationFile(index: number): string {
   const { name, statements } = MIGRATIONS[index]!
   return `begin;
-${MIGRATIONS_TABLE.join(';\n')};
+-- Without the notices that something exists.
+set local client_min_messages = warning;
+create schema if not exists "elysia_microservices";
+${CREATE_MIGRATIONS};
 insert into "elysia_microservices".migrations (name) values ('${name}');
 ${statements}
 commit;

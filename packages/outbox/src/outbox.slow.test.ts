@@ -1,6 +1,7 @@
 /** The events that an outbox stores, and those that it refuses, with each driver. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { freePort } from '@elysia-microservices/test-support'
 import { OptionError } from '@elysia-microservices/transport'
 import fc from 'fast-check'
 import pg from 'pg'
@@ -205,6 +206,45 @@ describe('an outbox on a client of pg', () => {
   })
 })
 
+describe('without PostgreSQL', () => {
+  for (const driver of DRIVERS)
+    it(`everything says where it was expected, and what to do, with ${driver}`, async () => {
+      const address = `127.0.0.1:${await freePort()}`
+      const { sql, end } = drive(driver, `postgres://me:secret@${address}/shop`)
+      const client = new Engine()
+      const relay = outboxRelay({ sql, client })
+      const box = inbox(sql, 'me')
+      const uses: readonly (() => Promise<unknown>)[] = [
+        () => relay.start(),
+        () => relay.stats(),
+        () => relay.failed.list(),
+        () => relay.prune({ olderThan: 0 }),
+        () => migrate(sql),
+        () => box.once('1', () => {}),
+        () => box.prune({ olderThan: 0 })
+      ]
+      for (const use of uses)
+        await assert.rejects(use(), {
+          name: 'ConnectionError',
+          code: 'CONNECTION',
+          mayHaveRun: false,
+          message: `Cannot reach PostgreSQL at ${address}: connection refused; start PostgreSQL, or correct the address in the options of sql`
+        })
+      await end()
+    })
+
+  it("a handler's own error stays what it is", async () => {
+    const driven = drive('pg', await server.database())
+    await migrate(driven.sql)
+    const failure = Object.assign(new Error('another server'), { code: 'ECONNREFUSED' })
+    await assert.rejects(
+      inbox(driven.sql, 'me').once('1', () => Promise.reject(failure)),
+      (error) => error === failure
+    )
+    await driven.end()
+  })
+})
+
 describe('migrate()', () => {
   for (const driver of DRIVERS)
     it(`may run several times at a time, with ${driver}`, async () => {
@@ -219,6 +259,39 @@ describe('migrate()', () => {
         MIGRATIONS.length
       )
       await Promise.all(all.map((each) => each.end()))
+    })
+
+  for (const driver of DRIVERS)
+    it(`needs no right to create anything where everything exists, with ${driver}`, async () => {
+      const url = await server.database()
+      const owner = drive(driver, url)
+      await migrate(owner.sql, { schema: 'theirs' })
+      await migrate(owner.sql)
+      const role = `user_of_${new URL(url).pathname.slice(1)}`
+      await owner.query(`create role ${role} login`)
+      for (const schema of ['theirs', 'elysia_microservices']) {
+        await owner.query(`grant usage on schema ${schema} to ${role}`)
+        await owner.query(`grant select, insert, update, delete on all tables in schema ${schema} to ${role}`)
+      }
+      const user = drive(driver, url.replace('//postgres:', `//${role}:`))
+      await migrate(user.sql)
+      await migrate(user.sql, { schema: 'theirs' })
+      await user.begin((tx) => outbox(tx).publish('a', 1))
+      await assert.rejects(migrate(user.sql, { schema: 'another' }), /permission denied for database/)
+      await Promise.all([owner, user].map((each) => each.end()))
+    })
+
+  for (const driver of DRIVERS)
+    it(`creates only what is missing, in a schema that somebody else has made, with ${driver}`, async () => {
+      const url = await server.database()
+      const owner = drive(driver, url)
+      const role = `maker_of_${new URL(url).pathname.slice(1)}`
+      await owner.query(`create role ${role} login`)
+      await owner.query(`create schema made authorization ${role}`)
+      const maker = drive(driver, url.replace('//postgres:', `//${role}:`))
+      await migrate(maker.sql, { schema: 'made' })
+      await maker.begin((tx) => outbox(tx, { schema: 'made' }).publish('a', 1))
+      await Promise.all([owner, maker].map((each) => each.end()))
     })
 
   it('refuses a connection, and what is no database', async () => {

@@ -13,6 +13,7 @@ import {
   pgConnection,
   pgDatabase
 } from './node-postgres.ts'
+import { reachable } from './reachable.ts'
 import {
   isTagged,
   isTaggedSql,
@@ -70,8 +71,8 @@ export function transactionOf(sql: TransactionSql): Connection {
 
 /** Returns the database of a user's `sql`. @throws {OptionError} `sql` is not a database with a pool of connections */
 export function databaseOf(sql: DatabaseSql): Database {
-  if (isTagged(sql) && isTaggedSql(sql)) return taggedDatabase(sql) as Database
-  if (isPg(sql) && isPgPool(sql)) return pgDatabase(sql) as Database
+  if (isTagged(sql) && isTaggedSql(sql)) return reachable(taggedDatabase(sql) as Database, sql)
+  if (isPg(sql) && isPgPool(sql)) return reachable(pgDatabase(sql) as Database, sql)
   if (isTagged(sql) || isPg(sql))
     throw new OptionError(
       'sql',

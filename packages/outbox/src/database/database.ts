@@ -24,6 +24,8 @@ export interface Database<Transaction = unknown> extends Connection {
   ): Promise<Result>
   /**
    * Listens on a separate connection.
+   * @param wake called for each notification, and each time listening begins, also after a lost connection, because
+   * what was notified before was not heard
    * @param lost called if the connection is lost, unless the driver reconnects by itself
    * @returns a function that stops listening
    */

@@ -79,23 +79,35 @@ function release(client: PooledClient, isBroken: boolean): void {
   client.release(isBroken)
 }
 
+async function isRolledBack(client: PgClient): Promise<boolean> {
+  try {
+    await client.query('rollback')
+    return true
+  } catch {
+    return false
+  }
+}
+
 export function pgDatabase(pool: PgPool): Database<PgClient> {
   return {
     ...pgConnection(pool),
     async transaction(run) {
       const client = await connect(pool)
+      let unanswered = 0
+      const { query } = pgConnection(client)
+      const counted: Connection['query'] = (text, values) => {
+        unanswered++
+        return query(text, values).finally(() => unanswered--)
+      }
       try {
         await client.query(`begin ${ISOLATION}`)
-        const result = await run(pgConnection(client), client)
+        const result = await run({ query: counted }, client)
         await client.query('commit')
         release(client, false)
         return result
       } catch (error) {
-        const isBack = await client.query('rollback').then(
-          () => true,
-          () => false
-        )
-        release(client, !isBack)
+        // A client that waits for an answer takes no further statement from pg 9 on, and the answer may never come.
+        release(client, unanswered > 0 || !(await isRolledBack(client)))
         throw error
       }
     },
@@ -120,6 +132,7 @@ export function pgDatabase(pool: PgPool): Database<PgClient> {
       client.on('notification', wake)
       try {
         await client.query(`listen "${channel}"`)
+        wake()
       } catch (error) {
         close()
         throw error

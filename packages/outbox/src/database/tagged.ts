@@ -16,7 +16,8 @@ export interface TaggedSql extends TaggedConnection {
   begin(...given: never[]): PromiseLike<unknown>
   listen(
     channel: string,
-    onNotify: (payload: string) => void
+    onNotify: (payload: string) => void,
+    onListen: () => void
   ): PromiseLike<{ unlisten(): PromiseLike<unknown> }>
 }
 
@@ -79,7 +80,7 @@ export function taggedDatabase(sql: TaggedSql): Database<TaggedConnection> {
       return result as Awaited<ReturnType<typeof run>>
     },
     async listen(channel, wake) {
-      const subscription = await sql.listen(channel, () => wake())
+      const subscription = await sql.listen(channel, () => wake(), wake)
       return async () => {
         await subscription.unlisten()
       }

@@ -108,6 +108,22 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
       }
     })
 
+    it('listens again when the connection that listens is lost, and finds what was committed meanwhile', async () => {
+      await make({ pollInterval: NEVER }).start()
+      for (const n of [1, 2, 3]) {
+        await until(isAsleep)
+        const listening = "datname = current_database() and query ilike 'listen %'"
+        await until(async () => {
+          const rows = await driven.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity where ${listening}`
+          )
+          return rows.length > 0
+        })
+        await publish('unheard', n)
+        await until(() => engine.of('unheard').length === n)
+      }
+    })
+
     it('publishes the events of a key one after the other, other events meanwhile', async () => {
       await driven.begin(async (tx) => {
         for (let n = 0; n < 30; n++) {

@@ -49,7 +49,7 @@ export interface OutboxRelay {
    * Starts publishing. If there are several relays, one of them publishes at a time. If the database or the broker
    * fails later, the relay retries with growing pauses.
    * @throws {OptionError} the tables are missing
-   * @throws the driver's error if the database cannot be reached
+   * @throws {ConnectionError} the database cannot be reached
    */
   start(): Promise<void>
   /**
@@ -59,7 +59,7 @@ export interface OutboxRelay {
   stop(): Promise<void>
   /**
    * The counts of this relay's work, and of the events that wait in the database.
-   * @throws the driver's error if the database cannot be read
+   * @throws {ConnectionError} the database cannot be reached
    */
   stats(): Promise<OutboxStats>
   /** Removes published events together with their ids. @returns how many events were removed */
@@ -129,6 +129,7 @@ class Relay implements OutboxRelay {
   #publishedAtMove = 0
   #checkAt = 0
   #listening: Promise<(() => Promise<void>) | undefined> | undefined
+  #lossesInARow = 0
   #failuresInARow = 0
   #published = 0
   #duplicates = 0
@@ -271,12 +272,19 @@ class Relay implements OutboxRelay {
    */
   #listen(): void {
     if (this.#listening !== undefined) return
+    const wake = () => this.#sleep.wake()
+    // A sleeping relay listens again after its next round. The pause is for connections that are lost each time.
     const lost = () => {
+      if (this.#listening !== listening) return
       this.#listening = undefined
+      setTimeout(wake, backoffDelay(PAUSES, this.#lossesInARow++, Math.random())).unref()
     }
-    const channel = channelOf(this.#options.schema)
-    this.#listening = this.#database
-      .listen(channel, () => this.#sleep.wake(), lost)
+    const listening = this.#database
+      .listen(channelOf(this.#options.schema), wake, lost)
+      .then((end) => {
+        this.#lossesInARow = 0
+        return end
+      })
       .catch((error: unknown) => {
         lost()
         this.#complain(
@@ -286,6 +294,7 @@ class Relay implements OutboxRelay {
         )
         return undefined
       })
+    this.#listening = listening
   }
 
   #pause(): Promise<void> {

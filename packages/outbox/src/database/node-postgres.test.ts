@@ -1,0 +1,62 @@
+/** A pool of `pg` whose clients refuse statements while they wait for an answer, as those of pg 9 do. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type PgPool, pgDatabase } from './node-postgres.ts'
+
+/** @param silent the statement that is never answered */
+function strictPool(silent: string) {
+  const ran: string[] = []
+  const released: unknown[] = []
+  let isBusy = false
+  const client = {
+    query(text: string) {
+      if (isBusy) throw new Error('The client is busy')
+      ran.push(text)
+      if (text !== silent) return Promise.resolve({ rows: [] })
+      isBusy = true
+      return new Promise(() => {})
+    },
+    on() {},
+    removeListener() {},
+    release: (error: unknown) => released.push(error)
+  }
+  const connect = (connected: (error: undefined, given: typeof client) => void) =>
+    connected(undefined, client)
+  return { pool: { totalCount: 1, query: client.query, connect } as unknown as PgPool, ran, released }
+}
+
+describe('a transaction of pg', () => {
+  it('is rolled back when it fails, and its client goes back to the pool', async () => {
+    const { pool, ran, released } = strictPool('never')
+    const failure = new Error('no')
+    await assert.rejects(
+      pgDatabase(pool).transaction(() => Promise.reject(failure)),
+      failure
+    )
+    assert.deepEqual(ran, ['begin isolation level read committed', 'rollback'])
+    assert.deepEqual(released, [false])
+  })
+
+  it('that fails while a statement is not answered gets no further statement, and loses its client', async () => {
+    const { pool, ran, released } = strictPool('slow')
+    const failure = new Error('not answered in time')
+    const failing = pgDatabase(pool).transaction(async (connection) => {
+      void connection.query('slow')
+      throw failure
+    })
+    await assert.rejects(failing, failure)
+    assert.deepEqual(ran, ['begin isolation level read committed', 'slow'])
+    assert.deepEqual(released, [true])
+  })
+
+  it("that fails while a statement of its user is not answered loses its client, with the user's error", async () => {
+    const { pool, released } = strictPool('slow')
+    const failure = new Error('no')
+    const failing = pgDatabase(pool).transaction(async (_connection, client) => {
+      void client.query('slow')
+      throw failure
+    })
+    await assert.rejects(failing, failure)
+    assert.deepEqual(released, [true])
+  })
+})
