@@ -1,6 +1,5 @@
 /** Tells of a PostgreSQL server that cannot be reached in one way, whatever the driver. */
 import { ConnectionError } from '@elysia-microservices/transport/kit'
-import type { DatabaseSql } from './adapter.ts'
 import type { Database } from './database.ts'
 
 /**
@@ -25,10 +24,7 @@ const REASONS: Readonly<Record<string, string>> = {
  * The same database, whose errors say where PostgreSQL was expected if no connection could be made. All other errors
  * stay as they are: those of PostgreSQL, and those of the function that runs in a transaction.
  */
-export function reachable<Transaction>(
-  database: Database<Transaction>,
-  sql: DatabaseSql
-): Database<Transaction> {
+export function reachable<Transaction>(database: Database<Transaction>, sql: object): Database<Transaction> {
   const explain = (error: unknown): never => {
     throw unreachable(error, sql)
   }
@@ -50,7 +46,7 @@ export function reachable<Transaction>(
   }
 }
 
-function unreachable(error: unknown, sql: DatabaseSql): unknown {
+function unreachable(error: unknown, sql: object): unknown {
   const { code } = Object(error) as { readonly code?: unknown }
   const reason = typeof code === 'string' && Object.hasOwn(REASONS, code) ? REASONS[code] : undefined
   if (reason === undefined) return error
@@ -62,7 +58,7 @@ function unreachable(error: unknown, sql: DatabaseSql): unknown {
 }
 
 /** The address of the server without user and password, from the options that the driver has kept. */
-function addressOf(sql: DatabaseSql): string {
+function addressOf(sql: object): string {
   const { connectionString, path, host, hostname, port } = Object(Reflect.get(sql, 'options')) as Record<
     string,
     unknown
