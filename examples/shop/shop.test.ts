@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { freePort, isOnPush } from '@elysia-microservices/test-support'
+import { freePort, isMissing, isOnPush } from '@elysia-microservices/test-support'
 import { treaty } from '@elysiajs/eden'
 import { follow } from './page/follow.ts'
 import type { App } from './services/gateway.ts'
@@ -42,9 +42,6 @@ const support = (file: string) => import(pathToFileURL(join(root, 'tests/dist/su
 const { NatsServerProcess, natsMissing } = (await support('nats-server.js')) as {
   NatsServerProcess: { start(...args: string[]): Promise<Broker> }
   natsMissing(): string | undefined
-}
-const { isMissing } = (await support('missing.js')) as {
-  isMissing(what: string, missing: string | undefined): boolean
 }
 
 describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {

@@ -22,10 +22,16 @@ const PATIENCE = 90_000
 function start(transports: readonly string[]) {
   const problems = new Map<string, readonly string[]>()
   let hasEnded = false
-  const program = spawn(process.execPath, [programFile('conformance/turns/program'), ...transports], {
-    cwd: testsFolder,
-    stdio: ['ignore', 'pipe', 'inherit']
-  })
+  // Elysia's adapter uses SO_REUSEPORT, which Deno only has with a flag.
+  const flags = 'Deno' in globalThis ? ['run', '-A', '--no-check', '--unstable-net'] : []
+  const program = spawn(
+    process.execPath,
+    [...flags, programFile('conformance/turns/program'), ...transports],
+    {
+      cwd: testsFolder,
+      stdio: ['ignore', 'pipe', 'inherit']
+    }
+  )
   createInterface({ input: program.stdout }).on('line', (line) => {
     const { on, name, problems: found } = JSON.parse(line) as Record<string, string> & { problems: string[] }
     problems.set(`${on}: ${name}`, found)

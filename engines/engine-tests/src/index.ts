@@ -2,6 +2,7 @@
  * The tests of the seam between this library and an engine, for authors of one: calls, failures, and durable events,
  * as far as the engine's traits say that it has them. They run under `node:test` and `bun test`.
  */
+import { after, before } from 'node:test'
 import { durableEvents } from './durable.ts'
 import type { EngineUnderTest } from './engine-under-test.ts'
 import { failures } from './faults.ts'
@@ -37,5 +38,11 @@ export { type CaseOf, casesOfRestarts, casesOver, has, NEEDS, type Need } from '
  * ```
  */
 export function engineTests(engine: EngineUnderTest): void {
+  // A fake has no sockets, which would keep the process of the tests running.
+  let running: ReturnType<typeof setInterval> | undefined
+  before(() => {
+    running = setInterval(() => {}, 60_000)
+  })
+  after(() => clearInterval(running))
   for (const declare of [failures, twoServices, durableEvents]) declare(engine)
 }

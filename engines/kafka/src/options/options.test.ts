@@ -48,7 +48,7 @@ describe('the options of kafka()', () => {
   it('call TLS `tls`, although `ssl` looks more like `sasl`', () => {
     assert.throws(
       () => kafkaOptions({ ssl: true } as KafkaOptions),
-      /options\.ssl is not an option; did you mean options\.tls\?/
+      /options\.ssl is not an option; give options\.tls: true, or certificates/
     )
   })
 
