@@ -199,12 +199,9 @@ export const calling: readonly Case[] = [
   },
   {
     name: 'a pattern is anything',
-    async run({ good, found }, looked) {
-      // The caller of a pattern without a handler gets an error that names the pattern.
-      const look = () => {
-        found()
-        return looked()
-      }
+    async run({ good }, looked) {
+      // The caller of a pattern without a handler is told by an error that names the pattern; of an event, later.
+      const look = async () => (await looked()).filter((problem) => !problem.startsWith('on the wire'))
       for (const [name, recipe] of Object.entries(RECIPES)) {
         const pattern = () => make(recipe) as string
         await tried(look, () => good.request(pattern(), 1, { timeout: TIMEOUT }), `request, ${name}`)
