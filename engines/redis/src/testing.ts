@@ -1,0 +1,6 @@
+/** The exports for tests of this package: a server inside the process, and the cases that prove it. */
+
+export { ioredis } from './connection/ioredis.ts'
+export { redisBy } from './redis.ts'
+export * from './testing/driver-cases.ts'
+export * from './testing/fake-server.ts'

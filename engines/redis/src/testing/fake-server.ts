@@ -1,0 +1,314 @@
+/**
+ * A Redis server inside the process, behind the driver's interface: what clients must know of a server, and the faults
+ * of one. It answers in later turns of the event loop, in the order of what it receives.
+ */
+import { unreachable } from '@elysia-microservices/engine'
+import { type Clock, systemClock } from '@elysia-microservices/transport/kit'
+import type { Driver, DriverConnection, DriverListener, DriverStore } from '../driver.ts'
+import type { CheckedOptions } from '../options/options.ts'
+import { refusal } from './fake-kept.ts'
+import { FakeStreams } from './fake-streams.ts'
+
+const SERVICES = '_elysia:s:'
+
+/** A command: the method, and its first argument, such as a channel, a pattern or a reader. */
+export type Asked = keyof DriverStore | 'publish' | 'subscribe'
+
+export class FakeRedisServer {
+  /** The port by which transports name this server. */
+  readonly port: number
+  readonly driver: Driver = { open: (...args) => this.#open(...args) }
+  /** The streams and records that the server keeps. */
+  readonly streams: FakeStreams
+  /** The words with which the server refuses a command; `undefined`: it does not refuse it. */
+  refuses: (asked: Asked, about: unknown) => string | undefined = () => undefined
+  /** Whether clients take the server for a node of a cluster. */
+  isCluster = false
+  /** Whether its part of the cluster has moved to another node. */
+  hasMoved = false
+  readonly #connections = new Set<FakeConnection>()
+  readonly #detours = new Set<number>()
+  #isUp = true
+  #isSuspended = false
+  #waiting: (() => void)[] = []
+  #isWorking = false
+
+  constructor({ port = 6379, clock = systemClock }: { readonly port?: number; readonly clock?: Clock } = {}) {
+    this.port = port
+    this.streams = new FakeStreams(clock, (channel, text) => this.deliver(channel, Buffer.from(text)))
+  }
+
+  /** Ends at once: all connections are lost. What is stored stays. */
+  stop(): void {
+    this.#isUp = false
+    this.#waiting = []
+    this.streams.isPrepared = false
+    for (const connection of [...this.#connections]) connection.drop()
+  }
+
+  start(): void {
+    this.#isUp = true
+    for (const connection of this.#connections) connection.tryAgain()
+  }
+
+  /** Connections stay, but nothing moves. */
+  suspend(): void {
+    this.#isSuspended = true
+  }
+
+  resume(): void {
+    this.#isSuspended = false
+    this.#work()
+  }
+
+  /** Another port that leads here until it is stopped, which loses the connections over it. */
+  detour(port: number): { readonly port: number; stop(): void } {
+    this.#detours.add(port)
+    for (const connection of this.#connections) connection.tryAgain()
+    const stop = () => {
+      this.#detours.delete(port)
+      for (const connection of [...this.#connections]) if (connection.port === port) connection.drop()
+    }
+    return { port, stop }
+  }
+
+  /** The channels and globs that are subscribed to, once for each connection. */
+  get heard(): readonly string[] {
+    return [...this.#connections].flatMap(({ heard }) => [...heard.keys()])
+  }
+
+  leads(port: number): boolean {
+    return this.#isUp && (port === this.port || this.#detours.has(port))
+  }
+
+  async #open(
+    { connection, where }: CheckedOptions,
+    _name: string | undefined,
+    listener: DriverListener
+  ): Promise<DriverConnection> {
+    const { port = this.port } = connection
+    await new Promise(setImmediate)
+    if (!this.leads(port)) {
+      const cause = Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), {
+        code: 'ECONNREFUSED'
+      })
+      throw unreachable('Redis', where, cause, 'start redis-server there, or check options.url')
+    }
+    const opened = new FakeConnection(this, port, listener)
+    this.#connections.add(opened)
+    return opened
+  }
+
+  /** Runs commands in their order, in a later turn. */
+  later(command: () => void): void {
+    this.#waiting.push(command)
+    this.#work()
+  }
+
+  #work(): void {
+    if (this.#isWorking || this.#isSuspended) return
+    this.#isWorking = true
+    setImmediate(() => {
+      this.#isWorking = false
+      if (this.#isSuspended) return
+      for (const command of this.#waiting.splice(0)) command()
+    })
+  }
+
+  /** Publishes. @returns the number of receivers */
+  deliver(channel: string, bytes: Buffer): number {
+    let receivers = 0
+    for (const connection of this.#connections) receivers += connection.hear(channel, bytes)
+    return receivers
+  }
+
+  forget(connection: FakeConnection): void {
+    this.#connections.delete(connection)
+  }
+}
+
+type Method = (...args: unknown[]) => unknown
+
+class FakeConnection implements DriverConnection {
+  readonly store: DriverStore
+  readonly port: number
+  /** The subscriptions at the server, with the expression of a glob. */
+  readonly heard = new Map<string, RegExp | undefined>()
+  readonly #server: FakeRedisServer
+  readonly #listener: DriverListener
+  /** The subscriptions that are restored after a loss, and whether each is a glob. */
+  readonly #wanted = new Map<string, boolean>()
+  readonly #unanswered = new Set<(error: Error) => void>()
+  #state: 'up' | 'dropping' | 'lost' | 'closed' = 'up'
+  /** Commands that were sent while the server was lost. */
+  #kept: (() => void)[] = []
+
+  constructor(server: FakeRedisServer, port: number, listener: DriverListener) {
+    this.#server = server
+    this.port = port
+    this.#listener = listener
+    const { streams } = server
+    const names = Object.getOwnPropertyNames(FakeStreams.prototype) as (keyof DriverStore)[]
+    // Calls each method in a later turn.
+    const later = names.map((name) => [
+      name,
+      (...args: unknown[]) =>
+        this.#answered(name, args[0], () => (streams[name] as Method).apply(streams, args))
+    ])
+    this.store = Object.fromEntries(later)
+  }
+
+  get isConnected(): boolean {
+    return this.#state === 'up' || this.#state === 'dropping'
+  }
+
+  get isCluster(): boolean {
+    return this.#server.isCluster
+  }
+
+  publish(channel: string, payload: string | Buffer): Promise<number> {
+    return this.#answered('publish', channel, () =>
+      this.#server.deliver(channel, Buffer.from(payload as string))
+    )
+  }
+
+  async subscribe(channel: string, isGlob = false): Promise<void> {
+    if (this.#wanted.has(channel)) return
+    this.#wanted.set(channel, isGlob)
+    try {
+      await this.#answered('subscribe', channel, () => this.#listen(channel, isGlob))
+    } catch (error) {
+      if (this.isConnected) this.#wanted.delete(channel)
+      throw error
+    }
+  }
+
+  async unsubscribe(channels: readonly string[], globs: readonly string[]): Promise<void> {
+    const all = [...channels, ...globs]
+    for (const channel of all) this.#wanted.delete(channel)
+    if (this.isConnected)
+      await this.#answered(undefined, undefined, () => {
+        for (const channel of all) this.heard.delete(channel)
+      })
+  }
+
+  services(): Promise<readonly string[]> {
+    return this.#answered(undefined, undefined, () => [
+      ...new Set(this.#server.heard.filter((channel) => channel.startsWith(SERVICES)))
+    ])
+  }
+
+  async mayMiss(channel: string): Promise<boolean> {
+    return this.isCluster && this.#answered(undefined, undefined, () => !this.#server.heard.includes(channel))
+  }
+
+  async isLeaving(): Promise<boolean> {
+    const hasMoved = await this.#answered(undefined, undefined, () => this.#server.hasMoved)
+    if (hasMoved) this.drop()
+    return hasMoved
+  }
+
+  ping(): Promise<void> {
+    return this.#answered(undefined, undefined, () => {})
+  }
+
+  renew(): void {
+    this.drop()
+  }
+
+  close(): void {
+    this.#state = 'closed'
+    this.heard.clear()
+    this.#server.forget(this)
+    this.#fail()
+  }
+
+  /** The connection is lost: commands fail, and a little later the listener is told. */
+  drop(): void {
+    if (this.#state !== 'up') return
+    this.#state = 'dropping'
+    this.heard.clear()
+    this.#fail()
+    setImmediate(() => {
+      if (this.#state !== 'dropping') return
+      this.#state = 'lost'
+      this.#listener.lost()
+      this.tryAgain()
+    })
+  }
+
+  /** Connects again, if the server can be reached. */
+  tryAgain(): void {
+    if (this.#state !== 'lost' || !this.#server.leads(this.port)) return
+    this.#server.later(() => {
+      if (this.#state !== 'lost' || !this.#server.leads(this.port)) return
+      for (const [channel, isGlob] of this.#wanted) {
+        const words = this.#server.refuses('subscribe', channel)
+        if (words === undefined) this.#listen(channel, isGlob)
+        else if (this.#listener.refused(channel, refusal(words))) this.#wanted.delete(channel)
+        else return
+      }
+      this.#state = 'up'
+      this.#listener.restored()
+      for (const send of this.#kept.splice(0)) send()
+    })
+  }
+
+  /** A message. @returns how often this connection receives it */
+  hear(channel: string, bytes: Buffer): number {
+    let receivers = 0
+    for (const [name, glob] of [...this.heard]) {
+      if (glob === undefined ? name !== channel : !glob.test(channel)) continue
+      receivers++
+      this.#listener.message(glob && name, channel, bytes)
+    }
+    return receivers
+  }
+
+  #listen(channel: string, isGlob: boolean): void {
+    this.heard.set(channel, isGlob ? readGlob(channel) : undefined)
+  }
+
+  #fail(): void {
+    for (const reject of this.#unanswered) reject(new Error('Connection is closed.'))
+    this.#unanswered.clear()
+    this.#kept = []
+  }
+
+  /** Resolves when the server has run the command; rejects if the connection is lost before. */
+  #answered<Answer>(asked: Asked | undefined, about: unknown, command: () => Answer): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#state === 'closed') return reject(new Error('Connection is closed.'))
+      this.#unanswered.add(reject)
+      const send = () =>
+        this.#server.later(() => {
+          if (!this.#unanswered.delete(reject)) return
+          try {
+            const words = asked && this.#server.refuses(asked, about)
+            if (words !== undefined) throw refusal(words)
+            resolve(command())
+          } catch (error) {
+            // The next command of its kind finds the server prepared.
+            if (asked === 'append') this.#server.later(() => this.#prepare())
+            reject(error)
+          }
+        })
+      if (this.#state === 'up') send()
+      else if (this.#server.leads(this.port)) this.#kept.push(send)
+      else setImmediate(() => this.#unanswered.delete(reject) && reject(new Error('Connection is closed.')))
+    })
+  }
+
+  #prepare(): void {
+    this.#server.streams.isPrepared = true
+  }
+}
+
+/** The expression of a glob as Redis reads it. */
+function readGlob(glob: string): RegExp {
+  const plain = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const parts = glob.replace(/\\(.)|(\*)|\[\^(.)\]|(.)/gs, (_, escaped, star, not, one) =>
+    star ? '[^]*' : not ? `[^${plain(not)}]` : plain(escaped ?? one)
+  )
+  return new RegExp(`^${parts}$`)
+}
