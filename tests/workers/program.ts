@@ -1,5 +1,5 @@
 /** A program whose service has workers. Its argument is JSON: see `ProgramOptions`. Prints what happens on stdout. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { type Message, microservice, type ServiceOptions } from 'elysia-microservices'
 import { type TcpServerOptions, type TlsServerOptions, tcp } from 'elysia-microservices/tcp'
 
@@ -18,6 +18,8 @@ export interface ProgramOptions {
   readonly tls?: string
   /** How workers fail: they throw before they listen, end right afterwards, or hang before they listen. */
   readonly failing?: 'before' | 'after' | 'hanging'
+  /** A file: workers that are started when it exists hang before they listen. */
+  readonly hangingWith?: string
 }
 
 /** A line of the program's output. */
@@ -36,7 +38,8 @@ const {
   nested,
   second,
   tls,
-  failing
+  failing,
+  hangingWith
 } = JSON.parse(process.argv[2] ?? '{}') as ProgramOptions
 
 function say(fact: Fact): void {
@@ -73,7 +76,7 @@ const service = microservice({ transport, drain: 20_000, ...options })
 if (service.role === 'worker') {
   say({ started: process.pid })
   if (failing === 'before') throw new Error('This worker is meant to fail')
-  if (failing === 'hanging') {
+  if (failing === 'hanging' || (hangingWith !== undefined && existsSync(hangingWith))) {
     setInterval(() => {}, 1_000)
     await new Promise(() => {})
   }

@@ -1,8 +1,10 @@
 /** Services with workers: programs whose processes are killed, stopped and replaced. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, it } from 'node:test'
 import { freePort, within } from '@elysia-microservices/test-support'
 import { ConnectionError } from 'elysia-microservices'
@@ -168,6 +170,31 @@ describe('a service with workers', () => {
     program.kill('SIGTERM')
     assert.equal(await within(program.ended, 'The end of all'), 0)
   })
+
+  for (const [reason, replace] of [
+    ['it restarts its workers', (program: RunningProgram) => program.kill('SIGHUP')],
+    [
+      'a worker was killed',
+      async (program: RunningProgram) => process.kill((await program.workers())[0] as number, 'SIGKILL')
+    ]
+  ] as const)
+    it(`kills at its stop a replacement that hangs before it listens, started because ${reason}`, async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'elysia-microservices-workers-'))
+      try {
+        const hangingWith = join(folder, 'hang')
+        const program = run({ hangingWith })
+        await program.port()
+        writeFileSync(hangingWith, '')
+        await replace(program)
+        await program.fact('started', 2)
+        program.kill('SIGTERM')
+        assert.equal(await program.ended, 0)
+        assert.match(program.log, /^A service has stopped after \d+ ms$/m)
+        assert.doesNotMatch(program.log, /did not end in time/)
+      } finally {
+        rmSync(folder, { recursive: true })
+      }
+    })
 
   it('ends in the same way if it is used in an app', async () => {
     const program = run({ failing: 'hanging', http: await freePort() })

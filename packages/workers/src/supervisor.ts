@@ -76,12 +76,8 @@ export class Supervisor {
     const supervisor = new Supervisor(options, await launcher())
     const { leaving } = options
     let left: Promise<void> | undefined
-    // A worker that does not listen yet has no work in flight, and may never end by itself.
     const leave = () => {
-      left = supervisor.#end(async (process) => {
-        if (process.isReady) await supervisor.#stop(process)
-        else process.kill()
-      })
+      left = supervisor.stop().then(() => {})
     }
     leaving.addEventListener('abort', leave, { once: true })
     try {
@@ -150,12 +146,14 @@ export class Supervisor {
 
   /**
    * Stops all workers after the work in flight. Resolves when no process is left, with the number of processes that
-   * had to be killed.
+   * did not end in time and were killed.
    */
   async stop(): Promise<number> {
     let killed = 0
     await this.#end(async (process) => {
-      if (!(await this.#stop(process))) killed++
+      // A worker that has never listened, such as a replacement, has no work in flight, and may never end by itself.
+      if (!process.hasListened) process.kill()
+      else if (!(await this.#stop(process))) killed++
     })
     return killed
   }
@@ -244,6 +242,7 @@ export class Supervisor {
         await this.#prepared(next)
       } catch (error) {
         next.kill()
+        if (this.#isStopping) return
         throw error
       }
       // In the meantime a timer may have started another process for the same worker.

@@ -21,6 +21,8 @@ export class WorkerProcess {
   readonly ended: Promise<string>
   /** Whether the worker listens. */
   isReady = false
+  /** Whether the worker has ever listened, so that it may have work in flight. */
+  hasListened = false
   readonly #process: ChildProcess
   readonly #askers = new Map<number, Asker>()
   #lastId = 0
@@ -45,6 +47,7 @@ export class WorkerProcess {
         const message = unmarked<FromWorker>(received)
         if (message?.type === 'ready') {
           this.isReady = true
+          this.hasListened = true
           clearTimeout(late)
           resolve()
         } else if (message?.type === 'failed') fail(message.reason)
