@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
@@ -7,7 +7,7 @@ import { filesOf, SourceWatch } from './sources.ts'
 
 let folder = ''
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sources-'))
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'sources-')))
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -40,6 +40,36 @@ import './gone.ts'`
     )
     for (const path of ['a.ts', 'b.ts', 'c.ts', 'd/index.ts', 'e.mts', 'f.cjs', 'other.ts']) write(path, '')
     assert.deepEqual(found(entry), ['a.ts', 'b.ts', 'c.ts', 'd/index.ts', 'e.mts', 'f.cjs', 'main.ts'])
+  })
+
+  it('finds the file to which a link leads, and what that file imports, for entries, imports, and files to watch', () => {
+    write('real/main.ts', "import './beside.ts'")
+    write('real/beside.ts', "import '../apps/part.ts'")
+    write('real/inner.ts', "import './deep.ts'")
+    write('real/deep.ts', '')
+    write('real/data.json', '')
+    write('elsewhere/kit/index.ts', "import '../next.ts'")
+    write('elsewhere/next.ts', '')
+    write('apps/part.ts', "import './link.ts'\nimport './kit/index.ts'")
+    write('apps/beside.ts', '')
+    symlinkSync('../real/main.ts', join(folder, 'apps/main.ts'))
+    symlinkSync('../real/inner.ts', join(folder, 'apps/link.ts'))
+    symlinkSync('../real/data.json', join(folder, 'apps/data.json'))
+    symlinkSync('../elsewhere/kit', join(folder, 'apps/kit'))
+    assert.deepEqual(found(join(folder, 'apps/main.ts'), [join(folder, 'apps/data.json')]), [
+      'apps/data.json',
+      'apps/kit/index.ts',
+      'apps/link.ts',
+      'apps/main.ts',
+      'apps/part.ts',
+      'elsewhere/kit/index.ts',
+      'elsewhere/next.ts',
+      'real/beside.ts',
+      'real/data.json',
+      'real/deep.ts',
+      'real/inner.ts',
+      'real/main.ts'
+    ])
   })
 
   it('leaves out what is a type alone', () => {

@@ -40,12 +40,17 @@ const MAX_FILES = 5_000
  */
 export function filesOf(entry: string | undefined, more: readonly string[]): Set<string> {
   const files = new Set<string>()
+  // A link and the file to which it leads are in two folders, and an edit is noticed only in that of the file.
+  const addFile = (file: string) => {
+    files.add(file)
+    files.add(realPathOf(file) ?? file)
+  }
   const add = (path: string) => {
     if (files.size >= MAX_FILES || files.has(path)) return
     const stats = statSync(path, { throwIfNoEntry: false })
     if (stats === undefined) return
-    if (stats.isDirectory()) for (const file of filesIn(path)) files.add(file)
-    else files.add(path)
+    if (stats.isDirectory()) for (const file of filesIn(path)) addFile(file)
+    else addFile(path)
   }
   for (const path of more) {
     add(path)
@@ -53,7 +58,7 @@ export function filesOf(entry: string | undefined, more: readonly string[]): Set
     if (!existsSync(path)) files.add(path)
   }
   if (entry === undefined) return files
-  files.add(entry)
+  addFile(entry)
   const waiting = [entry]
   const seen = new Set<string>()
   const addPackage = (folder: string) => {
@@ -66,7 +71,9 @@ export function filesOf(entry: string | undefined, more: readonly string[]): Set
     if (seen.has(file) || files.size >= MAX_FILES) continue
     seen.add(file)
     add(file)
-    if (CODE.test(file)) waiting.push(...importsOf(file, addPackage))
+    // Runtimes resolve the imports of a file that is a link from the folder of the file to which it leads.
+    const real = realPathOf(file) ?? file
+    if (CODE.test(real)) waiting.push(...importsOf(real, addPackage))
   }
   return files
 }
