@@ -3,6 +3,7 @@
  * anything is started.
  */
 import { checkNames, milliseconds, nearest, OptionError } from '@elysia-microservices/transport/kit'
+import { OWN } from './lines.ts'
 
 /** The runtimes that can run an entry file. */
 export const RUNTIMES = ['bun', 'node', 'deno'] as const
@@ -163,18 +164,46 @@ function readPort(path: string, given: DevEngine): DevEngine {
   return given
 }
 
-const SERVICE_OPTIONS = [
-  'entry',
-  'command',
-  'cwd',
-  'runtime',
-  'flags',
-  'args',
-  'env',
-  'after',
-  'ready',
-  'watch'
-]
+/** The options of a service, and the kind of each: `undefined` for those that are checked on their own. */
+const SERVICE_OPTIONS = {
+  entry: checkText,
+  command: checkText,
+  cwd: checkText,
+  runtime: undefined,
+  flags: checkTexts,
+  args: checkTexts,
+  env: checkEnvironment,
+  after: checkTexts,
+  ready: (path: string, value: unknown) => value === false || checkText(path, value),
+  watch: (path: string, value: unknown) => value === false || checkTexts(path, value)
+} as const
+
+/** The operating system ends a text at NUL, so no file, argument or variable can contain it. */
+function checkText(path: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '' || value.includes('\0'))
+    throw OptionError.expected(path, 'a text that is not empty and has no NUL', value)
+}
+
+function checkTexts(path: string, value: unknown): void {
+  if (!Array.isArray(value)) throw OptionError.expected(path, 'a list of texts', value)
+  for (const [index, each] of value.entries())
+    if (typeof each !== 'string' || each.includes('\0'))
+      throw OptionError.expected(`${path}[${index}]`, 'a text without NUL', each)
+}
+
+function checkEnvironment(path: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw OptionError.expected(path, 'an object of texts, by the names of variables', value)
+  for (const [name, each] of Object.entries(value)) {
+    if (name === '' || /[=\0]/.test(name))
+      throw new OptionError(
+        path,
+        `${path} has the name ${JSON.stringify(name)}, but the name of a variable is not empty and has no '=' and no NUL`
+      )
+    if (each !== undefined && (typeof each !== 'string' || each.includes('\0')))
+      throw OptionError.expected(`${path}.${name}`, 'a text without NUL', each)
+  }
+}
 
 function readService(name: string, given: unknown, names: readonly string[]): ServicePlan {
   const path = `config.services.${name}`
@@ -184,9 +213,19 @@ function readService(name: string, given: unknown, names: readonly string[]): Se
       path,
       `The name of a service is made of letters, digits, '-', '_' and '.', at most ${MAX_NAME}, but is ${JSON.stringify(name)}`
     )
+  if (name === OWN)
+    throw new OptionError(
+      path,
+      `No service can be called ${OWN}: its lines would look like those of this command; give it another name`
+    )
   const options = typeof given === 'string' ? { entry: given } : given
-  checkNames(path, options, SERVICE_OPTIONS)
-  const service = options as DevService
+  checkNames(path, options, Object.keys(SERVICE_OPTIONS))
+  // Read once: an option may be a getter.
+  const service = { ...options } as DevService
+  for (const [option, check] of Object.entries(SERVICE_OPTIONS)) {
+    const value = service[option as keyof DevService]
+    if (value !== undefined) check?.(`${path}.${option}`, value)
+  }
   const { entry, command, runtime, after = [], ready } = service
   if ((typeof entry === 'string') === (typeof command === 'string'))
     throw new OptionError(path, `${path} needs either a file as entry, or a command line as command`)

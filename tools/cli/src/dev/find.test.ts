@@ -56,4 +56,53 @@ describe('findPlan', () => {
     const fromConfig = await plan()
     assert.deepEqual([...fromConfig.engines.keys()], ['nats'])
   })
+
+  const wrong: readonly (readonly [service: string, path: string])[] = [
+    ["{ entry: 7, command: 'x' }", 'config.services.a.entry'],
+    ["{ entry: 'a.js\\0' }", 'config.services.a.entry'],
+    ["{ command: 'a\\0' }", 'config.services.a.command'],
+    ["{ entry: 'a.js', cwd: 7 }", 'config.services.a.cwd'],
+    ["{ entry: 'a.js', runtime: 'java' }", 'config.services.a.runtime'],
+    ["{ entry: 'a.js', flags: '--inspect' }", 'config.services.a.flags'],
+    ["{ entry: 'a.js', args: 'x' }", 'config.services.a.args'],
+    ["{ entry: 'a.js', args: ['x', 7] }", 'config.services.a.args[1]'],
+    ["{ entry: 'a.js', args: ['\\0'] }", 'config.services.a.args[0]'],
+    ["{ entry: 'a.js', env: 'x' }", 'config.services.a.env'],
+    ["{ entry: 'a.js', env: ['x'] }", 'config.services.a.env'],
+    ["{ entry: 'a.js', env: { A: 7 } }", 'config.services.a.env.A'],
+    ["{ entry: 'a.js', env: { A: '\\0' } }", 'config.services.a.env.A'],
+    ["{ entry: 'a.js', env: { 'A=B': '' } }", 'config.services.a.env'],
+    ["{ entry: 'a.js', after: 'a' }", 'config.services.a.after'],
+    ["{ entry: 'a.js', after: [7] }", 'config.services.a.after[0]'],
+    ["{ entry: 'a.js', ready: true }", 'config.services.a.ready'],
+    ["{ entry: 'a.js', watch: 'src' }", 'config.services.a.watch'],
+    ["{ entry: 'a.js', watch: [null] }", 'config.services.a.watch[0]'],
+    ['7', 'config.services.a']
+  ]
+  for (const [index, [service, path]] of wrong.entries())
+    it(`refuses the service ${service} by the name of the wrong option`, async () => {
+      write(`wrong${index}.mjs`, `export default { services: { a: ${service} } }`)
+      const config = `wrong${index}.mjs`
+      await assert.rejects(findPlan({ folder, entries: [], config }), { name: 'OptionError', path })
+    })
+
+  for (const [index, [text, message]] of (
+    [
+      ['throw null', /cannot be read: null/],
+      ['throw undefined', /cannot be read: undefined/],
+      ["throw { get message() { throw 'x' } }", /cannot be read: an object/],
+      ["export default { get services() { throw new Error('a getter') } }", /cannot be read: a getter/],
+      ['export default { get services() { throw null } }', /cannot be read: null/],
+      [
+        "export default { services: { a: { get entry() { throw new Error('deep') } } } }",
+        /cannot be read: deep/
+      ],
+      ["export default { services: { dev: 'a.js' } }", /No service can be called dev/]
+    ] as const
+  ).entries())
+    it(`says what is wrong with a configuration that is ${text}`, async () => {
+      write(`odd${index}.mjs`, text)
+      const config = `odd${index}.mjs`
+      await assert.rejects(findPlan({ folder, entries: [], config }), { name: 'OptionError', message })
+    })
 })

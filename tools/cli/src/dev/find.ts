@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { describe, OptionError } from '@elysia-microservices/transport/kit'
 import { type DevService, type Plan, readConfig } from './config.ts'
 import { neededEngines } from './engines/index.ts'
 import { foldersAbove } from './programs.ts'
@@ -76,8 +76,23 @@ function planned(root: string, services: readonly (readonly [name: string, servi
 
 /** Checks a configuration. Which engines it needs by default depends on the services that it has. */
 function planOf(root: string, config: unknown): Plan {
-  const { services } = readConfig(root, config, [])
-  return readConfig(root, config, neededEngines(packagesOfAll(root, services)))
+  try {
+    const { services } = readConfig(root, config, [])
+    return readConfig(root, config, neededEngines(packagesOfAll(root, services)))
+  } catch (error) {
+    throw error instanceof OptionError ? error : unreadable('The configuration', error)
+  }
+}
+
+/** The error for a configuration whose code has thrown any value. */
+function unreadable(what: string, cause: unknown): OptionError {
+  let reason = describe(cause)
+  try {
+    if (cause instanceof Error) reason = String(cause.message)
+  } catch {
+    // An error may have getters that throw, too.
+  }
+  return new OptionError('config', `${what} cannot be read: ${reason}`, cause)
 }
 
 /** The default export of a configuration. Only newer releases of Node can import TypeScript without a loader. */
@@ -93,7 +108,7 @@ async function defaultOf(file: string): Promise<unknown> {
     if (loaded.default !== undefined) return loaded.default
   } catch (error) {
     if (error instanceof OptionError) throw error
-    throw new OptionError('config', `${basename(file)} cannot be read: ${(error as Error).message}`)
+    throw unreadable(basename(file), error)
   }
   throw new OptionError(
     'config',

@@ -1,5 +1,5 @@
 /** Finds the command that runs an entry file. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -42,11 +42,14 @@ export function usualRuntime(root: string): Runtime {
 /**
  * Returns the command of a service.
  * @param folders the folders in which programs are looked for
- * @throws {OptionError} the service's file or runtime does not exist
+ * @throws {OptionError} the service's file, folder or runtime does not exist
  */
 export function commandOf(service: ServicePlan, root: string, folders: readonly string[]): Command {
   const { name, command, flags = [], args = [], runtime = usualRuntime(root) } = service
   const preload = PRELOAD
+  const folder = resolve(root, service.cwd ?? '.')
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new OptionError(name, `${name}: there is no folder ${folder}, which is its cwd`)
   const file = entryOf(service, root)
   if (file === undefined)
     return { file: command as string, args: [], env: loadedByEnvironment(preload), shell: true }
