@@ -35,15 +35,11 @@ import { HeldEvents } from './held.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { Pull } from './pull.ts'
+import type { Rounds } from './rounds.ts'
 import { Runs } from './runs.ts'
 import { readPlace } from './stored.ts'
 import { GroupWatch } from './watch.ts'
 
-/**
- * Milliseconds between requests for the state of the group: its lag, whether it is paused, and whether its consumer
- * exists.
- */
-const LOOK = 5_000
 /** Bytes of received events, beyond which no more events are requested. */
 const MOST_HELD = 32 * 1024 * 1024
 /** After this share of `ackWait` without a further acknowledgement, another process may have got the event. */
@@ -53,6 +49,8 @@ export interface ConsumerOptions extends ConsumerInit {
   readonly ackWait: number
   /** The groups, over the current connection. */
   readonly groups: () => Groups
+  /** Asks for the state of the group from time to time. */
+  readonly rounds: Rounds
   /** Publishes dead letters. */
   readonly publisher: Publisher<StoredMessage>
 }
@@ -66,9 +64,11 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   /** The subject of all events; `undefined`: the subject has wildcards. */
   readonly #exact: string | undefined
   readonly #endBeat: () => void
-  readonly #endLooks: () => void
   #connection: NatsConnection | undefined
-  readonly #watch = new GroupWatch((why) => this.#gone(why))
+  readonly #watch = new GroupWatch(
+    (why) => this.#gone(why),
+    () => this.#held.count > 0
+  )
   #pulls: readonly Pull[] = []
   readonly #early: EarlyEvents
   readonly #runs = new Runs({
@@ -129,7 +129,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       recover: () => this.#recover()
     })
     this.#endBeat = repeat(() => this.#keep(), ackWait / 4)
-    this.#endLooks = repeat(() => void this.#watch.look(), LOOK)
+    options.rounds.add(this.#watch)
   }
 
   get running(): number {
@@ -137,6 +137,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   }
 
   get figures(): DurableFigures {
+    this.#watch.read()
     return figuresOf(this.#options, this.#worker.figures, {
       lag: this.#watch.lag,
       redeliveries: this.#redeliveries,
@@ -239,7 +240,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
    */
   async stop(): Promise<void> {
     this.#isStopped = true
-    this.#endLooks()
+    this.#options.rounds.remove(this.#watch)
     this.#early.stop()
     const { released, ended } = this.#worker.stop()
     const waiting = [...released, ...this.#early.end()]

@@ -13,8 +13,14 @@ import { PIN_TIME, PINNED, type Subscription } from './groups.ts'
 const EXPIRES = 30_000
 const EXPIRES_PINNED = PIN_TIME / 2
 const HEARTBEAT = 2_000
-/** Milliseconds without a message or heartbeat, after which a new request is sent. */
-const SILENCE = 3 * HEARTBEAT
+/**
+ * While no messages come, each request is valid for twice as long as the one before, up to the first of these times, and
+ * has fewer heartbeats: consumers without events cost the server next to nothing.
+ */
+const EXPIRES_IDLE = 32 * EXPIRES
+const HEARTBEAT_IDLE = 5_000
+/** Heartbeats in a row that may fail to come before a new request is sent. */
+const MISSED = 3
 const AGAIN_AFTER = 250
 /** Messages in one request. */
 const MOST = 256
@@ -44,8 +50,12 @@ export interface PullOwner {
 
 interface Standing {
   readonly number: number
+  /** The messages that were requested, and those of them that have not arrived. */
+  readonly batch: number
   left: number
   heardAt: number
+  /** Milliseconds between its heartbeats. */
+  readonly heartbeat: number
   /** The pin that was sent with the request; `undefined`: the request had none. */
   readonly pin: string | undefined
 }
@@ -66,6 +76,9 @@ export class Pull {
   readonly #watch: ReturnType<typeof setInterval>
   #subscribed: Subscribed | undefined
   #number = 0
+  /** Milliseconds for which the next request is valid, unless it has a pin, and the most that they may become. */
+  #expires = EXPIRES
+  #longest = EXPIRES_IDLE
   #again: ReturnType<typeof setTimeout> | undefined
   #isStopped = false
   /** The pin that tells the server that it serves this process; see `EarlyEvents`. */
@@ -101,22 +114,36 @@ export class Pull {
     this.fill()
   }
 
+  /**
+   * Whether the server serves no process, or another one, and nothing comes. Then one message is requested for a long
+   * time: with that message comes the pin, which is to be sent with requests for more.
+   */
+  get #isResting(): boolean {
+    return this.#isPinned && this.pin === undefined && this.#expires > EXPIRES
+  }
+
   /** Requests as many messages as there is room for, but does not send a request for each single message. */
   fill(): void {
     if (this.#isStopped || !this.#connection.isConnected || this.#again !== undefined) return
     const { room } = this.#owner
-    const wanted = Math.min(MOST, room - this.#left)
-    if (wanted <= 0 || (this.#left > 0 && wanted < Math.min(MOST, room) * LEAST_SHARE)) return
+    const [first] = this.#standing
+    // Without messages for the first request, further ones would only wait at the server as well.
+    if (first !== undefined && first.left === first.batch) return
+    const most = this.#isResting ? 1 : MOST
+    const wanted = Math.min(most, room - this.#left)
+    if (wanted <= 0 || (this.#left > 0 && wanted < Math.min(most, room) * LEAST_SHARE)) return
     const number = ++this.#number
-    this.#standing.push({ number, left: wanted, heardAt: performance.now(), pin: this.pin })
+    const expires = this.#isPinned && !this.#isResting ? EXPIRES_PINNED : this.#expires
+    const heartbeat = expires > EXPIRES ? HEARTBEAT_IDLE : HEARTBEAT
+    const heardAt = performance.now()
+    this.#standing.push({ number, batch: wanted, left: wanted, heardAt, heartbeat, pin: this.pin })
     this.#left += wanted
-    const expires = this.#isPinned ? EXPIRES_PINNED : EXPIRES
     const request: Record<string, unknown> = {
       batch: wanted,
       // The server ends each request that has less room than the next message needs.
       max_bytes: Math.max(MOST_SIZE, this.#connection.maxPayload + SUBJECTS),
       expires: expires * 1_000_000,
-      idle_heartbeat: HEARTBEAT * 1_000_000
+      idle_heartbeat: heartbeat * 1_000_000
     }
     if (this.#isPinned) request['group'] = PINNED
     if (this.#isPinned && this.pin !== undefined) request['id'] = this.pin
@@ -156,6 +183,7 @@ export class Pull {
       const headers = headersIn(message)
       if (headers && headers.code !== 0) return this.#status(message, headers.code, headers.description)
     }
+    this.#expires = EXPIRES
     const first = this.#standing[0]
     if (first !== undefined) {
       first.heardAt = performance.now()
@@ -163,6 +191,7 @@ export class Pull {
       if (--first.left === 0) this.#standing.shift()
     }
     this.#owner.receive(message, data)
+    if (first !== undefined && first.left === first.batch - 1) this.fill()
   }
 
   #status(message: Msg, code: number, description: string): void {
@@ -174,6 +203,7 @@ export class Pull {
     }
     if (standing === undefined) return
     this.#forget(standing)
+    if (code === 408) this.#expires = Math.min(2 * this.#expires, this.#longest)
     // The request has expired, or all of its messages have arrived.
     if (code === 408 || code === 404 || /batch completed|maxbytes/i.test(description)) return this.fill()
     if (code === 423) {
@@ -182,6 +212,11 @@ export class Pull {
         this.pin = undefined
         this.#owner.unpinned()
       }
+      return this.fill()
+    }
+    if (this.#expires > EXPIRES && /max ?request ?expires/i.test(description)) {
+      // Somebody has given the consumer a limit.
+      this.#expires = this.#longest = EXPIRES
       return this.fill()
     }
     if (/deleted|not found/i.test(description)) this.#owner.gone(description)
@@ -204,7 +239,7 @@ export class Pull {
   #checkSilence(): void {
     if (!this.#connection.isConnected) return
     const now = performance.now()
-    for (const one of this.#standing) if (now - one.heardAt > SILENCE) this.#forget(one)
+    for (const one of this.#standing) if (now - one.heardAt > MISSED * one.heartbeat) this.#forget(one)
     this.fill()
   }
 

@@ -8,6 +8,7 @@ import { EventStore } from './event-store.ts'
 import { Groups } from './groups.ts'
 import { checkDurableSubject } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
+import { Rounds } from './rounds.ts'
 import { Streams } from './streams.ts'
 
 /** Creates the consumers of the handlers, with one publisher for all dead letters. */
@@ -15,6 +16,7 @@ export class NatsServerStore implements ServerStore<NatsConnection> {
   readonly #options: CheckedOptions
   readonly #context: ServerContext
   readonly #publisher: Publisher<StoredMessage>
+  readonly #rounds = new Rounds()
   #connection: NatsConnection | undefined
   #streams: Streams | undefined
   #groups: Groups | undefined
@@ -35,6 +37,7 @@ export class NatsServerStore implements ServerStore<NatsConnection> {
       ...init,
       ackWait: this.#options.durable.ackWait,
       groups: () => this.#groups as Groups,
+      rounds: this.#rounds,
       publisher: this.#publisher
     })
   }

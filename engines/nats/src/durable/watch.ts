@@ -1,4 +1,4 @@
-/** Asks the server regularly about a group: its lag, its position, and whether it is paused. */
+/** Asks the server about a group: its lag, its position, and whether it is paused. */
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { GroupInfo } from './early.ts'
@@ -10,10 +10,17 @@ import { isMissing, isOff } from './jetstream-errors.ts'
  * events since the last known position run again.
  */
 const SOON = { events: 250, milliseconds: 100 }
+/** Milliseconds after which a figure is too old to be read. */
+const FRESH = 5_000
+/** Milliseconds after a reading of the figures, for which they are kept up to date. */
+const READ_FOR = 120_000
+/** Looks without an event in between, after which the position of the group is known: acknowledgements are on their way. */
+const LOOKS_AFTER = 2
 
 /** Watches the group of one handler. */
 export class GroupWatch {
   readonly #gone: (why: string) => void
+  readonly #hasEvents: () => boolean
   #connection: NatsConnection | undefined
   #groups: Groups | undefined
   /** The consumer of the group; `undefined` before it was created. */
@@ -25,10 +32,16 @@ export class GroupWatch {
   /** Events done since the server was last asked, and when that was. */
   #sinceLook = 0
   #lookedAt = 0
+  #looksSinceEvent = 0
+  #readAt = Number.NEGATIVE_INFINITY
 
-  /** @param gone is called with the reason if the consumer, its stream, or all streams no longer exist */
-  constructor(gone: (why: string) => void) {
+  /**
+   * @param gone is called with the reason if the consumer, its stream, or all streams no longer exist
+   * @param hasEvents whether this process has events that are not done
+   */
+  constructor(gone: (why: string) => void, hasEvents: () => boolean) {
     this.#gone = gone
+    this.#hasEvents = hasEvents
   }
 
   /** Begins to watch a group whose consumers exist. */
@@ -37,10 +50,24 @@ export class GroupWatch {
     this.#groups = groups
     this.main = main
     this.standpoint = standpoint
+    this.#looksSinceEvent = 0
+  }
+
+  /** Whether nothing has happened that the server knows and this process does not, and nobody reads the figures. */
+  get isQuiet(): boolean {
+    if (this.#looksSinceEvent < LOOKS_AFTER || this.#hasEvents()) return false
+    return performance.now() - this.#readAt > READ_FOR
+  }
+
+  /** The figures are read: from now on, and for a while, they are kept up to date. */
+  read(): void {
+    this.#readAt = performance.now()
+    if (this.#readAt - this.#lookedAt > FRESH) void this.look()
   }
 
   /** Counts an event that is done. */
   done(): void {
+    this.#looksSinceEvent = 0
     if (++this.#sinceLook >= SOON.events && performance.now() - this.#lookedAt >= SOON.milliseconds)
       void this.look()
   }
@@ -48,6 +75,7 @@ export class GroupWatch {
   async look(): Promise<void> {
     const { main, standpoint } = this
     this.#sinceLook = 0
+    this.#looksSinceEvent++
     this.#lookedAt = performance.now()
     if (main === undefined || standpoint === undefined) return
     const info = await this.infoOf(main)

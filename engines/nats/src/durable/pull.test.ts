@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Msg, type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
+import type { NatsConnection } from '../connection/nats-connection.ts'
+import { Pull } from './pull.ts'
+
+interface Request {
+  readonly batch: number
+  readonly expires: number
+  readonly idle_heartbeat: number
+  readonly id?: string
+}
+
+/** A pull over a connection whose server answers as the test says. */
+function setting({ room = 2_000, isPinned = false } = {}) {
+  const requests: Request[] = []
+  let hear: (error: null, message: Msg) => void = () => {}
+  let inbox = ''
+  const connection = {
+    isConnected: true,
+    maxPayload: 1024,
+    newStoreInbox: () => 'inbox.',
+    subscribe: (_: string, __: undefined, listener: typeof hear) => {
+      hear = listener
+      return { unsubscribe() {}, drain: async () => {} }
+    },
+    publish: (_: string, request: string, reply: string) => {
+      inbox = reply
+      requests.push(JSON.parse(request) as Request)
+    }
+  } as unknown as NatsConnection
+  const owner = { room, receive() {}, gone() {}, doubtful() {}, unpinned() {} }
+  const logger = { error() {}, warn() {} }
+  const pull = new Pull(connection, { stream: 's', consumer: 'c' }, owner, logger, isPinned)
+  pull.start()
+  const answer = (data: string, reply: string, headers?: MsgHdrs) =>
+    hear(null, { subject: inbox, data: new TextEncoder().encode(data), reply, headers } as unknown as Msg)
+  return {
+    pull,
+    requests,
+    /** The server's own message for the last request. */
+    status: (code: number, description: string) => answer('', '', newHeaders(code, description)),
+    event: () => answer('{}', '$JS.ACK.s.c.1.1.1.1.0')
+  }
+}
+
+const SECOND = 1_000_000_000
+
+describe('a pull without events', () => {
+  it('has one request at the server, however much room there is and however often it is filled', async () => {
+    for (const isPinned of [false, true]) {
+      const { pull, requests, event } = setting({ isPinned })
+      for (let time = 0; time < 5; time++) pull.fill()
+      assert.equal(requests.length, 1)
+      event()
+      assert.equal(requests.length, 2, 'the first event makes it request more')
+      await pull.stop()
+    }
+  })
+
+  it('requests for a longer time each time, with fewer heartbeats, until an event comes', async () => {
+    const { pull, requests, status, event } = setting()
+    for (let time = 0; time < 8; time++) status(408, 'Request Timeout')
+    assert.deepEqual(
+      requests.map(({ expires }) => expires / SECOND),
+      [30, 60, 120, 240, 480, 960, 960, 960, 960]
+    )
+    for (const { expires, idle_heartbeat } of requests) assert.ok(idle_heartbeat < expires / 2)
+    event()
+    assert.equal((requests.at(-1)?.expires ?? 0) / SECOND, 30)
+    await pull.stop()
+  })
+
+  it('of an ordered handler that is not served requests one event for a long time, and then more', async () => {
+    const { pull, requests, status, event } = setting({ isPinned: true })
+    assert.equal((requests[0]?.expires ?? 0) / SECOND, 5)
+    status(408, 'Request Timeout')
+    assert.deepEqual([requests[1]?.batch, (requests[1]?.expires ?? 0) / SECOND], [1, 60])
+    pull.pin = 'pin'
+    event()
+    const { batch, expires = 0, id } = requests.at(-1) ?? {}
+    assert.deepEqual([requests.length, batch, expires / SECOND, id], [3, 256, 5, 'pin'])
+    await pull.stop()
+  })
+
+  it('of an ordered handler that is served keeps its pin', async () => {
+    const { pull, requests, status } = setting({ isPinned: true })
+    pull.pin = 'pin'
+    for (let time = 0; time < 3; time++) status(408, 'Request Timeout')
+    for (const { expires } of requests) assert.equal(expires / SECOND, 5)
+    await pull.stop()
+  })
+
+  it('goes on within a limit that somebody has given its consumer', async () => {
+    const { pull, requests, status } = setting()
+    status(408, 'Request Timeout')
+    status(409, 'Exceeded MaxRequestExpires of 45s')
+    status(408, 'Request Timeout')
+    assert.deepEqual(
+      requests.map(({ expires }) => expires / SECOND),
+      [30, 60, 30, 30]
+    )
+    await pull.stop()
+  })
+})
