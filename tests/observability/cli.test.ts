@@ -143,7 +143,16 @@ describe('elysia-microservices', () => {
       [`health tcp://127.0.0.1:${DEAF_PORT}`, 3, /^CONNECTION: /],
       [`call ${url()} slow --timeout 100`, 4, /^TIMEOUT: /],
       [`call ${url()} nobody`, 5, /^PATTERN_NOT_FOUND: /],
-      [`describe tcp://127.0.0.1:${nest.port} --protocol=nest`, 5, /^PATTERN_NOT_FOUND: /],
+      [
+        `describe tcp://127.0.0.1:${nest.port} --protocol=nest`,
+        5,
+        /^PATTERN_NOT_FOUND: The service does not describe itself .*microservice\(\{ describe: true \}\)/
+      ],
+      [
+        `describe ${url()} --service=nobody`,
+        5,
+        /^PATTERN_NOT_FOUND: No service called nobody describes itself here .*describe: true/
+      ],
       [`call ${url()} busy`, 6, /^REJECTED: /]
     ]
     for (const [line, expected, said] of cases) {

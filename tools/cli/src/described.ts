@@ -1,5 +1,5 @@
 /** Reads the description of an untrusted service; invalid parts are left out. */
-import { OptionError, RpcError } from '@elysia-microservices/transport/kit'
+import { OptionError, PatternNotFoundError, RpcError } from '@elysia-microservices/transport/kit'
 import type { ServiceDescription } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
 import { DESCRIBE_ROUTE, describeRoute } from 'elysia-microservices/kit'
@@ -39,7 +39,9 @@ export async function askDescription(
       'All services share this engine; name the service to ask with --service=<name>'
     )
   const route = service === undefined ? DESCRIBE_ROUTE : describeRoute(service, asked)
-  const whole = await client.request(route, { figures }, { headers })
+  const whole = await client.request(route, { figures }, { headers }).catch((error: unknown) => {
+    throw error instanceof PatternNotFoundError ? notDescribed(error, service) : error
+  })
   const {
     name,
     version,
@@ -62,6 +64,16 @@ export async function askDescription(
     ...(Array.isArray(counted) && { figures: counted.filter(isFigures) }),
     whole
   }
+}
+
+/** A service of this library answers callers only if its option says so, which the answer does not tell. */
+function notDescribed(error: PatternNotFoundError, service: string | undefined): PatternNotFoundError {
+  const who = service === undefined ? 'The service' : `No service called ${service}`
+  const what = service === undefined ? 'does not describe itself to this caller' : 'describes itself here'
+  return new PatternNotFoundError(
+    `${who} ${what} (${error.message}); its option must allow it: microservice({ describe: true }), or a function that returns true`,
+    error
+  )
 }
 
 function isHandler(value: unknown): value is HandlerDescription {
