@@ -36,10 +36,21 @@ describe('the address of a server', () => {
         () => read(url),
         (error) =>
           error instanceof OptionError &&
-          /^options\.url must be an address, but is /.test(error.message) &&
+          /^options\.url must be an address, but (is|has|begins with) /.test(error.message) &&
           !error.message.includes('secret'),
         String(url)
       )
+  })
+
+  it('that is wrong is refused with the reason, and nothing is quoted that the user has not written', () => {
+    for (const [url, why] of [
+      ['http://localhost:1', "begins with 'http:'"],
+      ['localhost:1883', "begins with 'localhost:'"],
+      ['mqtt://', 'has no host'],
+      ['local host', 'is no address'],
+      ['mqtt://h:99999', 'is no address']
+    ])
+      assert.throws(() => read(url), { message: `options.url must be an address, but ${why}` })
   })
 
   it('is an address or refused', () => {

@@ -76,11 +76,12 @@ export function readAddress<Protocol extends string>(
   wanted: string
 ): ServerAddress<Protocol> {
   if (typeof url !== 'string') throw OptionError.expected(path, wanted, url)
-  const refused = (what: string) => OptionError.expected(path, wanted, what)
+  const refused = (why: string) => new OptionError(path, `${path} must be ${wanted}, but ${why}`)
   try {
     const { protocol: scheme, hostname, port, username, password, pathname } = new URL(url)
     const protocol = scheme.slice(0, -1) as Protocol
-    if (!Object.hasOwn(ports, protocol) || hostname === '') throw refused(protocol)
+    if (!Object.hasOwn(ports, protocol)) throw refused(`begins with '${scheme}'`)
+    if (hostname === '') throw refused('has no host')
     return {
       protocol,
       host: hostname.replace(/^\[|\]$/g, ''),
@@ -90,7 +91,7 @@ export function readAddress<Protocol extends string>(
       path: pathname === '/' ? '' : pathname
     }
   } catch (error) {
-    throw error instanceof OptionError ? error : refused('no address')
+    throw error instanceof OptionError ? error : refused('is no address')
   }
 }
 
