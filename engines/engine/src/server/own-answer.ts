@@ -4,6 +4,7 @@
  */
 
 import {
+  CanceledError,
   ConnectionError,
   cleanUpFailed,
   errorToText,
@@ -11,7 +12,8 @@ import {
   type InputStream,
   isRejected,
   LONGEST_TIME,
-  OutgoingValues
+  OutgoingValues,
+  TimeoutError
 } from '@elysia-microservices/transport/kit'
 import { failurePacket, toJson, valuePacket } from '@elysia-microservices/transport/nest'
 import { MOST_OF_ONE } from '../batches.ts'
@@ -92,8 +94,12 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
   /** The message is passed to its handler: starts the timer of the caller's limit. */
   begin(message: IncomingMessage): void {
     this.#message = message
-    if (message.timeout === undefined || this.isDone) return
-    this.#deadline = setTimeout(() => this.callerGone(), Math.min(message.timeout, LONGEST_TIME))
+    const { timeout } = message
+    if (timeout === undefined || this.isDone) return
+    this.#deadline = setTimeout(
+      () => this.#giveUp(TimeoutError.ofCaller(timeout)),
+      Math.min(timeout, LONGEST_TIME)
+    )
   }
 
   /** Opens the input of a channel: the values that the caller sends. */
@@ -114,7 +120,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
     if (refusal instanceof ConnectionError) this.#input?.lose()
     else if (refusal !== undefined) this.#input?.fail(refusal.message)
     else if (word === Told.granted) this.#grant(textOf(words))
-    else if (word === Told.canceled) this.callerGone()
+    else if (word === Told.canceled) this.#giveUp(CanceledError.byCaller())
     else if (word === Told.input) this.#input?.take(textOf(words, 1))
     else if (word === Told.inputEnded) this.#input?.end(numberIn(textOf(words), 1))
     else if (word === Told.inputFailed) this.#input?.fail(`The caller's input failed: ${textOf(words, 1)}`)
@@ -125,10 +131,15 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
   }
 
   callerGone(): void {
+    this.#giveUp(new ConnectionError('The connection to the caller was lost', true))
+  }
+
+  /** Nobody waits for the answer any more: the handler's work ends. */
+  #giveUp(reason: Error): void {
     if (this.#waiting > 0) this.#caller?.forget(this)
     this.#waiting = 0
     if (this.#isLeaving) this.#over()
-    this.#input?.gone()
+    this.#input?.fail(reason)
     this.abort()
   }
 
@@ -144,7 +155,9 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
 
   /** The service stops and waits no longer for the handler. */
   cut(): void {
-    if (!this.#isLeaving) this.abort(() => this.say(Said.gone))
+    if (this.#isLeaving) return
+    this.#input?.fail(ConnectionError.stopped())
+    this.abort(() => this.say(Said.gone))
   }
 
   #grant(words: string): void {
@@ -300,6 +313,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled, InputOwner 
       `An answer of ${length} characters is larger than the ${MAX_MESSAGE} bytes that ${engine.name}() carries`
     )
     this.#hasFailed = true
+    this.#input?.fail(error)
     this.#sendNumbered(failurePacket(error, this.#id, logger, this.#message))
     if (!this.isDone) this.abort()
   }

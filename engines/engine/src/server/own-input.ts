@@ -80,9 +80,9 @@ export class OwnInput {
     if (this.#state === 'open' && count > this.#arrived) this.lose()
   }
 
-  /** The input fails for a reason that the caller knows or has caused. */
-  fail(message: string): void {
-    this.#end(new ProtocolError(message))
+  /** The input fails for a reason that the caller knows or has caused: a text, or the end of the whole call. */
+  fail(reason: string | Error): void {
+    this.#end(typeof reason === 'string' ? new ProtocolError(reason) : reason)
   }
 
   /** A value was lost. */
@@ -101,11 +101,5 @@ export class OwnInput {
   close(): boolean {
     if (this.#state === 'open') this.#state = 'stopped'
     return this.stream.close()
-  }
-
-  /** The caller has gone. */
-  gone(): void {
-    if (this.#state === 'open') this.#state = 'over'
-    this.stream.end()
   }
 }

@@ -93,7 +93,8 @@ export class Ledger {
         streaming() {
           streamed = performance.now()
         },
-        ended: ({ outcome }) => ended(outcome === 'failed')
+        // A failure after the caller has left reaches nobody: often it says just that the input of a channel was cut.
+        ended: ({ outcome }) => ended(outcome === 'failed' && !message.isAborted)
       })
     ended(false)
     return result

@@ -173,7 +173,8 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     const wire = this.#wire
     if (wire.resumption !== undefined && !wire.isEnded) return
     this.#requester.stopInputs()
-    this.#streams.responder?.close()
+    const { where } = this.#options
+    this.#streams.responder?.close((mayHaveRun) => connectionClosed(where, undefined, mayHaveRun))
   }
 
   wake(now: number): void {
@@ -273,7 +274,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       return isOpened ? connectionClosed(where, cause, mayHaveRun) : cannotConnect(where, cause, mayHaveRun)
     }
     this.calls.close(error)
-    this.#streams.responder?.close()
+    this.#streams.responder?.close(error)
   }
 
   // ── frames ───────────────────────────────────────────────────────────────────────────────────────────

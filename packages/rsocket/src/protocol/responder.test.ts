@@ -302,7 +302,7 @@ describe('the input of a channel', () => {
     assert.deepEqual([seen, server.connection.inFlight], [['ProtocolError'], 0])
   })
 
-  it("ends with the caller's error, or just ends where the caller gives up", async () => {
+  it("ends with the caller's error, or says that the caller has given up", async () => {
     const ends: unknown[] = []
     const server = rsocketServer({
       list: ({ data }) =>
@@ -316,7 +316,7 @@ describe('the input of a channel', () => {
     assert.deepEqual(await server.later(), [])
     assert.equal(ends.length, 2)
     assert.ok(ends.some((end) => /APPLICATION_ERROR.*of the source/.test(String(end))))
-    assert.deepEqual(ends.find(Array.isArray), [3])
+    assert.ok(ends.includes('The caller has canceled the call'))
   })
 
   it('is cancelled when its handler leaves it, once, and the answer comes all the same', async () => {

@@ -5,6 +5,7 @@
  */
 import {
   answerWith,
+  CanceledError,
   type Codec,
   type Dispatcher,
   type EventSender,
@@ -21,6 +22,7 @@ import {
   reportEvent,
   SlotTable,
   shown,
+  TimeoutError,
   type Timer,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
@@ -176,13 +178,13 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
   }
 
   /**
-   * The caller has cancelled.
-   * @param failure the error of the caller's side of a channel
+   * The caller has cancelled, or its side of a channel has failed.
+   * @param failure the error of the caller's side. Default: the caller has cancelled
    */
   cancel(streamId: number, failure?: Error): void {
     const request = this.#running.get(sequenceOf(streamId))
     if (request === undefined) return
-    request.input?.end(failure === undefined ? undefined : { error: failure })
+    request.input?.end({ error: failure ?? CanceledError.byCaller() })
     request.abort()
   }
 
@@ -197,7 +199,8 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
       if (deadline > now) next = Math.min(next, deadline)
       else {
         this.wire.error(request.streamId, ErrorCode.CANCELED, 'The deadline of the request has passed')
-        this.cancel(request.streamId)
+        request.input?.end({ error: TimeoutError.ofCaller(request.message.timeout as number) })
+        request.abort()
       }
     }
     this.#init.timer.wakeAt(next)
@@ -208,9 +211,15 @@ export class RSocketResponder implements RunningRequestOwner, EventSender {
     for (const request of this.#running.all()) request.resume()
   }
 
-  /** The connection has ended: stops all running requests. */
-  close(): void {
-    for (const { streamId } of this.#running.all()) this.cancel(streamId)
+  /**
+   * The connection has ended: stops all running requests.
+   * @param lost makes the error with which the inputs of channels end
+   */
+  close(lost: (mayHaveRun: boolean) => Error): void {
+    for (const request of this.#running.all()) {
+      request.input?.end({ error: lost(true) })
+      request.abort()
+    }
   }
 
   // ── a request, from its refusal to its answer ────────────────────────────────────────────────────────

@@ -150,7 +150,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
 
   discard(): void {
     this.#input.discard()
-    if (!this.#canGoOn) this.#responder.close()
+    if (!this.#canGoOn) this.#responder.close(lostClient(undefined))
   }
 
   wake(now: number): void {
@@ -279,8 +279,9 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.#gate.end()
     this.#timer.stop()
     this.#wire.bytes.reset()
-    this.#streams.requester?.calls.close((mayHaveRun) => connectionClosed('the client', reason, mayHaveRun))
-    this.#responder.close()
+    const lost = lostClient(reason)
+    this.#streams.requester?.calls.close(lost)
+    this.#responder.close(lost)
   }
 
   #detach(): void {
@@ -323,8 +324,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
         )
     })
     // A handler may make its first call after its client has left.
-    if (this.#wire.isEnded)
-      requester.calls.close((mayHaveRun) => connectionClosed('the client', undefined, mayHaveRun))
+    if (this.#wire.isEnded) requester.calls.close(lostClient(undefined))
     return requester
   }
 
@@ -344,6 +344,11 @@ const NOTHING: ProtocolConnection = {
   receive() {},
   resume() {},
   close() {}
+}
+
+/** Makes the errors of calls to the client, and of the inputs of its channels, after the connection has ended. */
+function lostClient(reason: Error | undefined) {
+  return (mayHaveRun: boolean) => connectionClosed('the client', reason, mayHaveRun)
 }
 
 function addressOf(output: Output | undefined): string {

@@ -69,13 +69,17 @@ export class InputStream extends ValueQueue<unknown> {
     this.#replenish()
   }
 
+  /**
+   * The caller has completed its input, or the input fails. Only a caller that completes ends it without a failure: so a
+   * handler can tell the end from a cut. Further calls do nothing.
+   */
   override end(failure?: { readonly error: unknown }): void {
     this.#hasEnded = true
     super.end(failure)
   }
 
   /**
-   * Stops reading because the handler's answer has ended. Returns true if the sender does not know yet and must be told
+   * Ends the input without a failure, because the handler has answered and needs no more values. Returns true if the sender does not know yet and must be told
    * to stop.
    */
   close(): boolean {

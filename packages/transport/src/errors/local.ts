@@ -88,6 +88,11 @@ export class TimeoutError extends LocalError {
     this.mayHaveRun = mayHaveRun
   }
 
+  /** Makes the error with which the input of a channel ends at its handler when the caller's time is over. */
+  static ofCaller(timeout: number): TimeoutError {
+    return new TimeoutError('', timeout, true, `The caller has waited for its ${timeout} ms`)
+  }
+
   /** Makes the answer with which a handler tells its caller of this failure: code `GATEWAY_TIMEOUT`. */
   pass(): RpcError {
     return passedOn(this, 'GATEWAY_TIMEOUT')
@@ -100,9 +105,19 @@ export class CanceledError extends LocalError {
   readonly mayHaveRun: boolean
   readonly retryable = false
 
-  constructor(pattern: string, reason?: unknown, mayHaveRun = true) {
-    super('CANCELED', `The call of '${pattern}' was canceled by its signal`, { cause: reason })
+  constructor(
+    pattern: string,
+    reason?: unknown,
+    mayHaveRun = true,
+    message = `The call of '${pattern}' was canceled by its signal`
+  ) {
+    super('CANCELED', message, reason === undefined ? undefined : { cause: reason })
     this.mayHaveRun = mayHaveRun
+  }
+
+  /** Makes the error with which the input of a channel ends at its handler when the caller has canceled. */
+  static byCaller(): CanceledError {
+    return new CanceledError('', undefined, true, 'The caller has canceled the call')
   }
 }
 
@@ -134,6 +149,11 @@ export class ConnectionError extends LocalError {
    */
   pass(): RpcError {
     return passedOn(this, this.mayHaveRun ? 'BAD_GATEWAY' : 'SERVICE_UNAVAILABLE')
+  }
+
+  /** Makes the error of a call whose service has stopped, and of the call's input at its handler. */
+  static stopped(): ConnectionError {
+    return new ConnectionError('The service stopped before it had answered', true)
   }
 
   /** Makes the error of a call on a closed client. */

@@ -167,9 +167,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       }),
       end: heard(() => calls.complete(call)),
       error: heard((text, isRejected) => calls.fail(call, errorOfText(text, isRejected))),
-      lost: heard(() =>
-        calls.fail(call, new ConnectionError('The service stopped before it had answered', true))
-      ),
+      lost: heard(() => calls.fail(call, ConnectionError.stopped())),
       inputWanted: heard((n) => {
         if (n === 0) call.input?.stop()
         else call.input?.requestN(n)

@@ -4,7 +4,7 @@ import { answerWith } from '../answer.ts'
 import { INPUT_REFUSED, InputStream } from '../calls/input-stream.ts'
 import type { Codec, Encoded } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
-import { RpcError } from '../errors/index.ts'
+import { CanceledError, ConnectionError, ProtocolError, RpcError } from '../errors/index.ts'
 import { isNoHandler, isRejected } from '../failure.ts'
 import { cleanUpFailed } from '../handler-failed.ts'
 import { IncomingMessage } from '../message.ts'
@@ -172,12 +172,13 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   }
 
   cancel(): void {
-    this.#input?.stream.end()
+    this.#input?.stream.end({ error: CanceledError.byCaller() })
     this.abort()
   }
 
   /** The server stops and waits no longer for the handler. */
   cut(): void {
+    this.#input?.stream.end({ error: ConnectionError.stopped() })
     this.abort(() => this.#caller.lost())
   }
 
@@ -191,8 +192,9 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
       // The value is nested too deeply.
       return stream.end({ error: error as Error })
     }
-    if (!stream.push(value, bytes.length))
-      this.error(new RpcError({ code: 'INVALID', message: INPUT_REFUSED }))
+    if (stream.push(value, bytes.length)) return
+    stream.end({ error: new ProtocolError(INPUT_REFUSED) })
+    this.error(new RpcError({ code: 'INVALID', message: INPUT_REFUSED }))
   }
 
   inputEnded(failure?: Error): void {
