@@ -1,0 +1,367 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { IncomingMessage } from '@elysia-microservices/transport/kit'
+import { OverFake } from '../testing/over-fake.ts'
+import { againOf, deadOf, GROUPS, STREAMS, streamOf, turnOf, wakeOf } from '../words/keys.ts'
+import { RedisDeadLetters } from './dead-letters.ts'
+import { Groups } from './groups.ts'
+
+const HOUR = 3_600_000
+
+describe('a durable handler over Redis', () => {
+  let over: OverFake
+  let seen: string[]
+  beforeEach(() => {
+    over = new OverFake()
+    seen = []
+  })
+  afterEach(() => over.close())
+
+  const note = ({ data, delivery }: IncomingMessage) => void seen.push(`${data} ${delivery?.attempt}`)
+  const failing = (fails: (data: unknown) => boolean) => (message: IncomingMessage) => {
+    note(message)
+    if (fails(message.data)) throw new Error('not now')
+  }
+  const pendingOf = (pattern: string, group = 'g') =>
+    over.server.streams.groups(streamOf(pattern)).find(({ name }) => name === group)?.pending
+  /** A handler that waits until the test lets it go. */
+  function busy() {
+    let go = () => {}
+    const gone = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    const handler = async (message: IncomingMessage) => {
+      note(message)
+      await gone
+    }
+    return { handler, go: () => go() }
+  }
+
+  it('acknowledges what it has handled, and says how many events wait', async () => {
+    const consumer = await over.serve('p', note)
+    await over.publish('p', [1, 2, 3])
+    await over.settle()
+    assert.deepEqual(seen, ['1 1', '2 1', '3 1'])
+    assert.equal(pendingOf('p'), 0)
+    assert.deepEqual([consumer.figures.lag, consumer.running], [0, 0])
+  })
+
+  it('gives a failed event back for its pause, and gets it with its next attempt; others go on', async () => {
+    const retry = { attempts: 3, delay: HOUR, factor: 1, maxDelay: HOUR }
+    const consumer = await over.serve(
+      'p',
+      failing((data) => data === 1),
+      { retry }
+    )
+    await over.publish('p', [1, 2])
+    await over.settle()
+    await over.pass(HOUR - 1, wakeOf(streamOf('p')))
+    assert.deepEqual(seen, ['1 1', '2 1'])
+    await over.pass(1, wakeOf(streamOf('p')))
+    assert.deepEqual(seen, ['1 1', '2 1', '1 2'])
+    assert.equal(consumer.figures.redeliveries, 1)
+    assert.deepEqual(over.server.streams.entries(deadOf('g')), [])
+  })
+
+  it('makes an event a dead letter of its own group, with all that is known about it', async () => {
+    await over.serve(
+      'p',
+      failing(() => true),
+      { group: 'failing', retry: { attempts: 1 } }
+    )
+    await over.serve('p', note, { group: 'other' })
+    await over.publish('p', [1], 'k')
+    await over.settle()
+    const [{ position: original } = {}] = over.server.streams.entries(streamOf('p'))
+    const [{ position, ...letter } = {}, ...more] = over.server.streams.entries(deadOf('failing'))
+    assert.deepEqual(more, [])
+    assert.equal(position, original)
+    assert.deepEqual(
+      { ...letter, position: original },
+      {
+        position: original,
+        ...{ packet: '{"pattern":"p","data":1}', id: 'id-1', key: 'k', pattern: 'p', handler: 'p' },
+        ...{ reason: 'Error: not now', attempts: '1' }
+      }
+    )
+    assert.deepEqual(over.server.streams.entries(deadOf('other')), [])
+    assert.deepEqual([pendingOf('p', 'failing'), pendingOf('p', 'other')], [0, 0])
+  })
+
+  it('makes an event a dead letter that would be deleted before its next attempt', async () => {
+    const storage = { maxAge: 200_000 }
+    await over.serve(
+      'p',
+      failing(() => true),
+      { retry: { delay: 1 }, storage }
+    )
+    await over.publish('p', [1])
+    await over.settle()
+    const [{ reason = '' } = {}] = over.server.streams.entries(deadOf('g'))
+    assert.match(reason, /not now; .*maxAge: 200000/)
+  })
+
+  it('lists dead letters, redrives each to its own group, and discards them', async () => {
+    let isBroken = true
+    await over.serve(
+      'p',
+      failing(() => isBroken),
+      { group: 'a', retry: { attempts: 1 } }
+    )
+    await over.serve('p', note, { group: 'b' })
+    await over.publish('p', [1, 2])
+    await over.settle()
+    const { store } = await over.connect()
+    const letters = new RedisDeadLetters('a', async () => store)
+    const all = []
+    for await (const letter of letters.list()) all.push(letter)
+    assert.deepEqual(
+      all.map(({ id, reason, group, attempts, data }) => [id, reason, group, attempts, data]),
+      [1, 2].map((n) => [`id-${n}`, 'Error: not now', 'a', 1, n])
+    )
+    const limited = []
+    for await (const letter of letters.list({ limit: 1 })) limited.push(letter.id)
+    assert.deepEqual(limited, ['id-1'])
+    const [first, second] = all.map(({ position }) => position) as [string, string]
+    assert.equal((await letters.get(second))?.id, 'id-2')
+    isBroken = false
+    seen = []
+    assert.deepEqual([await letters.redrive(first), await letters.redrive(first)], [true, false])
+    await over.settle()
+    assert.deepEqual(seen, ['1 1'])
+    assert.deepEqual(over.server.streams.entries(againOf('a', 'p')), [], 'it is handled and deleted')
+    assert.deepEqual([await letters.delete(second), await letters.delete(second)], [true, false])
+    assert.deepEqual([await letters.get(second), await letters.get('no position')], [undefined, undefined])
+    assert.deepEqual(over.server.streams.entries(deadOf('a')), [])
+  })
+
+  it('reads dead letters page by page, each once', async () => {
+    const { store } = await over.connect()
+    for (let n = 0; n < 250; n++)
+      over.server.streams.bury({ stream: 's', group: 'many', process: 'x', ackWait: 1 }, '1-0', true, [
+        'packet',
+        '{}',
+        'id',
+        String(n)
+      ])
+    const ids = []
+    for await (const { id } of new RedisDeadLetters('many', async () => store).list()) ids.push(Number(id))
+    assert.deepEqual(ids, [...Array(250).keys()])
+  })
+
+  it('runs the events of one key in order, while others go on', async () => {
+    const { handler, go } = busy()
+    const first = (message: IncomingMessage) => (message.data === 'a1' ? handler(message) : note(message))
+    await over.serve('p', first, { ordered: true })
+    await over.publish('p', ['a1', 'a2'], 'a')
+    await over.publish('p', ['b1', 'b2'], 'b')
+    await over.settle()
+    assert.deepEqual(seen, ['a1 1', 'b1 1', 'b2 1'])
+    go()
+    await over.settle()
+    assert.deepEqual(seen, ['a1 1', 'b1 1', 'b2 1', 'a2 1'])
+  })
+
+  it('leaves an ordered group to one process, and goes on when that one stops', async () => {
+    const by = (name: string) => (message: IncomingMessage) => void seen.push(`${name}${message.data}`)
+    const one = await over.serve('p', by('one '), { ordered: true })
+    await over.serve('p', by('other '), { ordered: true })
+    await over.publish('p', [1], 'k')
+    await over.settle()
+    await one.stop()
+    await over.publish('p', [2, 3], 'k')
+    await over.settle()
+    assert.deepEqual(seen, ['one 1', 'other 2', 'other 3'])
+    assert.deepEqual(over.server.streams.idle(streamOf('p'), 'g').length, 1)
+  })
+
+  it('takes over the events of a process of which nothing is heard', async () => {
+    const { handler, go } = busy()
+    const silent = await over.serve('p', handler)
+    await over.publish('p', [1])
+    await over.settle()
+    await over.serve('p', note)
+    await over.pass(29_999, wakeOf(streamOf('p')))
+    assert.deepEqual(seen, ['1 1'])
+    await silent.connection.close()
+    // The other process looks for such events when it is connected again.
+    await over.clock.advance(1)
+    over.server.stop()
+    over.server.start()
+    await over.settle()
+    assert.deepEqual(seen, ['1 1', '1 2'])
+    go()
+  })
+
+  it('takes nothing while its group is paused, and goes on when it is resumed', async () => {
+    const consumer = await over.serve('p', note)
+    await over.serve('q', note, { group: 'other' })
+    const connection = await over.connect()
+    const groups = new Groups(connection, over.optionsOf().durable, over.logger)
+    await groups.pause('g', true)
+    await over.publish('p', [1])
+    await over.publish('q', [2])
+    await over.settle()
+    assert.deepEqual([seen, consumer.figures.isPaused], [['2 1'], true])
+    await groups.pause('g', false)
+    await over.settle()
+    assert.deepEqual([seen, consumer.figures.isPaused], [['2 1', '1 1'], false])
+  })
+
+  it('takes no more events than it has room for', async () => {
+    const { handler, go } = busy()
+    await over.serve('p', handler, { concurrency: 2 })
+    await over.publish('p', [1, 2, 3, 4, 5])
+    await over.settle()
+    assert.deepEqual([seen, pendingOf('p')], [['1 1', '2 1'], 2])
+    go()
+    await over.settle()
+    assert.equal(seen.length, 5)
+  })
+
+  it('gives back what has not begun when it stops, at once and as the same attempt, and waits for what runs', async () => {
+    const { handler, go } = busy()
+    const retry = { attempts: 2, delay: 10 }
+    const one = await over.serve('p', handler, { concurrency: 1, ordered: true, retry })
+    await over.publish('p', [1, 2, 3], 'k')
+    await over.settle()
+    assert.equal(pendingOf('p'), 3)
+    let hasStopped = false
+    const stopped = one.stop().then(() => {
+      hasStopped = true
+    })
+    await over.settle()
+    assert.deepEqual([hasStopped, pendingOf('p')], [false, 1])
+    go()
+    await stopped
+    assert.deepEqual([pendingOf('p'), over.server.streams.idle(streamOf('p'), 'g')], [0, []])
+    await over.serve('p', note, { ordered: true, retry })
+    await over.settle()
+    assert.deepEqual(seen, ['1 1', '2 1', '3 1'])
+  })
+
+  it('gives running events back as the next attempt when it is cut off', async () => {
+    const { handler, go } = busy()
+    const one = await over.serve('p', handler)
+    await over.publish('p', [1])
+    await over.settle()
+    one.cut()
+    await over.serve('p', note)
+    await over.settle()
+    assert.deepEqual(seen, ['1 1', '1 2'])
+    go()
+  })
+
+  it('is told of nothing any more when it has left', async () => {
+    const before = over.server.heard.length
+    const consumer = await over.serve('wide.*', note)
+    await over.publish('wide.a', [1])
+    await over.settle()
+    for (const channel of [GROUPS, STREAMS, wakeOf(streamOf('wide.a')), wakeOf(againOf('g', 'wide.*'))])
+      assert.ok(over.server.heard.includes(channel), channel)
+    await consumer.leave()
+    await over.settle()
+    assert.deepEqual(
+      over.server.heard.filter((channel) => channel.startsWith('_elysia:{events}:')),
+      []
+    )
+    assert.equal(before, 0)
+  })
+
+  it('with wildcards finds streams that are created later, and its own events only', async () => {
+    await over.serve('wide.*', note)
+    await over.publish('wide.a', ['a'])
+    await over.publish('narrow.a', ['no'])
+    await over.publish('wide.b', ['b'])
+    await over.settle()
+    assert.deepEqual(seen.toSorted(), ['a 1', 'b 1'])
+  })
+
+  it('begins again behind the events that are done when its group is deleted, and logs it once', async () => {
+    const { handler, go } = busy()
+    const slow = (message: IncomingMessage) => (message.data === 2 ? handler(message) : note(message))
+    const consumer = await over.serve('p', slow)
+    await over.publish('p', [1, 2])
+    await over.settle()
+    over.server.streams.destroy(streamOf('p'), 'g')
+    await over.publish('p', [3])
+    over.server.deliver(wakeOf(streamOf('p')), Buffer.from(''))
+    await over.settle()
+    assert.equal(over.lines.filter((line) => /the group 'g' of the stream .* is gone/.test(line)).length, 1)
+    go()
+    while (consumer.figures.unavailable !== undefined || !seen.includes('3 1')) await over.settle()
+    await over.settle()
+    assert.deepEqual(seen, ['1 1', '2 1', '3 1'])
+    assert.equal(pendingOf('p'), 0)
+  })
+
+  it('keeps its group paused when all that the server has is deleted', async () => {
+    const consumer = await over.serve('p', note)
+    const groups = new Groups(await over.connect(), over.optionsOf().durable, over.logger)
+    await groups.pause('g', true)
+    await over.settle()
+    over.server.streams.destroy()
+    over.server.deliver(wakeOf(streamOf('p')), Buffer.from(''))
+    await over.settle()
+    while (consumer.figures.unavailable !== undefined) await over.settle()
+    await over.publish('p', [1])
+    await over.settle()
+    assert.deepEqual([seen, consumer.figures.isPaused], [[], true])
+  })
+
+  it('says that the server has lost events in a failover, and goes on', async () => {
+    await over.serve('p', note)
+    await over.publish('p', [1])
+    await over.settle()
+    const rewind = over.server.streams.remember()
+    await over.pass(1)
+    await over.publish('p', [2])
+    await over.settle()
+    over.server.stop()
+    rewind()
+    over.server.start()
+    await over.settle()
+    assert.ok(over.lines.some((line) => /now ends at position .* Redis has lost the events up to/.test(line)))
+    await over.pass(1)
+    await over.publish('p', [3])
+    await over.settle()
+    assert.deepEqual(seen, ['1 1', '2 1', '3 1'])
+  })
+
+  it('acknowledges again what the server had not confirmed when it was lost, and runs nothing twice', async () => {
+    const { handler, go } = busy()
+    await over.serve('p', handler)
+    await over.publish('p', [1])
+    await over.settle()
+    over.server.stop()
+    go()
+    await over.settle()
+    over.server.start()
+    await over.settle()
+    await over.pass(30_000)
+    over.server.stop()
+    over.server.start()
+    await over.settle()
+    assert.deepEqual([seen, pendingOf('p')], [['1 1'], 0])
+  })
+
+  it('keeps an event whose dead letter the server does not store, and says so', async () => {
+    over.server.refuses = (asked) => (asked === 'bury' ? 'OOM command not allowed' : undefined)
+    await over.serve(
+      'p',
+      failing(() => true),
+      { retry: { attempts: 1 } }
+    )
+    await over.publish('p', [1])
+    await over.settle()
+    assert.deepEqual([over.server.streams.entries(deadOf('g')), pendingOf('p')], [[], 1])
+    assert.ok(over.lines.some((line) => line.includes('could not be stored as a dead letter')))
+  })
+
+  it('holds the turn of its ordered group under the name of the group and the pattern', async () => {
+    await over.serve('p', note, { ordered: true })
+    await over.settle()
+    const reader = { stream: streamOf('p'), group: 'g', process: 'stranger', ackWait: 1_000 }
+    assert.equal(over.server.streams.take({ ...reader, turn: turnOf('g', 'p') }, 1, false).state, 'other')
+  })
+})

@@ -1,0 +1,100 @@
+/** Events that are stored without a publisher that waits: those of `emit()`, and those of NestJS clients. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { OverFake } from '../testing/over-fake.ts'
+import { nestEvent, STORED } from '../words/frames.ts'
+import { GROUPS, handlerOf, streamOf } from '../words/keys.ts'
+import { EventStore } from './event-store.ts'
+import { NestEvents } from './nest-events.ts'
+import { StoredPatterns } from './stored-patterns.ts'
+
+const PACKET = '{"pattern":"a.b","data":1}'
+
+describe('an event that is emitted over Redis', () => {
+  let over: OverFake
+  beforeEach(() => {
+    over = new OverFake()
+  })
+  afterEach(() => over.close())
+
+  const stored = (pattern: string) => over.server.streams.entries(streamOf(pattern))
+  const handle = (pattern: string) => over.server.streams.keepHandler(handlerOf('g', pattern), '{}', true)
+
+  it('is stored once if a durable handler has its pattern, and is not published again', async () => {
+    const connection = await over.connect()
+    await connection.hear('a.b', () => over.lines.push('published'))
+    const patterns = new StoredPatterns(connection, over.optionsOf().durable)
+    handle('a.*')
+    assert.deepEqual(
+      [await patterns.store('a.b', PACKET, { h: '1' }), await patterns.store('b.a', PACKET, undefined)],
+      [true, false]
+    )
+    const [{ packet, headers } = {}, ...more] = stored('a.b')
+    assert.deepEqual([packet, headers, more], [PACKET, '{"h":"1"}', []])
+    assert.deepEqual(over.lines, [])
+  })
+
+  it('is stored as soon as a handler is announced, or the server was lost', async () => {
+    const connection = await over.connect()
+    const patterns = new StoredPatterns(connection, over.optionsOf().durable)
+    assert.equal(await patterns.store('a.b', PACKET, undefined), false)
+    handle('a.b')
+    assert.equal(await patterns.store('a.b', PACKET, undefined), false, 'it is remembered')
+    over.server.deliver(GROUPS, Buffer.from(''))
+    assert.equal(await patterns.store('a.b', PACKET, undefined), true)
+    handle('c')
+    patterns.forget()
+    assert.equal(await patterns.store('c', PACKET, undefined), true)
+  })
+
+  it('is not stored for a user without the right to read the handlers', async () => {
+    handle('a.b')
+    over.server.refuses = (asked) => (asked === 'handlers' ? 'NOPERM no permissions' : undefined)
+    const patterns = new StoredPatterns(await over.connect(), over.optionsOf().durable)
+    assert.equal(await patterns.store('a.b', PACKET, undefined), false)
+  })
+
+  it('by a NestJS client is stored once by all processes, and each time that it comes again', async () => {
+    const failures: string[] = []
+    const processes = await Promise.all(
+      [1, 2].map(
+        async () =>
+          new NestEvents(await over.connect(), over.optionsOf().durable, (pattern) => failures.push(pattern))
+      )
+    )
+    for (let time = 0; time < 2; time++) for (const { receive } of processes) receive('a.b', PACKET)
+    await over.settle()
+    assert.equal(stored('a.b').length, 2)
+    const [one] = processes
+    for (const text of [
+      nestEvent(PACKET, undefined, [STORED]),
+      nestEvent(PACKET, undefined, ['q', STORED]),
+      '{"pattern":"a.b","id":"7"}'
+    ])
+      one?.receive('a.b', text)
+    await over.settle()
+    assert.deepEqual([stored('a.b').length, failures], [2, []])
+    over.server.refuses = (asked) => (asked === 'append' ? 'OOM no memory' : undefined)
+    one?.receive('a.b', '{"pattern":"a.b","data":2}')
+    await over.settle()
+    assert.deepEqual(failures, ['a.b'])
+  })
+
+  it('is stored by a server that was started again, or has lost the stream', async () => {
+    const connection = await over.connect()
+    const events = new EventStore(connection, over.optionsOf().durable)
+    const store = (id: string) =>
+      events.store({ route: 'a.b', packet: PACKET, headers: undefined, id, isOwnId: true })
+    await store('1')
+    over.server.stop()
+    over.server.start()
+    await over.settle()
+    await store('2')
+    over.server.streams.destroy()
+    await store('3')
+    assert.deepEqual(
+      stored('a.b').map(({ id }) => id),
+      ['3']
+    )
+  })
+})
