@@ -99,6 +99,22 @@ describe('a connection to Redis', () => {
     assert.deepEqual([taken.length, answers.length], [1, 2])
   })
 
+  it('sends nothing to a process that has said that it stops', async () => {
+    const stopping = await serve('a', subjectOf('p'))
+    const [gone = ''] = over.server.heard.filter((channel) => channel.startsWith('_elysia:s:'))
+    await serve('b', subjectOf('p'))
+    const { ask } = await call()
+    await ask()
+    await stopping.leave()
+    const channels: unknown[] = []
+    over.server.refuses = (asked, about) => {
+      if (asked === 'publish') channels.push(about)
+      return undefined
+    }
+    for (let n = 0; n < 2; n++) await ask()
+    assert.deepEqual([channels.length, channels.includes(gone)], [2, false])
+  })
+
   it('asks another process when the first has gone without a word', async () => {
     const gone = await serve('a', subjectOf('p'))
     const { ask } = await call()

@@ -345,6 +345,67 @@ describe('a durable handler over Redis', () => {
     assert.deepEqual([seen, pendingOf('p')], [['1 1'], 0])
   })
 
+  it('acknowledges with the next event what was under way when the server was lost, or was refused for a while', async () => {
+    const { handler, go } = busy()
+    await over.serve('p', (message) => (message.data === 1 ? handler(message) : note(message)))
+    await over.publish('p', [1])
+    await over.settle()
+    over.server.suspend()
+    go()
+    await over.settle()
+    over.server.stop()
+    over.server.resume()
+    over.server.start()
+    await over.settle()
+    await over.publish('p', [2])
+    await over.settle()
+    assert.equal(pendingOf('p'), 0)
+    over.server.refuses = (asked) =>
+      asked === 'acknowledge' ? 'NOREPLICAS Not enough good replicas' : undefined
+    await over.publish('p', [3])
+    await over.settle()
+    assert.equal(pendingOf('p'), 1)
+    over.server.refuses = () => undefined
+    await over.publish('p', [4])
+    await over.pass(0, wakeOf(streamOf('p')))
+    while (pendingOf('p') !== 0) await over.settle()
+    assert.deepEqual(seen, ['1 1', '2 1', '3 1', '4 1'])
+  })
+
+  it('does not get again what another process has done when its group is deleted', async () => {
+    const one = await over.serve('p', note)
+    await over.publish('p', [1])
+    await over.settle()
+    await one.stop()
+    const other = await over.serve('p', note)
+    await over.settle()
+    over.server.streams.destroy(streamOf('p'), 'g')
+    await over.pass(0, wakeOf(streamOf('p')))
+    while (other.figures.unavailable !== undefined) await over.settle()
+    await over.settle()
+    assert.deepEqual([seen, pendingOf('p')], [['1 1'], 0])
+  })
+
+  it('gives back what it had asked for when its group was paused', async () => {
+    const { handler, go } = busy()
+    await over.serve('p', handler, { concurrency: 2 })
+    await over.publish('p', [1, 2, 3, 4])
+    await over.settle()
+    over.server.streams.pause('g', true)
+    go()
+    await over.settle()
+    assert.deepEqual([seen, pendingOf('p')], [['1 1', '2 1'], 0])
+  })
+
+  it('gets an event that a client emits once, although it also hears what NestJS clients publish', async () => {
+    await over.serve('p', note)
+    const client = await over.connect()
+    client.emit('p', '{"pattern":"p","data":1}')
+    await client.flush()
+    await over.settle()
+    assert.deepEqual(seen, ['1 1'])
+  })
+
   it('keeps an event whose dead letter the server does not store, and says so', async () => {
     over.server.refuses = (asked) => (asked === 'bury' ? 'OOM command not allowed' : undefined)
     await over.serve(
