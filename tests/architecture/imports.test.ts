@@ -64,13 +64,14 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['index.ts', 'testing.ts']
   ],
   rabbitmq: [
+    ['driver.ts'],
     ['words'],
     ['options'],
     ['connection'],
     ['engine.ts'],
     ['durable'],
     ['rabbitmq.ts'],
-    ['index.ts']
+    ['index.ts', 'testing.ts']
   ],
   redis: [
     ['words'],

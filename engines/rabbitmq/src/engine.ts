@@ -1,6 +1,7 @@
 /** RabbitMQ as an engine: the functions and rules that the shared code of all engines needs. */
 import type { Engine } from '@elysia-microservices/engine'
 import { RabbitConnection } from './connection/rabbit-connection.ts'
+import type { Driver } from './driver.ts'
 import type { CheckedOptions } from './options/options.ts'
 import { recordOf, whyNoHeader } from './words/headers.ts'
 import { whyNot } from './words/names.ts'
@@ -9,7 +10,11 @@ import { whyNot } from './words/names.ts'
  * RabbitMQ for one client or one service. @param service the name of its connection in RabbitMQ's tools, unless the
  * option `connectionName` is set
  */
-export function rabbitEngine(options: CheckedOptions, service: string | undefined): Engine<RabbitConnection> {
+export function rabbitEngine(
+  driver: Driver,
+  options: CheckedOptions,
+  service: string | undefined
+): Engine<RabbitConnection> {
   return {
     name: 'rabbitmq',
     title: 'RabbitMQ',
@@ -17,6 +22,6 @@ export function rabbitEngine(options: CheckedOptions, service: string | undefine
     recordOf,
     whyNoHeader,
     whyNot,
-    open: (listener) => RabbitConnection.open(options, options.connectionName ?? service, listener)
+    open: (listener) => RabbitConnection.open(driver, options, options.connectionName ?? service, listener)
   }
 }

@@ -1,6 +1,8 @@
 /** `rabbitmq()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/engine'
 import type { Traits, Transport } from '@elysia-microservices/transport/kit'
+import { amqplib } from './connection/amqplib.ts'
+import type { Driver } from './driver.ts'
 import { RabbitClientStore } from './durable/client-store.ts'
 import { RabbitServerStore } from './durable/server-store.ts'
 import { rabbitEngine } from './engine.ts'
@@ -33,12 +35,17 @@ const TRAITS: Traits = {
  * ```
  */
 export function rabbitmq(options: RabbitmqOptions = {}): RabbitmqTransport {
+  return rabbitmqBy(amqplib, options)
+}
+
+/** RabbitMQ by another driver, for tests. */
+export function rabbitmqBy(driver: Driver, options: RabbitmqOptions): RabbitmqTransport {
   const checked = rabbitmqOptions(options)
   return engineTransport({
     name: 'rabbitmq',
     traits: TRAITS,
     events: checked.events,
-    engine: (service) => rabbitEngine(checked, service?.name),
+    engine: (service) => rabbitEngine(driver, checked, service?.name),
     serverStore: ({ logger }) => new RabbitServerStore(logger),
     clientStore: (init) => new RabbitClientStore(init)
   })

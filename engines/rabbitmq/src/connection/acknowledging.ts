@@ -1,5 +1,5 @@
 /** Acknowledges messages of a queue shared with NestJS whose messages must be acknowledged (`noAck: false`). */
-import type { Channel, ConsumeMessage } from 'amqplib'
+import type { DriverChannel, Received } from '../driver.ts'
 
 /** The first byte of NestJS's packets, which are JSON objects. */
 const BRACE = 0x7b
@@ -22,14 +22,14 @@ export function afterAll(count: number, done: () => void): () => () => void {
  * settings of its queue, as with NestJS.
  */
 export function acknowledging(
-  channel: Channel,
-  message: ConsumeMessage,
+  channel: DriverChannel,
+  message: Received,
   handle: (ended: () => void) => boolean
 ): void {
   const settle = (isDone: boolean) => {
     try {
-      if (isDone) channel.ack(message)
-      else channel.nack(message, false, false)
+      if (isDone) channel.acknowledge(message.fields.deliveryTag)
+      else channel.reject(message.fields.deliveryTag)
     } catch {
       // The channel is closed, and the message is delivered again.
     }

@@ -2,7 +2,7 @@
  * The exchanges that all clients and services share. They are created by the first program whose user may: all others
  * only check that they exist, which needs no rights.
  */
-import type { Channel } from 'amqplib'
+import type { DriverChannel } from '../driver.ts'
 import { CALLS, EVENTS, EVERYONE, GROUPS, INBOXES, STORED } from '../words/names.ts'
 import type { Link } from './link.ts'
 
@@ -23,11 +23,11 @@ const EXCHANGES = [
  * Creates exchanges that are missing.
  * @throws some are missing, and the user may not create them
  */
-export async function haveExchanges(link: Link, channel: Channel): Promise<void> {
+export async function haveExchanges(link: Link, channel: DriverChannel): Promise<void> {
   if (await exist(link)) return
   for (const [name, type] of EXCHANGES) {
     if (name === GROUPS) for (const to of [CALLS, STORED]) await channel.bindExchange(to, EVENTS, '#')
-    await channel.assertExchange(name, type)
+    await channel.declareExchange(name, type)
   }
 }
 

@@ -2,7 +2,7 @@
  * Receives messages on queues that belong to one connection: messages to its inboxes, and messages to all services.
  */
 import { type Carried, type Hearing, newSecret } from '@elysia-microservices/engine'
-import type { Channel } from 'amqplib'
+import type { DriverChannel } from '../driver.ts'
 import { EVERYONE, INBOXES, queueOfProcess } from '../words/names.ts'
 import { readReplyOf } from '../words/properties.ts'
 import { consume } from './consume.ts'
@@ -14,9 +14,9 @@ type Receive = (message: Carried) => void
  * Creates a queue for this connection alone. The name is not left to the server, because users have rights by the
  * names of queues.
  */
-export async function ownQueue(channel: Channel): Promise<string> {
+export async function ownQueue(channel: DriverChannel): Promise<string> {
   const queue = queueOfProcess(newSecret())
-  await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false })
+  await channel.declareQueue(queue, { exclusive: true, autoDelete: true, durable: false })
   return queue
 }
 
@@ -33,13 +33,13 @@ export function listenToAll(link: Link, hearing: Hearing, receive: Receive): Pro
 
 /** Receives what is published to an inbox, as long as the channel is open. @returns the consumer's tag */
 export async function listenOn(
-  channel: Channel,
+  channel: DriverChannel,
   hearing: Hearing,
   address: string,
   receive: Receive
 ): Promise<string> {
   const queue = address.slice(0, -1)
-  await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false })
+  await channel.declareQueue(queue, { exclusive: true, autoDelete: true, durable: false })
   await channel.bindQueue(queue, INBOXES, queue)
   return consume(channel, queue, hearing, ({ content, properties: { correlationId, messageId } }) => {
     const reply = readReplyOf(messageId)

@@ -1,6 +1,6 @@
 /**
- * RabbitMQ by amqplib: one connection that reconnects for ever, and channels on it that are opened again. No other
- * file knows how the driver connects, loses its server and finds it again.
+ * One connection that reconnects for ever, and channels on it that are opened again. No other file knows how the
+ * driver connects, loses its server and finds it again.
  */
 import { Reconnecting } from '@elysia-microservices/engine'
 import {
@@ -9,18 +9,9 @@ import {
   endedWithin,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
-import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
+import type { Driver, DriverChannel, DriverConnection } from '../driver.ts'
 import { type CheckedOptions, hostOf } from '../options/options.ts'
 import { connectFailure } from './failures.ts'
-import {
-  destroy,
-  gatherWrites,
-  onChannelOf,
-  socketOf,
-  survivesTimeouts,
-  watch,
-  withHeartbeat
-} from './socket.ts'
 
 /** Milliseconds between attempts to connect. */
 const AGAIN_AFTER = { minDelay: 50, maxDelay: 2_000 }
@@ -41,9 +32,9 @@ export interface LinkListener {
 }
 
 /** A channel, with all that is declared and consumed on it. After the channel was lost, all of it is set up again. */
-export interface Part<Kind extends Channel = Channel> {
+export interface Part {
   /** `undefined` while there is no channel. */
-  readonly channel: Kind | undefined
+  readonly channel: DriverChannel | undefined
   /**
    * Closes the channel, so that unacknowledged messages go back to their queues, and opens a new one.
    * @throws the new channel cannot be opened at the moment; the link tries again
@@ -71,11 +62,11 @@ export interface PartOptions {
   readonly alone?: Alone
 }
 
-interface Held extends Part<ConfirmChannel>, PartOptions {
-  channel: ConfirmChannel | undefined
-  readonly setUp: (channel: ConfirmChannel) => Promise<unknown>
+interface Held extends Part, PartOptions {
+  channel: DriverChannel | undefined
+  readonly setUp: (channel: DriverChannel) => Promise<unknown>
   /** Channels that were replaced and wait for confirmations, the oldest first. */
-  readonly replaced: Set<ConfirmChannel>
+  readonly replaced: Set<DriverChannel>
 }
 
 /** Is called when the server has closed a single channel, and when that channel is open again. */
@@ -86,11 +77,12 @@ export interface Alone {
 
 /** The connection of one client or service. */
 export class Link {
+  readonly #driver: Driver
   readonly #options: CheckedOptions
   readonly #name: string | undefined
   readonly #listener: LinkListener
   readonly #parts = new Set<Held>()
-  #model: ChannelModel | undefined
+  #connection: DriverConnection | undefined
   /** The index of the address that is tried next. */
   #next = 0
   #isConnected = false
@@ -101,7 +93,13 @@ export class Link {
   #version = 4
   server = ''
 
-  private constructor(options: CheckedOptions, name: string | undefined, listener: LinkListener) {
+  private constructor(
+    driver: Driver,
+    options: CheckedOptions,
+    name: string | undefined,
+    listener: LinkListener
+  ) {
+    this.#driver = driver
     this.#options = options
     this.#name = name
     this.#listener = listener
@@ -113,11 +111,12 @@ export class Link {
    * @throws {UnauthenticatedError} a server does not accept the credentials
    */
   static async open(
+    driver: Driver,
     options: CheckedOptions,
     name: string | undefined,
     listener: LinkListener
   ): Promise<Link> {
-    const link = new Link(options, name, listener)
+    const link = new Link(driver, options, name, listener)
     let failure: Error | undefined
     for (let attempt = 0; attempt < options.urls.length; attempt++) {
       try {
@@ -154,10 +153,7 @@ export class Link {
    * Opens a channel, and sets it up. After the channel was lost, it is opened and set up again.
    * @throws the error of the first set-up
    */
-  async open(
-    setUp: (channel: ConfirmChannel) => Promise<unknown>,
-    options: PartOptions = {}
-  ): Promise<Part<ConfirmChannel>> {
+  async open(setUp: (channel: DriverChannel) => Promise<unknown>, options: PartOptions = {}): Promise<Part> {
     const part: Held = {
       ...options,
       setUp,
@@ -165,7 +161,7 @@ export class Link {
       replaced: new Set(),
       renew: async () => {
         await shut(part)
-        if (this.#model === undefined) return
+        if (this.#connection === undefined) return
         try {
           await this.#setUp(part)
         } catch (error) {
@@ -174,7 +170,7 @@ export class Link {
         }
       },
       replace: async () => {
-        if (this.#model !== undefined) await this.#setUp(part)
+        if (this.#connection !== undefined) await this.#setUp(part)
       },
       remove: async () => {
         this.#parts.delete(part)
@@ -184,84 +180,73 @@ export class Link {
     this.#parts.add(part)
     try {
       // Without a server, the channel is set up later, together with all others.
-      if (this.#model !== undefined) await this.#setUp(part)
+      if (this.#connection !== undefined) await this.#setUp(part)
     } catch (error) {
-      if (this.#model !== undefined) this.#parts.delete(part)
+      if (this.#connection !== undefined) this.#parts.delete(part)
       // RabbitMQ 3.10 closes the connection of a consumer if another connection is creating the same quorum queue at
       // that moment.
-      if (this.#model === undefined && part.isApart === true) return part
+      if (this.#connection === undefined && part.isApart === true) return part
       throw error
     }
     return part
   }
 
   /** Runs a task on a new channel, which the server may close without effect on other channels. */
-  async aside<Value>(task: (channel: ConfirmChannel) => Promise<Value>): Promise<Value> {
-    if (this.#model === undefined)
+  async aside<Value>(task: (channel: DriverChannel) => Promise<Value>): Promise<Value> {
+    if (this.#connection === undefined)
       throw new ConnectionError('There is no connection to RabbitMQ at the moment', false)
-    return onChannelOf(this.#model, task)
+    const channel = await this.#connection.openChannel(true)
+    try {
+      return await task(channel)
+    } finally {
+      // Nothing waits for the channel to be closed.
+      channel.close().catch(() => {})
+    }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     this.#isConnected = false
     clearTimeout(this.#timer)
-    const model = this.#model
-    this.#model = undefined
-    if (model !== undefined) await closeSoon(model)
+    const connection = this.#connection
+    this.#connection = undefined
+    await connection?.close()
   }
 
   async #connect(): Promise<void> {
     const { urls, tls, timeout } = this.#options
     const url = urls[this.#next++ % urls.length] as string
-    const model = await connect(withHeartbeat(url, timeout), {
-      ...tls,
-      timeout,
-      noDelay: true,
-      clientProperties: { connection_name: this.#name }
-    })
-    // An error event without a listener would end the process. The event `close` follows, and is handled.
-    model.on('error', () => {})
-    survivesTimeouts(model)
+    let connection: DriverConnection | undefined
+    const lost = () => {
+      if (connection !== undefined) this.#lost(connection)
+    }
+    const halted = (reason: string | undefined) => this.#listener.halted(reason)
+    connection = await this.#driver.connect(url, { tls, timeout, name: this.#name }, { lost, halted })
     if (this.#isClosed) {
-      await model.close().catch(() => {})
+      await connection.close()
       throw ConnectionError.closed()
     }
-    const socket = socketOf(model)
-    if (socket !== undefined) {
-      gatherWrites(socket)
-      // The driver does not listen to the event `close` of its socket.
-      socket.once('close', () => this.#lost(model))
-      watch(model, socket, timeout, () => this.#model === model)
-    }
     this.server = hostOf(url)
-    this.#version = versionOf(model)
+    this.#version = versionOf(connection)
     this.#pauses.connected()
-    this.#model = model
-    model.on('blocked', (reason: string) => this.#listener.halted(reason || 'no reason given'))
-    model.on('unblocked', () => this.#listener.halted(undefined))
-    model.on('close', () => this.#lost(model))
+    this.#connection = connection
   }
 
   async #setUp(part: Held): Promise<void> {
-    const model = this.#model as ChannelModel
-    const opening = part.isConfirmed === true ? model.createConfirmChannel() : model.createChannel()
+    const connection = this.#connection as DriverConnection
+    const opening = connection.openChannel(part.isConfirmed === true)
     if (!(await endedWithin(opening, this.timeout))) {
       opening.then((late) => late.close()).catch(() => {})
       throw new ConnectionError('RabbitMQ does not open a channel', false)
     }
-    const channel = (await opening) as ConfirmChannel
-    let error: Error | undefined
-    channel.on('error', (cause: Error) => {
-      error = cause
-    })
-    channel.on('close', () => {
+    const channel = await opening
+    channel.whenClosed(() => {
       if (part.channel !== channel) return
       part.channel = undefined
       // In a microtask, because the driver closes all channels before it reports that their connection is lost.
       queueMicrotask(() => {
-        if (this.#model !== model || this.#isClosed || !this.#parts.has(part)) return
-        part.alone?.closed(error ?? new Error('RabbitMQ has closed a channel without a reason'))
+        if (this.#connection !== connection || this.#isClosed || !this.#parts.has(part)) return
+        part.alone?.closed(channel.failure ?? new Error('RabbitMQ has closed a channel without a reason'))
         void this.#again(part, 0)
       })
     })
@@ -276,7 +261,7 @@ export class Link {
       throw error
     }
     // The connection was lost meanwhile: the part is set up over the next one.
-    if (this.#model !== model) return
+    if (this.#connection !== connection) return
     const replaced = part.channel
     part.channel = channel
     if (replaced !== undefined) void retire(part, replaced)
@@ -287,22 +272,22 @@ export class Link {
    * queue was deleted.
    */
   async #again(part: Held, attempt: number): Promise<void> {
-    const model = this.#model
+    const connection = this.#connection
     await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN_AFTER, attempt, Math.random())))
-    if (this.#model !== model || model === undefined || !this.#parts.has(part)) return
+    if (this.#connection !== connection || connection === undefined || !this.#parts.has(part)) return
     try {
       await this.#setUp(part)
-      if (this.#model === model) part.alone?.reopened()
+      if (this.#connection === connection) part.alone?.reopened()
     } catch (error) {
-      if (this.#model !== model || !this.#parts.has(part)) return
+      if (this.#connection !== connection || !this.#parts.has(part)) return
       this.#listener.failed(error as Error)
       void this.#again(part, attempt + 1)
     }
   }
 
-  #lost(model: ChannelModel): void {
-    if (this.#model !== model) return
-    this.#model = undefined
+  #lost(connection: DriverConnection): void {
+    if (this.#connection !== connection) return
+    this.#connection = undefined
     for (const part of this.#parts) part.channel = undefined
     if (this.#isClosed) return
     if (this.#isConnected) {
@@ -322,20 +307,20 @@ export class Link {
       await this.#connect()
       for (const part of this.#parts) if (part.isApart !== true) await this.#setUp(part)
     } catch (error) {
-      const model = this.#model
-      this.#model = undefined
+      const connection = this.#connection
+      this.#connection = undefined
       if (this.#isClosed) return
-      if (model !== undefined) {
+      if (connection !== undefined) {
         // The server can be reached, but refuses what it allowed before.
         this.#listener.failed(error as Error)
-        await closeSoon(model)
+        await connection.close()
       }
       this.#pauses.failed()
       return this.#findLater()
     }
     if (this.#isClosed) return
     // The connection may be lost again already.
-    if (this.#model === undefined) {
+    if (this.#connection === undefined) {
       this.#pauses.failed()
       return this.#findLater()
     }
@@ -346,31 +331,20 @@ export class Link {
 }
 
 /** The major version of a server. */
-function versionOf({ connection }: ChannelModel): number {
-  const { version } = connection.serverProperties as { readonly version?: unknown }
+function versionOf({ version }: DriverConnection): number {
   const major = Number.parseInt(String(version), 10)
   return Number.isNaN(major) ? 4 : major
 }
 
-/** Closes a connection, and does not wait long for a server that does not answer. */
-async function closeSoon(model: ChannelModel): Promise<void> {
-  await endedWithin(
-    model.close().catch(() => {}),
-    1_000
-  )
-  destroy(model)
-}
-
 /** Closes a channel on which nothing is published any more, after the last confirmation. */
-async function retire({ replaced }: Held, channel: ConfirmChannel): Promise<void> {
+async function retire({ replaced }: Held, channel: DriverChannel): Promise<void> {
   replaced.add(channel)
   const [oldest] = replaced
   if (replaced.size > MOST_REPLACED && oldest !== undefined) {
     replaced.delete(oldest)
     oldest.close().catch(() => {})
   }
-  // Other channels have no confirmations.
-  await channel.waitForConfirms?.().catch(() => {})
+  await channel.confirmed().catch(() => {})
   replaced.delete(channel)
   await channel.close().catch(() => {})
 }

@@ -3,7 +3,7 @@
  * exchange that NestJS uses.
  */
 import { type CarriedHeaders, newSecret, type Words } from '@elysia-microservices/engine'
-import type { Options } from 'amqplib'
+import type { Properties } from '../driver.ts'
 import type { NestQueue } from '../options/options.ts'
 import { readHeaders, writeHeaders } from '../words/headers.ts'
 import {
@@ -23,7 +23,7 @@ export interface Outgoing {
   readonly exchange: string
   readonly key: string
   readonly words: Words
-  readonly options: Options.Publish
+  readonly options: Properties
   /** The address as the sender gave it, for error messages. */
   readonly address: string
   /** Whether the message is a call to a queue shared with NestJS, which may have no consumer. Default: false. */
@@ -73,19 +73,14 @@ export function outgoingEvent(
 }
 
 /** A copy of a durable event for handlers that are not durable. */
-export function outgoingCopy(address: string, words: Words, given: Options.Publish['headers']): Outgoing {
+export function outgoingCopy(address: string, words: Words, given: Properties['headers']): Outgoing {
   const headers = readHeaders(given, undefined)
   const options = { mandatory: true, ...(headers !== undefined && { headers }) }
   return { exchange: CALLS, key: keyOf(address), words, options, address }
 }
 
 /** A message to the queue that the client shares with NestJS, or to its exchange. */
-function toNest(
-  { name, exchange }: NestQueue,
-  address: string,
-  words: Words,
-  options: Options.Publish
-): Outgoing {
+function toNest({ name, exchange }: NestQueue, address: string, words: Words, options: Properties): Outgoing {
   const place = exchange === undefined ? { exchange: '', key: name } : { exchange, key: keyOf(address) }
   return { ...place, words, options: { ...options, type: address }, address }
 }

@@ -16,7 +16,7 @@ import {
   type Words
 } from '@elysia-microservices/engine'
 import { ConnectionError, endedWithin } from '@elysia-microservices/transport/kit'
-import type { Message, Options } from 'amqplib'
+import { CHANNEL_CLOSED, type Driver, type Properties, type Returned } from '../driver.ts'
 import type { CheckedOptions, NestQueue } from '../options/options.ts'
 import {
   CALLS,
@@ -100,12 +100,13 @@ export class RabbitConnection implements Carrier {
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   static async open(
+    driver: Driver,
     options: CheckedOptions,
     name: string | undefined,
     listener: CarrierListener
   ): Promise<RabbitConnection> {
     let connection: RabbitConnection | undefined
-    const link = await Link.open(options, name, {
+    const link = await Link.open(driver, options, name, {
       lost: () => connection?.lost(),
       restored: () => connection?.restored(),
       halted: (reason) => listener.halted?.(reason),
@@ -157,7 +158,7 @@ export class RabbitConnection implements Carrier {
     this.#out = await this.link.open(
       async (channel) => {
         await haveExchanges(this.link, channel)
-        channel.on('return', (message: Message) => this.#returned(message))
+        channel.whenReturned((message) => this.#returned(message))
       },
       { alone: { closed: (error) => this.#refused(error), reopened: () => this.restored() } }
     )
@@ -212,7 +213,7 @@ export class RabbitConnection implements Carrier {
       channel.publish(exchange, key, bytes, options)
     } catch (error) {
       // The driver knows already that the server is lost, and will report it in a moment.
-      if ((error as Error).name === 'IllegalOperationError') return
+      if ((error as Error).name === CHANNEL_CLOSED) return
       throw error
     }
     if (this.#recent.size < MAX_RECENT) this.#recent.add(address)
@@ -220,7 +221,7 @@ export class RabbitConnection implements Carrier {
   }
 
   /** Handles that the server returns a message, because no queue takes it. */
-  #returned({ fields, properties: { messageId, replyTo, correlationId } }: Message): void {
+  #returned({ fields, properties: { messageId, replyTo, correlationId } }: Returned): void {
     const asked = typeof messageId === 'string' && isInbox(messageId)
     const reply = asked ? messageId : replyOf(replyTo, correlationId, [])
     if (reply !== '') return this.#nobody(reply)
@@ -267,7 +268,7 @@ export class RabbitConnection implements Carrier {
   }
 
   /** Publishes a durable event to handlers that are not durable, too, unless it was just seen that there are none. */
-  tell(address: string, words: Words, headers: Options.Publish['headers']): void {
+  tell(address: string, words: Words, headers: Properties['headers']): void {
     if (performance.now() < (this.#unheardUntil.get(address) ?? 0)) return
     this.#send(outgoingCopy(address, words, headers))
   }

@@ -2,7 +2,7 @@
  * The parts of a connection that amqplib does not handle: its socket, and a server that takes no commands any more.
  */
 import type { Socket } from 'node:net'
-import type { ChannelModel, ConfirmChannel } from 'amqplib'
+import type { ChannelModel } from 'amqplib'
 
 /** The socket of a connection, which is not part of the driver's API. */
 export function socketOf(model: ChannelModel | undefined): Socket | undefined {
@@ -83,21 +83,6 @@ export function withHeartbeat(url: string, timeout: number): string {
   return read.href
 }
 
-/** Runs a task on a new channel, which the server may close without effect on other channels. */
-export async function onChannelOf<Value>(
-  model: ChannelModel,
-  task: (channel: ConfirmChannel) => Promise<Value>
-): Promise<Value> {
-  const channel = await model.createConfirmChannel()
-  channel.on('error', () => {})
-  try {
-    return await task(channel)
-  } finally {
-    // Nothing waits for the channel to be closed.
-    channel.close().catch(() => {})
-  }
-}
-
 /**
  * Closes a connection whose server still sends heartbeats, but takes no commands any more: a process of the server
  * that waits for a queue holds up all commands of the connection.
@@ -119,7 +104,7 @@ export function watch(model: ChannelModel, socket: Socket, timeout: number, isOu
     const answered = () => {
       unanswered = 0
     }
-    onChannelOf(model, async () => {}).then(answered, () => {})
+    ask(model).then(answered, () => {})
   }
   const timer = setInterval(look, timeout / 2)
   timer.unref()
@@ -130,4 +115,12 @@ export function watch(model: ChannelModel, socket: Socket, timeout: number, isOu
     isBlocked = false
   })
   model.on('close', () => clearInterval(timer))
+}
+
+/** Asks the server for something harmless: a channel, which is closed again. */
+async function ask(model: ChannelModel): Promise<void> {
+  const channel = await model.createConfirmChannel()
+  channel.on('error', () => {})
+  // Nothing waits for the channel to be closed.
+  channel.close().catch(() => {})
 }

@@ -13,7 +13,7 @@ import {
 } from '@elysia-microservices/engine'
 import { ListenError, ProtocolError } from '@elysia-microservices/transport/kit'
 import { noHandlerPacket } from '@elysia-microservices/transport/nest'
-import type { Channel, ConsumeMessage } from 'amqplib'
+import type { DriverChannel, Received } from '../driver.ts'
 import type { CheckedOptions, NestQueue } from '../options/options.ts'
 import { readHeaders } from '../words/headers.ts'
 import { bindingOf, CALLS, queueOfProcess, queueOfService, replyOf, routeOfKey } from '../words/names.ts'
@@ -84,14 +84,14 @@ export class Taking {
         throw new ListenError(`RabbitMQ at ${carrier.server}`, one.reason as Error)
   }
 
-  async #takeSome(channel: Channel, some: readonly Subject[]): Promise<void> {
+  async #takeSome(channel: DriverChannel, some: readonly Subject[]): Promise<void> {
     const { hearing, link, receive } = this.#init
     const tags: string[] = []
     this.#leaving.push(async () => void (await Promise.all(tags.map((tag) => channel.cancel(tag)))))
     for (const subject of some) {
       const { queue, address, isExact } = subject
       const name = queue === undefined ? queueOfProcess(newSecret()) : queueOfService(queue, address)
-      await channel.assertQueue(
+      await channel.declareQueue(
         name,
         queue === undefined
           ? { exclusive: true, autoDelete: true, durable: false }
@@ -108,16 +108,16 @@ export class Taking {
   }
 
   async #takeNest(
-    channel: Channel,
+    channel: DriverChannel,
     { name, options, exchange, noAck, prefetchCount }: NestQueue
   ): Promise<void> {
     const { hearing, subjects, receive } = this.#init
-    const { queue } = await channel.assertQueue(name, options)
+    await channel.declareQueue(name, options)
     if (exchange !== undefined) {
-      await channel.assertExchange(exchange, 'topic', { durable: true })
-      for (const { address } of subjects) await channel.bindQueue(queue, exchange, bindingOf(address))
+      await channel.declareExchange(exchange, 'topic')
+      for (const { address } of subjects) await channel.bindQueue(name, exchange, bindingOf(address))
     }
-    const handle = (message: ConsumeMessage, ended?: () => void): boolean => {
+    const handle = (message: Received, ended?: () => void): boolean => {
       const route = routeOfMessage(message)
       const carried = this.#carriedOf(message, route)
       const matching = this.#once.of(route)
@@ -129,14 +129,14 @@ export class Taking {
     }
     if (!noAck) await channel.prefetch(prefetchCount)
     const receiveOne = noAck
-      ? (message: ConsumeMessage) => void handle(message)
-      : (message: ConsumeMessage) => acknowledging(channel, message, (ended) => handle(message, ended))
-    const tag = await consume(channel, queue, hearing, receiveOne, noAck)
+      ? (message: Received) => void handle(message)
+      : (message: Received) => acknowledging(channel, message, (ended) => handle(message, ended))
+    const tag = await consume(channel, name, hearing, receiveOne, noAck)
     this.#leaving.push(async () => void (await channel.cancel(tag)))
   }
 
   /** Answers a request without a handler as NestJS services do. */
-  #notHandled({ content }: ConsumeMessage, { address, reply }: Carried): void {
+  #notHandled({ content }: Received, { address, reply }: Carried): void {
     const { carrier } = this.#init
     if (reply === '' || !carrier.isInbox(reply))
       throw new ProtocolError(
@@ -151,7 +151,7 @@ export class Taking {
     carrier.publish(reply, noHandlerPacket(JSON.stringify(id ?? null)))
   }
 
-  #carriedOf({ content, properties }: ConsumeMessage, route: string): Carried {
+  #carriedOf({ content, properties }: Received, route: string): Carried {
     const { replyTo, correlationId, headers, priority } = properties
     return {
       address: route,

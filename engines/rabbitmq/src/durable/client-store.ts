@@ -49,7 +49,7 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
       if (isPaused) channel.publish(GROUPS, marker, Buffer.from('paused'), { persistent: true })
       // The marker must be in its queue before the members are told: a process that looks earlier would confirm and
       // go on.
-      await channel.waitForConfirms()
+      await channel.confirmed()
       const { consumerCount } = await channel.checkQueue(members)
       return consumerCount
     })

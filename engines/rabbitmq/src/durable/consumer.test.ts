@@ -9,10 +9,12 @@ import {
 } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
-import { TestLink, TestServer } from '../testing/rabbit-server.ts'
-import { queueOfDead, queueOfGroup, queueOfPaused } from '../words/names.ts'
+import type { FakeQueue, Stored } from '../testing/fake-queue.ts'
+import { FakeRabbitServer } from '../testing/fake-server.ts'
+import { TestLink } from '../testing/test-link.ts'
+import { GROUPS, queueOfDead, queueOfGroup, queueOfPaused, STORED } from '../words/names.ts'
 import { RabbitConsumer } from './consumer.ts'
-import type { Copies } from './copies.ts'
+import { type Copies, safeQueue } from './copies.ts'
 
 const QUIET = { error() {}, warn() {} }
 const QUEUE = queueOfGroup('g', 'p')
@@ -54,7 +56,7 @@ interface Process {
 
 /** Processes of one group, and their server. */
 class Group {
-  readonly server = new TestServer()
+  readonly server = new FakeRabbitServer({ isByHand: true })
   readonly clock = new Wakes()
   readonly runs: Run[] = []
   readonly handled: number[] = []
@@ -69,7 +71,9 @@ class Group {
   constructor(isOrdered: boolean, attempts = 1_000) {
     this.isOrdered = isOrdered
     this.#attempts = attempts
-    this.server.queue(QUEUE, isOrdered)
+    for (const name of [GROUPS, STORED]) this.server.declareExchange(name, 'topic')
+    this.server.declareQueue(QUEUE, safeQueue(isOrdered ? { 'x-single-active-consumer': true } : {}), this)
+    this.server.declareQueue(PAUSED, safeQueue(), this)
   }
 
   join(): void {
@@ -105,7 +109,7 @@ class Group {
         queue: string,
         content: Buffer,
         { headers }: { headers?: Record<string, unknown> }
-      ) => this.server.publish(queue, content, headers ?? {})
+      ) => this.server.publish('', queue, content, { headers: headers ?? {} })
     }
     const consumer = new RabbitConsumer({
       dispatcher: { event: run },
@@ -131,20 +135,23 @@ class Group {
 
   /** The dead letters. */
   get buried(): number[] {
-    const letters = this.server.queue(queueOfDead('g')).messages
+    const letters = this.messagesIn(queueOfDead('g'))
     return letters.map(({ content }) => (JSON.parse(content.toString()) as { data: number }).data)
+  }
+
+  messagesIn(queue: string): Stored[] {
+    return this.server.queues.get(queue)?.messages ?? []
   }
 
   publish(): void {
     const data = this.published++
     const headers = { 'x-elysia-unique': `e${data}`, 'x-elysia-key': 'k' }
-    this.server.publish(QUEUE, Buffer.from(JSON.stringify({ pattern: 'p', data })), headers)
+    this.server.publish('', QUEUE, Buffer.from(JSON.stringify({ pattern: 'p', data })), { headers })
   }
 
   setPaused(isPaused: boolean): void {
-    const marker = this.server.queue(PAUSED)
-    marker.messages = []
-    if (isPaused) this.server.publish(PAUSED, Buffer.from('paused'), {})
+    this.messagesIn(PAUSED).length = 0
+    if (isPaused) this.server.publish('', PAUSED, Buffer.from('paused'), {})
     for (const { consumer } of this.processes) void consumer.look().then(() => consumer.look())
   }
 
@@ -252,7 +259,7 @@ describe('the durable handler of a group', () => {
               all
             )
             if (isOrdered) assert.deepEqual([...new Set(group.begun)], all)
-            const { messages, consumers } = group.server.queue(QUEUE)
+            const { messages, consumers } = group.server.queues.get(QUEUE) as FakeQueue
             assert.equal(messages.length, 0)
             assert.equal(consumers.length, group.processes.filter(({ isStopped }) => !isStopped).length)
             assert.ok(group.most <= (isOrdered ? 1 : 2))
@@ -275,8 +282,7 @@ describe('the durable handler of a group', () => {
         group.setPaused(isPaused)
         await group.settle()
         // The clock is needed to give the turn away; the retry itself is given back before it is due.
-        while (isPaused && group.server.queue(QUEUE).messages.length === 0 && group.clock.wake())
-          await group.settle()
+        while (isPaused && group.messagesIn(QUEUE).length === 0 && group.clock.wake()) await group.settle()
       }
     }
     assert.deepEqual(new Set(group.begun), new Set([0]))

@@ -9,10 +9,10 @@ import {
   OptionError,
   systemClock
 } from '@elysia-microservices/transport/kit'
-import type { Channel, ConsumeMessage } from 'amqplib'
 import { consume } from '../connection/consume.ts'
 import type { Part } from '../connection/link.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
+import type { DriverChannel, Received } from '../driver.ts'
 import {
   bindingOf,
   exchangeOf,
@@ -186,12 +186,12 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     }
   }
 
-  #setUp(channel: Channel): Promise<void> {
+  #setUp(channel: DriverChannel): Promise<void> {
     this.#settingUp = this.#declare(channel)
     return this.#settingUp
   }
 
-  async #declare(channel: Channel): Promise<void> {
+  async #declare(channel: DriverChannel): Promise<void> {
     const { pattern, route, group } = this.#options
     const { ordered, concurrency } = route.durable
     this.#absent()
@@ -200,15 +200,15 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     // RabbitMQ 3.10 may close the connection of a consumer while another connection is creating the same queue: so
     // these queues are created now and used later.
     const pauses = ordered ? [] : this.#pauses.queues
-    await channel.assertExchange(exchangeOf(group), 'direct')
+    await channel.declareExchange(exchangeOf(group), 'direct')
     for (const name of [...pauses, queueOfDead(group)]) await declareSafe(channel, group, name)
     for (const name of [queueOfMembers(group), queueOfPaused(group)])
-      await channel.assertQueue(name, safeQueue())
+      await channel.declareQueue(name, safeQueue())
     await channel.bindQueue(queueOfPaused(group), GROUPS, queueOfPaused(group))
     await declareSafe(channel, group, this.#queue, ordered ? { 'x-single-active-consumer': true } : {})
     await channel.bindQueue(this.#queue, STORED, bindingOf(pattern))
     await channel.prefetch(ordered ? concurrency * IN_ADVANCE : concurrency)
-    await channel.consume(queueOfMembers(group), () => {}, { noAck: true })
+    await channel.consume(queueOfMembers(group), () => {}, true)
     const isPaused = await this.#readPaused(channel)
     if (deliveries !== this.#deliveries) return
     this.#move(isPaused ? 'declared paused' : 'declared')
@@ -217,11 +217,11 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
 
   async #consume(deliveries: Deliveries): Promise<void> {
     const { hearing } = this.#connection as RabbitConnection
-    const receive = (message: ConsumeMessage) => this.#receive(message, deliveries)
+    const receive = (message: Received) => this.#receive(message, deliveries)
     deliveries.consumer = await consume(deliveries.channel, this.#queue, hearing, receive, false)
   }
 
-  #receive(message: ConsumeMessage, deliveries: Deliveries): void {
+  #receive(message: Received, deliveries: Deliveries): void {
     const event = new RabbitEvent(message, deliveries, this.#exact)
     deliveries.came(event.tag)
     if (event.redelivered) this.#redeliveries++
@@ -275,7 +275,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#lag = messageCount + this.#held.size + (await this.#pauses.count())
   }
 
-  async #readPaused(channel: Channel): Promise<boolean> {
+  async #readPaused(channel: DriverChannel): Promise<boolean> {
     const { messageCount } = await channel.checkQueue(queueOfPaused(this.#options.group))
     this.#isPaused = messageCount > 0
     return this.#isPaused

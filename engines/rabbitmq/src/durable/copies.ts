@@ -3,8 +3,8 @@
  * acknowledged.
  */
 import { type Logger, NotStoredError, quietLog } from '@elysia-microservices/transport/kit'
-import type { Channel, ConfirmChannel, Message, Options } from 'amqplib'
 import type { Link, Part } from '../connection/link.ts'
+import type { DriverChannel, Properties, QueueSettings } from '../driver.ts'
 import { exchangeOf } from '../words/names.ts'
 import { uniqueOf } from './stored.ts'
 
@@ -15,19 +15,19 @@ import { uniqueOf } from './stored.ts'
 const ANY_NUMBER = 2 ** 31 - 1
 
 /** The options of a queue that must not lose an event. */
-export function safeQueue(more?: Readonly<Record<string, unknown>>): Options.AssertQueue {
+export function safeQueue(more?: Readonly<Record<string, unknown>>): QueueSettings {
   const safe = { 'x-queue-type': 'quorum', 'x-overflow': 'reject-publish', 'x-delivery-limit': ANY_NUMBER }
   return { durable: true, arguments: { ...safe, ...more } }
 }
 
 /** Declares a queue that must not lose an event, and to which copies can be published. */
 export async function declareSafe(
-  channel: Channel,
+  channel: DriverChannel,
   group: string,
   queue: string,
   more?: Readonly<Record<string, unknown>>
 ): Promise<void> {
-  await channel.assertQueue(queue, safeQueue(more))
+  await channel.declareQueue(queue, safeQueue(more))
   await channel.bindQueue(queue, exchangeOf(group), queue)
 }
 
@@ -35,14 +35,14 @@ export async function declareSafe(
 export class Copies {
   readonly #link: Link
   readonly #logger: Logger
-  #part: Part<ConfirmChannel> | undefined
+  #part: Part | undefined
   /**
    * Copies that no queue has taken, by channel, and by queue and event: RabbitMQ returns such a copy before it confirms
    * it.
    */
-  readonly #returned = new WeakMap<ConfirmChannel, Set<string>>()
+  readonly #returned = new WeakMap<DriverChannel, Set<string>>()
   /** A channel on which a copy was not confirmed in time; another one is being opened. */
-  #silent: ConfirmChannel | undefined
+  #silent: DriverChannel | undefined
 
   private constructor(link: Link, logger: Logger) {
     this.#link = link
@@ -51,12 +51,10 @@ export class Copies {
 
   static async open(link: Link, logger: Logger): Promise<Copies> {
     const copies = new Copies(link, logger)
-    const setUp = async (channel: ConfirmChannel) => {
+    const setUp = async (channel: DriverChannel) => {
       const returned = new Set<string>()
       copies.#returned.set(channel, returned)
-      channel.on('return', ({ fields, properties }: Message) =>
-        returned.add(placeOf(fields.routingKey, properties))
-      )
+      channel.whenReturned(({ fields, properties }) => returned.add(placeOf(fields.routingKey, properties)))
     }
     copies.#part = await link.open(setUp, { isConfirmed: true })
     return copies
@@ -70,7 +68,7 @@ export class Copies {
    * @throws {NotStoredError} the message was not stored; or it is not known whether it was, because its channel was
    * lost, or has been silent while 16 others were replaced after it
    */
-  async put(group: string, queue: string, content: Buffer, options: Options.Publish): Promise<void> {
+  async put(group: string, queue: string, content: Buffer, options: Properties): Promise<void> {
     const channel = this.#part?.channel
     if (channel === undefined) throw notStored(queue)
     const { timeout } = this.#link
@@ -96,7 +94,7 @@ export class Copies {
    * Opens a new channel for later copies, in place of one that is silent: when a server of a cluster is lost, RabbitMQ
    * 3.10 may leave a channel without answers for a minute.
    */
-  async #replace(silent: ConfirmChannel): Promise<void> {
+  async #replace(silent: DriverChannel): Promise<void> {
     if (this.#part?.channel !== silent || this.#silent === silent) return
     this.#silent = silent
     // If this fails, the silent channel stays in use until the next copy is late.

@@ -3,14 +3,14 @@
  * event loop, with one command if possible.
  */
 import { type Clock, systemClock } from '@elysia-microservices/transport/kit'
-import type { Channel } from 'amqplib'
+import type { DriverChannel } from '../driver.ts'
 
 /** Milliseconds within which the server passes acknowledgements on to a quorum queue. */
 const PASSED_ON = 100
 
 /** The deliveries of one channel. */
 export class Deliveries {
-  readonly channel: Channel
+  readonly channel: DriverChannel
   /** The tag of the consumer that receives these deliveries; `undefined`: nothing is received at the moment. */
   consumer: string | undefined
   readonly #clock: Clock
@@ -20,7 +20,7 @@ export class Deliveries {
   #done: number[] = []
   #hasAcknowledged = false
 
-  constructor(channel: Channel, clock: Clock = systemClock) {
+  constructor(channel: DriverChannel, clock: Clock = systemClock) {
     this.channel = channel
     this.#clock = clock
   }
@@ -48,7 +48,7 @@ export class Deliveries {
   /** Gives a delivery back: it is delivered again, to this process or another one. */
   giveBack(tag: number): void {
     this.#open.delete(tag)
-    this.#say(() => this.channel.nack(deliveryOf(tag)))
+    this.#say(() => this.channel.giveBack(tag))
   }
 
   /** Acknowledges the deliveries that are done. */
@@ -58,8 +58,8 @@ export class Deliveries {
     const [firstOpen = Number.POSITIVE_INFINITY] = this.#open
     const before = done.filter((tag) => tag < firstOpen)
     this.#say(() => {
-      if (before.length > 0) this.channel.ack(deliveryOf(Math.max(...before)), true)
-      for (const tag of done) if (tag > firstOpen) this.channel.ack(deliveryOf(tag))
+      if (before.length > 0) this.channel.acknowledge(Math.max(...before), true)
+      for (const tag of done) if (tag > firstOpen) this.channel.acknowledge(tag)
     })
   }
 
@@ -70,9 +70,4 @@ export class Deliveries {
       // The channel is closed: its messages are delivered again.
     }
   }
-}
-
-/** The part of a message that the driver reads to acknowledge it. */
-function deliveryOf(deliveryTag: number): Parameters<Channel['ack']>[0] {
-  return { fields: { deliveryTag } } as Parameters<Channel['ack']>[0]
 }

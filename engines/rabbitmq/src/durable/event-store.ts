@@ -1,27 +1,20 @@
 /** Publishes events to the queues of groups. RabbitMQ confirms an event when all of these queues have stored it. */
 import type { Publisher, Store } from '@elysia-microservices/engine'
 import { NotStoredError } from '@elysia-microservices/transport/kit'
-import type { ConfirmChannel, Message } from 'amqplib'
 import type { Part } from '../connection/link.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
+import type { DriverChannel } from '../driver.ts'
 import { keyOf, STORED } from '../words/names.ts'
 import { type StoredMessage, uniqueOf } from './stored.ts'
-
-/** The server's messages about one channel. */
-interface Said {
-  /** Events that no queue takes: RabbitMQ returns such an event before it confirms it. */
-  readonly untaken: Set<string>
-  /** Why the server has closed the channel. */
-  closing: Error | undefined
-}
 
 /** Publishes events over one connection. */
 export class EventStore implements Store<StoredMessage> {
   readonly maxPayload: number
   readonly #connection: RabbitConnection
   readonly #publisher: Publisher<StoredMessage>
-  #part: Part<ConfirmChannel> | undefined
-  readonly #said = new WeakMap<ConfirmChannel, Said>()
+  #part: Part | undefined
+  /** Events that no queue takes, by channel: RabbitMQ returns such an event before it confirms it. */
+  readonly #untaken = new WeakMap<DriverChannel, Set<string>>()
   /** The number of the last event that was also sent to handlers that are not durable. */
   #told = -1
 
@@ -36,12 +29,9 @@ export class EventStore implements Store<StoredMessage> {
     const store = new EventStore(connection, publisher)
     store.#part = await connection.link.open(
       async (channel) => {
-        const said: Said = { untaken: new Set(), closing: undefined }
-        store.#said.set(channel, said)
-        channel.on('return', ({ properties }: Message) => said.untaken.add(uniqueOf(properties)))
-        channel.on('error', (error: Error) => {
-          said.closing = error
-        })
+        const untaken = new Set<string>()
+        store.#untaken.set(channel, untaken)
+        channel.whenReturned(({ properties }) => untaken.add(uniqueOf(properties)))
       },
       // Apart: if the connection is lost at this moment, the channel is opened over the next one.
       { isConfirmed: true, isApart: true, alone: { closed() {}, reopened: () => publisher.restored() } }
@@ -70,9 +60,8 @@ export class EventStore implements Store<StoredMessage> {
       const hasFailed = error !== null && error !== undefined
       // The channel was lost, or replaced: the publisher sends the event again over the next one.
       if (hasFailed && channel !== this.#part?.channel) return
-      const said = this.#said.get(channel)
-      const isUntaken = said?.untaken.delete(unique) === true
-      if (hasFailed) this.#publisher.refused(number, refusal(address, said?.closing), true)
+      const isUntaken = this.#untaken.get(channel)?.delete(unique) === true
+      if (hasFailed) this.#publisher.refused(number, refusal(address, channel.failure), true)
       else if (isUntaken) this.#publisher.refused(number, nobody(address), false)
       else this.#publisher.stored(number, undefined, false)
     })

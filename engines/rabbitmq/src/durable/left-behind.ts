@@ -3,8 +3,8 @@
  * them. RabbitMQ does not tell clients which queues exist, so each durable handler is noted in one queue.
  */
 import { type Logger, shown } from '@elysia-microservices/transport/kit'
-import type { ConfirmChannel, GetMessage } from 'amqplib'
 import type { Link } from '../connection/link.ts'
+import type { DriverChannel, Received } from '../driver.ts'
 import { HANDLERS, INBOXES, queueOfGroup, queueOfPaused } from '../words/names.ts'
 import { safeQueue } from './copies.ts'
 
@@ -16,7 +16,7 @@ export interface KnownHandler {
 }
 
 interface Note extends KnownHandler {
-  readonly message: GetMessage
+  readonly message: Received
 }
 
 /**
@@ -34,13 +34,13 @@ export async function sayWhatIsLeftBehind(
     for (const one of ours)
       if (!notes.some((note) => isSame(note, one)))
         channel.publish(INBOXES, HANDLERS, Buffer.from(JSON.stringify(one)), { persistent: true })
-    await channel.waitForConfirms()
+    await channel.confirmed()
     for (const note of suspects(notes, ours)) {
       const state = await stateOf(link, note)
       if (state === 'gone') spoilt.push(note.message)
       else if (state !== undefined) logger.warn(lineAbout(note, state, ours))
     }
-    for (const message of spoilt) channel.ack(message)
+    for (const message of spoilt) channel.acknowledge(message.fields.deliveryTag)
     // The other notes go back to their queue when the channel is closed.
     await channel.prefetch(1)
   })
@@ -62,22 +62,22 @@ function isSame(one: KnownHandler, other: KnownHandler): boolean {
   return one.group === other.group && one.pattern === other.pattern
 }
 
-async function haveNotes(link: Link, channel: ConfirmChannel): Promise<void> {
+async function haveNotes(link: Link, channel: DriverChannel): Promise<void> {
   try {
     await link.aside((other) => other.checkQueue(HANDLERS))
   } catch {
-    await channel.assertQueue(HANDLERS, safeQueue())
+    await channel.declareQueue(HANDLERS, safeQueue())
     await channel.bindQueue(HANDLERS, INBOXES, HANDLERS)
   }
 }
 
 /** Reads all notes, which stay in their queue unless they are acknowledged. */
-async function readNotes(channel: ConfirmChannel): Promise<{ notes: Note[]; spoilt: GetMessage[] }> {
+async function readNotes(channel: DriverChannel): Promise<{ notes: Note[]; spoilt: Received[] }> {
   const notes: Note[] = []
-  const spoilt: GetMessage[] = []
+  const spoilt: Received[] = []
   for (;;) {
     const message = await channel.get(HANDLERS)
-    if (message === false) return { notes, spoilt }
+    if (message === undefined) return { notes, spoilt }
     const note = readNote(message)
     // Two processes may have noted one handler at the same time.
     if (note === undefined || notes.some((one) => isSame(one, note))) spoilt.push(message)
@@ -85,7 +85,7 @@ async function readNotes(channel: ConfirmChannel): Promise<{ notes: Note[]; spoi
   }
 }
 
-function readNote(message: GetMessage): Note | undefined {
+function readNote(message: Received): Note | undefined {
   try {
     const { group, pattern } = JSON.parse(message.content.toString()) as Partial<KnownHandler>
     return typeof group === 'string' && typeof pattern === 'string' ? { group, pattern, message } : undefined

@@ -5,10 +5,10 @@
  * at-least-once it may stall when a node is lost (3.10).
  */
 import type { Clock, Logger } from '@elysia-microservices/transport/kit'
-import type { Channel, ConsumeMessage } from 'amqplib'
 import { consume } from '../connection/consume.ts'
 import type { Part } from '../connection/link.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
+import type { DriverChannel, Received } from '../driver.ts'
 import { queueOfGroup, queueOfPause } from '../words/names.ts'
 import { type Copies, declareSafe } from './copies.ts'
 import { Deliveries } from './deliveries.ts'
@@ -72,14 +72,14 @@ export class Pauses {
   /** Creates the queues, and begins to receive from them. */
   async start({ link, hearing }: RabbitConnection): Promise<void> {
     const { what, logger } = this.#init
-    const setUp = async (channel: Channel) => {
+    const setUp = async (channel: DriverChannel) => {
       this.lost()
       const deliveries = new Deliveries(channel, this.#init.clock)
       this.#deliveries = deliveries
       await channel.prefetch(MOST_HELD)
       for (const queue of this.queues) await declareSafe(channel, this.#init.group, queue)
       for (const queue of this.queues) {
-        const receive = (message: ConsumeMessage) => {
+        const receive = (message: Received) => {
           const event = new RabbitEvent(message, deliveries, this.#init.exact)
           deliveries.came(event.tag)
           this.#hold(event)

@@ -32,7 +32,7 @@ export class Runs {
     try {
       const options = { durable: true, expires: KEPT_FOR }
       const { messageCount } = await link.aside(async (channel) => {
-        const queue = await channel.assertQueue(name, options)
+        const queue = await channel.declareQueue(name, options)
         await channel.bindQueue(name, exchangeOf(this.#group), name)
         return queue
       })

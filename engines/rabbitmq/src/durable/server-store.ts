@@ -43,11 +43,10 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
     await connection.link.open(async (channel) => {
       const queue = await ownQueue(channel)
       await channel.bindQueue(queue, GROUPS, NEWS)
-      const noAck = { noAck: true }
       await channel.consume(
         queue,
         (message) => void this.#changed(message?.content, message?.properties),
-        noAck
+        true
       )
     })
     this.#connection = connection

@@ -10,7 +10,7 @@ import {
   storedMessage
 } from '@elysia-microservices/engine'
 import type { Headers, HeldEvent, IncomingMessage } from '@elysia-microservices/transport/kit'
-import type { ConsumeMessage, MessageProperties, Options } from 'amqplib'
+import type { Properties, Received, ReceivedProperties } from '../driver.ts'
 import { readHeaders, writeHeaders } from '../words/headers.ts'
 import { routeOfKey } from '../words/names.ts'
 import type { Deliveries } from './deliveries.ts'
@@ -37,7 +37,7 @@ const KEPT = { persistent: true, mandatory: true, contentType: 'application/json
 /** A message to the exchange of durable events. */
 export interface StoredMessage extends OutgoingEvent {
   readonly payload: Buffer
-  readonly options: Options.Publish
+  readonly options: Properties
 }
 
 /**
@@ -48,7 +48,7 @@ export function optionsOf(
   { id, isOwnId }: EventHead,
   key: string | undefined,
   given: CarriedHeaders | undefined
-): Options.Publish {
+): Properties {
   const written = writeHeaders(given)
   const headers: Record<string, string | number> = { ...written.headers, [HEADER.publishedAt]: Date.now() }
   if (key !== undefined) headers[HEADER.key] = key
@@ -60,7 +60,7 @@ export function optionsOf(
 }
 
 /** The unique id of an event, from its properties; empty: there is none. */
-export function uniqueOf({ headers, messageId }: Options.Publish | MessageProperties): string {
+export function uniqueOf({ headers, messageId }: Properties | ReceivedProperties): string {
   return textIn(given(headers)[HEADER.unique]) ?? textIn(messageId) ?? ''
 }
 
@@ -69,7 +69,7 @@ export function uniqueOf({ headers, messageId }: Options.Publish | MessageProper
  * others.
  */
 export class RabbitEvent implements HeldEvent {
-  readonly message: ConsumeMessage
+  readonly message: Received
   readonly pattern: string
   readonly id: string
   readonly key: string | undefined
@@ -87,7 +87,7 @@ export class RabbitEvent implements HeldEvent {
   readonly position = undefined
   readonly #receivedAt = Date.now()
 
-  constructor(message: ConsumeMessage, deliveries: Deliveries, pattern: string | undefined) {
+  constructor(message: Received, deliveries: Deliveries, pattern: string | undefined) {
     const { fields, properties } = message
     const headers = given(properties.headers)
     this.message = message
@@ -123,7 +123,7 @@ export class RabbitEvent implements HeldEvent {
   }
 
   /** The properties of a copy of the event. */
-  copyWith(headers: Readonly<Record<string, string | number>>): Options.Publish {
+  copyWith(headers: Readonly<Record<string, string | number>>): Properties {
     const { properties } = this.message
     // The headers that RabbitMQ itself has added are not copied.
     const { 'x-delivery-count': _count, 'x-death': _death, ...own } = given(properties.headers)

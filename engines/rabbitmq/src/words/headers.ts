@@ -1,7 +1,7 @@
 /** The headers of a message, and the records with which users of NestJS set headers. */
 import { type CarriedHeaders, type DataRecord, joinedHeaders } from '@elysia-microservices/engine'
 import type { Headers } from '@elysia-microservices/transport/kit'
-import type { Options } from 'amqplib'
+import type { Properties } from '../driver.ts'
 
 /** The header with the priority of its message, a whole number from 0 to 255, as `RmqRecordBuilder` sets it. */
 export const PRIORITY = 'amqp-priority'
@@ -17,9 +17,7 @@ const OWN =
  * Converts headers to properties of a message: several values of one name are joined with commas, and the priority is
  * a property of its own.
  */
-export function writeHeaders(
-  given: CarriedHeaders | undefined
-): Pick<Options.Publish, 'headers' | 'priority'> {
+export function writeHeaders(given: CarriedHeaders | undefined): Pick<Properties, 'headers' | 'priority'> {
   if (given === undefined) return {}
   const { [PRIORITY]: priority, ...headers } = given
   return {

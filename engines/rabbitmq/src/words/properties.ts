@@ -1,14 +1,14 @@
 /** The properties of a message: its reply address, its expiry, and the route that it calls. */
 import { jsonOf, textOf, type Words } from '@elysia-microservices/engine'
 import { hasWildcards, LONGEST_TIME, ProtocolError, routeOfValue } from '@elysia-microservices/transport/kit'
-import type { ConsumeMessage, Options } from 'amqplib'
+import type { Properties, Received } from '../driver.ts'
 import { isInbox, queueOfInbox } from './names.ts'
 
 /**
  * The route of a message in a queue for all patterns. Clients of this library put the route into a property, NestJS
  * puts it into the packet.
  */
-export function routeOfMessage({ content, properties: { type } }: ConsumeMessage): string {
+export function routeOfMessage({ content, properties: { type } }: Received): string {
   if (typeof type === 'string' && type !== '') return type
   let packet: unknown
   try {
@@ -23,14 +23,14 @@ export function routeOfMessage({ content, properties: { type } }: ConsumeMessage
 }
 
 /** A reply address as properties of a request, where NestJS services look for it. */
-export function replyTo(reply: string | undefined): Options.Publish {
+export function replyTo(reply: string | undefined): Properties {
   if (reply === undefined || reply === '') return {}
   const queue = queueOfInbox(reply)
   return { replyTo: queue, correlationId: reply.slice(queue.length + 1), mandatory: true }
 }
 
 /** A reply address as properties of a message that is not a request. */
-export function asking(reply: string | undefined, mandatory = true): Options.Publish {
+export function asking(reply: string | undefined, mandatory = true): Properties {
   return reply === undefined || reply === '' ? {} : { messageId: reply, mandatory }
 }
 
@@ -44,7 +44,7 @@ export function readReplyOf(messageId: unknown): string {
   return typeof messageId === 'string' && isInbox(messageId) ? messageId : NOWHERE
 }
 
-export function expiring(milliseconds: number | undefined): Options.Publish {
+export function expiring(milliseconds: number | undefined): Properties {
   return milliseconds === undefined || milliseconds > LONGEST_TIME
     ? {}
     : { expiration: String(Math.max(1, Math.ceil(milliseconds))) }

@@ -1,0 +1,34 @@
+/** The suite of the seam over a server inside the process; tests/engines runs it over RabbitMQ. */
+import { engineTests } from '@elysia-microservices/engine-tests'
+import { rabbitmq, rabbitmqBy } from './rabbitmq.ts'
+import { FakeRabbitServer } from './testing/fake-server.ts'
+
+engineTests({
+  name: 'rabbitmq',
+  title: 'RabbitMQ',
+  traits: rabbitmq().traits,
+  carriage: 'packets',
+  hasServer: true,
+  hasQueuePerHandler: true,
+  refuses: (pattern) =>
+    pattern.split('.').includes('')
+      ? 'a segment of it is empty; give each segment between dots a text'
+      : undefined,
+  async start() {
+    const server = new FakeRabbitServer()
+    return {
+      port: server.port,
+      transport: ({ port = server.port, queue } = {}) =>
+        rabbitmqBy(server.driver, { urls: `amqp://127.0.0.1:${port}`, queue }),
+      stop: async () => server.stop(),
+      start: async () => server.start(),
+      suspend: () => server.suspend(),
+      resume: () => server.resume(),
+      async detour(port = 5_673) {
+        const detour = server.detour(port)
+        return { port, stop: async () => detour.stop() }
+      },
+      close: async () => server.stop()
+    }
+  }
+})

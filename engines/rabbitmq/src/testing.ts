@@ -1,0 +1,6 @@
+/** The exports for tests of this package: a server inside the process, and the cases that prove it. */
+
+export { amqplib } from './connection/amqplib.ts'
+export { rabbitmqBy } from './rabbitmq.ts'
+export * from './testing/driver-cases.ts'
+export * from './testing/fake-server.ts'
