@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { suspects } from './left-behind.ts'
+import { Link } from '../connection/link.ts'
+import { rabbitmqOptions } from '../options/options.ts'
+import { FakeRabbitServer } from '../testing/fake-server.ts'
+import { HANDLERS, INBOXES, queueOfGroup, queueOfPaused } from '../words/names.ts'
+import { safeQueue } from './copies.ts'
+import { sayWhatIsLeftBehind, suspects } from './left-behind.ts'
 
 it('a queue may be left behind if it has a pattern or a group of the service, and is none of its own', () => {
   const named = (text: string) => {
@@ -12,4 +17,46 @@ it('a queue may be left behind if it has a pattern or a group of the service, an
     suspects(notes, ['new p', 'new q'].map(named)).map(({ group, pattern }) => `${group} ${pattern}`),
     ['old p', 'new removed']
   )
+})
+
+it('the queues of a renamed service are reported, until they are gone; those with a consumer are not', async () => {
+  const server = new FakeRabbitServer()
+  const options = rabbitmqOptions({ urls: 'amqp://127.0.0.1' })
+  const link = await Link.open(server.driver, options, undefined, {
+    lost() {},
+    restored() {},
+    halted() {},
+    failed() {}
+  })
+  const lines: string[] = []
+  const say = async (...ours: { readonly group: string; readonly pattern: string }[]) => {
+    lines.length = 0
+    await sayWhatIsLeftBehind(link, ours, { error() {}, warn: (line) => void lines.push(line) })
+    // The notes go back when their channel is closed.
+    while (server.channels.size > 0) await new Promise(setImmediate)
+    return server.queues.get(HANDLERS)?.messages.map(({ content }) => JSON.parse(content.toString()))
+  }
+  const [old, renamed] = [
+    { group: 'old', pattern: 'p' },
+    { group: 'new', pattern: 'p' }
+  ]
+  server.declareExchange(INBOXES, 'direct')
+  server.declareQueue(queueOfGroup('old', 'p'), safeQueue(), link)
+  server.declareQueue(queueOfPaused('old'), safeQueue(), link)
+  server.publish('', queueOfGroup('old', 'p'), Buffer.from('x'), { persistent: true })
+
+  assert.deepEqual(await say(old), [old])
+  assert.deepEqual(lines, [])
+  assert.deepEqual(await say(renamed), [old, renamed])
+  assert.equal(lines.length, 1)
+  assert.match(
+    lines[0] ?? '',
+    /^The group 'old' stores the events 'p', .* \(1 wait\)\. If the service was renamed/
+  )
+  server.publish('', queueOfPaused('old'), Buffer.from('paused'), { persistent: true })
+  await say(renamed)
+  assert.deepEqual(lines, [], 'a paused group is not left behind')
+  server.deleteQueue(queueOfGroup('old', 'p'))
+  assert.deepEqual(await say(renamed), [renamed])
+  await link.close()
 })

@@ -1,0 +1,196 @@
+/** A connection over a server inside the process: the queues of a service, the queue shared with NestJS, and losses. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { Carried, CarrierListener, Subject } from '@elysia-microservices/engine'
+import { type RabbitmqOptions, rabbitmqOptions } from '../options/options.ts'
+import { FakeRabbitServer } from '../testing/fake-server.ts'
+import { CALLS, queueOfService } from '../words/names.ts'
+import { RabbitConnection } from './rabbit-connection.ts'
+
+let server: FakeRabbitServer
+let happened: string[]
+const opened: RabbitConnection[] = []
+
+async function connect(options: RabbitmqOptions = {}): Promise<RabbitConnection> {
+  const listener: CarrierListener = {
+    lost: () => happened.push('lost'),
+    restored: () => happened.push('restored'),
+    halted: (reason) => happened.push(`halted ${reason}`),
+    refused: (address, operation) => happened.push(`refused ${operation} ${address}`),
+    unpublished() {},
+    failed: (error) => happened.push(`failed ${(error as Error).message}`),
+    ended() {}
+  }
+  const checked = rabbitmqOptions({ urls: 'amqp://127.0.0.1', ...options })
+  const connection = await RabbitConnection.open(server.driver, checked, undefined, listener)
+  opened.push(connection)
+  return connection
+}
+
+async function settled(): Promise<void> {
+  for (let quiet = 0; quiet < 5; ) {
+    await new Promise(setImmediate)
+    quiet = [...server.channels].some(({ isBusy }) => isBusy) ? 0 : quiet + 1
+  }
+}
+
+const subject = (address: string, queue?: string) =>
+  ({ address, queue, isExact: true, isEvent: false }) as unknown as Subject
+
+beforeEach(() => {
+  server = new FakeRabbitServer()
+  happened = []
+})
+afterEach(async () => {
+  for (const connection of opened.splice(0)) await connection.close()
+})
+
+describe('a connection to RabbitMQ', () => {
+  it('tells the sender of a request that nobody takes it, at its own address', async () => {
+    const connection = await connect()
+    const inbox = connection.newInbox()
+    const heard: Carried[] = []
+    connection.listen(inbox, (message) => void heard.push(message))
+    await settled()
+    connection.publish('nobody.there', '{}', `${inbox}7`)
+    await settled()
+    assert.deepEqual(
+      heard.map(({ address, isNobody }) => [address, isNobody]),
+      [[`${inbox}7`, true]]
+    )
+  })
+
+  it('carries a request to the queue of its service, and the answer to its inbox', async () => {
+    const [service, client] = [await connect(), await connect()]
+    await service.take([subject('p', 's')], (_subject, { words, reply }) =>
+      service.publish(reply, `answer to ${words}`)
+    )
+    const inbox = client.newInbox()
+    const heard: string[] = []
+    client.listen(inbox, ({ address, words }) => void heard.push(`${address} ${words}`))
+    await settled()
+    client.publish('p', 'question', `${inbox}7`)
+    await settled()
+    assert.deepEqual(heard, [`${inbox}7 answer to question`])
+    await service.leave()
+    assert.equal(server.queues.has(queueOfService('s', 'p')), false)
+  })
+
+  it('declares durable queues at servers that may refuse transient ones', async () => {
+    for (const [version, isDurable] of [
+      ['3.10.8', false],
+      ['4.1.0', true],
+      ['unknown', true]
+    ] as const) {
+      server.version = version
+      const connection = await connect()
+      await connection.take([subject('p', version)], () => {})
+      assert.equal(server.queues.get(queueOfService(version, 'p'))?.settings.durable, isDurable, version)
+    }
+  })
+
+  it('holds messages while the server is lost, and has its queues again afterwards', async () => {
+    const connection = await connect()
+    const seen: string[] = []
+    await connection.take([subject('p', 's')], (_subject, { words }) => void seen.push(String(words)))
+    server.stop()
+    connection.publish('p', 'held')
+    server.start()
+    while (seen.length === 0) await new Promise(setImmediate)
+    assert.deepEqual(seen, ['held'])
+    assert.deepEqual(happened, ['lost', 'restored'])
+    assert.equal(server.queues.get(queueOfService('s', 'p'))?.consumers.length, 1)
+  })
+
+  it('tells for which address the server has refused to publish, and goes on', async () => {
+    const connection = await connect()
+    server.forbidden.add(CALLS)
+    connection.publish('secret', '{}')
+    while (!happened.includes('lost')) await new Promise(setImmediate)
+    server.forbidden.clear()
+    while (!happened.includes('restored')) await new Promise(setImmediate)
+    assert.deepEqual(happened, ['refused publish secret', 'lost', 'restored'])
+  })
+
+  it('passes on that the server takes no messages, and why', async () => {
+    await connect()
+    server.halt('low on memory')
+    server.halt(undefined)
+    assert.deepEqual(happened, ['halted low on memory', 'halted undefined'])
+  })
+})
+
+describe('the queue shared with NestJS', () => {
+  const publish = (pattern: string, more = {}) =>
+    server.publish('', 'nest', Buffer.from(JSON.stringify({ pattern, data: 1 })), more)
+  const waiting = () => server.queues.get('nest')?.messages.length
+
+  it('keeps a message until its handler has ended, and gives it to nobody else before', async () => {
+    const service = await connect({ queue: 'nest', noAck: false, prefetchCount: 1 })
+    const taken: Carried[] = []
+    await service.take([subject('p')], (_subject, message) => void taken.push(message))
+    publish('p')
+    publish('p')
+    await settled()
+    assert.deepEqual([taken.length, waiting()], [1, 1])
+    taken[0]?.ended?.()
+    await settled()
+    assert.deepEqual([taken.length, waiting()], [2, 0])
+    await service.link.close()
+    assert.equal(waiting(), 1, 'the second one comes back')
+  })
+
+  it('drops an event without a handler, and says so', async () => {
+    const service = await connect({ queue: 'nest', noAck: false })
+    await service.take([subject('p')], () => assert.fail('not its handler'))
+    publish('other')
+    await settled()
+    assert.match(happened[0] ?? '', /^failed This service has no handler for the event 'other'/)
+    await service.link.close()
+    assert.equal(waiting(), 0)
+  })
+
+  it('answers a request without a handler, as NestJS does', async () => {
+    const service = await connect({ queue: 'nest', replyQueues: ['answers'] })
+    await service.take([subject('p')], () => {})
+    server.declareQueue('answers', {}, service)
+    const packet = Buffer.from(JSON.stringify({ pattern: 'other', data: 1, id: '7' }))
+    server.publish('', 'nest', packet, { replyTo: 'answers', correlationId: '7' })
+    await settled()
+    const [answer] = server.queues.get('answers')?.messages ?? []
+    assert.equal(answer?.properties.correlationId, '7')
+    assert.match(String(answer?.content), /There is no matching message handler/)
+  })
+
+  it('is bound by the patterns of the service to an exchange with wildcards', async () => {
+    const service = await connect({ queue: 'nest', wildcards: true })
+    const taken: string[] = []
+    await service.take([subject('p.q')], (_subject, { address }) => void taken.push(address))
+    const outcome = (key: string) =>
+      server.publish('nest', key, Buffer.from(JSON.stringify({ pattern: key, data: 1 })), {})
+    assert.deepEqual([outcome('p.q'), outcome('p.x')], ['stored', 'untaken'])
+    await settled()
+    assert.deepEqual(taken, ['p.q'])
+  })
+
+  it('is sent no request while nobody consumes it', async () => {
+    const client = await connect({ queue: 'nest' })
+    server.declareQueue('nest', { durable: true }, client)
+    const inbox = client.newInbox()
+    const heard: unknown[] = []
+    client.listen(inbox, ({ isNobody }) => void heard.push(isNobody))
+    await settled()
+    client.publish('p', '{}', `${inbox}1`)
+    await settled()
+    assert.deepEqual([heard, waiting()], [[true], 0])
+    const service = await connect({ queue: 'nest' })
+    const taken: Carried[] = []
+    await service.take([subject('p')], (_subject, message) => void taken.push(message))
+    client.publish('p', JSON.stringify({ pattern: 'p', data: 1 }), `${inbox}2`)
+    await settled()
+    assert.deepEqual(
+      taken.map(({ reply }) => reply),
+      [`${inbox}2`]
+    )
+  })
+})

@@ -1,0 +1,346 @@
+/** A durable handler, its queues and its link over a server inside the process, with a clock that the test moves. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import type { CarrierListener, ConsumerInit } from '@elysia-microservices/engine'
+import {
+  type DurableOptions,
+  durableSettings,
+  type IncomingMessage,
+  ManualClock,
+  RetryLater
+} from '@elysia-microservices/transport/kit'
+import { RabbitConnection } from '../connection/rabbit-connection.ts'
+import { rabbitmqOptions } from '../options/options.ts'
+import { FakeRabbitServer } from '../testing/fake-server.ts'
+import { exchangeOf, keyOf, queueOfDead, queueOfGroup, queueOfPause, STORED } from '../words/names.ts'
+import { RabbitConsumer } from './consumer.ts'
+import { Copies } from './copies.ts'
+import { HEADER } from './stored.ts'
+
+const QUEUE = queueOfGroup('g', 'p')
+const SHORT = queueOfPause('g', 'p', 'short')
+const LONG = queueOfPause('g', 'p', 'long')
+const LISTENER: CarrierListener = {
+  lost() {},
+  restored() {},
+  refused() {},
+  unpublished() {},
+  failed() {},
+  ended() {}
+}
+
+/** Resolves when nothing moves any more, except what waits for the clock. */
+async function settled(server: FakeRabbitServer): Promise<void> {
+  for (let quiet = 0; quiet < 5; ) {
+    await new Promise(setImmediate)
+    quiet = [...server.channels].some(({ isBusy }) => isBusy) ? 0 : quiet + 1
+  }
+}
+
+/** One server with one handler of the group `g` for the pattern `p`. */
+class Scene {
+  readonly clock = new ManualClock(1_000_000)
+  readonly server = new FakeRabbitServer({ clock: this.clock })
+  readonly lines: string[] = []
+  readonly begun: IncomingMessage[] = []
+  readonly consumers: RabbitConsumer[] = []
+  readonly connections: RabbitConnection[] = []
+  /** What the handler does. */
+  handle: (message: IncomingMessage) => unknown = () => {}
+  #published = 0
+
+  async join(options: DurableOptions = {}): Promise<RabbitConsumer> {
+    const checked = rabbitmqOptions({ urls: 'amqp://127.0.0.1' })
+    const connection = await RabbitConnection.open(this.server.driver, checked, 'g', LISTENER)
+    this.connections.push(connection)
+    const say = (line: string) => void this.lines.push(line)
+    const logger = { error: say, warn: say }
+    const copies = await Copies.open(connection.link, logger)
+    const run = async (message: IncomingMessage) => {
+      this.begun.push(message)
+      await this.handle(message)
+    }
+    const init = {
+      dispatcher: { event: run },
+      route: { route: 'p', durable: durableSettings(options) },
+      pattern: 'p',
+      group: 'g',
+      via: 'p',
+      logger
+    } as unknown as ConsumerInit
+    const consumer = new RabbitConsumer({ ...init, copies: () => copies, clock: this.clock })
+    this.consumers.push(consumer)
+    await consumer.start(connection)
+    await settled(this.server)
+    return consumer
+  }
+
+  async publish(data: unknown, headers: Record<string, unknown> = {}): Promise<void> {
+    const unique = `e${this.#published++}`
+    const content = Buffer.from(JSON.stringify({ pattern: 'p', data }))
+    const properties = { headers: { [HEADER.unique]: unique, ...headers }, persistent: true }
+    this.server.publish(STORED, keyOf('p'), content, properties)
+    await settled(this.server)
+  }
+
+  async advance(milliseconds: number): Promise<void> {
+    await this.clock.advance(milliseconds)
+    await settled(this.server)
+  }
+
+  count(queue: string): number | undefined {
+    return this.server.queues.get(queue)?.messages.length
+  }
+
+  get data(): unknown[] {
+    return this.begun.map(({ data }) => data)
+  }
+}
+
+describe('a durable handler', () => {
+  const scenes: Scene[] = []
+  afterEach(async () => {
+    for (const { consumers, connections } of scenes.splice(0)) {
+      for (const consumer of consumers) consumer.cut()
+      for (const connection of connections) await connection.link.close()
+    }
+  })
+  const newScene = () => {
+    const scene = new Scene()
+    scenes.push(scene)
+    return scene
+  }
+
+  it('acknowledges what is done, and nothing before', async () => {
+    const scene = newScene()
+    let done!: () => void
+    scene.handle = () =>
+      new Promise<void>((resolve) => {
+        done = resolve
+      })
+    await scene.join()
+    await scene.publish(1)
+    const [connection] = scene.connections
+    assert.equal(scene.data.length, 1)
+    scene.handle = () => {}
+    done()
+    await settled(scene.server)
+    await connection?.link.close()
+    await settled(scene.server)
+    assert.equal(scene.count(QUEUE), 0)
+  })
+
+  it('gives an event back that was not done when its connection ended, and counts its runs', async () => {
+    const scene = newScene()
+    scene.handle = () => new Promise(() => {})
+    await scene.join()
+    await scene.publish(1)
+    await scene.connections[0]?.link.close()
+    await settled(scene.server)
+    assert.equal(scene.count(QUEUE), 1)
+    scene.handle = () => {}
+    await scene.join()
+    assert.deepEqual(
+      scene.begun.map(({ delivery }) => delivery?.attempt),
+      [1, 2]
+    )
+    assert.equal(scene.count(QUEUE), 0)
+  })
+
+  it('that fails runs again after its pause and not before, as the next attempt', async () => {
+    const scene = newScene()
+    scene.handle = ({ delivery }) => {
+      if (delivery?.attempt === 1) throw new RetryLater(5_000)
+    }
+    await scene.join()
+    await scene.publish('x')
+    await scene.advance(4_999)
+    assert.deepEqual(scene.data, ['x'])
+    await scene.advance(1)
+    assert.deepEqual(
+      scene.begun.map(({ delivery }) => [delivery?.attempt, delivery?.id]),
+      [
+        [1, 'e0'],
+        [2, 'e0']
+      ]
+    )
+    for (const queue of [QUEUE, SHORT, LONG]) assert.equal(scene.count(queue), 0)
+  })
+
+  it('keeps long pauses apart from short ones, and each runs when it is due', async () => {
+    const scene = newScene()
+    scene.handle = ({ data, delivery }) => {
+      if (delivery?.attempt === 1) throw new RetryLater(data as number)
+    }
+    await scene.join()
+    const kept: string[] = []
+    const put = scene.server.publish.bind(scene.server)
+    scene.server.publish = (exchange, key, ...more) => {
+      if (exchange === exchangeOf('g')) kept.push(key)
+      return put(exchange, key, ...more)
+    }
+    await scene.publish(150_000)
+    await scene.publish(30_000)
+    assert.deepEqual(kept, [LONG, SHORT])
+    await scene.advance(30_000)
+    assert.deepEqual(scene.data, [150_000, 30_000, 30_000])
+    await scene.advance(119_999)
+    assert.equal(scene.data.length, 3)
+    await scene.advance(1)
+    assert.deepEqual(scene.data, [150_000, 30_000, 30_000, 150_000])
+  })
+
+  it('makes a dead letter after its last attempt, with its reason and its attempts', async () => {
+    const scene = newScene()
+    scene.handle = () => {
+      throw new Error('never')
+    }
+    await scene.join({ retry: { attempts: 2, delay: 10 } })
+    await scene.publish('x', { own: 'kept', [HEADER.key]: 'k' })
+    await scene.advance(60_000)
+    assert.equal(scene.data.length, 2)
+    const letters = scene.server.queues.get(queueOfDead('g'))?.messages ?? []
+    assert.equal(letters.length, 1)
+    const headers = letters[0]?.properties.headers as Record<string, unknown>
+    assert.match(String(headers[HEADER.reason]), /never/)
+    assert.equal(headers[HEADER.attempts], 2)
+    assert.equal(headers[HEADER.id], 'e0')
+    assert.equal(headers[HEADER.pattern], 'p')
+    assert.equal(headers[HEADER.key], 'k')
+    assert.equal(headers['own'], 'kept')
+    for (const queue of [QUEUE, SHORT, LONG]) assert.equal(scene.count(queue), 0)
+  })
+
+  it('runs a dead letter that is moved back as a new event, whose attempts count from 1', async () => {
+    const scene = newScene()
+    scene.handle = () => {
+      throw new Error('not yet')
+    }
+    await scene.join({ retry: { attempts: 1 } })
+    await scene.publish('x')
+    await scene.advance(0)
+    const dead = scene.server.queues.get(queueOfDead('g'))
+    const letter = dead?.messages.shift()
+    assert.ok(letter)
+    scene.handle = () => {}
+    scene.server.publish(exchangeOf('g'), QUEUE, letter.content, letter.properties as object)
+    await settled(scene.server)
+    assert.deepEqual(
+      scene.begun.map(({ delivery }) => [delivery?.attempt, delivery?.id]),
+      [
+        [1, 'e0'],
+        [1, 'e0']
+      ]
+    )
+    assert.equal(scene.count(queueOfDead('g')), 0)
+  })
+
+  it('runs an event again at once if its copy for a retry is refused, and says so', async () => {
+    const scene = newScene()
+    let fails = 2
+    scene.handle = () => {
+      if (fails-- > 0) throw new RetryLater(5_000)
+    }
+    await scene.join()
+    scene.server.full.add(SHORT)
+    await scene.publish('x')
+    await scene.advance(0)
+    assert.equal(scene.data.length, 3)
+    assert.match(scene.lines.join('\n'), /cannot be stored for a retry; it is delivered again at once/)
+    assert.equal(scene.count(QUEUE), 0)
+  })
+
+  it('keeps a retry that cannot be moved, and moves it later', async () => {
+    const scene = newScene()
+    scene.handle = ({ delivery }) => {
+      if (delivery?.attempt === 1) throw new RetryLater(1_000)
+    }
+    await scene.join()
+    await scene.publish('x')
+    scene.server.full.add(QUEUE)
+    await scene.advance(1_000)
+    assert.match(scene.lines.join('\n'), /a retry cannot be moved to the queue of the group; trying again/)
+    scene.server.full.clear()
+    await scene.advance(1_000)
+    assert.deepEqual(scene.data, ['x', 'x'])
+    assert.equal(scene.count(SHORT), 0)
+  })
+
+  it('handles an event once that its publisher has sent twice', async () => {
+    const scene = newScene()
+    await scene.join()
+    await scene.publish('x', { [HEADER.unique]: 'same' })
+    await scene.publish('x', { [HEADER.unique]: 'same' })
+    assert.deepEqual(scene.data, ['x'])
+    assert.equal(scene.count(QUEUE), 0)
+  })
+
+  it('runs no more events at a time than its concurrency, and leaves the others to other processes', async () => {
+    const scene = newScene()
+    scene.handle = () => new Promise(() => {})
+    await scene.join({ concurrency: 2 })
+    for (let n = 0; n < 5; n++) await scene.publish(n)
+    assert.deepEqual(scene.data, [0, 1])
+    assert.equal(scene.count(QUEUE), 3)
+    await scene.join({ concurrency: 2 })
+    assert.deepEqual(scene.data, [0, 1, 2, 3])
+  })
+
+  it('gives an ordered group to one process, and the events in order to the next one', async () => {
+    const scene = newScene()
+    scene.handle = () => new Promise(() => {})
+    const first = await scene.join({ ordered: true, concurrency: 1 })
+    await scene.join({ ordered: true, concurrency: 1 })
+    for (let n = 0; n < 3; n++) await scene.publish(n, { [HEADER.key]: 'k' })
+    assert.deepEqual(scene.data, [0])
+    assert.equal(scene.server.queues.get(QUEUE)?.isSingle, true)
+    scene.handle = () => {}
+    first.cut()
+    await scene.connections[0]?.link.close()
+    await settled(scene.server)
+    assert.deepEqual(scene.data, [0, 0, 1, 2])
+  })
+
+  it('is refused a group whose queue has other settings', async () => {
+    const scene = newScene()
+    await scene.join({ ordered: true })
+    await assert.rejects(scene.join(), {
+      name: 'OptionError',
+      message: /a handler that becomes 'ordered', or ceases to be, needs another group/
+    })
+  })
+
+  it('declares its queue again when somebody has deleted it, and consumes it once', async () => {
+    const scene = newScene()
+    await scene.join()
+    scene.server.deleteQueue(QUEUE)
+    while (scene.server.queues.get(QUEUE)?.consumers.length !== 1) await new Promise(setImmediate)
+    await settled(scene.server)
+    assert.match(scene.lines.join('\n'), /is not received: RabbitMQ has deleted the queue '_elysia.d.g:p'/)
+    await scene.publish('x')
+    assert.deepEqual(scene.data, ['x'])
+    assert.equal(scene.server.queues.get(QUEUE)?.consumers.length, 1)
+  })
+
+  it('stops when its running events have ended, and receives nothing meanwhile', async () => {
+    const scene = newScene()
+    let done!: () => void
+    scene.handle = () =>
+      new Promise<void>((resolve) => {
+        done = resolve
+      })
+    const consumer = await scene.join({ concurrency: 1 })
+    await scene.publish(0)
+    const stopping = consumer.stop()
+    await settled(scene.server)
+    await scene.publish(1)
+    done()
+    await settled(scene.server)
+    // The acknowledgements are passed on to the queue.
+    await scene.advance(100)
+    await stopping
+    assert.deepEqual(scene.data, [0])
+    assert.equal(scene.count(QUEUE), 1)
+    assert.equal(scene.server.queues.get(QUEUE)?.consumers.length, 0)
+  })
+})
