@@ -216,9 +216,9 @@ describe('a durable handler', () => {
     scene.handle = () => {
       throw new Error('not yet')
     }
-    await scene.join({ retry: { attempts: 1 } })
+    await scene.join({ retry: { attempts: 2, delay: 10 } })
     await scene.publish('x')
-    await scene.advance(0)
+    await scene.advance(10)
     const dead = scene.server.queues.get(queueOfDead('g'))
     const letter = dead?.messages.shift()
     assert.ok(letter)
@@ -229,6 +229,7 @@ describe('a durable handler', () => {
       scene.begun.map(({ delivery }) => [delivery?.attempt, delivery?.id]),
       [
         [1, 'e0'],
+        [2, 'e0'],
         [1, 'e0']
       ]
     )
