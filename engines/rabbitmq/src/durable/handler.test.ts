@@ -45,7 +45,7 @@ class Scene {
   readonly begun: IncomingMessage[] = []
   readonly consumers: RabbitConsumer[] = []
   readonly connections: RabbitConnection[] = []
-  /** What the handler does. */
+  /** The handler; a test replaces it. */
   handle: (message: IncomingMessage) => unknown = () => {}
   #published = 0
 

@@ -31,7 +31,7 @@ const SINGLE: QueueSettings = {
   arguments: { ...(SAFE.arguments as object), 'x-single-active-consumer': true }
 }
 
-/** What has arrived or happened, and a way to wait for it. */
+/** A list of all that has arrived or happened, and a way to wait for it. */
 class Seen<Value> {
   readonly all: Value[] = []
   #changed: (() => void)[] = []
