@@ -87,6 +87,10 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
     /^packages\/elysia-microservices\/src\/(chaos|controller|description|router|schema)\//,
     'words, schemas and decorators without a socket'
   ],
+  [
+    /^packages\/elysia-microservices\/src\/service\/(standing-checks|alone-and-beside|own-names)\./,
+    'services without a socket, composed at random'
+  ],
   [/^tests\/\w+\/cli(-\w+)?\./, 'the command line is a process of Node, whatever runs its tests'],
   [
     /^packages\/(rsocket\/src\/(balance|limits|protocol)|tcp\/src\/(nest|options))\//,

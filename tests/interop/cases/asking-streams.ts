@@ -163,8 +163,11 @@ export const askingStreams = {
     const port = await given.serve((service) =>
       service.message('count', async function* ({ data, signal }: Input) {
         void aborted(signal).then(() => told.put('aborted'))
-        for await (const n of data) yield n
-        told.put('ended')
+        try {
+          for await (const n of data) yield n
+        } finally {
+          told.put('ended')
+        }
       })
     )
     const channel = (await given.dial(port)).open('channel', 'count', 1)
