@@ -282,7 +282,7 @@ export function storeCases(title: string, open: () => Promise<ServerForCases>): 
       assert.equal(await store.join(stream, 'more', '0-0'), true)
     })
 
-    it('deletes what is older than events are kept', async () => {
+    it('deletes no event that is to be kept', async () => {
       const { server, store, pattern, stream, one } = await stored()
       await append(store, pattern, 'a')
       await server.pass(LEASE)
