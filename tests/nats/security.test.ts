@@ -113,7 +113,7 @@ if (!isMissing('security over NATS', natsMissing())) {
       await start(...CERTIFICATE, '--tlsverify', '--tlscacert', pem('authority.pem'))
       await worksWith(WITH_CERTIFICATE)
       await refuses(
-        { ...WITH_AUTHORITY, timeout: 500 },
+        { ...WITH_AUTHORITY, connectTimeout: 500 },
         ConnectionError,
         /give options\.tls a certFile and a keyFile/
       )

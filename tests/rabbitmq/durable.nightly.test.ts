@@ -71,7 +71,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       durable: DurableOptions = {},
       urls = setup.server.url
     ) {
-      const transport = rabbitmq({ urls, timeout: 2_000 })
+      const transport = rabbitmq({ urls, connectTimeout: 2_000, heartbeat: 2_000 })
       const service = microservice({ name, transport, logger: log.logger, drain: 5_000 }).event(
         pattern,
         handler,

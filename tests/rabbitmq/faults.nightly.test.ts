@@ -96,7 +96,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       })
     })
     const client = connect({
-      transport: rabbitmq({ urls: relay.urls, timeout: 2_000 }),
+      transport: rabbitmq({ urls: relay.urls, connectTimeout: 2_000, heartbeat: 2_000 }),
       logger,
       timeout: 60_000
     })
@@ -129,7 +129,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       })
     })
     const client = connect({
-      transport: rabbitmq({ urls: relay.urls, timeout: 1_000 }),
+      transport: rabbitmq({ urls: relay.urls, connectTimeout: 1_000, heartbeat: 1_000 }),
       logger,
       timeout: 60_000
     })
@@ -197,7 +197,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
     const relay = await withoutConfirmations(port)
     const handled: unknown[] = []
     const failed = new Set<unknown>()
-    const transport = rabbitmq({ urls: relay.urls, timeout: 1_000 })
+    const transport = rabbitmq({ urls: relay.urls, connectTimeout: 1_000, heartbeat: 1_000 })
     const service = microservice({ name: 'silent', transport, logger }).event(
       'silent.x',
       ({ data }) => {

@@ -40,14 +40,15 @@ export { checkHeaders, joinedHeaders } from './headers.ts'
 export { Hearing } from './hearing.ts'
 export { HeldMessages } from './held-messages.ts'
 export {
+  CONNECT_TIMEOUT,
   checkWindow,
   EVENTS,
+  HEARTBEAT,
   QUEUE,
   readAddress,
   refuseForeign,
   type ServerAddress,
   STORAGE,
-  TIMEOUT,
   TLS
 } from './options.ts'
 export { Reconnecting } from './reconnecting.ts'

@@ -17,8 +17,11 @@ export const QUEUE: OptionRow<string> = {
   check: mustBe('a text without blanks', (value) => typeof value === 'string' && /^\S+$/.test(value))
 }
 
-/** Milliseconds for connecting: `timeout` of an engine. */
-export const TIMEOUT = { byDefault: 10_000, check: mustBeMilliseconds(100) } as const
+/** Milliseconds for connecting: `connectTimeout` of an engine. */
+export const CONNECT_TIMEOUT = { byDefault: 10_000, check: mustBeMilliseconds(100) } as const
+
+/** Milliseconds of silence after which a server counts as lost: `heartbeat` of an engine. */
+export const HEARTBEAT = { byDefault: 10_000, check: mustBeMilliseconds(100) } as const
 
 /** Options for TLS that drivers take: `tls` of an engine. Only their names are checked. */
 export const TLS: OptionRow<object> = {

@@ -158,8 +158,10 @@ export interface DriverConnection {
 
 export interface ConnectOptions {
   readonly tls: object | undefined
-  /** Milliseconds within which the connection must stand, and the server must give a sign of life afterwards. */
-  readonly timeout: number
+  /** Milliseconds within which the connection must stand. */
+  readonly connectTimeout: number
+  /** Milliseconds within which the server must give a sign of life afterwards. */
+  readonly heartbeat: number
   /** The name of the connection in the server's tools. */
   readonly name: string | undefined
 }

@@ -128,6 +128,7 @@ describe('an option that there is not', () => {
     ['Port', 'options.Port is not an option; did you mean options.port?'],
     ['hosts', 'options.hosts is not an option; did you mean options.host?'],
     ['connectionTimeout', 'options.connectionTimeout is not an option; did you mean options.connectTimeout?'],
+    ['timeout', 'options.timeout is not an option; did you mean options.connectTimeout?'],
     ['CONNECT_TIMEOUT', 'options.CONNECT_TIMEOUT is not an option; did you mean options.connectTimeout?'],
     ['nonsense', 'options.nonsense is not an option; there are host, port, path, connectTimeout'],
     ['toString', 'options.toString is not an option; there are host, port, path, connectTimeout']

@@ -83,7 +83,11 @@ export type Filled<Options, Defaults> = {
 }
 
 /** Names that other libraries have for an option, and that look like another option: `ssl` is not `sasl`. */
-const SAME: Readonly<Record<string, string>> = { __proto__: null, ssl: 'tls' } as never
+const SAME: Readonly<Record<string, string>> = {
+  __proto__: null,
+  ssl: 'tls',
+  timeout: 'connectTimeout'
+} as never
 
 /** @throws {OptionError} `given` is not an object, or has an unknown name */
 export function checkNames(path: string, given: unknown, known: readonly string[]): asserts given is object {

@@ -74,7 +74,7 @@ export abstract class Brokers {
           connection,
           metadataV12.api,
           [[], false, false],
-          this.options.timeout
+          this.options.connectTimeout
         )
         this.know(this.options.advertised ? brokers : brokers.map((one) => ({ ...one, ...broker })))
         return

@@ -32,9 +32,9 @@ export class Connections {
   connect(key: string, { host, port }: Broker): Promise<Connection> {
     const known = this.#all.get(key)
     if (known !== undefined) return known
-    const { timeout, tls, sasl, servername } = this.#options
+    const { connectTimeout, tls, sasl, servername } = this.#options
     const connection = new Connection(this.#clientId, {
-      connectTimeout: timeout,
+      connectTimeout,
       // The driver ends a request that times out a second time when its connection is closed, and then throws where
       // nobody can catch it. `ask` limits the time instead.
       requestTimeout: LONGEST_TIME,

@@ -325,7 +325,7 @@ export class KafkaConnection implements Carrier {
       this.#send(EVERYONE, departureOf(this.#inbox))
     }
     // A broker that stands still must not keep the process from ending.
-    await endedWithin(this.#part(), this.#options.timeout)
+    await endedWithin(this.#part(), this.#options.connectTimeout)
     const stopped = this.#reader.stop()
     await this.cluster.close()
     await stopped

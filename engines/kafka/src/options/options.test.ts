@@ -28,7 +28,7 @@ describe('the options of kafka()', () => {
       ['inbox', 'a b'],
       ['replyTopics', ['a b']],
       ['advertised', 1],
-      ['timeout', 1],
+      ['connectTimeout', 1],
       ['clientId', ''],
       ['group', '\n'],
       ['tls', { unknown: 1 }],

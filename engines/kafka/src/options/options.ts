@@ -1,6 +1,6 @@
 /** The options of `kafka()`. */
 import type { SecureContextOptions } from 'node:tls'
-import { EVENTS, refuseForeign, TIMEOUT, TLS } from '@elysia-microservices/engine'
+import { CONNECT_TIMEOUT, EVENTS, refuseForeign, TLS } from '@elysia-microservices/engine'
 import {
   type FromTable,
   mustBe,
@@ -77,7 +77,7 @@ export interface KafkaOptions {
    */
   readonly readUncommitted?: boolean | undefined
   /** Milliseconds within which a connection must be established. Default: 10,000. */
-  readonly timeout?: number | undefined
+  readonly connectTimeout?: number | undefined
 }
 
 const A_NAME = mustBe('a text of 1 to 200 characters', isName)
@@ -111,7 +111,7 @@ export const KAFKA_OPTIONS = {
   replyTopics: { byDefault: [], check: mustBe("a list of topics such as 'orders.answers'", isListOfTopics) },
   advertised: { byDefault: true, check: mustBeBoolean },
   readUncommitted: { byDefault: false, check: mustBeBoolean },
-  timeout: TIMEOUT
+  connectTimeout: CONNECT_TIMEOUT
 } as const satisfies OptionTable<KafkaOptions>
 
 /** The checked options, with their defaults. */

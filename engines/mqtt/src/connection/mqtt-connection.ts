@@ -254,7 +254,7 @@ export class MqttConnection implements Carrier {
       await new Promise<void>((resolve, reject) => {
         const refuse = (why: string) => reject(new Error(`The server ${why}`))
         const silent = () => reject(new ConnectionError(`MQTT at ${this.server} does not answer`, false))
-        timer = setTimeout(silent, this.#options.timeout)
+        timer = setTimeout(silent, this.#options.connectTimeout)
         this.#proofs.set(topic, resolve)
         const told: Outgoing['told'] = (isHeard, refusal) => {
           if (refusal !== undefined) reject(refusal)

@@ -42,7 +42,7 @@ export const mqttjs: Driver = {
 }
 
 function settingsOf(options: CheckedOptions, clientId: string): mqtt.IClientOptions {
-  const { protocol, host, port, username, password, tls, timeout, will } = options
+  const { protocol, host, port, username, password, tls, connectTimeout, heartbeat, will } = options
   return {
     ...(tls as object),
     protocol,
@@ -57,8 +57,8 @@ function settingsOf(options: CheckedOptions, clientId: string): mqtt.IClientOpti
     reconnectPeriod: 0,
     resubscribe: false,
     queueQoSZero: false,
-    connectTimeout: timeout,
-    keepalive: Math.max(1, Math.round(timeout / 1_000)),
+    connectTimeout,
+    keepalive: Math.max(1, Math.round(heartbeat / 1_000)),
     ...(will !== undefined && {
       will: {
         topic: will.pattern,

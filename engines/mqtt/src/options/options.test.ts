@@ -28,7 +28,8 @@ it('invalid options are refused by name, and the errors contain no password', ()
     [{ will: { pattern: 'a', delay: -1 } }, /options\.will\.delay/],
     [{ will: { pattern: 'a', retain: 1 } }, /options\.will\.retain/],
     [{ will: 'gone' }, /options\.will/],
-    [{ timeout: 1 }, /options\.timeout/],
+    [{ connectTimeout: 1 }, /options\.connectTimeout/],
+    [{ heartbeat: 1 }, /options\.heartbeat/],
     [{ urls: [] }, /urls/]
   ] as const)
     assert.throws(

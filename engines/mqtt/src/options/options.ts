@@ -2,10 +2,11 @@
 import type { SecureContextOptions } from 'node:tls'
 import {
   addressOfCall,
+  CONNECT_TIMEOUT,
   EVENTS,
+  HEARTBEAT,
   readAddress,
   type ServerAddress,
-  TIMEOUT,
   TLS
 } from '@elysia-microservices/engine'
 import {
@@ -72,11 +73,13 @@ export interface MqttOptions {
   readonly inboxPrefix?: string | undefined
   /** The event that the server publishes if the connection ends without being closed. Default: none. */
   readonly will?: MqttWill | undefined
+  /** Milliseconds within which a connection must be established. Default: 10,000. */
+  readonly connectTimeout?: number | undefined
   /**
-   * Milliseconds within which a connection must be established, and after which a server that sends nothing counts as
-   * lost. Default: 10,000.
+   * Milliseconds of silence after which the server is asked for a sign of life; half as long again, and it counts as
+   * lost. The server is told whole seconds. Default: 10,000.
    */
-  readonly timeout?: number | undefined
+  readonly heartbeat?: number | undefined
 }
 
 /** The table of the options of a will. */
@@ -104,7 +107,8 @@ export const MQTT_OPTIONS = {
   will: {
     check: mustBe("an object such as { pattern: 'devices/7/gone' }", (value) => Object(value) === value)
   },
-  timeout: TIMEOUT
+  connectTimeout: CONNECT_TIMEOUT,
+  heartbeat: HEARTBEAT
 } as const satisfies OptionTable<MqttOptions>
 
 /** The checked options, with their defaults. */

@@ -25,6 +25,7 @@ describe('options of nats()', () => {
     [{ servers: [''] }, /options.servers must be/],
     [{ queue: 'a b' }, /options.queue must be/],
     [{ queue: '' }, /options.queue must be/],
+    [{ timeout: 5_000 }, /did you mean options.connectTimeout/],
     [{ events: 'some' }, /options.events must be/]
   ] as const)
     it(`refuse ${JSON.stringify(given)}`, () => {

@@ -1,5 +1,5 @@
 /** The options of `nats()`. */
-import { EVENTS, QUEUE } from '@elysia-microservices/engine'
+import { CONNECT_TIMEOUT, EVENTS, QUEUE } from '@elysia-microservices/engine'
 import {
   type FromTable,
   mustBe,
@@ -29,7 +29,6 @@ type PassedOn =
   | 'reconnectTimeWait'
   | 'resolve'
   | 'servers'
-  | 'timeout'
   | 'tls'
   | 'token'
   | 'user'
@@ -48,6 +47,8 @@ export interface NatsOptions extends Pick<NodeConnectionOptions, PassedOn> {
    * subjects with one of these prefixes. Default: none.
    */
   readonly inboxPrefixes?: readonly string[] | undefined
+  /** Milliseconds within which a connection must be established. Default: 10,000. */
+  readonly connectTimeout?: number | undefined
   /** How durable events are stored, which needs JetStream. Default: in files, for 7 days. */
   readonly durable?: NatsDurableOptions | undefined
 }
@@ -75,7 +76,6 @@ const DRIVER = {
   reconnectTimeWait: { byDefault: 250 },
   resolve: {},
   servers: { check: mustBe("an address such as 'nats://localhost:4222', or a list of such", isServers) },
-  timeout: { byDefault: 10_000 },
   tls: {},
   token: {},
   user: {}
@@ -86,6 +86,7 @@ export const NATS_OPTIONS = {
   queue: QUEUE,
   events: EVENTS,
   inboxPrefixes: { byDefault: [], check: mustBe(`a list, each ${A_PREFIX}`, isListOfPrefixes) },
+  connectTimeout: CONNECT_TIMEOUT,
   durable: {},
   ...DRIVER
 } as const satisfies OptionTable<NatsOptions>
@@ -111,12 +112,16 @@ const FIXED: NodeConnectionOptions = {
 
 /** @throws {OptionError} an option is invalid */
 export function natsOptions(given: NatsOptions): CheckedOptions {
-  const { queue, events, durable, inboxPrefixes, ...driver } = readTable('options', given, NATS_OPTIONS)
+  const { queue, events, durable, inboxPrefixes, connectTimeout, ...driver } = readTable(
+    'options',
+    given,
+    NATS_OPTIONS
+  )
   return {
     queue,
     events,
     durable: durableStorage(durable),
-    connection: { ...withoutUndefined(driver), ...FIXED },
+    connection: { ...withoutUndefined(driver), timeout: connectTimeout, ...FIXED },
     inboxes: new Inboxes(driver.inboxPrefix, inboxPrefixes)
   }
 }

@@ -14,10 +14,10 @@ import type {
 import { destroy, gatherWrites, socketOf, survivesTimeouts, watch, withHeartbeat } from './socket.ts'
 
 export const amqplib: Driver = {
-  async connect(url, { tls, timeout, name }, listener) {
-    const model = await connect(withHeartbeat(url, timeout), {
+  async connect(url, { tls, connectTimeout, heartbeat, name }, listener) {
+    const model = await connect(withHeartbeat(url, heartbeat), {
       ...tls,
-      timeout,
+      timeout: connectTimeout,
       noDelay: true,
       clientProperties: { connection_name: name }
     })
@@ -35,7 +35,7 @@ export const amqplib: Driver = {
       gatherWrites(socket)
       // The driver does not listen to the event `close` of its socket.
       socket.once('close', lost)
-      watch(model, socket, timeout, () => !connection.isOver)
+      watch(model, socket, heartbeat, () => !connection.isOver)
     }
     model.on('blocked', (reason: string) => listener.halted(reason || 'no reason given'))
     model.on('unblocked', () => listener.halted(undefined))

@@ -144,9 +144,9 @@ export class Link {
     return this.#version < 4
   }
 
-  /** Milliseconds within which the server must answer. */
-  get timeout(): number {
-    return this.#options.timeout
+  /** Milliseconds within which the server must answer on a connection that stands. */
+  get heartbeat(): number {
+    return this.#options.heartbeat
   }
 
   /**
@@ -214,14 +214,18 @@ export class Link {
   }
 
   async #connect(): Promise<void> {
-    const { urls, tls, timeout } = this.#options
+    const { urls, tls, connectTimeout, heartbeat } = this.#options
     const url = urls[this.#next++ % urls.length] as string
     let connection: DriverConnection | undefined
     const lost = () => {
       if (connection !== undefined) this.#lost(connection)
     }
     const halted = (reason: string | undefined) => this.#listener.halted(reason)
-    connection = await this.#driver.connect(url, { tls, timeout, name: this.#name }, { lost, halted })
+    connection = await this.#driver.connect(
+      url,
+      { tls, connectTimeout, heartbeat, name: this.#name },
+      { lost, halted }
+    )
     if (this.#isClosed) {
       await connection.close()
       throw ConnectionError.closed()
@@ -235,7 +239,7 @@ export class Link {
   async #setUp(part: Held): Promise<void> {
     const connection = this.#connection as DriverConnection
     const opening = connection.openChannel(part.isConfirmed === true)
-    if (!(await endedWithin(opening, this.timeout))) {
+    if (!(await endedWithin(opening, this.heartbeat))) {
       opening.then((late) => late.close()).catch(() => {})
       throw new ConnectionError('RabbitMQ does not open a channel', false)
     }
@@ -251,7 +255,7 @@ export class Link {
       })
     })
     try {
-      if (!(await endedWithin(part.setUp(channel), this.timeout)))
+      if (!(await endedWithin(part.setUp(channel), this.heartbeat)))
         throw new ConnectionError(
           'RabbitMQ does not answer a request about a queue: perhaps the queue has no leader; see the log of RabbitMQ',
           false

@@ -319,7 +319,7 @@ export class RabbitConnection implements Carrier {
       await this.flush()
     }
     // While the server has no memory or disk space left, it answers nothing to a connection that publishes.
-    await endedWithin(flushed(), this.link.timeout).catch(() => {})
+    await endedWithin(flushed(), this.link.heartbeat).catch(() => {})
     this.#isClosing = true
     await this.link.close()
   }

@@ -73,23 +73,23 @@ export function destroy(model: ChannelModel | undefined): void {
 }
 
 /**
- * Adds a heartbeat to an address: the server must send a sign of life within half of the timeout, and the driver
+ * Adds a heartbeat to an address: the server must send a sign of life within half of `heartbeat`, and the driver
  * gives up when two are missing.
  */
-export function withHeartbeat(url: string, timeout: number): string {
+export function withHeartbeat(url: string, heartbeat: number): string {
   const read = new URL(url)
   if (!read.searchParams.has('heartbeat'))
-    read.searchParams.set('heartbeat', String(Math.max(1, Math.round(timeout / 1_000))))
+    read.searchParams.set('heartbeat', String(Math.max(1, Math.round(heartbeat / 1_000))))
   return read.href
 }
 
 /**
  * Closes a connection whose server still sends heartbeats, but takes no commands any more: a process of the server
  * that waits for a queue holds up all commands of the connection.
- * @param timeout milliseconds within which the server must answer
+ * @param heartbeat milliseconds within which the server must answer
  * @param isOurs whether the connection is still in use
  */
-export function watch(model: ChannelModel, socket: Socket, timeout: number, isOurs: () => boolean): void {
+export function watch(model: ChannelModel, socket: Socket, heartbeat: number, isOurs: () => boolean): void {
   let isBlocked = false
   let unanswered = 0
   let left = 0
@@ -106,7 +106,7 @@ export function watch(model: ChannelModel, socket: Socket, timeout: number, isOu
     }
     ask(model).then(answered, () => {})
   }
-  const timer = setInterval(look, timeout / 2)
+  const timer = setInterval(look, heartbeat / 2)
   timer.unref()
   model.on('blocked', () => {
     isBlocked = true

@@ -71,15 +71,15 @@ export class Copies {
   async put(group: string, queue: string, content: Buffer, options: Properties): Promise<void> {
     const channel = this.#part?.channel
     if (channel === undefined) throw notStored(queue)
-    const { timeout } = this.#link
+    const { heartbeat } = this.#link
     const late = setTimeout(() => {
       const perhaps = 'perhaps it has no memory or no disk space left, or the queue has no leader'
       quietLog(this.#logger).warn(
         'late copy',
-        `RabbitMQ has not confirmed within ${timeout} ms that a message is stored in '${queue}': ${perhaps}; see its log`
+        `RabbitMQ has not confirmed within ${heartbeat} ms that a message is stored in '${queue}': ${perhaps}; see its log`
       )
       void this.#replace(channel)
-    }, timeout)
+    }, heartbeat)
     const stored = new Promise<void>((resolve, reject) => {
       channel.publish(exchangeOf(group), queue, content, options, (error: unknown) =>
         error ? reject(notStored(queue, error)) : resolve()

@@ -49,7 +49,8 @@ describe('options of rabbitmq()', () => {
     [{ replyQueues: 'a' }, /options.replyQueues must be/],
     [{ connectionName: 5 }, /options.connectionName must be/],
     [{ tls: { rejectUnauthorized: false } }, /options.tls/],
-    [{ timeout: 1 }, /options.timeout must be/]
+    [{ connectTimeout: 1 }, /options.connectTimeout must be/],
+    [{ heartbeat: 1 }, /options.heartbeat must be/]
   ] as const)
     it(`refuse ${JSON.stringify(given)}`, () => {
       assert.throws(() => rabbitmqOptions(given as unknown as RabbitmqOptions), {

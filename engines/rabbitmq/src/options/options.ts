@@ -1,6 +1,13 @@
 /** The options of `rabbitmq()`. */
 import type { SecureContextOptions } from 'node:tls'
-import { EVENTS, readAddress, refuseForeign, TIMEOUT, TLS } from '@elysia-microservices/engine'
+import {
+  CONNECT_TIMEOUT,
+  EVENTS,
+  HEARTBEAT,
+  readAddress,
+  refuseForeign,
+  TLS
+} from '@elysia-microservices/engine'
 import {
   type FromTable,
   mustBe,
@@ -76,11 +83,13 @@ export interface RabbitmqOptions {
   }
   /** The name of the connection in RabbitMQ's tools. Default: the service's name. */
   readonly connectionName?: string | undefined
+  /** Milliseconds within which a connection must be established. Default: 10,000. */
+  readonly connectTimeout?: number | undefined
   /**
-   * Milliseconds within which a connection must be established, and after which a server that sends nothing counts as
-   * lost. Default: 10,000.
+   * Milliseconds within which the server must give a sign of life; it counts as lost when two signs are missing.
+   * Default: 10,000.
    */
-  readonly timeout?: number | undefined
+  readonly heartbeat?: number | undefined
 }
 
 /** A queue shared with NestJS, and its settings. */
@@ -118,7 +127,8 @@ export const RABBITMQ_OPTIONS = {
   events: EVENTS,
   tls: TLS,
   connectionName: { check: mustBe('a text', (value) => typeof value === 'string') },
-  timeout: TIMEOUT
+  connectTimeout: CONNECT_TIMEOUT,
+  heartbeat: HEARTBEAT
 } as const satisfies OptionTable<RabbitmqOptions>
 
 /** Options of NestJS that users might expect. */
@@ -133,7 +143,10 @@ type FromUser = FromTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>
 
 /** The checked options, with their defaults. */
 export interface CheckedOptions
-  extends Pick<FromUser, 'replyQueues' | 'events' | 'tls' | 'connectionName' | 'timeout'> {
+  extends Pick<
+    FromUser,
+    'replyQueues' | 'events' | 'tls' | 'connectionName' | 'connectTimeout' | 'heartbeat'
+  > {
   readonly urls: readonly string[]
   readonly nest: NestQueue | undefined
   /** The addresses of the servers for error messages, without credentials. */
@@ -144,12 +157,12 @@ export interface CheckedOptions
 export function rabbitmqOptions(given: RabbitmqOptions): CheckedOptions {
   refuseForeign(given, FOREIGN)
   const all = readTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>('options', given, RABBITMQ_OPTIONS)
-  const { replyQueues, events, tls, connectionName, timeout } = all
+  const { replyQueues, events, tls, connectionName, connectTimeout, heartbeat } = all
   const urls = typeof all.urls === 'string' ? [all.urls] : all.urls
   if (!Array.isArray(urls) || urls.length === 0) throw OptionError.expected('options.urls', WANTED, urls)
   const where = urls.map(hostOf).join(', ')
   const nest = nestQueue(all, given)
-  return { urls, nest, replyQueues, events, tls, connectionName, timeout, where }
+  return { urls, nest, replyQueues, events, tls, connectionName, connectTimeout, heartbeat, where }
 }
 
 /** The queue shared with NestJS. @param given the options of the user, without defaults */

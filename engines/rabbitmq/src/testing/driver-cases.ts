@@ -64,7 +64,7 @@ export function driverCases(title: string, open: () => Promise<ServerForCases>):
       for (const one of [...opened.splice(0), connection]) await one.close()
     })
 
-    const CONNECT = { tls: undefined, timeout: 10_000, name: 'cases' }
+    const CONNECT = { tls: undefined, connectTimeout: 10_000, heartbeat: 10_000, name: 'cases' }
     const IGNORED: DriverListener = { lost() {}, halted() {} }
 
     async function connect(listener = IGNORED): Promise<DriverConnection> {

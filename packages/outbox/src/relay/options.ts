@@ -31,7 +31,7 @@ export interface OutboxRelayOptions extends SchemaOptions {
    */
   readonly pollInterval?: number | undefined
   /** Milliseconds within which the broker must store an event, and PostgreSQL must answer. Default: 10,000. */
-  readonly timeout?: number | undefined
+  readonly publishTimeout?: number | undefined
   /** Receives warnings and errors. Default: the console. */
   readonly logger?: Logger | undefined
 }
@@ -42,25 +42,32 @@ export interface CheckedRelayOptions {
   readonly client: Publisher
   readonly batch: number
   readonly pollInterval: number
-  readonly timeout: number
+  readonly publishTimeout: number
   readonly logger: Logger
   readonly schema: string
 }
 
-const NAMES = ['sql', 'client', 'batch', 'pollInterval', 'timeout', 'logger', 'schema']
+const NAMES = ['sql', 'client', 'batch', 'pollInterval', 'publishTimeout', 'logger', 'schema']
 
 /** Checks the options. @throws {OptionError} an option is invalid */
 export function relayOptions(given: OutboxRelayOptions): CheckedRelayOptions {
   checkNames('options', given, NAMES)
-  const { sql, client, batch = 500, pollInterval = 500, timeout = 10_000, logger = consoleLogger } = given
+  const {
+    sql,
+    client,
+    batch = 500,
+    pollInterval = 500,
+    publishTimeout = 10_000,
+    logger = consoleLogger
+  } = given
   if (typeof Object(client).publish !== 'function')
     throw OptionError.expected('options.client', 'a client with publish()', client)
   atLeast(1, 'options.batch', batch)
   if (!Number.isInteger(batch) || batch > 100_000)
     throw OptionError.expected('options.batch', 'a whole number from 1 to 100000', batch)
   milliseconds(1, 'options.pollInterval', pollInterval)
-  milliseconds(1, 'options.timeout', timeout)
+  milliseconds(1, 'options.publishTimeout', publishTimeout)
   checkLogger('options.logger', logger)
   const schema = checkSchema(given.schema)
-  return { sql, client, batch, pollInterval, timeout, logger: loggerOf(logger), schema }
+  return { sql, client, batch, pollInterval, publishTimeout, logger: loggerOf(logger), schema }
 }

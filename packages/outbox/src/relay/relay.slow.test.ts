@@ -79,7 +79,7 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
           throw new Error('no')
         })
         .catch(() => {})
-      await make({ timeout: 7_000 }).start()
+      await make({ publishTimeout: 7_000 }).start()
       await until(() => engine.stored.length === 2)
       await publish('a', 3, { id: 'three' })
       await until(() => engine.stored.length === 3)
@@ -382,7 +382,7 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
       ]
       engine.fail = () => tricks.shift()?.()
       for (let n = 0; n < 6; n++) await publish('a', n)
-      await make({ timeout: 500 }).start()
+      await make({ publishTimeout: 500 }).start()
       await until(() => engine.stored.length === 6)
       assert.equal(tricks.length, 0)
       // All failures could be stored in the database: each warning is about an event, and none about the database.
@@ -481,7 +481,7 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
         [{ batch: 0 }, 'options.batch'],
         [{ batch: 1.5 }, 'options.batch'],
         [{ pollInterval: 0 }, 'options.pollInterval'],
-        [{ timeout: '1' }, 'options.timeout'],
+        [{ publishTimeout: '1' }, 'options.publishTimeout'],
         [{ logger: {} }, 'options.logger'],
         [{ schema: 'A' }, 'options.schema'],
         [{ bach: 1 }, 'options.bach']

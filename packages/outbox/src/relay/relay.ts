@@ -184,9 +184,9 @@ class Relay implements OutboxRelay {
     })
     let readings = 0
     while (!this.#isStopping) {
-      const { pollInterval, timeout } = this.#options
+      const { pollInterval, publishTimeout } = this.#options
       try {
-        const round = await watchedTransaction(this.#database, timeout, (connection) =>
+        const round = await watchedTransaction(this.#database, publishTimeout, (connection) =>
           this.#round(connection)
         )
         this.#listen()
@@ -197,7 +197,7 @@ class Relay implements OutboxRelay {
         else if (++readings < LINGERS) await this.#sleep.sleep(Math.min(LINGER, pollInterval))
         else if (this.#isAsleep) await this.#sleep.sleep(pollInterval)
         // The relay announces its sleep in a transaction of its own. Before it sleeps there is another reading.
-        else await watchedTransaction(this.#database, timeout, (each) => this.#setAsleep(each, true))
+        else await watchedTransaction(this.#database, publishTimeout, (each) => this.#setAsleep(each, true))
       } catch (error) {
         this.#failuresInARow++
         this.#complain('database', 'The outbox cannot be read; trying again', error)
@@ -211,7 +211,7 @@ class Relay implements OutboxRelay {
   }
 
   async #round(connection: Watched): Promise<Round> {
-    const { client, batch, timeout } = this.#options
+    const { client, batch, publishTimeout } = this.#options
     const [lead] = await connection.query(this.#at(LEAD))
     if (lead!['leads'] !== true) return 'standby'
     this.#isAsleep = lead!['asleep'] === true
@@ -222,7 +222,7 @@ class Relay implements OutboxRelay {
     if (rows.length === 0) return 'nothing'
     const end = performance.now() + ROUND
     const mayGoOn = () => !this.#isStopping && connection.isOpen && performance.now() < end
-    const { published, failures, duplicates } = await publishAll(rows, client, timeout, mayGoOn)
+    const { published, failures, duplicates } = await publishAll(rows, client, publishTimeout, mayGoOn)
     this.#published += published.length
     this.#duplicates += duplicates
     this.#retries += failures.length

@@ -75,6 +75,6 @@ if (url !== undefined) {
   const sql = driver === 'pg' ? mortal() : drive(driver as Driver, url, 3).sql
   const silent = { warn() {}, error: console.error }
   const batch = Number(process.env['RELAY_BATCH'] ?? 20)
-  await outboxRelay({ sql, client, batch, pollInterval: 50, timeout: 3_000, logger: silent }).start()
+  await outboxRelay({ sql, client, batch, pollInterval: 50, publishTimeout: 3_000, logger: silent }).start()
   console.log('started')
 }

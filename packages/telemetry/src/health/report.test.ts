@@ -47,7 +47,7 @@ describe('Health', () => {
 
   it('says why a check failed, whichever way it says so', async () => {
     const health = new Health({
-      timeout: 20,
+      checkTimeout: 20,
       checks: {
         throws() {
           throw new Error('no database')
@@ -85,7 +85,7 @@ describe('Health', () => {
 
   it('refuses options that are none', () => {
     assert.throws(() => new Health({ checks: { a: 1 as never } }), { path: 'options.checks.a' })
-    assert.throws(() => new Health({ timeout: 0 }), { path: 'options.timeout' })
+    assert.throws(() => new Health({ checkTimeout: 0 }), { path: 'options.checkTimeout' })
     assert.throws(() => new Health({ services: [{} as never] }), { path: 'options.services' })
   })
 })

@@ -21,7 +21,7 @@ export interface HealthOptions {
   /** Further checks by name, such as a query of a database. Default: none. */
   readonly checks?: Readonly<Record<string, Check>> | undefined
   /** Milliseconds that each check may take. Default: 1,000. */
-  readonly timeout?: number | undefined
+  readonly checkTimeout?: number | undefined
 }
 
 /** The result of one check. */
@@ -98,18 +98,18 @@ export class Health {
 
   /** @throws {OptionError} an option is invalid */
   constructor(options: HealthOptions) {
-    checkNames('options', options, ['services', 'checks', 'timeout', 'port', 'host'])
-    const { services = [], checks = {}, timeout = DEFAULT_TIMEOUT } = options
+    checkNames('options', options, ['services', 'checks', 'checkTimeout', 'port', 'host'])
+    const { services = [], checks = {}, checkTimeout = DEFAULT_TIMEOUT } = options
     for (const [name, check] of Object.entries(checks))
       if (typeof check !== 'function')
         throw OptionError.expected(`options.checks.${name}`, 'a function', check)
-    if (typeof timeout !== 'number' || !(timeout > 0))
-      throw OptionError.expected('options.timeout', 'a number of milliseconds above 0', timeout)
+    if (typeof checkTimeout !== 'number' || !(checkTimeout > 0))
+      throw OptionError.expected('options.checkTimeout', 'a number of milliseconds above 0', checkTimeout)
     if (!Array.isArray(services) || services.some((service) => typeof service?.status !== 'string'))
       throw OptionError.expected('options.services', 'a list of services', services)
     this.#services = [...services]
     this.#checks = Object.entries(checks)
-    this.#timeout = timeout
+    this.#timeout = checkTimeout
   }
 
   /** Adds a service that must listen. */
