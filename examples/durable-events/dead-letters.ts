@@ -1,4 +1,4 @@
-/** The dead letters of a group: `bun dead-letters.ts <group> [list | show <n> | redrive <n or all> | delete <n>]`. */
+/** The dead letters of a group: `bun dead-letters.ts <group> [list | show <n> | redrive <n or all> | discard <n>]`. */
 import { nats } from '@elysia-microservices/nats'
 import { connect, deadLetters } from 'elysia-microservices/client'
 
@@ -17,8 +17,8 @@ if (command === 'list') {
 } else if (command === 'redrive' && position === 'all') {
   for await (const letter of letters.list()) await letters.redrive(letter.position)
 } else if (command === 'redrive') isDone = await letters.redrive(position)
-else if (command === 'delete') isDone = await letters.delete(position)
-else throw new Error(`'${command}' is not a command: use list, show, redrive or delete`)
+else if (command === 'discard') isDone = await letters.discard(position)
+else throw new Error(`'${command}' is not a command: use list, show, redrive or discard`)
 
 await client.close()
 if (!isDone) {

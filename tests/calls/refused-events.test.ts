@@ -75,7 +75,7 @@ for (const transport of TRANSPORTS) {
       const client = connect({
         transport: carried.client(),
         logger: { error: sent.take, warn: sent.take },
-        onEvent(event) {
+        onStatus(event) {
           if (event.type !== 'event-refused') return
           told.take(`${event.pattern} ${(event.error as RpcError).code} ${event.endpoint}`)
         }

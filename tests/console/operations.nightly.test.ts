@@ -59,29 +59,29 @@ function register(): void {
     assert.deepEqual(JSON.parse(data ?? ''), { order: '1', note: HOSTILE })
     await isUsable(page)
     billing.openBank()
-    await first.getByRole('button', { name: 'Send again' }).focus()
+    await first.getByRole('button', { name: 'Redrive' }).focus()
     await page.keyboard.press('Enter')
     await until('the event is handled', () => billing.done.length === 1)
     await page.getByRole('link', { name: '1 dead letter', exact: true }).waitFor()
     assert.match(
       billing.log[0] ?? '',
-      /dead letters of the group "billing" sent again: 1 were \(positions \d+\)/
+      /dead letters of the group "billing" redriven: 1 were \(positions \d+\)/
     )
   })
 
-  it('deletes all, after it has asked once more', async () => {
+  it('discards all, after it has asked once more', async () => {
     await open('events/memory/billing')
     await billing.settle('1', '2', '3')
     await letters().nth(2).waitFor()
-    await page.getByRole('button', { name: 'Delete all' }).click()
+    await page.getByRole('button', { name: 'Discard all' }).click()
     await page.getByRole('button', { name: 'Keep' }).click()
     assert.equal(await letters().count(), 3)
-    await page.getByRole('button', { name: 'Delete all' }).click()
-    await page.getByRole('button', { name: 'Delete all permanently' }).click()
+    await page.getByRole('button', { name: 'Discard all' }).click()
+    await page.getByRole('button', { name: 'Discard all permanently' }).click()
     await page.getByRole('link', { name: 'No dead letters' }).waitFor()
     assert.equal(await letters().count(), 0)
     await until('the log says so', () => billing.log.length === 1)
-    assert.match(billing.log[0] ?? '', /deleted: 3 were/)
+    assert.match(billing.log[0] ?? '', /discarded: 3 were/)
     assert.deepEqual(billing.done, [])
   })
 
@@ -91,7 +91,7 @@ function register(): void {
     await letters().first().waitFor()
     assert.equal(await page.getByRole('main').getByRole('button').count(), 0)
     await using asking = consoleOf(billing.url)
-    const question = { action: 'delete', service: 'billing', group: 'billing', positions: 'all' }
+    const question = { action: 'discard', service: 'billing', group: 'billing', positions: 'all' }
     await assert.rejects(asking.request('ask.events', question), { message: /read-only/ })
     assert.equal(await letters().count(), 1)
   })

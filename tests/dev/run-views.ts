@@ -174,7 +174,7 @@ try {
     before: async (page) => {
       await page.locator('.letter').nth(1).waitFor()
       await page.getByText('Data', { exact: true }).nth(1).click()
-      await page.getByRole('button', { name: 'Delete', exact: true }).first().click()
+      await page.getByRole('button', { name: 'Discard', exact: true }).first().click()
     }
   })
   process.kill(dev.number(/\| stock is ready after .* \(process (\d+)/), 'SIGKILL')

@@ -98,7 +98,7 @@ if (!isMissing('the example of durable events', natsMissing())) {
       const { code, lines } = await run('dead-letters', 'billing', 'show', '1')
       assert.equal(code, 0)
       assert.deepEqual(JSON.parse(lines.join('\n')).data, { account: 'ada', cents: 1200 })
-      assert.deepEqual(await run('dead-letters', 'billing', 'delete', '9'), {
+      assert.deepEqual(await run('dead-letters', 'billing', 'discard', '9'), {
         code: 1,
         lines: ['There is no dead letter 9 of billing']
       })

@@ -29,7 +29,7 @@ function client(servers: readonly ServerProcess[]): UntypedClient {
 function connections(of: UntypedClient, count: number): Promise<void> {
   return new Promise((resolve) => {
     let made = 0
-    const stop = of.onEvent(({ type }) => {
+    const stop = of.onStatus(({ type }) => {
       if (type !== 'connected' || ++made < count) return
       stop()
       resolve()
@@ -83,7 +83,7 @@ describe('clients of servers in processes of their own', () => {
     const caller = client([server])
     const first = await caller.request('pid')
     const lost = new Promise<void>((resolve) => {
-      caller.onEvent(({ type }) => type === 'disconnected' && resolve())
+      caller.onStatus(({ type }) => type === 'disconnected' && resolve())
     })
     await server.stop('SIGKILL')
     await lost

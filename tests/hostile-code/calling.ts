@@ -247,15 +247,15 @@ export const calling: readonly Case[] = [
       ] as Recipe[]) {
         const told: string[] = []
         const client = ends.connect({
-          onEvent() {
+          onStatus() {
             throw make(recipe)
           }
         })
-        client.onEvent(async () => {
+        client.onStatus(async () => {
           throw make(recipe)
         })
-        client.onEvent(() => make(recipe) as undefined)
-        client.onEvent(({ type }) => void told.push(type))
+        client.onStatus(() => make(recipe) as undefined)
+        client.onStatus(({ type }) => void told.push(type))
         assert.equal(await client.request('echo', 1), 1)
         await client.close()
         assert.ok(told.length > 0)

@@ -28,7 +28,7 @@ interface TestOptions {
 }
 
 type ServiceOptions = AnyServiceOptions & Omit<TcpServerOptions, 'host' | 'port'> & TestOptions
-type ClientOptions = AnyClientOptions & Omit<TcpClientOptions, 'host' | 'port' | 'onEvent'> & TestOptions
+type ClientOptions = AnyClientOptions & Omit<TcpClientOptions, 'host' | 'port' | 'onStatus'> & TestOptions
 
 /** The clients and servers of a case. All that a case creates here is closed after the case, the newest first. */
 export class Case {

@@ -57,7 +57,7 @@ if (!isMissing('transactions of Kafka', kafkaMissing()))
       const services = names.map((name) =>
         microservice({
           name: `${name} ${pattern}`,
-          transport: transport({ ...options, ...(name === 'all' && { events: 'all' }) }),
+          transport: transport({ ...options, ...(name === 'all' && { events: 'every-process' }) }),
           logger
         }).event(pattern, ({ data }: Message) => void seen[name].push(data), {
           durable: name === 'durable' ? { ordered: true } : undefined

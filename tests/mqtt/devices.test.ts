@@ -103,10 +103,11 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await client.emit('kept/2', 'other', { headers })
       await client.emit('kept/2', undefined, { headers })
       const seen = new Values<unknown>()
-      const service = microservice({ name: 'late', transport: transport({ events: 'all' }), logger }).event(
-        'kept/#',
-        ({ pattern, data, headers: got }) => void seen.put([pattern, data, { ...got }])
-      )
+      const service = microservice({
+        name: 'late',
+        transport: transport({ events: 'every-process' }),
+        logger
+      }).event('kept/#', ({ pattern, data, headers: got }) => void seen.put([pattern, data, { ...got }]))
       await service.listen()
       assert.deepEqual(await seen.take(), ['kept/1', 'last', headers])
       await client.emit('kept/3', 'new')
@@ -185,7 +186,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await keep('keeps/asked', { a: 1 }, { responseTopic: 'devices/answers' })
       await keep('keeps/nest', { pattern: 'keeps/nest', data: 1, id: '1' })
       await keep('keeps/event', { pattern: 'keeps/event', data: 'kept' })
-      for (const events of ['one', 'all'] as const) {
+      for (const events of ['one-process', 'every-process'] as const) {
         const seen: unknown[] = []
         const replyTopics = ['devices/answers']
         const service = microservice({
@@ -201,7 +202,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
           qos: 1
         })
         await until('The live event is handled', () => seen.includes('live'))
-        assert.deepEqual(seen, events === 'one' ? ['live'] : ['kept', 'live'])
+        assert.deepEqual(seen, events === 'one-process' ? ['live'] : ['kept', 'live'])
         await service.stop()
       }
       await log.has("The server keeps a request on 'keeps/")

@@ -349,8 +349,8 @@ if (!isMissing('what fails over NATS', natsMissing())) {
 
     describe('several processes of a service', () => {
       it('each get an event if all are to get it', async () => {
-        await serve('all', { events: 'all' })
-        await serve('all', { events: 'all' })
+        await serve('all', { events: 'every-process' })
+        await serve('all', { events: 'every-process' })
         const client = newClient()
         await client.emit('noted', 'both')
         assert.deepEqual([await said.take(), await said.take()], ['both', 'both'])

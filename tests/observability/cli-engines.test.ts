@@ -120,10 +120,10 @@ overEngines(
         // Dead letters are listed in the order in which they failed; events without a key have no fixed order.
         assert.deepEqual(letters.map(({ id }) => id).sort(), ['a', 'b', 'c'])
         const [first] = letters
-        const deleted = await run('dead-letters', 'delete', url, 'payments', first!.position)
-        assert.deepEqual([deleted.code, deleted.out], [0, `${first!.position}: deleted\n`])
+        const discarded = await run('dead-letters', 'discard', url, 'payments', first!.position)
+        assert.deepEqual([discarded.code, discarded.out], [0, `${first!.position}: discarded\n`])
         assert.equal(await count(), 2)
-        const again = await run('dead-letters', 'delete', url, 'payments', first!.position)
+        const again = await run('dead-letters', 'discard', url, 'payments', first!.position)
         assert.deepEqual([again.code, again.out], [1, `${first!.position}: not there\n`])
         const redriven = await run('dead-letters', 'redrive', url, 'payments', '--all')
         assert.equal(redriven.code, 0)

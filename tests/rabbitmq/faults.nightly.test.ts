@@ -155,7 +155,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
     })
     const client = connect({ transport: rabbitmq({ urls: relay.urls }), logger, timeout: 60_000 })
     const lost = new Promise<void>((resolve) => {
-      client.onEvent(({ type }) => type === 'disconnected' && resolve())
+      client.onStatus(({ type }) => type === 'disconnected' && resolve())
     })
     try {
       await client.publish('idle.x', 1)

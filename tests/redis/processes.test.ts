@@ -81,8 +81,8 @@ if (!isMissing('processes over Redis', redisMissing())) {
       const client = newClient()
       for (let turn = 0; turn < 4; turn++) await client.emit('told', turn)
       await until('8 events', () => events.length >= 8)
-      await serve('c', { events: 'all' }, 'cache')
-      await serve('d', { events: 'all' }, 'cache')
+      await serve('c', { events: 'every-process' }, 'cache')
+      await serve('d', { events: 'every-process' }, 'cache')
       await client.emit('told', 4)
       await until('12 events', () => events.length >= 12)
       const of = (ids: string) =>

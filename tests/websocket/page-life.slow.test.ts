@@ -19,7 +19,7 @@ import { connect } from '@elysia-microservices/websocket/client'
 const client = connect({ url: new URL(location.href).searchParams.get('url') })
 globalThis.values = []
 globalThis.told = []
-client.onEvent(({ type, status }) => globalThis.told.push(status ?? type))
+client.onStatus(({ type, status }) => globalThis.told.push(status ?? type))
 globalThis.read = (async () => {
   for await (const value of client.stream('count', 400)) globalThis.values.push(value)
 })()`

@@ -170,9 +170,9 @@ export function durableEvents(under: EngineUnderTest): void {
             return figures?.deadLetters === 1 && figures.redeliveries === 2 && figures.lag === 0
           })
           assert.deepEqual(await all(deadLetters(client, 'other').list()), [])
-          assert.equal(await deadLetters(client, 'other').delete(position), false)
-          assert.equal(await letters.delete(position), true)
-          assert.equal(await letters.delete(position), false)
+          assert.equal(await deadLetters(client, 'other').discard(position), false)
+          assert.equal(await letters.discard(position), true)
+          assert.equal(await letters.discard(position), false)
           assert.equal(await letters.get(position), undefined)
         }
       )

@@ -10,7 +10,10 @@ import {
 } from '@elysia-microservices/transport/kit'
 
 /** The processes of a service that get an event: `events` of an engine. */
-export const EVENTS = { byDefault: 'one', check: mustBeOneOf('one', 'all') } as const
+export const EVENTS = {
+  byDefault: 'one-process',
+  check: mustBeOneOf('one-process', 'every-process')
+} as const
 
 /** The name under which the processes of a service share their messages: `queue` of an engine. */
 export const QUEUE: OptionRow<string> = {

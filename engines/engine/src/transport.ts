@@ -16,8 +16,8 @@ export interface EngineParts<Name extends string, Connection extends Carrier> {
    * the name of the service.
    */
   readonly queue?: string | undefined
-  /** The receivers of an event: `one` process of the queue, or `all` processes. Default: `one`. */
-  readonly events?: 'one' | 'all' | undefined
+  /** The processes of the queue that get an event that is not durable. Default: `'one-process'`. */
+  readonly events?: 'one-process' | 'every-process' | undefined
   /**
    * Makes the queue's name from the service's name, if the engine does not allow every text. Default: the name of the
    * service.
@@ -44,7 +44,7 @@ export function engineTransport<Name extends string, Connection extends Carrier>
       return new DialogueServer({
         engine: parts.engine(context),
         context,
-        queues: { message: own ?? NAMELESS, event: parts.events === 'all' ? undefined : own },
+        queues: { message: own ?? NAMELESS, event: parts.events === 'every-process' ? undefined : own },
         service: queue ?? context.name,
         store: parts.serverStore
       })

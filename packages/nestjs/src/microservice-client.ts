@@ -1,9 +1,9 @@
 /** A `ClientProxy` for Nest that uses clients of this library for `send()` and `emit()`. */
 import { inspect } from 'node:util'
 import {
-  type ClientEvent,
   type ClientTransport,
   ConnectionError,
+  type ConnectionEvent,
   loggerOf
 } from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
@@ -175,11 +175,11 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     const { transport, timeout, tellTimeout, logger = this.#log } = this.#options
     const client = transport.client({ logger: loggerOf(logger), timeout, tellTimeout, dispatcher: undefined })
     const opened: Opened = { transport: client, listeners, connected: 0 }
-    client.onEvent((event) => this.#tell(event, opened))
+    client.onStatus((event) => this.#tell(event, opened))
     return opened
   }
 
-  #tell(event: ClientEvent, opened: Opened): void {
+  #tell(event: ConnectionEvent, opened: Opened): void {
     const { listeners } = opened
     if (event.type === 'connected') {
       opened.connected++

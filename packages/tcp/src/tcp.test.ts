@@ -456,7 +456,7 @@ for (const [socketsName, sockets] of SOCKETS) {
       assert.deepEqual(await Promise.all([caller.request('echo', 1), caller.request('echo', 2)]), [1, 2])
       assert.deepEqual(seen, ['token 1'])
       const isTold = new Promise((resolve) => {
-        caller.onEvent(({ type }) => type === 'connect-failed' && resolve(undefined))
+        caller.onStatus(({ type }) => type === 'connect-failed' && resolve(undefined))
       })
       leave()
       await isTold

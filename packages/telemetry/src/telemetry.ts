@@ -3,7 +3,7 @@ import {
   type Around,
   type AroundAny,
   type AroundMessage,
-  type ClientEvent,
+  type ConnectionEvent,
   checkNames,
   type Handle,
   isStream,
@@ -81,7 +81,7 @@ export function telemetry(options: TelemetryOptions = {}): AroundAny {
     figures: handlerFigures,
     attach(end: Parameters<NonNullable<AroundAny['attach']>>[0]) {
       if ('stats' in end) watchService(end)
-      else end.onEvent(clientEvent)
+      else end.onStatus(clientEvent)
       // From here on the figures of the service's transports are available to the instruments.
       registerInstruments()
     }
@@ -142,7 +142,7 @@ function observed(side: Side, message: Observed, start: number, traced: Traced |
 /** Recorded calls, by the headers object of the call. A client's event for a retry has the same headers object. */
 const calls = new WeakMap<object, Recorded>()
 
-function clientEvent(event: ClientEvent): void {
+function clientEvent(event: ConnectionEvent): void {
   if (event.type === 'ejected') figures.ejections++
   if (event.type !== 'retry') return
   figures.client.of(event.pattern).retries++

@@ -4,7 +4,7 @@
  */
 import { type Answer, answerWith } from './answer.ts'
 import type { Caller, CallOptions, CallReceiver, PassingOptions, StreamCall } from './call.ts'
-import type { ClientListener } from './client-event.ts'
+import type { ConnectionListener } from './connection-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { DurableCaller, Published, PublishOptions } from './durable/published.ts'
 import { describe, OptionError } from './errors/index.ts'
@@ -140,7 +140,7 @@ export type ServiceStatus = 'stopped' | 'starting' | 'listening' | 'draining'
 /** A client, as an around sees it. */
 export interface WatchedClient {
   /** Tells a listener of connections, retries and ejections. Returns a function that removes the listener. */
-  onEvent(listener: ClientListener): () => void
+  onStatus(listener: ConnectionListener): () => void
 }
 
 /** Wraps a dispatcher in arounds, the first outermost. Without arounds it returns the dispatcher itself. */

@@ -1,7 +1,7 @@
 /** The log of a client's failures is short: it has one line for each change. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import type { ClientEvent } from './client-event.ts'
+import type { ConnectionEvent } from './connection-event.ts'
 import { RejectedError } from './errors/index.ts'
 import { Notices } from './notices.ts'
 
@@ -23,7 +23,7 @@ describe("a client's log", () => {
     })
   })
   const tell = (
-    ...events: (ClientEvent | { readonly type: 'status'; readonly status: Notices['status'] })[]
+    ...events: (ConnectionEvent | { readonly type: 'status'; readonly status: Notices['status'] })[]
   ) => {
     for (const event of events) {
       if (event.type === 'status') notices.status = event.status
@@ -167,6 +167,6 @@ describe("a client's log", () => {
   })
 })
 
-function retryOf(pattern: string): ClientEvent {
+function retryOf(pattern: string): ConnectionEvent {
   return { ...retry, pattern, headers: undefined }
 }

@@ -2,7 +2,7 @@
  * Logs failures of a client: only changes, only failures that no caller is told of, and few lines even if connections
  * are lost very often.
  */
-import type { ClientEvent } from './client-event.ts'
+import type { ConnectionEvent } from './connection-event.ts'
 import { RejectedError } from './errors/index.ts'
 import type { Logger } from './logger.ts'
 import { type QuietLog, quietLog, shown } from './quiet-log.ts'
@@ -28,7 +28,7 @@ export class ClientLog {
   }
 
   /** Logs an event if it is worth a line. Never throws. */
-  take(event: ClientEvent): void {
+  take(event: ConnectionEvent): void {
     switch (event.type) {
       case 'status':
         this.#isCut ||= event.status === 'reconnecting'

@@ -22,7 +22,7 @@ export type {
   StreamCall,
   StreamOptions
 } from './call.ts'
-export type { ClientEvent, ClientListener, ClientStatus } from './client-event.ts'
+export type { ClientStatus, ConnectionEvent, ConnectionListener } from './connection-event.ts'
 export { type Clock, ManualClock, systemClock } from './durable/clock.ts'
 export type { DurableOptions, DurableStart, RetryOptions } from './durable/options.ts'
 export {

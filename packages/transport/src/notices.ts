@@ -1,12 +1,13 @@
 /** The status of a client, its listeners, and its log lines. */
-import type { ClientEvent, ClientListener, ClientStatus } from './client-event.ts'
+
 import { ClientLog } from './client-log.ts'
+import type { ClientStatus, ConnectionEvent, ConnectionListener } from './connection-event.ts'
 import type { Logger } from './logger.ts'
 import { isThenable, whenSettled } from './stream.ts'
 
 /** Stores the status of a client, and passes events to its listeners and its log. */
 export class Notices {
-  readonly #listeners = new Set<ClientListener>()
+  readonly #listeners = new Set<ConnectionListener>()
   readonly #logger: Logger
   readonly #log: ClientLog
   #status: ClientStatus
@@ -29,10 +30,10 @@ export class Notices {
   }
 
   /** Registers a listener. Returns a function that removes the listener. */
-  listen(listener: ClientListener): () => void {
+  listen(listener: ConnectionListener): () => void {
     // A new function each time, so that a listener which was registered twice gets each event twice, and is removed one
     // by one.
-    const entry: ClientListener = (event) => listener(event)
+    const entry: ConnectionListener = (event) => listener(event)
     this.#listeners.add(entry)
     return () => this.#listeners.delete(entry)
   }
@@ -42,7 +43,7 @@ export class Notices {
   }
 
   /** Passes an event to the log and to all listeners. Never throws, whatever a listener does. */
-  tell(event: ClientEvent): void {
+  tell(event: ConnectionEvent): void {
     this.#log.take(event)
     for (const listener of this.#listeners) {
       try {

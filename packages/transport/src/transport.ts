@@ -3,7 +3,7 @@
  * `connect()`, which make a server or a client with it.
  */
 import type { Caller } from './call.ts'
-import type { ClientListener, ClientStatus } from './client-event.ts'
+import type { ClientStatus, ConnectionListener } from './connection-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { DurableCaller, DurableFigures } from './durable/published.ts'
 import type { Logger } from './logger.ts'
@@ -223,7 +223,7 @@ export interface ClientTransport extends Caller {
   /** Publishes and manages durable events; `undefined` if the transport stores no events. */
   readonly durable?: DurableCaller | undefined
   /** Passes all events of the client to a listener from now on. Returns a function that removes the listener. */
-  onEvent(listener: ClientListener): () => void
+  onStatus(listener: ConnectionListener): () => void
   /** Connects now. Rejects with a `ConnectionError` if that fails. */
   connect(): Promise<void>
   /** Closes all connections; waiting calls fail with a `ConnectionError`. Resolves when all connections are closed. */

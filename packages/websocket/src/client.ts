@@ -3,10 +3,10 @@ export type { AskCredentials, Credentials, ResumeOptions } from '@elysia-microse
 export {
   type CallOptions,
   CanceledError,
-  type ClientEvent,
-  type ClientListener,
   type ClientStatus,
   ConnectionError,
+  type ConnectionEvent,
+  type ConnectionListener,
   type EmitOptions,
   isError,
   LocalError,

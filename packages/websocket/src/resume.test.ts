@@ -127,7 +127,7 @@ describe('a connection that is lost', () => {
     const told: string[] = []
     await using client = clientOf<ReturnType<typeof newService>>(
       { url },
-      { resume: false, onEvent: ({ type }) => void told.push(type) }
+      { resume: false, onStatus: ({ type }) => void told.push(type) }
     )
     const call = client.request('slow', 10_000)
     await until(() => runs === 1)
@@ -145,7 +145,7 @@ describe('a connection that is lost', () => {
     const told: string[] = []
     await using client = clientOf<ReturnType<typeof newService>>(
       { url },
-      { onEvent: (event) => void told.push(event.type) }
+      { onStatus: (event) => void told.push(event.type) }
     )
     assert.equal(await client.request('runs'), 1)
     assert.deepEqual(told, ['status', 'connected', 'status'])
@@ -163,7 +163,7 @@ describe('a connection that is lost', () => {
       { url },
       {
         resume: { window: 60 },
-        onEvent: (event) => void told.push(event.type === 'status' ? event.status : event.type)
+        onStatus: (event) => void told.push(event.type === 'status' ? event.status : event.type)
       }
     )
     const call = client.request('slow', 10_000)

@@ -198,7 +198,7 @@ describe('who a client is', () => {
         asked++
         return bearer(asked === 1 ? 'wrong' : 'ok eve')
       },
-      onEvent: ({ type }) => void told.push(type)
+      onStatus: ({ type }) => void told.push(type)
     })
     const both = [client.request('shop.user' as never), client.request('shop.user' as never)]
     for (const call of both) await assert.rejects(call, { name: 'UnauthenticatedError', mayHaveRun: false })
@@ -369,7 +369,7 @@ describe('bytes that are not what they must be', () => {
     const setting = new Setting()
     await using app = await setting.open()
     const told: string[] = []
-    await using client = clientOf(app, { onEvent: ({ type }) => void told.push(type) })
+    await using client = clientOf(app, { onStatus: ({ type }) => void told.push(type) })
     const call = client.request(
       'shop.echo' as never,
       'x'.repeat(3_000_000) as never,

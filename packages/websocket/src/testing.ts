@@ -73,7 +73,7 @@ export function newClient(
   options: WebSocketClientOptions,
   context: Parameters<Transport['client']>[0]
 ): WebSocketClient {
-  const { logger: _l, timeout: _t, waitForConnection: _w, onEvent: _o, ...init } = checked(options)
+  const { logger: _l, timeout: _t, waitForConnection: _w, onStatus: _o, ...init } = checked(options)
   const { dispatcher } = context
   return new WebSocketClient(
     { ...init, responder: dispatcher && clientResponder('websocket', dispatcher) },

@@ -190,7 +190,7 @@ describe('a client over WebSocket', () => {
   it('tells its status', async () => {
     await using app = await opened()
     const told: string[] = []
-    const client = clientOf<Shop>(app, { onEvent: (event) => void told.push(event.type) })
+    const client = clientOf<Shop>(app, { onStatus: (event) => void told.push(event.type) })
     assert.equal(client.status, 'disconnected')
     await client.connect()
     assert.equal(client.status, 'connected')
@@ -208,7 +208,7 @@ describe('a client over WebSocket', () => {
     assert.throws(make({ codec: 'xml' }), { path: 'options.codec' })
     assert.throws(make({ timeout: -1 }), { path: 'options.timeout' })
     assert.throws(make({ constructor: 1 }), { path: 'options.constructor' })
-    assert.throws(make({ onEvent: 1 }), { path: 'options.onEvent' })
+    assert.throws(make({ onStatus: 1 }), { path: 'options.onStatus' })
     assert.throws(make({ resume: { windows: 1 } }), { message: /did you mean options.resume.window/ })
   })
 

@@ -15,7 +15,7 @@ export const scenariosOfMqtt = (inSetting: InSetting): readonly Scenario[] => [
         const wanted = length === 'long' ? 100 : 10
         let lost = 0
         const twins = Array.from({ length: 3 }, () => setting.client(TIMEOUT, { clientId: 'twin' }))
-        for (const twin of twins) twin.onEvent(({ type }) => void (type === 'disconnected' && lost++))
+        for (const twin of twins) twin.onStatus(({ type }) => void (type === 'disconnected' && lost++))
         const isEnough = () => {
           progress(`${lost} of ${wanted} connections ended, ${setting.ledger.succeeded} requests succeeded`)
           return lost >= wanted

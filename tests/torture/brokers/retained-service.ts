@@ -9,7 +9,7 @@ const seen = new Set<number>()
 let all = 0
 const service = microservice({
   name: 'late',
-  transport: mqtt({ url: process.argv[2] as string, events: 'all' }),
+  transport: mqtt({ url: process.argv[2] as string, events: 'every-process' }),
   logger: { error() {}, warn() {} }
 })
   .message('seen', () => ({ distinct: seen.size, all }))

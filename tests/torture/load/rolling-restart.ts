@@ -25,7 +25,7 @@ export const rollingRestarts: readonly Scenario[] = [
 function connections(client: ClientTransport, count: number): Promise<void> {
   return new Promise((resolve) => {
     let made = 0
-    const stop = client.onEvent(({ type }) => {
+    const stop = client.onStatus(({ type }) => {
       if (type !== 'connected' || ++made < count) return
       stop()
       resolve()

@@ -34,7 +34,7 @@ async function jumps({ length, progress }: Circumstances): Promise<Row> {
     const honest = new HonestClient(server.port, 'nest')
     const client = connect({ ...CLIENT, port: server.port })
     const lost: string[] = []
-    client.onEvent(({ type }) => type === 'disconnected' && lost.push(type))
+    client.onStatus(({ type }) => type === 'disconnected' && lost.push(type))
     const tally = new Tally()
     let jumping = true
     const keepAsking = async (ask: () => Promise<unknown>) => {

@@ -1,4 +1,4 @@
-/** `dead-letters`: lists, resends or deletes the dead letters of a group. */
+/** `dead-letters`: lists, redrives or discards the dead letters of a group. */
 import { changeDeadLetters } from '@elysia-microservices/transport/kit'
 import { type DeadLetter, deadLetters, type UntypedClient } from 'elysia-microservices/client'
 import type { Arguments } from './arguments.ts'
@@ -8,7 +8,7 @@ import { type Output, plainText, table, valueText } from './output.ts'
 /** Largest number of characters of a reason in the table. */
 const MAX_REASON = 60
 
-/** Lists the dead letters, or sends some or all of them to their group again, or deletes them. */
+/** Lists the dead letters, redrives or discards some or all of them. */
 export async function deadLettersOf(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
   const { action, group, positions, all } = args.letters
   await client.connect()
@@ -26,7 +26,7 @@ export async function deadLettersOf(client: UntypedClient, args: Arguments, outp
     args.count
   )) {
     if (!isDone) missing++
-    const said = isDone ? (action === 'redrive' ? 'redriven' : 'deleted') : 'not there'
+    const said = isDone ? (action === 'redrive' ? 'redriven' : 'discarded') : 'not there'
     output.out(output.json ? valueText({ position, done: isDone }, true) : plainText(`${position}: ${said}`))
   }
   return missing === 0 ? EXIT.ok : EXIT.answer

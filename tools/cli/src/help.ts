@@ -34,7 +34,7 @@ Commands
   types <url>                    the same of a service with 'describe', from its schemas
   dead-letters list <url> <group>                      prints what a durable group could not do, from the oldest on
   dead-letters redrive <url> <group> <position>…|--all   gives dead letters back to their group
-  dead-letters delete <url> <group> <position>…|--all    deletes them
+  dead-letters discard <url> <group> <position>…|--all  deletes them
 
   <url>      tcp://host:port, tls://host:port, or nats://host:port, redis://host:port, rediss://host:port,
              amqp://host:port/vhost, amqps://host:port/vhost, mqtt://host:port, mqtts://host:port, kafka://host:port
@@ -53,7 +53,7 @@ Options
   --count <n>            stream: stop after n values; top: after n refreshes; dead-letters: the first n
   --service <name>       describe, health, top: the service to ask; needed where all services share an engine
   --instance <id>        the process of that service to ask. Default: any; top stays with the first
-  --all                  dead-letters redrive and delete: every one of the group
+  --all                  dead-letters redrive and discard: every one of the group
   --interval <ms>        top: between refreshes. Default: 1000
   --ca <file>            authorities for the service's certificate, PEM. Default: those of Node
   --cert, --key <file>   this caller's own certificate, PEM, for services that want one

@@ -2,7 +2,7 @@
 import { OptionError } from '@elysia-microservices/transport/kit'
 
 /** The commands for dead letters. */
-const ACTIONS = ['list', 'redrive', 'delete'] as const
+const ACTIONS = ['list', 'redrive', 'discard'] as const
 
 /** A command, and the dead letters that it applies to. */
 export interface Letters {

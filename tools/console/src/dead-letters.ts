@@ -61,7 +61,7 @@ export interface Change {
 }
 
 /**
- * Resends or deletes dead letters.
+ * Redrives or discards dead letters.
  * @returns how many of them existed
  * @throws the engine's error for the first dead letter that fails; earlier ones stay changed, and the log says
  * so
@@ -77,7 +77,7 @@ export async function changeLetters(
     for await (const { position, isDone } of changes) if (isDone) done.push(position)
   } finally {
     const named = done.slice(0, MAX_NAMED).join(', ') + (done.length > MAX_NAMED ? ', …' : '')
-    const what = change === 'redrive' ? 'sent again' : 'deleted'
+    const what = change === 'redrive' ? 'redriven' : 'discarded'
     const where = done.length === 0 ? '' : ` (positions ${named})`
     logger.warn(
       `The console was asked to have dead letters of the group ${JSON.stringify(group)} ${what}: ${done.length} were${where}`

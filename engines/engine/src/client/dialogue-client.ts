@@ -2,10 +2,10 @@
 import {
   type CallSender,
   type ClientContext,
-  type ClientListener,
   type ClientStatus,
   type ClientTransport,
   ConnectionError,
+  type ConnectionListener,
   DEFAULT_RETRY,
   forOneMore,
   Notices,
@@ -93,7 +93,7 @@ export class DialogueClient<Connection extends Carrier>
     return this.#notices.status
   }
 
-  onEvent(listener: ClientListener): () => void {
+  onStatus(listener: ConnectionListener): () => void {
     return this.#notices.listen(listener)
   }
 

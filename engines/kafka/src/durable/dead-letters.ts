@@ -66,7 +66,7 @@ export class KafkaDeadLetters implements DeadLetters {
     return (await this.#find(position))?.found.letter
   }
 
-  async delete(position: string): Promise<boolean> {
+  async discard(position: string): Promise<boolean> {
     const known = await this.#find(position)
     if (known === undefined) return false
     await this.#forget(known)

@@ -9,7 +9,7 @@ describe('the options of kafka()', () => {
     assert.deepEqual(brokers, [{ host: 'localhost', port: 9092 }])
     assert.deepEqual(
       [where, partitions, replicas, advertised, events],
-      ['localhost:9092', 4, -1, true, 'one']
+      ['localhost:9092', 4, -1, true, 'one-process']
     )
     assert.deepEqual(kafkaOptions({ brokers: ['kafka://[::1]:1'] }).brokers, [{ host: '::1', port: 1 }])
   })

@@ -49,8 +49,8 @@ export interface KafkaOptions {
    * `<group>-server`, as with NestJS. Default: the service's name.
    */
   readonly group?: string | undefined
-  /** Which processes receive an event: `one` process of the group, or `all` processes. Default: `one`. */
-  readonly events?: 'one' | 'all' | undefined
+  /** The processes of the group that get an event that is not durable. Default: `'one-process'`. */
+  readonly events?: 'one-process' | 'every-process' | undefined
   /**
    * The number of partitions of a new topic: at most this many processes of a group receive messages of the topic.
    * Default: 4.

@@ -60,10 +60,10 @@ export interface MqttOptions {
    */
   readonly queue?: string | undefined
   /**
-   * Which processes receive an event: `one` process of the group, or `all` processes, which also get retained events.
-   * Default: `one`.
+   * The processes of the group that get an event. With `'every-process'` they also get retained events.
+   * Default: `'one-process'`.
    */
-  readonly events?: 'one' | 'all' | undefined
+  readonly events?: 'one-process' | 'every-process' | undefined
   /**
    * Filters of topics on which devices may want their answers, such as `devices/+/answers`. A service answers only on
    * these topics, in inboxes, and where NestJS clients wait. Default: none.

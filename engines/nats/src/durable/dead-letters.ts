@@ -73,10 +73,10 @@ export class NatsDeadLetters implements DeadLetters {
       id,
       isOwnId: false
     })
-    return this.delete(position)
+    return this.discard(position)
   }
 
-  async delete(position: string): Promise<boolean> {
+  async discard(position: string): Promise<boolean> {
     const stored = await this.#at(position)
     if (stored === undefined) return false
     const manager = await this.#options.manager()

@@ -5,7 +5,7 @@ import { type NatsOptions, natsOptions } from './options.ts'
 describe('options of nats()', () => {
   it('always reconnect for ever', () => {
     const { connection, events, queue } = natsOptions({ servers: 'nats://a:1', reconnectTimeWait: 5 })
-    assert.deepEqual([events, queue], ['one', undefined])
+    assert.deepEqual([events, queue], ['one-process', undefined])
     assert.equal(connection.maxReconnectAttempts, -1)
     assert.equal(connection.reconnectTimeWait, 5)
     assert.equal(connection.servers, 'nats://a:1')

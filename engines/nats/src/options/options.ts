@@ -40,8 +40,8 @@ export interface NatsOptions extends Pick<NodeConnectionOptions, PassedOn> {
    * without a name shares requests with all other services without a name, and gets every event.
    */
   readonly queue?: string | undefined
-  /** Whether `one` process of the queue group gets an event, or `all` processes. Default: `one`. */
-  readonly events?: 'one' | 'all' | undefined
+  /** The processes of the queue group that get an event that is not durable. Default: `'one-process'`. */
+  readonly events?: 'one-process' | 'every-process' | undefined
   /**
    * Prefixes of the inboxes of other users, besides `_INBOX`, `_INBOX_…` and `inboxPrefix`. A service answers only to
    * subjects with one of these prefixes. Default: none.

@@ -5,7 +5,10 @@ import { type RabbitmqOptions, rabbitmqOptions } from './options.ts'
 describe('options of rabbitmq()', () => {
   it('have defaults, and give the address without credentials for errors', () => {
     const { urls, where, nest, events } = rabbitmqOptions({})
-    assert.deepEqual([urls, where, nest, events], [['amqp://localhost'], 'localhost:5672', undefined, 'one'])
+    assert.deepEqual(
+      [urls, where, nest, events],
+      [['amqp://localhost'], 'localhost:5672', undefined, 'one-process']
+    )
     const two = rabbitmqOptions({ urls: ['amqp://me:secret@a:1/shop', 'amqps://b'] })
     assert.equal(two.where, 'a:1, b:5671')
   })

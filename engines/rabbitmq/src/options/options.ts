@@ -75,8 +75,8 @@ export interface RabbitmqOptions {
    * Default: none.
    */
   readonly replyQueues?: readonly string[] | undefined
-  /** Which processes receive an event: `one` process of the service, or `all` processes. Default: `one`. */
-  readonly events?: 'one' | 'all' | undefined
+  /** The processes of the service that get an event that is not durable. Default: `'one-process'`. */
+  readonly events?: 'one-process' | 'every-process' | undefined
   /** Certificates and keys, as for Node's `tls.connect`, with `amqps://`. */
   readonly tls?: Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx'> & {
     readonly servername?: string

@@ -46,7 +46,7 @@ export class RedisDeadLetters implements DeadLetters {
     return this.#ask((store) => store.redrive(this.#group, position, again))
   }
 
-  async delete(position: string): Promise<boolean> {
+  async discard(position: string): Promise<boolean> {
     if (!isPosition(position)) return false
     return this.#ask((store) => store.discard(this.#group, position))
   }

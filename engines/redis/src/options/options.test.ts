@@ -8,7 +8,7 @@ describe('options of redis()', () => {
     const { host, port, username, password, tls } = connection
     assert.deepEqual(
       [host, port, username, password, tls, where, events],
-      ['::1', 7000, 'me', 'p@ss', {}, '::1:7000', 'one']
+      ['::1', 7000, 'me', 'p@ss', {}, '::1:7000', 'one-process']
     )
   })
 

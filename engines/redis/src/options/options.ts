@@ -47,8 +47,8 @@ export interface RedisOptions extends Pick<DriverOptions, PassedOn> {
    * name shares requests with all other services without a name, and gets every event.
    */
   readonly queue?: string | undefined
-  /** Which processes receive an event: `one` process of the queue, or `all` processes. Default: `one`. */
-  readonly events?: 'one' | 'all' | undefined
+  /** The processes of the queue that get an event that is not durable. Default: `'one-process'`. */
+  readonly events?: 'one-process' | 'every-process' | undefined
   /**
    * A prefix for the names of inboxes, on which answers arrive: the name of the user, if each user has rights of its
    * own. Default: none.

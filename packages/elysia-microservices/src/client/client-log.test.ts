@@ -36,7 +36,7 @@ for (const protocol of ['rsocket', 'nest'] as const)
       assert.equal(await client.request('sum'), 3)
       const attempts: Promise<void> = new Promise((resolve) => {
         let failed = 0
-        client.onEvent(({ type }) => {
+        client.onStatus(({ type }) => {
           if (type === 'connect-failed' && ++failed === 5) resolve()
         })
       })

@@ -1,8 +1,8 @@
 /** The types of clients: a typed client made from the type of a service, and an untyped client for any service. */
 import type {
   CallOptions,
-  ClientListener,
   ClientStatus,
+  ConnectionListener,
   DurableCaller,
   EmitOptions,
   MicroserviceError,
@@ -19,7 +19,7 @@ import type { EventType, MessageType } from '../types/service.ts'
 
 /** The members of both kinds of client, typed and untyped. */
 interface ClientBase {
-  /** Whether the client is connected; with several servers, to at least one of them. `onEvent` reports changes. */
+  /** Whether the client is connected; with several servers, to at least one of them. `onStatus` reports changes. */
   readonly status: ClientStatus
   /** The abilities of the client's transport. */
   readonly traits: Traits
@@ -27,7 +27,7 @@ interface ClientBase {
    * Calls a listener at each connection, connection attempt, ejection and retry. Returns the function that removes
    * the listener.
    */
-  onEvent(listener: ClientListener): () => void
+  onStatus(listener: ConnectionListener): () => void
   /**
    * Connects now. Otherwise the first call connects.
    * @throws {ConnectionError} no server listens at the address

@@ -6,9 +6,9 @@ import {
   atLeast,
   type Caller,
   type CallOptions,
-  type ClientListener,
   type ClientStatus,
   type ClientTransport,
+  type ConnectionListener,
   checkLogger,
   consoleLogger,
   type DurableCaller,
@@ -63,7 +63,7 @@ export interface ClientOptions {
   /** A service that answers calls from the server (RSocket only). Default: none. */
   readonly answers?: object | undefined
   /** Called at each connection, connection attempt, ejection and retry. */
-  readonly onEvent?: ClientListener | undefined
+  readonly onStatus?: ConnectionListener | undefined
   /** Receives failures that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
 }
@@ -88,7 +88,7 @@ const NAMES = [
   'use',
   'forward',
   'answers',
-  'onEvent',
+  'onStatus',
   'logger'
 ] as const
 const DEFAULT_TIMEOUT = 30_000
@@ -118,7 +118,7 @@ export function connect(options: ConnectOptions = {}): object {
     use = [],
     forward = [],
     answers,
-    onEvent,
+    onStatus,
     logger: given = consoleLogger
   } = own
   checkLogger('options.logger', given)
@@ -130,8 +130,8 @@ export function connect(options: ConnectOptions = {}): object {
   if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
     throw OptionError.expected('options.use', 'a list of functions', use)
   checkForward(forward)
-  if (onEvent !== undefined && typeof onEvent !== 'function')
-    throw OptionError.expected('options.onEvent', 'a function', onEvent)
+  if (onStatus !== undefined && typeof onStatus !== 'function')
+    throw OptionError.expected('options.onStatus', 'a function', onStatus)
   const client = transport.client({
     logger,
     name,
@@ -140,7 +140,7 @@ export function connect(options: ConnectOptions = {}): object {
     tellTimeout: timeout !== undefined,
     dispatcher: answers === undefined ? undefined : dispatcherOf(answers)
   })
-  if (onEvent !== undefined) client.onEvent(onEvent)
+  if (onStatus !== undefined) client.onStatus(onStatus)
   for (const around of use) around.attach?.(client)
   return new TransportClient(client, transport.traits, tracedSent(use), [...forward])
 }
@@ -193,8 +193,8 @@ class TransportClient implements UntypedClient {
     return this.#transport.status
   }
 
-  onEvent(listener: ClientListener): () => void {
-    return this.#transport.onEvent(listener)
+  onStatus(listener: ConnectionListener): () => void {
+    return this.#transport.onStatus(listener)
   }
 
   connect(): Promise<void> {

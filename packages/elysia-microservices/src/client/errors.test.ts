@@ -29,7 +29,7 @@ import {
 import { tcp } from '../tcp.ts'
 import { happening } from '../testing/service.ts'
 import { Cleanups, newWay, WAYS, type Way } from '../testing/ways.ts'
-import { type ClientEvent, connect } from './index.ts'
+import { type ConnectionEvent, connect } from './index.ts'
 
 const cleanups = new Cleanups()
 afterEach(() => cleanups.run())
@@ -414,11 +414,11 @@ describe('a client whose credentials are not accepted', () => {
   ] as const) {
     it(`because the service said ${said} learns it from its call, which is not retried`, async () => {
       const { asked, port } = await start(verdict)
-      const events: ClientEvent[] = []
+      const events: ConnectionEvent[] = []
       const client = cleanups.add(
         connect({
           ...{ host: '127.0.0.1', port, rsocket: { credentials }, reconnect: false },
-          onEvent: (event) => events.push(event)
+          onStatus: (event) => events.push(event)
         })
       )
       await assert.rejects(client.request('x', 1, { idempotent: true }), refused(port))
@@ -449,12 +449,12 @@ describe('a client whose credentials are not accepted', () => {
 
   it('learns it with several servers, of which none is ejected', async () => {
     const services = [await start(false), await start(false)]
-    const events: ClientEvent[] = []
+    const events: ConnectionEvent[] = []
     const client = cleanups.add(
       connect({
         ...{ endpoints: services.map(({ port }) => `127.0.0.1:${port}`), rsocket: { credentials } },
         ...{ reconnect: false, eject: { failures: 1, ratio: 0 } },
-        onEvent: (event) => events.push(event)
+        onStatus: (event) => events.push(event)
       })
     )
     await assert.rejects(client.request('x'), {
@@ -486,7 +486,7 @@ describe('a client whose credentials are not accepted', () => {
     const client = cleanups.add(
       connect({ endpoints: services.map(({ port }) => `127.0.0.1:${port}`), rsocket: { credentials } })
     )
-    client.onEvent(({ type }) => type === 'connect-failed' && decided.happen(true))
+    client.onStatus(({ type }) => type === 'connect-failed' && decided.happen(true))
     assert.equal(await client.request('x'), 'answered')
   })
 

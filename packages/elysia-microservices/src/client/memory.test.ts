@@ -6,7 +6,7 @@ import { firstValueFrom, from, interval, of, toArray } from 'rxjs'
 import { type Message, memory, microservice, type Transport } from '../index.ts'
 import { happening } from '../testing/service.ts'
 import { Cleanups } from '../testing/ways.ts'
-import { type ClientEvent, connect } from './index.ts'
+import { type ConnectionEvent, connect } from './index.ts'
 
 const cleanups = new Cleanups()
 afterEach(() => cleanups.run())
@@ -602,8 +602,8 @@ describe('a client of memory()', () => {
     })
     await listening(service)
     const client = connect({ transport })
-    const events: ClientEvent[] = []
-    client.onEvent((event) => events.push(event))
+    const events: ConnectionEvent[] = []
+    client.onStatus((event) => events.push(event))
     assert.equal(client.status, 'connected')
     const asked = assert.rejects(client.request('never'), { name: 'ConnectionError', mayHaveRun: true })
     await begun.happened

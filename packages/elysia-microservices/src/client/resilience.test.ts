@@ -5,7 +5,7 @@ import { gateway } from '../gateway/index.ts'
 import { Ctx, type Message, MessagePattern, microservice, OptionError, type RpcContext } from '../index.ts'
 import { fetchJson, listen, newApp } from '../testing/http-app.ts'
 import { happening, newService } from '../testing/service.ts'
-import { type ClientEvent, type ClientStatus, connect, type UntypedClient } from './index.ts'
+import { type ClientStatus, type ConnectionEvent, connect, type UntypedClient } from './index.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -22,7 +22,7 @@ describe('a client that has lost its connection', () => {
     const lost = happening()
     const client = connect<typeof service>({
       ...{ host: '127.0.0.1', port: service.address!.port, reconnect: { minDelay: 5 }, ...options },
-      onEvent: (event) => void (event.type === 'status' && event.status === 'reconnecting' && lost.happen())
+      onStatus: (event) => void (event.type === 'status' && event.status === 'reconnecting' && lost.happen())
     })
     cleanups.push(() => client.close())
     await client.request('echo', 1)
@@ -78,10 +78,10 @@ describe('the status of a client', () => {
     const told: ClientStatus[] = []
     const client = connect<typeof service>({
       ...{ host: '127.0.0.1', port, reconnect: { minDelay: 5 } },
-      onEvent: (event) => void (event.type === 'status' && told.push(event.status))
+      onStatus: (event) => void (event.type === 'status' && told.push(event.status))
     })
     const seen: ClientStatus[] = [client.status]
-    client.onEvent((event) => {
+    client.onStatus((event) => {
       if (event.type !== 'status') return
       seen.push(event.status)
       assert.equal(client.status, event.status)
@@ -110,8 +110,8 @@ describe('the status of a client', () => {
     cleanups.push(() => service.stop())
     const client = connect<typeof service>({ endpoints: [`127.0.0.1:${service.address!.port}`] })
     cleanups.push(() => client.close())
-    const events: ClientEvent['type'][] = []
-    const stop = client.onEvent(({ type }) => events.push(type))
+    const events: ConnectionEvent['type'][] = []
+    const stop = client.onStatus(({ type }) => events.push(type))
     await client.request('echo', 1)
     assert.deepEqual(events, ['status', 'connected', 'status'])
     stop()

@@ -623,6 +623,6 @@ describe('what stands around messages and wants to know whose', () => {
     const [first, second] = seen
     assert.equal(seen.length, 2)
     assert.equal(first, service)
-    assert.equal(typeof Reflect.get(second!, 'onEvent'), 'function')
+    assert.equal(typeof Reflect.get(second!, 'onStatus'), 'function')
   })
 })

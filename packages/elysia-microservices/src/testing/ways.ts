@@ -22,7 +22,7 @@ export function newWay(way: Way): Ends {
     const transport = memory()
     return {
       transport,
-      client: ({ use, timeout, onEvent }: TcpConnectOptions = {}) => ({ transport, use, timeout, onEvent })
+      client: ({ use, timeout, onStatus }: TcpConnectOptions = {}) => ({ transport, use, timeout, onStatus })
     }
   }
   const transport = tcp({ host: '127.0.0.1', port: 0 })

@@ -2,11 +2,11 @@
 import { atLeast, checkNames, type Headers, OptionError } from '@elysia-microservices/transport/kit'
 import type { Database, Row } from '../database/database.ts'
 import { inSchema } from '../schema.ts'
-import { DISCARD, PUT_ASIDE, SEND_AGAIN } from './statements.ts'
+import { DISCARD, PUT_ASIDE, REDRIVE } from './statements.ts'
 
 /** An event that is put aside. */
 export interface FailedEvent {
-  /** The event's position in the outbox, which identifies it for `sendAgain` and `discard`. */
+  /** The event's position in the outbox, which identifies it for `redrive` and `discard`. */
   readonly position: string
   readonly id: string
   readonly pattern: string
@@ -28,7 +28,7 @@ export interface FailedOptions {
   readonly limit?: number | undefined
 }
 
-/** Lists events that are put aside, sends them again, or discards them. */
+/** Lists events that are put aside, redrives or discards them. */
 export interface PutAside {
   /** Returns events in the order of their positions. @throws {OptionError} an option is invalid */
   list(options?: FailedOptions): Promise<readonly FailedEvent[]>
@@ -36,7 +36,7 @@ export interface PutAside {
    * Publishes events again. They come after later events of their keys that were published in the meantime.
    * @returns how many of the positions were put aside
    */
-  sendAgain(positions: readonly string[]): Promise<number>
+  redrive(positions: readonly string[]): Promise<number>
   /** Deletes events. @returns how many of the positions were put aside */
   discard(positions: readonly string[]): Promise<number>
 }
@@ -63,8 +63,8 @@ export class PutAsideEvents implements PutAside {
     return rows.map(eventOf)
   }
 
-  async sendAgain(positions: readonly string[]): Promise<number> {
-    const changed = await this.#change(SEND_AGAIN, positions)
+  async redrive(positions: readonly string[]): Promise<number> {
+    const changed = await this.#change(REDRIVE, positions)
     this.#wake()
     return changed
   }

@@ -263,10 +263,10 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
       assert.deepEqual(await relay.failed.list({ after: position }), [])
 
       engine.fail = () => undefined
-      assert.equal(await relay.failed.sendAgain([position]), 1)
+      assert.equal(await relay.failed.redrive([position]), 1)
       await until(() => engine.stored.length === 2)
       assert.deepEqual(engine.of('a'), ['behind', 'large'])
-      assert.equal(await relay.failed.sendAgain([position]), 0)
+      assert.equal(await relay.failed.redrive([position]), 0)
     })
 
     it('keeps the order of a key of events that were put aside and are sent again', async () => {
@@ -281,7 +281,7 @@ for (const driver of isOnPush ? [MAIN_DRIVER] : DRIVERS)
       engine.fail = ({ data }) => {
         if (data === 'first' && ++failures <= 2) throw new ConnectionError('down', false)
       }
-      await relay.failed.sendAgain((await relay.failed.list()).map(({ position }) => position).reverse())
+      await relay.failed.redrive((await relay.failed.list()).map(({ position }) => position).reverse())
       await until(() => engine.stored.length === 3)
       assert.deepEqual(engine.of('a'), ['first', 'second', 'third'])
     })

@@ -130,7 +130,7 @@ export const PUT_ASIDE = `select position::text, id, pattern, key, headers::text
 from "elysia_microservices".outbox
 where failed_at is not null and position > $1::text::bigint order by position limit $2::text::integer`
 
-export const SEND_AGAIN = `update "elysia_microservices".outbox set failed_at = null, retry_at = clock_timestamp()
+export const REDRIVE = `update "elysia_microservices".outbox set failed_at = null, retry_at = clock_timestamp()
 where failed_at is not null and position = any ($1::text::bigint[]) returning true`
 
 export const DISCARD = `delete from "elysia_microservices".outbox

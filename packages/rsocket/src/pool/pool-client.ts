@@ -1,9 +1,9 @@
 /** A client whose calls are sent over a pool of connections. */
 import {
   type ClientContext,
-  type ClientListener,
   type ClientStatus,
   type ClientTransport,
+  type ConnectionListener,
   Notices,
   PendingCaller
 } from '@elysia-microservices/transport/kit'
@@ -38,7 +38,7 @@ export class PoolClient extends PendingCaller implements ClientTransport {
     return this.#notices.status
   }
 
-  onEvent(listener: ClientListener): () => void {
+  onStatus(listener: ConnectionListener): () => void {
     return this.#notices.listen(listener)
   }
 

@@ -5,7 +5,7 @@ import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { EndpointSource } from '@elysia-microservices/rsocket/pool'
 import { RecordingLogger, replaceTimers, TestDispatcher } from '@elysia-microservices/rsocket/testing'
-import type { ClientEvent } from '@elysia-microservices/transport/kit'
+import type { ConnectionEvent } from '@elysia-microservices/transport/kit'
 import type { TcpClientOptions } from '../options/client-options.ts'
 import type { TcpServer } from '../server/server.ts'
 import { DnsServer } from '../testing/dns-server.ts'
@@ -52,7 +52,7 @@ class Replica {
 
 describe('a client with several endpoints', () => {
   let replicas: Replica[]
-  let events: ClientEvent[]
+  let events: ConnectionEvent[]
   const cleanups: (() => Promise<void>)[] = []
 
   beforeEach(async () => {
@@ -76,7 +76,7 @@ describe('a client with several endpoints', () => {
       ...options
     }
     const client = newClient(all, logger)
-    client.onEvent((event) => events.push(event))
+    client.onStatus((event) => events.push(event))
     cleanups.push(() => client.close())
     return client
   }
@@ -85,7 +85,7 @@ describe('a client with several endpoints', () => {
     new Promise<void>((resolve) => {
       const done = () => events.filter(({ type }) => type === 'connected').length >= count
       if (done()) return resolve()
-      const stop = client.onEvent(() => {
+      const stop = client.onStatus(() => {
         if (!done()) return
         stop()
         resolve()
@@ -234,7 +234,7 @@ describe('a client with several endpoints', () => {
     const calls = Array.from({ length: 30 }, (_, n) => client.request('wait', n))
     await begun
     const told = new Promise<void>((resolve) => {
-      client.onEvent((event) => {
+      client.onStatus((event) => {
         if (event.type === 'disconnected' && event.endpoint === stopping.endpoint) resolve()
       })
     })

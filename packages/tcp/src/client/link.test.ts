@@ -63,7 +63,7 @@ for (const [name, sockets] of SOCKETS) {
       )
       const { peer } = await begun
       const known = new Promise<void>((resolve) => {
-        client.onEvent(({ type }) => type === 'endpoints' && resolve())
+        client.onStatus(({ type }) => type === 'endpoints' && resolve())
       })
       if (isLeaving) {
         list = ['127.0.0.1:1']

@@ -8,8 +8,8 @@ import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { error, outcomeOf, turn } from '@elysia-microservices/rsocket/testing'
 import {
-  type ClientEvent,
   type ConnectionError,
+  type ConnectionEvent,
   type IncomingMessage,
   RejectedError
 } from '@elysia-microservices/transport/kit'
@@ -26,7 +26,7 @@ type Fate = 'connects' | 'connects late' | 'fails' | 'waits'
 
 describe('the connections of a client', () => {
   let ends: Ends
-  let events: ClientEvent[]
+  let events: ConnectionEvent[]
   /** The ports of all attempts to connect, in order. */
   let attempts: number[]
   let fates: Map<number, Fate>
@@ -56,7 +56,7 @@ describe('the connections of a client', () => {
 
   const portOf = (server: TcpServer) => server.address!.port
   const nameOf = (port: number) => `127.0.0.1:${port}`
-  const named = (type: ClientEvent['type'], port?: number) =>
+  const named = (type: ConnectionEvent['type'], port?: number) =>
     events.filter(
       (event) =>
         event.type === type &&
@@ -67,14 +67,14 @@ describe('the connections of a client', () => {
     const [only] = ports
     const where = ports.length === 1 ? undefined : ports.map(nameOf)
     const client = ends.client(only ?? 0, { endpoints: where, retry: false, ...options })
-    client.onEvent((event) => events.push(event))
+    client.onStatus((event) => events.push(event))
     return client
   }
 
   const until = (client: TcpClient, isWanted: () => boolean) =>
     new Promise<void>((resolve) => {
       if (isWanted()) return resolve()
-      const stop = client.onEvent(() => {
+      const stop = client.onStatus(() => {
         // The other listener may get the event later.
         queueMicrotask(() => {
           if (!isWanted()) return
@@ -237,7 +237,7 @@ describe('the connections of a client', () => {
       const client = connectTo([portOf(server)], { reconnect: { minDelay: 0, maxDelay: 0 } })
       await client.request('echo', 1)
       const closed = new Promise<void>((resolve) => {
-        client.onEvent(({ type }) => {
+        client.onStatus(({ type }) => {
           if (type === 'disconnected') void client.close().then(resolve)
         })
       })
@@ -667,7 +667,7 @@ describe('the connections of a client', () => {
       isWelcome = false
       await server.stop({ drain: 0 })
       await ends.server({ port, ...options })
-      const isRefused = (event: ClientEvent) =>
+      const isRefused = (event: ConnectionEvent) =>
         event.type === 'connect-failed' && event.error?.name === 'UnauthenticatedError'
       await until(client, () => events.some(isRefused))
       fates.set(port, 'waits')

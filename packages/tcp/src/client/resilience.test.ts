@@ -5,7 +5,7 @@ import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
 import {
-  type ClientEvent,
+  type ConnectionEvent,
   type IncomingMessage,
   PatternNotFoundError,
   RejectedError
@@ -24,7 +24,7 @@ for (const protocol of ['nest', 'rsocket'] as const) {
     let dispatcher: TestDispatcher
     let server: TcpServer
     let client: TcpClient
-    let events: ClientEvent[]
+    let events: ConnectionEvent[]
     const cleanups: (() => Promise<void>)[] = []
 
     async function start(options: TcpServerOptions = {}): Promise<TcpServer> {
@@ -48,15 +48,15 @@ for (const protocol of ['nest', 'rsocket'] as const) {
         ...options
       }
       const made = newClient(all, logger)
-      made.onEvent((event) => events.push(event))
+      made.onStatus((event) => events.push(event))
       cleanups.push(() => made.close())
       return made
     }
 
     /** Resolves when an event of this type occurs. */
-    const until = (type: ClientEvent['type'], of = client) =>
-      new Promise<ClientEvent>((resolve) => {
-        const stop = of.onEvent((event) => {
+    const until = (type: ConnectionEvent['type'], of = client) =>
+      new Promise<ConnectionEvent>((resolve) => {
+        const stop = of.onStatus((event) => {
           if (event.type !== type) return
           stop()
           resolve(event)

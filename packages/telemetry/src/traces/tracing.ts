@@ -1,6 +1,6 @@
 /** Decides whether a message is traced, and makes its span. Without an SDK this costs nothing. */
 
-import type { ClientEvent, Delivery, Headers } from '@elysia-microservices/transport'
+import type { ConnectionEvent, Delivery, Headers } from '@elysia-microservices/transport'
 import {
   type Context,
   context,
@@ -71,7 +71,7 @@ interface Carrier {
 }
 
 /** The event of a client that retries a call. */
-type Retry = Extract<ClientEvent, { readonly type: 'retry' }>
+type Retry = Extract<ConnectionEvent, { readonly type: 'retry' }>
 
 /** A span, and the context in which it is the current one. */
 export interface Traced {

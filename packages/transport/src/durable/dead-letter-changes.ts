@@ -1,8 +1,8 @@
-/** Redrives or deletes some or all dead letters of a group. Redriving gives a dead letter back to its group. */
+/** Redrives or discards some or all dead letters of a group. Redriving gives a dead letter back to its group. */
 import type { DeadLetters } from './published.ts'
 
-/** Change of a dead letter: redrive or delete. */
-export type DeadLetterChange = 'redrive' | 'delete'
+/** Change of a dead letter: redrive or discard. */
+export type DeadLetterChange = 'redrive' | 'discard'
 
 /** The result of a change of one dead letter. */
 export interface ChangedDeadLetter {

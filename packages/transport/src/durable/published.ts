@@ -31,7 +31,7 @@ export interface Published {
 
 /** An event that its handlers have failed to handle. */
 export interface DeadLetter {
-  /** Identifies the dead letter within its group, for `get`, `redrive` and `delete`. */
+  /** Identifies the dead letter within its group, for `get`, `redrive` and `discard`. */
   readonly position: string
   readonly group: string
   /** The pattern to which the event was published. */
@@ -77,14 +77,14 @@ export interface DeadLetters {
    * Deletes a dead letter.
    * @returns false if there is no dead letter at that position
    */
-  delete(position: string): Promise<boolean>
+  discard(position: string): Promise<boolean>
 }
 
 /** Further methods of a client whose transport stores events. */
 export interface DurableCaller {
   /** See `client.publish`. */
   publish(pattern: Pattern, data: unknown, options?: PublishOptions): Promise<Published>
-  /** The dead letters of a group: to read, redrive or delete. */
+  /** The dead letters of a group: to read, redrive or discard. */
   deadLetters(group: string): DeadLetters
   /** Pauses or resumes deliveries to a group, in all its processes. */
   pauseGroup(group: string, isPaused: boolean): Promise<void>

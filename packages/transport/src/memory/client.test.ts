@@ -118,7 +118,7 @@ describe('a client of memory()', () => {
   it('tells its listeners once that it is closed', async () => {
     const { client } = newClient()
     const heard: unknown[] = []
-    client.onEvent((event) => void heard.push(event))
+    client.onStatus((event) => void heard.push(event))
     await client.close()
     await client.close()
     assert.deepEqual(heard, [{ type: 'status', status: 'closed' }])
@@ -236,7 +236,7 @@ describe('a request over memory()', () => {
   it('that is refused is retried, as often as is allowed', async () => {
     const { end, client } = newClient()
     const retries: unknown[] = []
-    client.onEvent((event) => void (event.type === 'retry' && retries.push(event.attempt)))
+    client.onStatus((event) => void (event.type === 'retry' && retries.push(event.attempt)))
     const outcome = assert.rejects(client.request('p', 1), {
       ...{ name: 'RejectedError', message: 'busy', mayHaveRun: false }
     })

@@ -6,7 +6,7 @@ import { type CallSender, OpenCalls } from '../calls/open-calls.ts'
 import type { PendingCall } from '../calls/pending-call.ts'
 import { PendingCaller } from '../calls/pending-caller.ts'
 import { DEFAULT_RETRY, RetryPolicy } from '../calls/retry-policy.ts'
-import type { ClientListener, ClientStatus } from '../client-event.ts'
+import type { ClientStatus, ConnectionListener } from '../connection-event.ts'
 import type { DurableCaller } from '../durable/published.ts'
 import {
   ConnectionError,
@@ -73,7 +73,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     return this.#notices.status
   }
 
-  onEvent(listener: ClientListener): () => void {
+  onStatus(listener: ConnectionListener): () => void {
     return this.#notices.listen(listener)
   }
 

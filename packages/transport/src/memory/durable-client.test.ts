@@ -218,10 +218,10 @@ describe('dead letters', () => {
     const { letters, durable } = await buried()
     for (const position of ['4', '9', 'x']) {
       assert.equal(await letters.get(position), undefined)
-      assert.equal(await letters.delete(position), false)
+      assert.equal(await letters.discard(position), false)
       assert.equal(await letters.redrive(position), false)
     }
-    assert.deepEqual([await letters.delete('2'), await letters.delete('2')], [true, false])
+    assert.deepEqual([await letters.discard('2'), await letters.discard('2')], [true, false])
     assert.deepEqual(
       (await listed(letters.list())).map(([position]) => position),
       ['1', '3']

@@ -93,7 +93,7 @@ class MemoryDeadLetters implements DeadLetters {
     return true
   }
 
-  async delete(position: string): Promise<boolean> {
+  async discard(position: string): Promise<boolean> {
     const letter = this.#find(position)
     return letter !== undefined && this.#hub.store.deadLetters.delete(letter.place)
   }

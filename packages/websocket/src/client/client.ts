@@ -10,11 +10,11 @@ import {
 import {
   backoffDelay,
   type ClientContext,
-  type ClientEvent,
-  type ClientListener,
   type ClientStatus,
   type ClientTransport,
   ConnectionError,
+  type ConnectionEvent,
+  type ConnectionListener,
   DEFAULT_RETRY,
   DeadlineTimer,
   forOneMore,
@@ -111,7 +111,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
   readonly #context: ClientContext
   #options: LinkOptions
   readonly #endpoint: string
-  readonly #listeners = new Set<ClientListener>()
+  readonly #listeners = new Set<ConnectionListener>()
   /** The calls that wait for a connection. */
   readonly #calls: OpenCalls
   /** The current connection; it stays here while it is being resumed. */
@@ -182,8 +182,8 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
     return this.#status
   }
 
-  onEvent(listener: ClientListener): () => void {
-    const entry: ClientListener = (event) => listener(event)
+  onStatus(listener: ConnectionListener): () => void {
+    const entry: ConnectionListener = (event) => listener(event)
     this.#listeners.add(entry)
     return () => this.#listeners.delete(entry)
   }
@@ -304,7 +304,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
     this.#tell({ type: 'status', status })
   }
 
-  #tell(event: ClientEvent): void {
+  #tell(event: ConnectionEvent): void {
     for (const listener of this.#listeners) {
       try {
         listener(event)

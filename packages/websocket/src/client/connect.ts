@@ -3,8 +3,8 @@ import type { AskCredentials, Credentials, ResumeOptions } from '@elysia-microse
 import {
   type CallOptions,
   type ClientContext,
-  type ClientListener,
   type ClientTransport,
+  type ConnectionListener,
   codecsInWords,
   consoleLogger,
   hasCodec,
@@ -47,7 +47,7 @@ export interface WebSocketClientOptions {
    */
   readonly resume?: boolean | ResumeOptions | undefined
   /** Called at each connection, connection attempt and retry. */
-  readonly onEvent?: ClientListener | undefined
+  readonly onStatus?: ConnectionListener | undefined
   /** Receives failures that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
   /**
@@ -65,7 +65,7 @@ const DEFAULTS = {
   connectTimeout: 10_000,
   codec: 'json',
   resume: true,
-  onEvent: undefined,
+  onStatus: undefined,
   logger: consoleLogger,
   WebSocket: undefined
 }
@@ -103,10 +103,10 @@ export function connect<Service, Door = undefined>(
   options?: WebSocketClientOptions
 ): WebClientOf<Service, Door>
 export function connect(options?: WebSocketClientOptions): object {
-  const { logger, timeout, waitForConnection, onEvent, ...init } = checked(options)
+  const { logger, timeout, waitForConnection, onStatus, ...init } = checked(options)
   return forUsers(
     new WebSocketClient({ ...init, responder: undefined }, contextOf({ logger, timeout, waitForConnection })),
-    onEvent
+    onStatus
   )
 }
 
@@ -138,8 +138,8 @@ export function checked(options: WebSocketClientOptions | undefined) {
   milliseconds(1, 'options.connectTimeout', all.connectTimeout)
   for (const name of ['timeout', 'waitForConnection'] as const)
     if (all[name] !== undefined) milliseconds(0, `options.${name}`, all[name])
-  if (all.onEvent !== undefined && typeof all.onEvent !== 'function')
-    throw OptionError.expected('options.onEvent', 'a function', all.onEvent)
+  if (all.onStatus !== undefined && typeof all.onStatus !== 'function')
+    throw OptionError.expected('options.onStatus', 'a function', all.onStatus)
   const dataMimeType = mimeTypeOfCodec(codec)
   if (!hasCodec(dataMimeType)) throw OptionError.expected('options.codec', codecsInWords(codec), codec)
   return {
@@ -167,16 +167,16 @@ function urlOf(given: string | URL): URL {
 /** Wraps a client for users: only the methods of its public type can be reached. */
 export function forUsers(
   client: PendingCaller & ClientTransport,
-  onEvent: ClientListener | undefined
+  onStatus: ConnectionListener | undefined
 ): UntypedWebClient {
-  if (onEvent !== undefined) client.onEvent(onEvent)
+  if (onStatus !== undefined) client.onStatus(onStatus)
   const request = <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
     client.request(pattern, data, options) as Promise<Value>
   return {
     get status() {
       return client.status
     },
-    onEvent: (listener) => client.onEvent(listener),
+    onStatus: (listener) => client.onStatus(listener),
     connect: () => client.connect(),
     close: () => client.close(),
     request,

@@ -47,7 +47,7 @@ describe('a client of several servers over WebSocket', () => {
     }
     const isUp = new Set<string>()
     const bothAreUp = new Promise<void>((resolve) => {
-      client.onEvent((event) => {
+      client.onStatus((event) => {
         if (event.type === 'connected') isUp.add(event.endpoint)
         if (isUp.size === 2) resolve()
       })
@@ -130,7 +130,7 @@ describe('a client of several servers over WebSocket', () => {
     assert.equal(await client.request('name'), 'one')
     list = endpointsOf(two)
     await new Promise<void>((resolve) => {
-      client.onEvent((event) => event.type === 'connected' && resolve())
+      client.onStatus((event) => event.type === 'connected' && resolve())
     })
     while ((await client.request('name')) !== 'two');
   })

@@ -65,7 +65,7 @@ export function connect(options: PoolOptions): object {
     eject = RESILIENCE_DEFAULTS.eject,
     ...others
   } = options
-  const { logger, timeout, waitForConnection, onEvent, url, ...init } = checked({ resume: false, ...others })
+  const { logger, timeout, waitForConnection, onStatus, url, ...init } = checked({ resume: false, ...others })
   if (Array.isArray(endpoints)) for (const name of endpoints) refuseLookUps(name)
   const resilience = resilienceOptions({ endpoints, connections, resolveInterval, reconnect, retry, eject })
   const context = contextOf({ logger, timeout, waitForConnection })
@@ -94,7 +94,7 @@ export function connect(options: PoolOptions): object {
     },
     context
   )
-  return forUsers(client, onEvent)
+  return forUsers(client, onStatus)
 }
 
 /** DNS look-ups are refused: edge runtimes have no DNS, and certificates are made for names, not for addresses. */

@@ -97,7 +97,7 @@ export function dead({ groups }: Watched): Condition[] {
             kind: 'dead',
             title: `${group} has ${dead > 100 ? 'more than 100 dead letters' : plural(dead, 'dead letter')}`,
             detail:
-              'Dead letters are events whose handler has failed for good. They stay until they are sent again or deleted.',
+              'Dead letters are events whose handler has failed for good. They stay until they are redriven or discarded.',
             advice: 'Read the reasons, fix the handler, and send the events again.',
             place: ['events', engine, group]
           }

@@ -72,7 +72,7 @@ export class Events implements Source<'events'> {
   }
 
   /**
-   * Lists dead letters, sends them again or deletes them: `{ action, service, group, positions }`.
+   * Lists dead letters, redrives or discards them: `{ action, service, group, positions }`.
    * @throws {TypeError} the request is invalid or not allowed
    */
   async ask(question: unknown): Promise<unknown> {
@@ -86,8 +86,8 @@ export class Events implements Source<'events'> {
         `The console's client of ${service} uses a transport that stores no events: pass console() a client that uses the engine`
       )
     if (action === 'list') return listDeadLetters(client, group)
-    if (action !== 'redrive' && action !== 'delete')
-      throw new TypeError('action must be list, redrive or delete')
+    if (action !== 'redrive' && action !== 'discard')
+      throw new TypeError('action must be list, redrive or discard')
     if (!this.#canTry)
       throw new TypeError('The console is read-only: the option try of console() allows calls and changes')
     return { done: await this.#change(client, action, group, positions) }

@@ -1,11 +1,11 @@
-/** The dead letters of a group, which can be read, sent again and deleted. */
+/** The dead letters of a group, which can be read, redriven and discarded. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { DeadLettersView, DeadLetterView, GroupView } from '../../protocol.ts'
 import { ago, whole } from '../format.ts'
 import { hrefOf } from '../route.ts'
 import { ask } from '../server.ts'
 
-type Action = 'redrive' | 'delete'
+type Action = 'redrive' | 'discard'
 
 export function DeadLetters(props: {
   readonly group: GroupView
@@ -46,7 +46,7 @@ export function DeadLetters(props: {
         group,
         positions
       })
-      say(`${whole(done)} ${action === 'redrive' ? 'sent again' : 'deleted'}`)
+      say(`${whole(done)} ${action === 'redrive' ? 'redriven' : 'discarded'}`)
     } catch (error) {
       setWrong((error as Error).message)
     } finally {
@@ -65,13 +65,13 @@ export function DeadLetters(props: {
             aria-disabled={isBusy}
             onClick={() => void change('redrive', 'all')}
           >
-            Send all again
+            Redrive all
           </button>
           <Confirmed
-            label="Delete all"
-            question={`Delete all dead letters of ${group}?`}
+            label="Discard all"
+            question={`Discard all dead letters of ${group}?`}
             isBusy={isBusy}
-            act={() => void change('delete', 'all')}
+            act={() => void change('discard', 'all')}
           />
           <span role="status">{said}</span>
         </div>
@@ -130,7 +130,7 @@ function Letter(props: {
         )}
       </p>
       {leftOut.length > 0 && (
-        <p class="hint">The engine had no room for {leftOut.join(', ')}: it cannot be sent again whole.</p>
+        <p class="hint">The engine had no room for {leftOut.join(', ')}: it cannot be redriven whole.</p>
       )}
       <details>
         <summary>Data</summary>
@@ -143,13 +143,13 @@ function Letter(props: {
       {change !== undefined && (
         <div class="actions">
           <button type="button" aria-disabled={isBusy} onClick={() => change('redrive')}>
-            Send again
+            Redrive
           </button>
           <Confirmed
-            label="Delete"
-            question={`Delete the dead letter ${id}?`}
+            label="Discard"
+            question={`Discard the dead letter ${id}?`}
             isBusy={isBusy}
-            act={() => change('delete')}
+            act={() => change('discard')}
           />
         </div>
       )}
@@ -157,7 +157,7 @@ function Letter(props: {
   )
 }
 
-/** A button that asks for confirmation, because deleting cannot be undone. */
+/** A button that asks for confirmation, because discarding cannot be undone. */
 function Confirmed(props: {
   readonly label: string
   readonly question: string
@@ -168,7 +168,7 @@ function Confirmed(props: {
   const [isAsking, setAsking] = useState(false)
   const [first, keep] = [useRef<HTMLButtonElement>(null), useRef<HTMLButtonElement>(null)]
   const isKept = useRef(false)
-  // The focus moves before the next key press. It does not move to the button that deletes, because a key that is
+  // The focus moves before the next key press. It does not move to the button that discards, because a key that is
   // held down would press that button.
   useLayoutEffect(() => {
     if (isAsking) keep.current?.focus()

@@ -10,7 +10,7 @@ import type { Headers } from './headers.ts'
 export type ClientStatus = 'disconnected' | 'connecting' | 'connected' | 'reconnecting' | 'closed'
 
 /** Something that happened to a client. Endpoints are named `host:port`. */
-export type ClientEvent =
+export type ConnectionEvent =
   | { readonly type: 'status'; readonly status: ClientStatus }
   /** A connection was made. */
   | { readonly type: 'connected'; readonly endpoint: string }
@@ -58,4 +58,4 @@ export type ClientEvent =
   | { readonly type: 'resolve-failed'; readonly error: Error }
 
 /** Receives the events of a client. An error that the listener throws is logged. */
-export type ClientListener = (event: ClientEvent) => void
+export type ConnectionListener = (event: ConnectionEvent) => void
