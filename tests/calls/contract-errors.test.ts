@@ -21,17 +21,17 @@ const stockOver = (transport: ReturnType<Carried['server']>) =>
   microservice({ transport, logger, name: 'stock' })
     .message(
       'stock.take',
-      ({ data, error }) => {
+      ({ data, fail }) => {
         if (data === 'broken') throw new RpcError({ code: 'OUT_OF_STOCK', details: { left: 'secret' } })
-        throw error('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
+        throw fail('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
       },
       { data: t.String(), response: t.Number(), errors: { OUT_OF_STOCK } }
     )
     .message(
       'stock.watch',
-      async function* ({ error }) {
+      async function* ({ fail }) {
         yield 4
-        throw error('OUT_OF_STOCK', { left: 3 })
+        throw fail('OUT_OF_STOCK', { left: 3 })
       },
       { errors: { OUT_OF_STOCK } }
     )

@@ -44,7 +44,7 @@ export const SHAPES = {
 ${lines(
   count,
   (n) =>
-    `.message('p${n}', ({ data, error }) => (data > ${n} ? error('FULL', { n${n}: data }) : data), {
+    `.message('p${n}', ({ data, fail }) => (data > ${n} ? fail('FULL', { n${n}: data }) : data), {
       data: t.Number(), errors: { FULL: t.Object({ n${n}: t.Number() }) }
     })`
 )}

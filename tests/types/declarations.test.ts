@@ -42,7 +42,7 @@ export const service = microservice({ transport: 'tcp' })
   .message('orders.*', ({ params }) => params[0])
   .message('member', ({ member, data }) => member.role.length + data.length, { role: 'admin', numbers: true })
   .guard({ as: 'scoped', errors: { DENIED: { status: 403 } }, headers: t.Object({ a: t.Optional(t.String()) }) })
-  .message('failing', ({ error, data }) => (data > 1 ? error('OUT_OF_STOCK', { left: data }) : data), {
+  .message('failing', ({ fail, data }) => (data > 1 ? fail('OUT_OF_STOCK', { left: data }) : data), {
     data: t.Number(),
     errors: { OUT_OF_STOCK: { details: t.Object({ left: t.Number() }), status: 409 } }
   })

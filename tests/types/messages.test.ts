@@ -36,7 +36,7 @@ const classes = microservice({ transport: 'tcp', controllers: [Orders] })
 const auth = microservice({ transport: 'tcp' }).resolve({ as: 'scoped' }, () => ({ user: { name: 'Ada' } }))
 const mine = microservice<typeof auth>({ transport: 'tcp' }).message('mine', ({ user }) => user.name)
 const stock = microservice({ transport: 'tcp' })
-  .message('take', ({ error }) => error('OUT_OF_STOCK', { left: 3 }), { errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } })
+  .message('take', ({ fail }) => fail('OUT_OF_STOCK', { left: 3 }), { errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } })
 const secured = connect<{ whose(data: unknown, headers: { authorization: string; tenant?: string }): string }>()
 const whoami = ({ user }: Message & { readonly user: string }) => user
 `
@@ -72,7 +72,7 @@ const MISTAKES = [
     `not assignable to parameter of type '"OUT_OF_STOCK"'`
   ],
   [
-    "stock.message('more', ({ error }) => error('OUT_OF_STOCK', { left: '3' }), { errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } })",
+    "stock.message('more', ({ fail }) => fail('OUT_OF_STOCK', { left: '3' }), { errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } })",
     'left: ',
     "'string' is not assignable to type 'number'"
   ],

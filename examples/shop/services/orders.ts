@@ -50,7 +50,7 @@ const PAUSE = 200
 
 const stock = connect<typeof stockService>({ ...addressOf('stock'), timeout: ATTEMPT })
 
-const { MessagePattern, error } = decoratorsOf<Orders>()
+const { MessagePattern, fail } = decoratorsOf<Orders>()
 
 class OrdersController {
   readonly #orders = new Map<string, ReplaySubject<Progress>>()
@@ -78,7 +78,7 @@ class OrdersController {
   })
   progress(@Payload() { id }: { id: string }): Observable<Progress> {
     const steps = this.#orders.get(id)
-    if (steps === undefined) throw error('NOT_FOUND', undefined, `There is no order ${id}`)
+    if (steps === undefined) throw fail('NOT_FOUND', undefined, `There is no order ${id}`)
     return steps
   }
 

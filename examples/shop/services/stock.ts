@@ -42,9 +42,9 @@ export const stock = microservice({
   .onStop(() => sql.end())
   .message(
     'stock.left',
-    async ({ data: { sku }, error }) => {
+    async ({ data: { sku }, fail }) => {
       const [item] = await sql<{ left: number }[]>`select "left" from items where sku = ${sku}`
-      return item ?? error('NOT_FOUND', undefined, `There is no ${sku}`)
+      return item ?? fail('NOT_FOUND', undefined, `There is no ${sku}`)
     },
     {
       data: t.Object({ sku: t.String() }),
@@ -66,14 +66,14 @@ export const stock = microservice({
   // there is a reservation.
   .message(
     'stock.reserve',
-    ({ data: { order, sku, count }, error }) =>
+    ({ data: { order, sku, count }, fail }) =>
       // An error rolls the transaction back.
       sql.begin(async (transaction) => {
         const { count: made } = await transaction`
           insert into reservations select ${order}, sku, ${count} from items where sku = ${sku} on conflict do nothing`
         if (made === 0) {
           const [known] = await transaction`select from items where sku = ${sku}`
-          if (known === undefined) throw error('NOT_FOUND', undefined, `There is no ${sku}`)
+          if (known === undefined) throw fail('NOT_FOUND', undefined, `There is no ${sku}`)
           return false
         }
         const [taken] = await transaction<{ price: number }[]>`
@@ -84,7 +84,7 @@ export const stock = microservice({
           return true
         }
         const [item] = await transaction<{ left: number }[]>`select "left" from items where sku = ${sku}`
-        throw error('OUT_OF_STOCK', { left: item?.left ?? 0 }, `Not so much ${sku} is left`)
+        throw fail('OUT_OF_STOCK', { left: item?.left ?? 0 }, `Not so much ${sku} is left`)
       }),
     { data: Reservation, response: t.Boolean(), errors: { NOT_FOUND: {}, OUT_OF_STOCK } }
   )

@@ -15,7 +15,7 @@ export const auth = microservice({ transport: memory() })
     headers: t.Object({ authorization: t.String() }),
     errors: { UNAUTHORIZED: {} }
   })
-  .resolve({ as: 'scoped' }, ({ headers, error }) => {
+  .resolve({ as: 'scoped' }, ({ headers, fail }) => {
     const user = USERS.get(headers.authorization)
-    return user === undefined ? error('UNAUTHORIZED') : { user }
+    return user === undefined ? fail('UNAUTHORIZED') : { user }
   })

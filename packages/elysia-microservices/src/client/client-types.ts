@@ -374,7 +374,7 @@ export type ClientOf<Service> = Client<Service>
  * import { type ErrorOf, isError } from 'elysia-microservices/client'
  *
  * const stock = microservice({ transport: memory() })
- *   .message('take', ({ error }) => error('OUT_OF_STOCK', { left: 3 }), {
+ *   .message('take', ({ fail }) => fail('OUT_OF_STOCK', { left: 3 }), {
  *     errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) }
  *   })
  * const told = (error: ErrorOf<typeof stock, 'take'>) =>

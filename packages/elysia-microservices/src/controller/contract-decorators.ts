@@ -83,7 +83,7 @@ export interface ContractDecorators<Contract> {
     extras?: EventExtras
   ): For<(...args: never[]) => unknown>
   /** Makes an error of the contract. A method throws or returns this error. */
-  error<const Code extends CodeOf<ErrorsOfAll<Contract>> & string>(
+  fail<const Code extends CodeOf<ErrorsOfAll<Contract>> & string>(
     code: Code,
     ...args: undefined extends DetailsOfCode<ErrorsOfAll<Contract>, Code>
       ? [details?: DetailsOfCode<ErrorsOfAll<Contract>, Code>, message?: string]
@@ -93,9 +93,9 @@ export interface ContractDecorators<Contract> {
 
 /**
  * `MessagePattern` and `EventPattern` for classes that answer what a contract says: `const { MessagePattern } =
- * decoratorsOf<Orders>()`. At run time these are the ordinary decorators; only their types differ. `error` makes
+ * decoratorsOf<Orders>()`. At run time these are the ordinary decorators; only their types differ. `fail` makes
  * the errors of the contract.
  */
 export function decoratorsOf<Contract>(): ContractDecorators<Contract> {
-  return { MessagePattern, EventPattern, error: declaredError } as never
+  return { MessagePattern, EventPattern, fail: declaredError } as never
 }

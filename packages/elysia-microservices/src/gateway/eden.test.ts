@@ -22,9 +22,9 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
   })
   .message(
     'stock.take',
-    ({ data, error }) => {
-      if (data.id === 'none') throw error('NOT_FOUND')
-      if (data.id === 'many') throw error('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
+    ({ data, fail }) => {
+      if (data.id === 'none') throw fail('NOT_FOUND')
+      if (data.id === 'many') throw fail('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
       return { left: 1 }
     },
     {
@@ -37,9 +37,9 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
   )
   .message(
     'stock.watch',
-    async function* ({ error }) {
+    async function* ({ fail }) {
       yield 1
-      throw error('OUT_OF_STOCK', { left: 0 })
+      throw fail('OUT_OF_STOCK', { left: 0 })
     },
     { errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } }
   )

@@ -23,8 +23,8 @@ export class MessageContext implements Message {
   readonly params: PatternParams
   /** For `onAfterHandle`: the value that the handler returned. */
   response: unknown
-  /** Makes an error that the handler declares. For `onError`: the error that was thrown. */
-  error: unknown = declaredError
+  /** For `onError`: the error that was thrown. */
+  error: unknown
   /** For `onError`: the code of the error that was thrown. */
   code: string | undefined
   readonly #message: IncomingMessage
@@ -34,6 +34,11 @@ export class MessageContext implements Message {
     this.data = message.data
     this.params = params
     this.#message = message
+  }
+
+  /** Makes an error that the handler declares. */
+  get fail(): typeof declaredError {
+    return declaredError
   }
 
   get pattern(): string {

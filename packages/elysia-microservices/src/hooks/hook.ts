@@ -102,6 +102,11 @@ export function lifted<Scoped extends { readonly scope: HookScope }>(all: readon
 }
 
 function functionOf(type: HookType, run: unknown): HookFunction {
+  if (type === 'error' && typeof run === 'object' && run !== null)
+    throw new OptionError(
+      'options.error',
+      'options.error is the hook for failures, a function; the errors that a handler declares stand in options.errors'
+    )
   if (typeof run !== 'function') throw OptionError.expected(type, 'a function', run)
   return run as HookFunction
 }

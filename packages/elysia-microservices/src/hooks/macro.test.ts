@@ -117,7 +117,7 @@ describe('a macro that uses macros', () => {
       .macro('role', (role: string) => ({
         headers: t.Object({ role: t.String() }),
         errors: { FORBIDDEN: {} },
-        resolve: ({ headers, error }) => (headers['role'] === role ? { user: { role } } : error('FORBIDDEN'))
+        resolve: ({ headers, fail }) => (headers['role'] === role ? { user: { role } } : fail('FORBIDDEN'))
       }))
       .macro({ admin: { role: 'admin' } })
       .message('x', ({ user }) => user.role, { admin: true })

@@ -51,10 +51,10 @@ for (const way of WAYS)
         .guard({ errors: { DENIED: { status: 403 } } })
         .message(
           'take',
-          ({ data, error }) => {
-            if (data === 'thrown') throw error('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
-            if (data === 'returned') return error('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
-            if (data === 'guard') throw error('DENIED')
+          ({ data, fail }) => {
+            if (data === 'thrown') throw fail('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
+            if (data === 'returned') return fail('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
+            if (data === 'guard') throw fail('DENIED')
             if (data === 'class') throw new Closed('Closed until 8')
             if (data === 'other') throw new RpcError({ code: 'OTHER', details: 'other' })
             if (data === 'bug') throw new Error('secret')
@@ -62,14 +62,14 @@ for (const way of WAYS)
           },
           { data: t.String(), errors: { OUT_OF_STOCK: { details: OUT_OF_STOCK, status: 409 } } }
         )
-        .message('later', async ({ error }) => (Math.random() > 1 ? 1 : error('OUT_OF_STOCK', { left: 1 })), {
+        .message('later', async ({ fail }) => (Math.random() > 1 ? 1 : fail('OUT_OF_STOCK', { left: 1 })), {
           errors: { OUT_OF_STOCK }
         })
         .message(
           'stream',
-          async function* ({ error }) {
+          async function* ({ fail }) {
             yield 1
-            throw error('AT', { at: '5' })
+            throw fail('AT', { at: '5' })
           },
           { errors: { AT: z.object({ at: z.string().transform(async (text) => Number(text)) }) } }
         )
@@ -175,10 +175,10 @@ describe('errors of a further service', () => {
     const ends = newWay('rsocket')
     const service = microservice({ transport: ends.transport, logger }).message(
       'take',
-      ({ data, error }) => {
+      ({ data, fail }) => {
         if (data === 'broken') throw new RpcError({ code: 'OUT_OF_STOCK', details: { left: 'many' } })
         if (data === 'other') throw new RpcError({ code: 'OTHER', details: 'secret' })
-        return error('SOLD_OUT', { left: 3 }, 'Not so much is left')
+        return fail('SOLD_OUT', { left: 3 }, 'Not so much is left')
       },
       { data: t.String(), errors: { SOLD_OUT: { details: OUT_OF_STOCK, status: 409 } } }
     )
@@ -225,8 +225,8 @@ describe('errors of a contract', () => {
     const ends = newWay('memory')
     const auth = newService()
       .guard({ as: 'scoped', errors: { UNAUTHORIZED: { status: 401 } } })
-      .resolve({ as: 'scoped' }, ({ headers, error }) =>
-        headers['authorization'] === undefined ? error('UNAUTHORIZED') : { user: headers['authorization'] }
+      .resolve({ as: 'scoped' }, ({ headers, fail }) =>
+        headers['authorization'] === undefined ? fail('UNAUTHORIZED') : { user: headers['authorization'] }
       )
     const service = microservice({ transport: ends.transport, logger })
       .use(auth)
@@ -258,6 +258,13 @@ describe('errors of a contract', () => {
       EMPTY: {}
     })
     assert.equal(handlers[1]?.errors, undefined)
+  })
+
+  it('that stand under the name of the hook are refused with the name of their own option', () => {
+    assert.throws(
+      () => newService().message('a', () => 1, { error: { OUT_OF_STOCK } as never }),
+      (error) => error instanceof OptionError && error.message.includes('stand in options.errors')
+    )
   })
 
   it('are refused where they are not what they must be', () => {
@@ -314,7 +321,7 @@ describe('errors of a contract', () => {
   it('have codes that are on Object.prototype, too', async () => {
     const ends = newWay('memory')
     const service = microservice({ transport: ends.transport, logger })
-      .message('a', ({ error }) => error('constructor', 1), { errors: { constructor: t.Number() } })
+      .message('a', ({ fail }) => fail('constructor', 1), { errors: { constructor: t.Number() } })
       .message('b', () => Promise.reject(new RpcError({ code: 'toString', details: 1 })), {
         errors: { A: {} }
       })
@@ -331,13 +338,13 @@ interface Shop {
   'shop.nest'(how: string): never | DeclaredError<'OUT_OF_STOCK', { left: number }>
 }
 
-const { MessagePattern: Take, error } = decoratorsOf<Shop>()
+const { MessagePattern: Take, fail } = decoratorsOf<Shop>()
 
 class ShopController {
   @Take('shop.take', { errors: { OUT_OF_STOCK } })
   take(count: number) {
-    if (count > 5) throw error('OUT_OF_STOCK', { left: 5 })
-    return count > 3 ? error('OUT_OF_STOCK', { left: 3 }) : { left: 3 - count }
+    if (count > 5) throw fail('OUT_OF_STOCK', { left: 5 })
+    return count > 3 ? fail('OUT_OF_STOCK', { left: 3 }) : { left: 3 - count }
   }
 
   @MessagePattern('shop.nest', { errors: { OUT_OF_STOCK: { details: OUT_OF_STOCK, status: 409 } } })

@@ -24,16 +24,16 @@ class NotFound extends Error {
 const stock = newService()
   .message(
     'take',
-    ({ data, error }) => {
-      if (data.count > 3) throw error('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
-      if (data.count === 2) return error('CLOSED')
+    ({ data, fail }) => {
+      if (data.count > 3) throw fail('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
+      if (data.count === 2) return fail('CLOSED')
       if (data.count === 9) return true
       // @ts-expect-error there is no such error
-      if (data.count === 1) throw error('OUT_OF_STOK', { left: 3 })
+      if (data.count === 1) throw fail('OUT_OF_STOK', { left: 3 })
       // @ts-expect-error its details are missing
-      if (data.count === 0) throw error('OUT_OF_STOCK')
+      if (data.count === 0) throw fail('OUT_OF_STOCK')
       // @ts-expect-error its details are another
-      throw error('OUT_OF_STOCK', { left: '3' })
+      throw fail('OUT_OF_STOCK', { left: '3' })
     },
     {
       data: t.Object({ count: t.Number() }),
@@ -41,15 +41,15 @@ const stock = newService()
       errors: { OUT_OF_STOCK: { details: OUT_OF_STOCK, status: 409 }, CLOSED: {} }
     }
   )
-  .message('parsed', ({ error }) => (Math.random() > 1 ? 1 : error('BAD', { at: '5' })), {
+  .message('parsed', ({ fail }) => (Math.random() > 1 ? 1 : fail('BAD', { at: '5' })), {
     errors: { BAD: z.object({ at: z.string().transform(Number) }) }
   })
   .message('plain', () => 1)
   .message(
     'count',
-    async function* ({ error }) {
+    async function* ({ fail }) {
       yield 1
-      throw error('CLOSED')
+      throw fail('CLOSED')
     },
     { errors: { CLOSED: {} } }
   )
@@ -144,24 +144,24 @@ async function registeredElsewhere() {
 async function guards() {
   const service = newService()
     .guard({ errors: { DENIED: t.Object({ why: t.String() }) } })
-    .resolve(({ error }) => {
-      expectTypeOf(error('DENIED', { why: 'a' }).details).toEqualTypeOf<{ why: string }>()
-      return Math.random() > 1 ? { user: 'Ada' } : error('DENIED', { why: 'because' })
+    .resolve(({ fail }) => {
+      expectTypeOf(fail('DENIED', { why: 'a' }).details).toEqualTypeOf<{ why: string }>()
+      return Math.random() > 1 ? { user: 'Ada' } : fail('DENIED', { why: 'because' })
     })
     .message(
       'behind',
-      ({ user, error }) => {
-        if (user === 'Ada') throw error('DENIED', { why: 'you' })
-        return error('CLOSED')
+      ({ user, fail }) => {
+        if (user === 'Ada') throw fail('DENIED', { why: 'you' })
+        return fail('CLOSED')
       },
       {
         errors: { CLOSED: {} },
-        beforeHandle: ({ error }) => error('CLOSED'),
+        beforeHandle: ({ fail }) => fail('CLOSED'),
         error: ({ code, error }) => (code === 'RPC' ? error.details : undefined)
       }
     )
     .group('inner', (group) => group.message('too', ({ user }) => user))
-    .guard({ errors: { LATE: {} } }, (group) => group.message('late', ({ error }) => error('LATE')))
+    .guard({ errors: { LATE: {} } }, (group) => group.message('late', ({ fail }) => fail('LATE')))
   const client = connect<typeof service>()
   const { error } = await client.safeRequest('behind')
   if (isError(error, 'DENIED')) expectTypeOf(error.details).toEqualTypeOf<{ why: string }>()
@@ -178,8 +178,8 @@ async function macros() {
     .macro({
       user: {
         errors: { UNAUTHORIZED: { status: 401 } },
-        resolve: ({ headers, error }) =>
-          headers['authorization'] === undefined ? error('UNAUTHORIZED') : { user: headers['authorization'] }
+        resolve: ({ headers, fail }) =>
+          headers['authorization'] === undefined ? fail('UNAUTHORIZED') : { user: headers['authorization'] }
       }
     })
     .message('with', ({ user }) => user, { user: true })

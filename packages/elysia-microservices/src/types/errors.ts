@@ -55,12 +55,12 @@ export type MakeError<Declared> = <const Code extends keyof Declared & string>(
   ...args: ErrorArguments<GivenDetails<Declared[Code]>>
 ) => DeclaredError<Code, GivenDetails<Declared[Code]>>
 
-/** The function `error` of handlers and hooks, if there are declared errors. */
+/** The function `fail` of handlers and hooks, if there are declared errors. */
 export type Throws<Declared> = [keyof Declared] extends [never]
   ? Empty
   : {
-      /** Makes a declared error, which the handler throws or returns: `error('OUT_OF_STOCK', { left: 3 })`. */
-      readonly error: MakeError<Declared>
+      /** Makes a declared error, which the handler throws or returns: `fail('OUT_OF_STOCK', { left: 3 })`. */
+      readonly fail: MakeError<Declared>
     }
 
 /**

@@ -350,11 +350,11 @@ function macrosOfMacros() {
   service
     .message(
       'admin',
-      ({ user, isAdmin, data, error }) => {
+      ({ user, isAdmin, data, fail }) => {
         expectTypeOf(user).toEqualTypeOf<string>()
         expectTypeOf(isAdmin).toEqualTypeOf<boolean>()
         expectTypeOf(data).toEqualTypeOf<{ page: number }>()
-        throw error('FORBIDDEN')
+        throw fail('FORBIDDEN')
       },
       { admin: true }
     )

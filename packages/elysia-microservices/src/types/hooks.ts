@@ -69,7 +69,15 @@ export type Addition = MaybePromise<Fields | Error | undefined>
 
 /** Fields for the context, whose names are none of the message's own. */
 type Fields = object & {
-  readonly [Name in keyof Message | 'params' | 'response' | 'error' | 'code' | 'end' | 'store']?: Taken<Name>
+  readonly [Name in
+    | keyof Message
+    | 'params'
+    | 'response'
+    | 'error'
+    | 'fail'
+    | 'code'
+    | 'end'
+    | 'store']?: Taken<Name>
 } & {
   /** A promise is an object, too. */
   readonly then?: never
@@ -109,7 +117,7 @@ export interface Schemas<Data, Headers, Response> {
 export interface DeclaringOptions<Errors, Code> {
   /**
    * The errors that the handler declares, by code: the schema of their details, or `{ details, status }`. The
-   * handler throws such an error with `error(code, details)`. Details that fail the schema are an internal error.
+   * handler throws such an error with `fail(code, details)`. Details that fail the schema are an internal error.
    */
   readonly errors?: Errors
   /** Codes of declared errors that callers also get if a further service has answered with such an error. */

@@ -9,12 +9,12 @@ import type { AsStandalone, Empty, EmptyScope, SchemaTypes } from './scope.ts'
 import type { MacroErrors, MacroFields, MacroType, StandaloneWith } from './used-macros.ts'
 
 /**
- * The function `error` of a macro's hooks. Its codes are not checked here, because the compiler knows the declared
+ * The function `fail` of a macro's hooks. Its codes are not checked here, because the compiler knows the declared
  * errors only where the macro is used.
  */
 export interface AnyErrors {
   /** Makes a declared error. */
-  readonly error: (code: string, details?: unknown, message?: string) => RpcError
+  readonly fail: (code: string, details?: unknown, message?: string) => RpcError
 }
 
 /** The definition of a macro: hooks and schemas. */

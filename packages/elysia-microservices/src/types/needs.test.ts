@@ -19,19 +19,19 @@ const auth = newService()
     headers: t.Object({ authorization: t.String() }),
     errors: { UNAUTHORIZED: { details: t.Object({ why: t.String() }), status: 401 } }
   })
-  .resolve({ as: 'scoped' }, ({ headers, users, error }) => {
+  .resolve({ as: 'scoped' }, ({ headers, users, fail }) => {
     expectTypeOf(headers).toEqualTypeOf<{ authorization: string }>()
     const user = users.get(headers.authorization)
-    return user === undefined ? error('UNAUTHORIZED', { why: 'unknown' }) : { user }
+    return user === undefined ? fail('UNAUTHORIZED', { why: 'unknown' }) : { user }
   })
 
 /** Only compiled, never run. */
 async function behind() {
   const orders = microservice<typeof auth>({ transport: 'tcp' })
-    .message('orders.mine', ({ user, headers, error }) => {
+    .message('orders.mine', ({ user, headers, fail }) => {
       expectTypeOf(user).toEqualTypeOf<User>()
       expectTypeOf(headers).toEqualTypeOf<{ authorization: string }>()
-      if (user.name === '') throw error('UNAUTHORIZED', { why: 'no name' })
+      if (user.name === '') throw fail('UNAUTHORIZED', { why: 'no name' })
       return user.name
     })
     .group('inner', (group) => group.message('mine', ({ user }) => user.name))

@@ -17,9 +17,9 @@ export function newStock(transport: Transport) {
     .use(telemetry())
     .message(
       'stock.reserve',
-      ({ data: { item, quantity }, error }) => {
+      ({ data: { item, quantity }, fail }) => {
         const there = left.get(item) ?? FULL
-        if (quantity > there) throw error('OUT_OF_STOCK', { left: there }, `There are ${there} ${item}`)
+        if (quantity > there) throw fail('OUT_OF_STOCK', { left: there }, `There are ${there} ${item}`)
         left.set(item, there - quantity)
         return { left: there - quantity }
       },
