@@ -52,7 +52,15 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['pool'],
     ['index.ts', 'session.ts', 'pool.ts', 'testing.ts']
   ],
-  nats: [['words'], ['connection', 'options'], ['engine.ts'], ['durable'], ['nats.ts'], ['index.ts']],
+  nats: [
+    ['words'],
+    ['options'],
+    ['driver.ts'],
+    ['connection'],
+    ['engine.ts', 'durable'],
+    ['nats.ts'],
+    ['index.ts', 'testing.ts']
+  ],
   kafka: [['words'], ['options'], ['connection'], ['durable'], ['engine.ts'], ['kafka.ts'], ['index.ts']],
   mqtt: [
     ['words'],

@@ -2,6 +2,7 @@
 import type { Engine } from '@elysia-microservices/engine'
 import { PatternNotFoundError, type ServerContext } from '@elysia-microservices/transport/kit'
 import { NatsConnection } from './connection/nats-connection.ts'
+import type { Driver } from './driver.ts'
 import type { CheckedOptions } from './options/options.ts'
 import { recordOf, whyNoHeader } from './words/headers.ts'
 import { errorHeaders, readMicroError } from './words/micro-errors.ts'
@@ -11,6 +12,7 @@ import { whyNot } from './words/subjects.ts'
 
 /** NATS for one service, or (`undefined`) for one client. */
 export function natsEngine(
+  driver: Driver,
   { connection, inboxes }: CheckedOptions,
   service: ServerContext | undefined
 ): Engine<NatsConnection> {
@@ -25,7 +27,12 @@ export function natsEngine(
     whyNoHeader,
     whyNot,
     open: (listener) =>
-      NatsConnection.open({ ...(identity && { name: identity.name }), ...connection }, inboxes, listener),
+      NatsConnection.open(
+        driver,
+        { ...(identity && { name: identity.name }), ...connection },
+        inboxes,
+        listener
+      ),
     foreignError: ({ headers, words }) => headers && readMicroError(headers, words),
     foreignErrorHeaders: errorHeaders,
     engineAnswer(body, pattern) {

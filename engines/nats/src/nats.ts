@@ -1,6 +1,8 @@
 /** `nats()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/engine'
 import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import { natsIo } from './connection/nats-io.ts'
+import type { Driver } from './driver.ts'
 import { NatsClientStore } from './durable/client-store.ts'
 import { NatsServerStore } from './durable/server-store.ts'
 import { natsEngine } from './engine.ts'
@@ -34,6 +36,11 @@ const TRAITS: Traits = {
  * ```
  */
 export function nats(options: NatsOptions = {}): NatsTransport {
+  return natsBy(natsIo, options)
+}
+
+/** NATS by another driver, for tests. */
+export function natsBy(driver: Driver, options: NatsOptions): NatsTransport {
   const checked = natsOptions(options)
   return engineTransport({
     name: 'nats',
@@ -41,7 +48,7 @@ export function nats(options: NatsOptions = {}): NatsTransport {
     queue: checked.queue,
     events: checked.events,
     queueOf,
-    engine: (service) => natsEngine(checked, service),
+    engine: (service) => natsEngine(driver, checked, service),
     serverStore: (context) => new NatsServerStore(checked, context),
     clientStore: (init) => new NatsClientStore(checked, init)
   })

@@ -1,4 +1,4 @@
-/** One connection to NATS. No other file knows how the driver connects, loses its server and finds another server. */
+/** One connection of a client or service to NATS, over which calls travel. */
 
 import {
   type Carried,
@@ -11,62 +11,45 @@ import {
   type Subject,
   type Words
 } from '@elysia-microservices/engine'
-import {
-  ConnectionError,
-  endedWithin,
-  type Headers,
-  ListenError,
-  OptionError,
-  UnauthenticatedError
-} from '@elysia-microservices/transport/kit'
-import {
-  connect,
-  type NatsConnection as DriverConnection,
-  errors,
-  type Msg,
-  type MsgHdrs,
-  type NodeConnectionOptions,
-  type Subscription
-} from '@nats-io/transport-node'
+import { endedWithin, type Headers, ListenError, OptionError } from '@elysia-microservices/transport/kit'
+import type { MsgHdrs } from '@nats-io/transport-node'
+import type {
+  Driver,
+  DriverConnection,
+  DriverListener,
+  DriverSubscription,
+  JetStream,
+  Message,
+  Receive
+} from '../driver.ts'
+import type { CheckedOptions } from '../options/options.ts'
 import { headersIn, readHeaders, writeHeaders } from '../words/headers.ts'
 import { EVERYONE, type Inboxes, TOGETHER } from '../words/inboxes.ts'
 import { isOfSystem, queueTogether } from '../words/subjects.ts'
 import { bytesOf } from './bytes.ts'
-
-/**
- * Bytes after which the driver writes what it has collected in a turn of the event loop. The driver's own limit is
- * twice as large, about as much as a hundred small requests of one turn: they would all be written together, and
- * client, server and service would wait for each other in turn. The driver reads this option although its types lack
- * it.
- */
-const EARLY_WRITES: object = { pendingLimit: 16 * 1024 }
-
-/** The callback that NATS's driver calls with each message, or with an error. */
-export type Receive = (error: Error | null, message: Msg) => void
+import { connectFailure } from './failures.ts'
 
 /** A connection that has been established. */
-export class NatsConnection implements Carrier {
+export class NatsConnection implements Carrier, DriverListener {
   readonly everyone = EVERYONE
-  readonly #driver: DriverConnection
+  #driver!: DriverConnection
   readonly #listener: CarrierListener
   readonly #inboxes: Inboxes
   readonly #held: HeldMessages
   readonly #room: Room
   /** The subscriptions of a service. They end first when the service stops. */
-  readonly #taken: Subscription[] = []
+  readonly #taken: DriverSubscription[] = []
   #isConnected = true
   #isClosing = false
 
-  private constructor(driver: DriverConnection, inboxes: Inboxes, listener: CarrierListener) {
-    this.#driver = driver
+  private constructor(inboxes: Inboxes, listener: CarrierListener) {
     this.#listener = listener
     this.#held = new HeldMessages(listener)
     this.#inboxes = inboxes
     this.#room = new Room(
-      () => driver.flush(),
+      () => this.#driver.flush(),
       () => this.#isConnected
     )
-    void this.#watch()
   }
 
   /**
@@ -75,15 +58,18 @@ export class NatsConnection implements Carrier {
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   static async open(
-    options: NodeConnectionOptions,
+    driver: Driver,
+    options: CheckedOptions['connection'],
     inboxes: Inboxes,
     listener: CarrierListener
   ): Promise<NatsConnection> {
+    const connection = new NatsConnection(inboxes, listener)
     try {
-      return new NatsConnection(await connect({ ...EARLY_WRITES, ...options }), inboxes, listener)
+      connection.#driver = await driver.connect(options, connection)
     } catch (error) {
       throw connectFailure(options, error)
     }
+    return connection
   }
 
   get isConnected(): boolean {
@@ -91,16 +77,16 @@ export class NatsConnection implements Carrier {
   }
 
   get server(): string {
-    return this.#driver.getServer()
+    return this.#driver.server
   }
 
   get maxPayload(): number {
-    return this.#driver.info?.max_payload ?? 1024 * 1024
+    return this.#driver.maxPayload
   }
 
-  /** The driver's connection, for requests to JetStream. */
-  get driver(): DriverConnection {
-    return this.#driver
+  /** @throws JetStream is off, or does not answer */
+  jetStream(): Promise<JetStream> {
+    return this.#driver.jetStream()
   }
 
   newInbox(): string {
@@ -144,10 +130,7 @@ export class NatsConnection implements Carrier {
       return this.#held.hold(subject, words.length, () => this.send(subject, words, reply, headers))
     try {
       const bytes = typeof words === 'string' ? bytesOf(words) : words
-      if (headers !== undefined)
-        this.#driver.publish(subject, bytes, reply === undefined ? { headers } : { reply, headers })
-      else if (reply !== undefined) this.#driver.publish(subject, bytes, { reply })
-      else this.#driver.publish(subject, bytes)
+      this.#driver.publish(subject, bytes, reply, headers)
       this.#room.use(bytes.length)
     } catch (error) {
       this.#listener.unpublished(subject, error as Error)
@@ -187,7 +170,7 @@ export class NatsConnection implements Carrier {
    * subject the member has subscribed to: in the service's queue group, a handler of `>` would get these messages,
    * and drops them as subjects of the system.
    */
-  #takeTogether(subject: Subject, receive: (subject: Subject, message: Carried) => void): Subscription {
+  #takeTogether(subject: Subject, receive: (subject: Subject, message: Carried) => void): DriverSubscription {
     const queue = queueTogether(subject.queue as string)
     return this.subscribe(TOGETHER + subject.address, queue, (error, message) => {
       if (error === null) receive(subject, new NatsMessage(message, TOGETHER.length))
@@ -207,7 +190,7 @@ export class NatsConnection implements Carrier {
   }
 
   /** Subscribes with the driver. Exceptions of `receive` are caught: they would stop the driver. */
-  subscribe(subject: string, queue: string | undefined, receive: Receive): Subscription {
+  subscribe(subject: string, queue: string | undefined, receive: Receive): DriverSubscription {
     const callback: Receive = (error, message) => {
       try {
         receive(error, message)
@@ -215,7 +198,7 @@ export class NatsConnection implements Carrier {
         this.#listener.failed(cause)
       }
     }
-    return this.#driver.subscribe(subject, queue === undefined ? { callback } : { queue, callback })
+    return this.#driver.subscribe(subject, queue, callback)
   }
 
   flush(): Promise<void> {
@@ -230,39 +213,38 @@ export class NatsConnection implements Carrier {
     await this.#driver.close()
   }
 
-  async #watch(): Promise<void> {
-    const listener = this.#listener
-    for await (const status of this.#driver.status()) {
-      if (status.type === 'disconnect') {
-        if (!this.#isConnected) continue
-        this.#isConnected = false
-        if (!this.#isClosing) listener.lost()
-      } else if (status.type === 'reconnect') {
-        this.#isConnected = true
-        this.#held.release()
-        listener.restored()
-        this.#room.resume()
-      } else if (status.type === 'error') {
-        const { error } = status
-        if (error instanceof errors.PermissionViolationError)
-          listener.refused(error.subject, error.operation === 'publish' ? 'publish' : 'listen', error)
-      }
-    }
-    const error = await this.#driver.closed()
+  lost(): void {
+    if (!this.#isConnected) return
     this.#isConnected = false
-    if (!this.#isClosing) listener.ended(error instanceof Error ? error : undefined)
+    if (!this.#isClosing) this.#listener.lost()
+  }
+
+  restored(): void {
+    this.#isConnected = true
+    this.#held.release()
+    this.#listener.restored()
+    this.#room.resume()
+  }
+
+  refused(subject: string, operation: 'publish' | 'listen', error: Error): void {
+    this.#listener.refused(subject, operation, error)
+  }
+
+  ended(error: Error | undefined): void {
+    this.#isConnected = false
+    if (!this.#isClosing) this.#listener.ended(error)
   }
 }
 
 /** A message of the driver, whose parts are decoded only when they are asked for. */
 class NatsMessage implements Carried {
-  readonly #message: Msg
+  readonly #message: Message
   readonly words: Uint8Array
 
   readonly #prefix: number
 
   /** @param prefix characters of the subject in front of the address */
-  constructor(message: Msg, prefix = 0) {
+  constructor(message: Message, prefix = 0) {
     this.#message = message
     this.#prefix = prefix
     // `data` is read once, because the driver makes a new view at each access.
@@ -285,34 +267,4 @@ class NatsMessage implements Carried {
   get isNobody(): boolean {
     return this.words.length === 0 && headersIn(this.#message)?.code === 503
   }
-}
-
-function connectFailure({ servers, port, tls }: NodeConnectionOptions, error: unknown): Error {
-  const where = [servers ?? `localhost:${port ?? 4222}`].flat().join(', ')
-  const cause = error instanceof Error ? error : new Error(String(error))
-  if (
-    cause instanceof errors.AuthorizationError ||
-    cause instanceof errors.UserAuthenticationExpiredError ||
-    cause.cause instanceof errors.AuthorizationError
-  )
-    return new UnauthenticatedError(
-      `NATS at ${where} does not accept the credentials (${cause.message}); check user and pass, token, authenticator or tls`
-    )
-  return new ConnectionError(
-    `Cannot reach NATS at ${where}: ${cause.message}; ${adviceOn(cause.message, tls)}`,
-    false,
-    cause.cause instanceof Error ? cause.cause : cause
-  )
-}
-
-/** Advice on a failure to connect. The driver describes the failure by text only. */
-function adviceOn(message: string, tls: NodeConnectionOptions['tls']): string {
-  const start = 'start nats-server there, or check options.servers'
-  // A server that wants a client certificate reports this after the TLS handshake, and the driver does not receive
-  // the report: it only sees a timeout.
-  if (tls && tls.certFile === undefined && tls.cert === undefined && /timeout/i.test(message))
-    return `${start}; if the server requires client certificates, give options.tls a certFile and a keyFile`
-  return /certificate|tls|doesn't exist|issuer|self.signed/i.test(message)
-    ? 'check options.tls and the certificate of the server'
-    : start
 }

@@ -42,7 +42,7 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
 
   deadLetters(group: string): DeadLetters {
     return new NatsDeadLetters(group, {
-      manager: async () => (await this.streams()).manager,
+      jetStream: async () => (await this.streams()).jetStream,
       ensure: async () => (await this.streams()).ensureDeadLetters(),
       publish: async (event) => {
         await this.connect()
@@ -52,14 +52,12 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
   }
 
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {
-    const { manager } = await this.streams()
-    const { consumers } = manager
-    const found = await consumersOf(manager, group)
+    const { jetStream } = await this.streams()
+    const found = await consumersOf(jetStream, group)
     if (found.length === 0) throw unknownGroup(group, 'on this NATS server')
     for (const { stream_name: stream, name } of found) {
       try {
-        if (isPaused) await consumers.pause(stream, name, new Date(Date.now() + FOR_EVER))
-        else await consumers.resume(stream, name)
+        await jetStream.pause(stream, name, isPaused ? new Date(Date.now() + FOR_EVER) : undefined)
       } catch (error) {
         throw readableError(error, `The group '${group}'`)
       }
@@ -80,7 +78,7 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     if (this.#streams?.connection !== connection) {
       const { durable: storage } = this.#options
       const { logger } = this.context
-      const streams = Streams.open({ connection: connection.driver, storage, logger })
+      const streams = Streams.open({ connection, storage, logger })
       this.#streams = { connection, streams }
       streams.catch(() => {
         if (this.#streams?.streams === streams) this.#streams = undefined

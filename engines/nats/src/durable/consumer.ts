@@ -17,8 +17,8 @@ import {
   hasWildcards,
   systemClock
 } from '@elysia-microservices/transport/kit'
-import type { Msg } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
+import type { Message } from '../driver.ts'
 import { headersIn } from '../words/headers.ts'
 import { ACK, nak, WORKING } from './acknowledgements.ts'
 import { bySequence, EarlyEvents } from './early.ts'
@@ -286,7 +286,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   // ── receiving ───────────────────────────────────────────────────────────────────────────────────────
 
-  #receive(message: Msg, data: Uint8Array, mainPull?: Pull): void {
+  #receive(message: Message, data: Uint8Array, mainPull?: Pull): void {
     const place = readPlace(message.reply ?? '')
     if (place === undefined) return
     const pin = mainPull !== undefined && this.#isOrdered ? headersIn(message)?.get('Nats-Pin-Id') : undefined

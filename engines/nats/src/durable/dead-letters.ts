@@ -8,15 +8,16 @@ import {
   EventRefusedError,
   type ListDeadLettersOptions
 } from '@elysia-microservices/transport/kit'
-import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
+import type { StoredMsg } from '@nats-io/jetstream'
 import { headers as newHeaders } from '@nats-io/transport-node'
+import type { JetStream } from '../driver.ts'
 import { isMissing, isNoSequence, readableError } from './jetstream-errors.ts'
 import { AGAIN, DEAD, DEAD_STREAM, decoded, HEADER, idFromHeader } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { ownHeaders } from './stored.ts'
 
 export interface DeadLettersOptions {
-  manager(): Promise<JetStreamManager>
+  jetStream(): Promise<JetStream>
   /** Creates the streams of dead letters if they are missing. */
   ensure(): Promise<void>
   publish(event: Omit<StoredMessage, 'timeout' | 'signal'>): Promise<void>
@@ -79,9 +80,9 @@ export class NatsDeadLetters implements DeadLetters {
   async discard(position: string): Promise<boolean> {
     const stored = await this.#at(position)
     if (stored === undefined) return false
-    const manager = await this.#options.manager()
+    const jetStream = await this.#options.jetStream()
     try {
-      return await manager.streams.deleteMessage(DEAD_STREAM, stored.seq, false)
+      return await jetStream.deleteMessage(DEAD_STREAM, stored.seq)
     } catch (error) {
       // Another process has redriven or deleted the dead letter in between.
       if (isMissing(error) || isNoSequence(error)) return false
@@ -98,9 +99,9 @@ export class NatsDeadLetters implements DeadLetters {
   }
 
   async #get(query: { seq: number; next_by_subj?: string }): Promise<StoredMsg | undefined> {
-    const manager = await this.#options.manager()
+    const jetStream = await this.#options.jetStream()
     try {
-      return (await manager.streams.getMessage(DEAD_STREAM, query as { seq: number })) ?? undefined
+      return (await jetStream.message(DEAD_STREAM, query)) ?? undefined
     } catch (error) {
       // There is no such dead letter (404), or no further one.
       if (isMissing(error)) return undefined

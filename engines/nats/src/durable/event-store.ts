@@ -1,8 +1,8 @@
 /** Appends events to streams of JetStream. JetStream confirms each event by a message to an inbox. */
 import { newSecret, numberIn, type Publisher, replyToken, type Store } from '@elysia-microservices/engine'
 import { EventRefusedError, NotStoredError, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
-import type { Msg } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
+import type { Message } from '../driver.ts'
 import { mostOfHeaders, sizeOfHeaders } from '../words/headers.ts'
 import { type PubAck, readPubAck } from '../words/pub-ack.ts'
 import { adviceOnFull } from './full.ts'
@@ -52,7 +52,7 @@ export class EventStore implements Store<StoredMessage> {
     this.#connection.send(address, payload, this.#inbox + event.token, headers)
   }
 
-  #confirmed({ subject, data, headers }: Msg): void {
+  #confirmed({ subject, data, headers }: Message): void {
     const start = this.#inbox.length
     const number = numberIn(subject, start + 2, subject.indexOf('-', start))
     const event = this.#publisher.sentEvent(number)

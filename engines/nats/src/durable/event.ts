@@ -6,7 +6,8 @@ import {
   type IncomingMessage,
   ProtocolError
 } from '@elysia-microservices/transport/kit'
-import { type Msg, headers as newHeaders } from '@nats-io/transport-node'
+import { headers as newHeaders } from '@nats-io/transport-node'
+import type { Message } from '../driver.ts'
 import { headersIn, sizeOfHeaders } from '../words/headers.ts'
 import { HEAD_ROOM } from './event-store.ts'
 import { AGAIN_STREAM, DEAD, decoded, HEADER, idFromHeader, idToHeader } from './names.ts'
@@ -21,7 +22,7 @@ const DEAD_TIMEOUT = 30_000
  * other steps.
  */
 export class NatsEvent implements HeldEvent {
-  readonly message: Msg
+  readonly message: Message
   readonly place: Place
   /** The body of the message. */
   readonly data: Uint8Array
@@ -50,7 +51,7 @@ export class NatsEvent implements HeldEvent {
    * @param subject the subject of the message, if the handler receives one subject only
    */
   constructor(
-    message: Msg,
+    message: Message,
     data: Uint8Array,
     place: Place,
     leasedUntil: number,

@@ -5,10 +5,10 @@ import {
   type ConsumerConfig,
   type ConsumerInfo,
   DeliverPolicy,
-  type JetStreamManager,
   RetentionPolicy,
   type StreamInfo
 } from '@nats-io/jetstream'
+import type { JetStream } from '../driver.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
 import { isForbidden, isMissing, readableError } from './jetstream-errors.ts'
 import { sayWhatIsLeftBehind, sayWhatWasDeleted } from './left-behind.ts'
@@ -77,12 +77,16 @@ export class Groups {
     this.#settings = settings
   }
 
+  get #jetStream(): JetStream {
+    return this.#streams.jetStream
+  }
+
   /**
    * The server's information on a consumer.
    * @throws the driver's error
    */
   info({ stream, consumer }: Subscription): Promise<ConsumerInfo> {
-    return this.#streams.manager.consumers.info(stream, consumer)
+    return this.#jetStream.consumer(stream, consumer)
   }
 
   /** Stores how often events were delivered before their handlers began; see `Runs`. @throws the driver's error */
@@ -90,12 +94,12 @@ export class Groups {
     const { stream, consumer } = subscription
     const { config } = await this.info(subscription)
     const metadata = { ...config.metadata, [RUNS]: text }
-    await this.#streams.manager.consumers.update(stream, consumer, { ...config, metadata } as ConsumerConfig)
+    await this.#jetStream.updateConsumer(stream, consumer, { ...config, metadata } as ConsumerConfig)
   }
 
   /** Lets the server serve another process of an ordered group at once. @throws the driver's error */
   async unpin({ stream, consumer }: Subscription): Promise<void> {
-    await this.#streams.manager.consumers.unpin(stream, consumer, PINNED)
+    await this.#jetStream.unpin(stream, consumer, PINNED)
   }
 
   /**
@@ -119,7 +123,7 @@ export class Groups {
     // The consumer is new, as nothing was delivered yet. Another consumer may have done its work until now.
     if (last === undefined) {
       if (info.delivered.consumer_seq === 0)
-        await sayWhatIsLeftBehind(this.#streams.manager, {
+        await sayWhatIsLeftBehind(this.#jetStream, {
           info,
           group,
           start: settings.start,
@@ -153,13 +157,12 @@ export class Groups {
     const { stream_name: stream, name, created, config } = info
     const { deliver_policy: policy, opt_start_time: since = created } = config
     if (policy !== DeliverPolicy.New && policy !== DeliverPolicy.StartTime) return false
-    const { streams, consumers } = this.#streams.manager
-    // The driver's type lacks this query, and the server accepts it.
-    const query: unknown = { seq: first, next_by_subj: subject }
     try {
-      const next = await streams.getMessage(stream, query as { seq: number })
+      const next = await this.#jetStream.message(stream, { seq: first, next_by_subj: subject })
       // The times that the driver gives are exact to a millisecond only.
-      return next !== null && next.time <= new Date(since) && (await consumers.delete(stream, name))
+      return (
+        next !== null && next.time <= new Date(since) && (await this.#jetStream.deleteConsumer(stream, name))
+      )
     } catch (error) {
       // There is no such event, or another process has deleted the consumer.
       if (isMissing(error)) return true
@@ -200,7 +203,7 @@ export class Groups {
     const known = await this.#consumer(stream, name)
     if (known === undefined) {
       try {
-        return await this.#streams.manager.consumers.add(stream, config)
+        return await this.#jetStream.addConsumer(stream, config)
       } catch (error) {
         const made = await this.#consumer(stream, name)
         if (made === undefined) throw readableError(error, `The group '${group}' for '${subject}'`)
@@ -231,8 +234,13 @@ export class Groups {
     )
     const { ack_wait, max_ack_pending } = wanted
     const metadata = { ...known.config.metadata, ...wanted.metadata }
-    await this.#streams.manager.consumers
-      .update(stream, known.name, { ...known.config, ack_wait, max_ack_pending, metadata } as ConsumerConfig)
+    await this.#jetStream
+      .updateConsumer(stream, known.name, {
+        ...known.config,
+        ack_wait,
+        max_ack_pending,
+        metadata
+      } as ConsumerConfig)
       .catch((error: unknown) => {
         throw readableError(error, `The group '${group}' for '${wanted.filter_subject}'`)
       })
@@ -241,11 +249,11 @@ export class Groups {
 
   async #ensureAgain(name: string, group: string): Promise<void> {
     const ack_wait = this.#settings.storage.ackWait * NANOSECONDS
-    const { consumers } = this.#streams.manager
     const known = await this.#consumer(AGAIN_STREAM, name)
     if (known?.config.ack_wait === ack_wait) return
     if (known !== undefined) {
-      await consumers.update(AGAIN_STREAM, name, { ...known.config, ack_wait }).catch((error: unknown) => {
+      const config = { ...known.config, ack_wait }
+      await this.#jetStream.updateConsumer(AGAIN_STREAM, name, config).catch((error: unknown) => {
         throw readableError(error, `The redriven dead letters of the group '${group}'`)
       })
       return
@@ -260,7 +268,7 @@ export class Groups {
       metadata: { 'elysia-group': group }
     }
     try {
-      await consumers.add(AGAIN_STREAM, config)
+      await this.#jetStream.addConsumer(AGAIN_STREAM, config)
     } catch (error) {
       if ((await this.#consumer(AGAIN_STREAM, name)) === undefined)
         throw readableError(error, `The redriven dead letters of the group '${group}'`)
@@ -269,7 +277,7 @@ export class Groups {
 
   async #consumer(stream: string, name: string): Promise<ConsumerInfo | undefined> {
     try {
-      return await this.#streams.manager.consumers.info(stream, name)
+      return await this.#jetStream.consumer(stream, name)
     } catch (error) {
       if (isMissing(error)) return undefined
       throw readableError(error, `The stream '${stream}'`)
@@ -278,11 +286,11 @@ export class Groups {
 }
 
 /** The consumers of a group, in all streams. @throws {NotStoredError} JetStream does not list them */
-export async function consumersOf(manager: JetStreamManager, group: string): Promise<ConsumerInfo[]> {
+export async function consumersOf(jetStream: JetStream, group: string): Promise<ConsumerInfo[]> {
   const found: ConsumerInfo[] = []
   try {
-    for await (const { config } of manager.streams.list())
-      for await (const info of manager.consumers.list(config.name))
+    for await (const { config } of jetStream.streams())
+      for await (const info of jetStream.consumers(config.name))
         if (info.config.metadata?.['elysia-group'] === group) found.push(info)
   } catch (error) {
     throw readableError(error, `The group '${group}'`)

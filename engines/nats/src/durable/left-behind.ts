@@ -1,11 +1,7 @@
 /** The lines of the log at the start of a group: events that wait for others, or that were deleted. */
 import { type DurableSettings, type Logger, shown } from '@elysia-microservices/transport/kit'
-import {
-  type ConsumerInfo,
-  type JetStreamManager,
-  RetentionPolicy,
-  type StreamInfo
-} from '@nats-io/jetstream'
+import { type ConsumerInfo, RetentionPolicy, type StreamInfo } from '@nats-io/jetstream'
+import type { JetStream } from '../driver.ts'
 import { covers } from './streams.ts'
 
 interface NewGroup {
@@ -20,10 +16,10 @@ interface NewGroup {
  * Logs the consumers of a stream that may have done the work of a new consumer: the consumer of the same pattern for a
  * service that was renamed, or of the same group for a wider pattern.
  */
-export async function sayWhatIsLeftBehind(manager: JetStreamManager, made: NewGroup): Promise<void> {
+export async function sayWhatIsLeftBehind(jetStream: JetStream, made: NewGroup): Promise<void> {
   const { info, logger } = made
   try {
-    for await (const other of manager.consumers.list(info.stream_name)) {
+    for await (const other of jetStream.consumers(info.stream_name)) {
       const line = other.name === info.name ? undefined : lineAbout(other, made)
       if (line !== undefined) logger.warn(line)
     }

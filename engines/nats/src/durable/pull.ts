@@ -4,8 +4,8 @@
  */
 import { numberIn } from '@elysia-microservices/engine'
 import type { Logger } from '@elysia-microservices/transport/kit'
-import type { Msg, Subscription as Subscribed } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
+import type { DriverSubscription, Message } from '../driver.ts'
 import { headersIn } from '../words/headers.ts'
 import { PIN_TIME, PINNED, type Subscription } from './groups.ts'
 
@@ -39,7 +39,7 @@ export interface PullOwner {
   /** Messages that may be requested, besides those that have arrived. */
   readonly room: number
   /** @param data the body of the message, read once: the driver makes a new view at each access */
-  receive(message: Msg, data: Uint8Array): void
+  receive(message: Message, data: Uint8Array): void
   /** The consumer no longer exists at the server. @param why what the server says */
   gone(why: string): void
   /** Nobody answers for the consumer: it may be deleted, or its server may be electing a leader. */
@@ -74,7 +74,7 @@ export class Pull {
   /** Messages of these requests that have not arrived. */
   #left = 0
   readonly #watch: ReturnType<typeof setInterval>
-  #subscribed: Subscribed | undefined
+  #subscribed: DriverSubscription | undefined
   #number = 0
   /** Milliseconds for which the next request is valid, unless it has a pin, and the most that they may become. */
   #expires = EXPIRES
@@ -174,7 +174,7 @@ export class Pull {
     } else this.#subscribed?.unsubscribe()
   }
 
-  #receive(message: Msg): void {
+  #receive(message: Message): void {
     // The server's own messages have no data. So headers are read only of messages without data: reading headers is
     // slow.
     const { data, reply = '' } = message
@@ -194,7 +194,7 @@ export class Pull {
     if (first !== undefined && first.left === first.batch - 1) this.fill()
   }
 
-  #status(message: Msg, code: number, description: string): void {
+  #status(message: Message, code: number, description: string): void {
     const number = numberIn(message.subject, this.#inbox.length)
     const standing = this.#standing.find((one) => one.number === number)
     if (code === 100) {

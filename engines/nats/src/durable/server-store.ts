@@ -44,7 +44,7 @@ export class NatsServerStore implements ServerStore<NatsConnection> {
 
   async attach(connection: NatsConnection): Promise<void> {
     const settings = { storage: this.#options.durable, logger: this.#context.logger }
-    this.#streams = await Streams.open({ connection: connection.driver, ...settings })
+    this.#streams = await Streams.open({ connection, ...settings })
     this.#groups = new Groups(this.#streams, settings)
     if (this.#connection !== connection) this.#publisher.attach(new EventStore(connection, this.#publisher))
     this.#connection = connection

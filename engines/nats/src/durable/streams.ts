@@ -3,15 +3,9 @@
  * are refused.
  */
 import { type Logger, OptionError, routeMatches } from '@elysia-microservices/transport/kit'
-import {
-  type JetStreamManager,
-  jetstreamManager,
-  RetentionPolicy,
-  StorageType,
-  type StreamConfig,
-  type StreamInfo
-} from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/transport-node'
+import { RetentionPolicy, StorageType, type StreamConfig, type StreamInfo } from '@nats-io/jetstream'
+import type { NatsConnection } from '../connection/nats-connection.ts'
+import type { JetStream } from '../driver.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
 import { isMissing, readableError } from './jetstream-errors.ts'
 import { AGAIN, AGAIN_STREAM, DEAD, DEAD_STREAM, streamName } from './names.ts'
@@ -27,12 +21,13 @@ export interface StreamsOptions {
 
 /** The streams of a server, over one connection. */
 export class Streams {
-  readonly #manager: JetStreamManager
+  /** What the server has. */
+  readonly jetStream: JetStream
   readonly #storage: DurableStorage
   readonly #logger: Logger
 
-  private constructor(manager: JetStreamManager, { storage, logger }: StreamsOptions) {
-    this.#manager = manager
+  private constructor(jetStream: JetStream, { storage, logger }: StreamsOptions) {
+    this.jetStream = jetStream
     this.#storage = storage
     this.#logger = logger
   }
@@ -40,14 +35,10 @@ export class Streams {
   /** Asks the server for JetStream. @throws {NotStoredError} JetStream is off, or not ready */
   static async open(options: StreamsOptions): Promise<Streams> {
     try {
-      return new Streams(await jetstreamManager(options.connection), options)
+      return new Streams(await options.connection.jetStream(), options)
     } catch (error) {
-      throw readableError(error, `NATS at ${options.connection.getServer()}`)
+      throw readableError(error, `NATS at ${options.connection.server}`)
     }
-  }
-
-  get manager(): JetStreamManager {
-    return this.#manager
   }
 
   /**
@@ -76,7 +67,7 @@ export class Streams {
   async #find(subject: string): Promise<string | undefined> {
     const names: string[] = []
     try {
-      for await (const { config } of this.#manager.streams.list(subject)) {
+      for await (const { config } of this.jetStream.streams(subject)) {
         names.push(config.name)
         if (config.subjects.some((one) => covers(one, subject))) return config.name
       }
@@ -106,7 +97,7 @@ export class Streams {
     const known = await this.#info(name)
     if (known === undefined) {
       try {
-        await this.#manager.streams.add(config)
+        await this.jetStream.addStream(config)
         return name
       } catch (error) {
         // Another process may have created the stream in between.
@@ -158,7 +149,7 @@ export class Streams {
       )
     if (Object.keys(change).length === 0) return
     this.#logger.warn(`The settings of the stream '${name}' are changed: ${JSON.stringify(change)}`)
-    await this.#manager.streams.update(name, change).catch((error: unknown) => {
+    await this.jetStream.updateStream(name, change).catch((error: unknown) => {
       throw readableError(error, `The stream '${name}'`)
     })
   }
@@ -174,7 +165,7 @@ export class Streams {
       num_replicas: replicas
     }
     try {
-      await this.#manager.streams.add(config)
+      await this.jetStream.addStream(config)
     } catch (error) {
       if ((await this.#info(name)) === undefined) throw readableError(error, `The stream '${name}'`)
     }
@@ -183,7 +174,7 @@ export class Streams {
   /** @throws {NotStoredError} the stream does not exist */
   async infoOf(name: string): Promise<StreamInfo> {
     try {
-      return await this.#manager.streams.info(name)
+      return await this.jetStream.stream(name)
     } catch (error) {
       throw readableError(error, `The stream '${name}'`)
     }
@@ -191,7 +182,7 @@ export class Streams {
 
   async #info(name: string): Promise<StreamConfig | undefined> {
     try {
-      return (await this.#manager.streams.info(name)).config
+      return (await this.jetStream.stream(name)).config
     } catch (error) {
       if (isMissing(error)) return undefined
       throw readableError(error, `The stream '${name}'`)

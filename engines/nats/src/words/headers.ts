@@ -1,13 +1,13 @@
 /** The headers of a message, and the records with which users of NestJS set headers. */
 import { bytesOf, type CarriedHeaders, type DataRecord } from '@elysia-microservices/engine'
 import { type Headers, OptionError } from '@elysia-microservices/transport/kit'
-import { type Msg, type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
+import { type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
 
 /**
  * The headers of a message as the driver reads them; `null`: another program has written them so that the driver cannot
  * read them, and throws.
  */
-export function headersIn(message: Msg): MsgHdrs | undefined | null {
+export function headersIn(message: { readonly headers?: MsgHdrs | undefined }): MsgHdrs | undefined | null {
   try {
     return message.headers
   } catch {

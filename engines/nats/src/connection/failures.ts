@@ -1,0 +1,36 @@
+/** Converts the driver's errors on connecting to errors of this library. */
+import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { errors } from '@nats-io/transport-node'
+import type { CheckedOptions } from '../options/options.ts'
+
+type ConnectOptions = CheckedOptions['connection']
+
+export function connectFailure({ servers, port, tls }: ConnectOptions, error: unknown): Error {
+  const where = [servers ?? `localhost:${port ?? 4222}`].flat().join(', ')
+  const cause = error instanceof Error ? error : new Error(String(error))
+  if (
+    cause instanceof errors.AuthorizationError ||
+    cause instanceof errors.UserAuthenticationExpiredError ||
+    cause.cause instanceof errors.AuthorizationError
+  )
+    return new UnauthenticatedError(
+      `NATS at ${where} does not accept the credentials (${cause.message}); check user and pass, token, authenticator or tls`
+    )
+  return new ConnectionError(
+    `Cannot reach NATS at ${where}: ${cause.message}; ${adviceOn(cause.message, tls)}`,
+    false,
+    cause.cause instanceof Error ? cause.cause : cause
+  )
+}
+
+/** Advice on a failure to connect. The driver describes the failure by text only. */
+function adviceOn(message: string, tls: ConnectOptions['tls']): string {
+  const start = 'start nats-server there, or check options.servers'
+  // A server that wants a client certificate reports this after the TLS handshake, and the driver does not receive
+  // the report: it only sees a timeout.
+  if (tls && tls.certFile === undefined && tls.cert === undefined && /timeout/i.test(message))
+    return `${start}; if the server requires client certificates, give options.tls a certFile and a keyFile`
+  return /certificate|tls|doesn't exist|issuer|self.signed/i.test(message)
+    ? 'check options.tls and the certificate of the server'
+    : start
+}

@@ -1,0 +1,6 @@
+/** The exports for tests of this package: a server inside the process, and the cases that prove it. */
+
+export { natsIo } from './connection/nats-io.ts'
+export { natsBy } from './nats.ts'
+export * from './testing/driver-cases.ts'
+export * from './testing/fake-server.ts'

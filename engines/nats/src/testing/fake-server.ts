@@ -1,0 +1,190 @@
+/**
+ * A NATS server inside the process, behind the driver's interface: what a client must know of a server, and the faults
+ * of one. It answers in later turns of the event loop, in the order of what it receives. `driver-cases.ts` compares it
+ * with real servers.
+ */
+import { type Clock, routeMatches, systemClock } from '@elysia-microservices/transport/kit'
+import { errors, type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
+import type { Driver, DriverConnection, DriverListener, Message } from '../driver.ts'
+import type { CheckedOptions } from '../options/options.ts'
+import { FakeConnection, type FakeSubscription } from './fake-connection.ts'
+import { FakeStreams } from './fake-streams.ts'
+
+const NEXT = '$JS.API.CONSUMER.MSG.NEXT.'
+const ACK = '$JS.ACK.'
+const EMPTY = new Uint8Array(0)
+
+/** The options of a fake server. */
+export interface FakeOptions {
+  readonly port?: number
+  /** The clock of the streams. Default: the system's */
+  readonly clock?: Clock
+}
+
+export class FakeNatsServer {
+  /** The port by which transports name this server. */
+  readonly port: number
+  readonly driver: Driver = { connect: (...args) => this.#connect(...args) }
+  readonly streams: FakeStreams
+  /** Subjects to which nobody may publish or subscribe. */
+  readonly forbidden = new Set<string>()
+  /** Whether the server was started with JetStream. */
+  hasJetStream = true
+  /** The bytes of the largest message. */
+  maxPayload = 1024 * 1024
+  readonly #connections = new Set<FakeConnection>()
+  /** Subscriptions without wildcards by their subject, and all others. */
+  readonly #exact = new Map<string, Set<FakeSubscription>>()
+  readonly #wide = new Set<FakeSubscription>()
+  /** Other ports that lead here. */
+  readonly #detours = new Set<number>()
+  /** Counts the messages of each queue, so that its members take turns. */
+  readonly #turns = new Map<string, number>()
+  #isUp = true
+  #isSuspended = false
+  #waiting: (() => void)[] = []
+  #isWorking = false
+
+  constructor({ port = 4222, clock = systemClock }: FakeOptions = {}) {
+    this.port = port
+    this.streams = new FakeStreams(clock, {
+      hears: (subject) => this.#heard(subject).length > 0,
+      send: (to, message) => void this.deliver(message, to)
+    })
+  }
+
+  /** Ends at once: all connections are lost, and so is what streams keep in memory only. */
+  stop(): void {
+    this.#isUp = false
+    this.#waiting = []
+    for (const connection of this.#connections) connection.drop()
+    this.streams.stop()
+  }
+
+  start(): void {
+    this.#isUp = true
+    this.#reconnect()
+  }
+
+  /** All connections are lost, and come back at once. */
+  cut(): void {
+    for (const connection of this.#connections) connection.drop()
+    this.#reconnect()
+  }
+
+  /** Connections stay, but nothing moves. */
+  suspend(): void {
+    this.#isSuspended = true
+  }
+
+  resume(): void {
+    this.#isSuspended = false
+    this.#work()
+  }
+
+  /** Another port that leads here until it is stopped, which loses the connections over it. */
+  detour(port: number): { readonly port: number; stop(): void } {
+    this.#detours.add(port)
+    this.#reconnect()
+    const stop = () => {
+      this.#detours.delete(port)
+      for (const connection of this.#connections) if (connection.port === port) connection.drop()
+    }
+    return { port, stop }
+  }
+
+  async #connect(options: CheckedOptions['connection'], listener: DriverListener): Promise<DriverConnection> {
+    await new Promise(setImmediate)
+    const [first = ''] = [options.servers ?? ''].flat()
+    const port = Number(/:(\d+)$/.exec(first)?.[1] ?? options.port ?? 4_222)
+    if (!this.#isReached(port)) throw new errors.ConnectionError('connection refused')
+    const connection = new FakeConnection(this, port, listener)
+    this.#connections.add(connection)
+    return connection
+  }
+
+  #isReached(port: number): boolean {
+    return this.#isUp && (port === this.port || this.#detours.has(port))
+  }
+
+  #reconnect(): void {
+    setImmediate(() => {
+      for (const connection of this.#connections)
+        if (!connection.isConnected && this.#isReached(connection.port)) connection.restore()
+    })
+  }
+
+  forget(connection: FakeConnection): void {
+    this.#connections.delete(connection)
+  }
+
+  /** Runs commands in their order, in a later turn. */
+  later(command: () => void): void {
+    this.#waiting.push(command)
+    this.#work()
+  }
+
+  #work(): void {
+    if (this.#isWorking || this.#isSuspended) return
+    this.#isWorking = true
+    setImmediate(() => {
+      this.#isWorking = false
+      if (this.#isSuspended) return
+      for (const command of this.#waiting.splice(0)) command()
+      if (this.#waiting.length > 0) this.#work()
+    })
+  }
+
+  subscribe(one: FakeSubscription): void {
+    if (/[*>]/.test(one.subject)) this.#wide.add(one)
+    else this.#exact.set(one.subject, (this.#exact.get(one.subject) ?? new Set()).add(one))
+  }
+
+  unsubscribe(one: FakeSubscription): void {
+    this.#wide.delete(one)
+    const others = this.#exact.get(one.subject)
+    if (others?.delete(one) && others.size === 0) this.#exact.delete(one.subject)
+  }
+
+  #heard(subject: string): FakeSubscription[] {
+    const heard = [...(this.#exact.get(subject) ?? [])]
+    for (const one of this.#wide)
+      if (subject.startsWith(one.head) && routeMatches(one.subject, subject)) heard.push(one)
+    return heard
+  }
+
+  /** A message from a client. */
+  publish(subject: string, data: Uint8Array, reply: string | undefined, headers: MsgHdrs | undefined): void {
+    const message: Message = { subject, data, reply, headers }
+    let isHeard = this.deliver(message)
+    if (this.hasJetStream) {
+      if (subject.startsWith(ACK)) return this.streams.acknowledge(subject, new TextDecoder().decode(data))
+      if (subject.startsWith(NEXT) && reply !== undefined) {
+        const [stream = '', consumer = ''] = subject.slice(NEXT.length).split('.')
+        isHeard = this.streams.next(stream, consumer, JSON.parse(new TextDecoder().decode(data)), reply)
+      }
+      const said = this.streams.store(message)
+      if (said !== undefined && reply !== undefined)
+        this.deliver({ subject: reply, data: new TextEncoder().encode(JSON.stringify(said)) })
+      isHeard ||= said !== undefined
+    }
+    if (!isHeard && reply !== undefined)
+      this.deliver({ subject: reply, data: EMPTY, headers: newHeaders(503, 'No Responders') })
+  }
+
+  /** Delivers a message. @param to the subject of the subscriptions, if it is not that of the message */
+  deliver(message: Message, to = message.subject): boolean {
+    const queues = new Map<string, FakeSubscription[]>()
+    const heard = this.#heard(to)
+    for (const one of heard) {
+      if (one.queue === undefined) one.hear(message)
+      else queues.set(one.queue, [...(queues.get(one.queue) ?? []), one])
+    }
+    for (const [queue, members] of queues) {
+      const turn = this.#turns.get(queue) ?? 0
+      this.#turns.set(queue, turn + 1)
+      members[turn % members.length]?.hear(message)
+    }
+    return heard.length > 0
+  }
+}
