@@ -21,7 +21,7 @@ export interface StreamsOptions {
 
 /** The streams of a server, over one connection. */
 export class Streams {
-  /** What the server has. */
+  /** The streams and consumers of the server. */
   readonly jetStream: JetStream
   readonly #storage: DurableStorage
   readonly #logger: Logger

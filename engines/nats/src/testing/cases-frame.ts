@@ -15,7 +15,7 @@ export interface ServerForCases {
   pass(milliseconds: number): Promise<void>
 }
 
-/** What has happened, as words in their order. */
+/** Notes happenings, as words in their order. */
 export class Recorded {
   readonly said: string[] = []
   #changed: (() => void)[] = []

@@ -14,7 +14,7 @@ import type { FakeNatsServer } from './fake-server.ts'
 
 /** A subscription of a connection. */
 export class FakeSubscription {
-  /** What the subject of each message begins with. */
+  /** The beginning of the subject of each message. */
   readonly head: string
   readonly subject: string
   readonly queue: string | undefined

@@ -104,7 +104,7 @@ export class FakeConsumer {
     } as unknown as ConsumerInfo
   }
 
-  /** What waits in a paused consumer is delivered with its next sign of life, as by a server. */
+  /** Messages that wait in a paused consumer are delivered with its next sign of life, as by a server. */
   update(change: Config): void {
     this.#config = { ...this.#config, ...change }
     this.#watchPause()

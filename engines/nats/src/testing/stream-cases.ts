@@ -140,15 +140,19 @@ export function streamCases(title: string, open: () => Promise<ServerForCases>):
     it('says what is missing', async () => {
       const { jetStream, stream, one } = await stored()
       for (const asked of [
-        jetStream.stream('none'),
-        jetStream.updateStream('none', {}),
-        jetStream.consumer('none', 'none'),
-        jetStream.consumer(stream.name, 'none'),
-        jetStream.deleteConsumer(stream.name, 'none'),
-        jetStream.addConsumer('none', { durable_name: 'x', ack_policy: 'explicit' })
+        () => jetStream.stream('none'),
+        () => jetStream.updateStream('none', {}),
+        () => jetStream.consumer('none', 'none'),
+        () => jetStream.consumer(stream.name, 'none'),
+        () => jetStream.deleteConsumer(stream.name, 'none'),
+        () => jetStream.addConsumer('none', { durable_name: 'x', ack_policy: 'explicit' })
       ])
-        await assert.rejects(asked, (error) => isMissing(error) && !isForbidden(error))
-      assert.equal((await jetStream.message(stream.name, { seq: 7 }).catch(isMissing)) === false, false)
+        await assert.rejects(asked(), (error) => isMissing(error) && !isForbidden(error))
+      const none = await jetStream.message(stream.name, { seq: 7 }).catch((error: unknown) => {
+        assert.ok(isMissing(error))
+        return null
+      })
+      assert.equal(none, null)
       assert.match(await one.ask('stored.nowhere', ''), /^503/)
     })
 
