@@ -143,6 +143,36 @@ describe('a limit of connections', () => {
   })
 })
 
+describe('an upgrade is accepted, however its client writes the headers', () => {
+  const TURNS = 'turns.rsocket.elysia-microservices'
+  const written: [what: string, headers: Record<string, string>, protocol: string | undefined][] = [
+    [
+      'subprotocols without spaces, as of the package ws',
+      { 'sec-websocket-protocol': `rsocket,${TURNS}` },
+      TURNS
+    ],
+    ['subprotocols between more spaces', { 'sec-websocket-protocol': `rsocket ,\t  ${TURNS}` }, TURNS],
+    [
+      'a subprotocol a line',
+      { 'sec-websocket-protocol': `rsocket\r\nsec-websocket-protocol: ${TURNS}` },
+      TURNS
+    ],
+    ['only the subprotocol of RSocket', { 'sec-websocket-protocol': 'other,rsocket' }, 'rsocket'],
+    ['only subprotocols that nobody knows', { 'sec-websocket-protocol': 'a,b' }, undefined],
+    ['upper case', { upgrade: 'WebSocket', connection: 'UPGRADE' }, undefined],
+    ['a list of connections without spaces', { connection: 'keep-alive,Upgrade' }, undefined],
+    ['an extension', { 'sec-websocket-extensions': 'permessage-deflate;client_max_window_bits' }, undefined]
+  ]
+  for (const [what, headers, protocol] of written)
+    it(what, async () => {
+      await using app = await open({})
+      const asking = new Asking(app, headers)
+      assert.equal(await asking.status(), 101)
+      assert.equal(/^sec-websocket-protocol: *(.*?)\r$/im.exec(asking.answer)?.[1], protocol)
+      asking.socket.destroy()
+    })
+})
+
 // Bun closes such sockets itself, and Deno answers them like all requests.
 if (underNode)
   describe('an upgrade that is refused', () => {

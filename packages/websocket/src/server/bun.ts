@@ -43,7 +43,8 @@ export function upgradeOnBun(
   }
   return server.upgrade(request, {
     data,
-    headers: protocol === undefined ? {} : { 'sec-websocket-protocol': protocol }
+    // Without this header, Bun names the first subprotocol of the client; with an empty one it names none.
+    headers: { 'sec-websocket-protocol': protocol ?? '' }
   })
 }
 

@@ -17,10 +17,7 @@ interface DenoWebSocket {
 
 /** The members of Deno that are used here. */
 interface Deno {
-  upgradeWebSocket(
-    request: Request,
-    options: { readonly protocol?: string }
-  ): { readonly socket: DenoWebSocket; readonly response: Response }
+  upgradeWebSocket(request: Request): { readonly socket: DenoWebSocket; readonly response: Response }
 }
 
 /** A request as Elysia's adapter passes it on Deno. */
@@ -47,8 +44,7 @@ export function peerOnDeno(
 
 /**
  * Upgrades a request, and passes its socket to the door. Returns the answer of the upgrade; `undefined` if this is
- * not Deno, or if Deno does not accept the request as an upgrade. Deno also refuses a list of subprotocols without
- * spaces after its commas.
+ * not Deno, or if Deno does not accept the request as an upgrade.
  */
 export function upgradeOnDeno(
   door: WebSocketDoor,
@@ -60,11 +56,13 @@ export function upgradeOnDeno(
   const protocol = subprotocolOf(request.headers.get('sec-websocket-protocol'))
   let upgraded: ReturnType<Deno['upgradeWebSocket']>
   try {
-    upgraded = deno.upgradeWebSocket(request, protocol === undefined ? {} : { protocol })
+    upgraded = deno.upgradeWebSocket(request)
   } catch {
     return undefined
   }
   const { socket, response } = upgraded
+  // Not by Deno's own option `protocol`: Deno then refuses lists without spaces, which the package `ws` sends.
+  if (protocol !== undefined) response.headers.set('sec-websocket-protocol', protocol)
   socket.binaryType = 'arraybuffer'
   // Deno opens the socket in a later turn, or never if the client has left.
   const leave = () => door.leave(entering)
