@@ -7,7 +7,8 @@ import {
   DESCRIBE_ROUTE,
   describeRoute,
   type Route,
-  type ServerTransport
+  type ServerTransport,
+  statsOf
 } from '@elysia-microservices/transport/kit'
 
 /** Answers requests of the page for the description of this server. */
@@ -34,7 +35,7 @@ export class Description {
       name: this.#name,
       instance: this.#instance,
       status: isListening ? 'listening' : 'draining',
-      transports: servers.map((server) => server.stats()),
+      transports: servers.flatMap(statsOf),
       handlers: routes.map(({ kind, route, durable }) => ({
         kind,
         patterns: [{ kind: 'exact', pattern: route }],

@@ -153,6 +153,7 @@ export { nameOf, routeOf, routeOfValue } from './pattern.ts'
 export { QuietLog, quietLog, shown } from './quiet-log.ts'
 export { type EventSender, reportEvent } from './report-event.ts'
 export { DEFAULT_DRAIN, endedWithin, type RunningAnswer, RunningMessages } from './running-messages.ts'
+export { statsOf } from './stats-of.ts'
 export {
   asPromise,
   consume,

@@ -10,6 +10,7 @@ import {
   OptionError,
   type ServerTransport,
   type ServiceStatus,
+  statsOf,
   type TransportStats
 } from '@elysia-microservices/transport/kit'
 import {
@@ -27,7 +28,6 @@ import { schemasCompiled } from '../schema/typebox.ts'
 import { clearEarlier, remember } from './hot.ts'
 import type { LifeEnd } from './life.ts'
 import type { ServiceCore } from './service-core.ts'
-import { statsOf } from './stats-of.ts'
 import { StopLines } from './stop-lines.ts'
 
 /** The settings that a service runs with. */
