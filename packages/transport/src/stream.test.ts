@@ -429,6 +429,23 @@ describe('a stream that never waits', () => {
     })
   }
 
+  for (const [what, stream] of streams)
+    it(`shares its turn with the others, however many there are: ${what}`, async () => {
+      const sinks = Array.from({ length: 100 }, () => new Greedy())
+      const given = () => sinks.reduce((sum, { count }) => sum + count, 0)
+      for (const sink of sinks) sink.take(stream())
+      await turn()
+      for (let before = given(), n = 0; n < 300; n++) {
+        await turn()
+        assert.ok(given() - before < 1_000, `${given() - before} values in one turn`)
+        before = given()
+      }
+      // Each has gone on, and none has waited longer than the others.
+      const counts = sinks.map(({ count }) => count)
+      assert.ok(Math.min(...counts) > 256 && Math.max(...counts) - Math.min(...counts) <= 512, String(counts))
+      for (const { source } of sinks) source?.cancel()
+    })
+
   it('is ended in the middle of its subscription, if it is an Observable whose sink has ended', () => {
     let made = 0
     const counted = range(0, MANY).pipe(map((n) => [made++, n]))

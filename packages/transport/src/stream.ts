@@ -5,7 +5,7 @@
  * All values that are pulled from a stream are pulled in this file, so this file lets the event loop have its turn,
  * whatever a sink says about its room.
  */
-import { nextTurn } from './next-turn.ts'
+import { rest } from './rest.ts'
 
 /** Receives the values of a stream. After `complete` or `error` only `teardownFailed` may still be called. */
 export interface StreamSink {
@@ -270,7 +270,7 @@ class SyncPull implements StreamSource {
   #rest(): void {
     this.#count = 0
     this.#isResting = true
-    nextTurn(() => {
+    void rest().then(() => {
       this.#isResting = false
       this.resume()
     })
@@ -303,7 +303,7 @@ class AsyncPull implements StreamSource {
     try {
       while (this.#isAsked) {
         if (this.#count++ === VALUES_A_TURN) {
-          await new Promise<void>(nextTurn)
+          await rest()
           if (this.#isOver) return
           this.#count = 1
         }
