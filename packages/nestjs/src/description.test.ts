@@ -1,4 +1,4 @@
-/** The description for the page of `dev` is made, whatever the transports of users tell of themselves. */
+/** The description for the page of `dev` is made, whatever stats() of a user's transport does. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '@elysia-microservices/transport'

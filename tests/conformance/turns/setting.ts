@@ -25,7 +25,7 @@ export class Setting {
   ended: Error | 'complete' | undefined
   readonly #source: Endless
 
-  static async open(transport: TransportUnderTest, source: Endless): Promise<Setting> {
+  static async open(transport: Pick<TransportUnderTest, 'open'>, source: Endless): Promise<Setting> {
     const carried = await transport.open()
     const answering = carried.server()
     const server = answering.server({ name: 'turns', version: undefined, logger })
