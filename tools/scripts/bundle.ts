@@ -60,6 +60,12 @@ const entryPoints = [...bundled, ...programs].map((file) =>
 )
 
 /**
+ * A comment that tells bundlers that a call does nothing but return a value. Without it a page keeps whatever calls a
+ * function when it is loaded, such as the tables of options of a server.
+ */
+const HAS_HINT = /@__(?:PURE|NO_SIDE_EFFECTS)__/
+
+/**
  * Leaves comments out of the bundles. Comments for users are in the declarations, and comments for developers in the
  * repository. esbuild keeps only the comments that its input has.
  */
@@ -68,14 +74,15 @@ const withoutComments: Plugin = {
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$|\/node_modules\/.*\.js$/ }, async ({ path }) => {
       const isOwn = path.endsWith('.ts')
-      const { code } = await transform(readFileSync(path, 'utf8'), {
+      const source = readFileSync(path, 'utf8')
+      const { code } = await transform(source, {
         loader: isOwn ? 'ts' : 'js',
         minify: !isOwn,
         sourcefile: path,
         sourcemap: 'inline',
         sourcesContent: false,
         target: TARGET,
-        minifyWhitespace: true
+        minifyWhitespace: !HAS_HINT.test(source)
       })
       return { contents: code, loader: 'js' }
     })

@@ -5,11 +5,18 @@
 export {
   cannotConnect,
   connectionClosed,
-  reasonOf,
+  type Reason,
   sendBufferFull
 } from './connection/connection-errors.ts'
 export { ConnectionPeer, type PeerSide } from './connection/peer.ts'
-export type { ClientProtocol, Output, ProtocolConnection, WaitingStream } from './connection/protocol.ts'
+export type {
+  ClientProtocol,
+  FrameOutput,
+  Output,
+  ProtocolConnection,
+  WaitingStream
+} from './connection/protocol.ts'
+export { reasonOf } from './connection/system-errors.ts'
 export {
   ADAPTIVE_DEFAULTS,
   type AdaptiveConcurrencyOptions,
@@ -27,7 +34,7 @@ export {
   rsocketNames,
   rsocketServerOptions
 } from './options/rsocket-options.ts'
-export { NEST_HINT } from './protocol/answer-watch.ts'
+export { type AnswerWatch, answersWithin, NEST_HINT } from './protocol/answer-watch.ts'
 export {
   Accepted,
   type Authenticate,

@@ -117,6 +117,7 @@ export function milliseconds(least: number, path: string, value: unknown): void 
 }
 
 /** Makes a check. `words` describe the right value in the error. */
+// @__NO_SIDE_EFFECTS__
 export function mustBe(words: string, isRight: (value: unknown) => boolean): OptionCheck {
   return (path, value) => {
     if (!isRight(value)) throw OptionError.expected(path, words, value)
@@ -145,22 +146,26 @@ export function mustBeSecret(path: string, value: unknown): void {
 }
 
 /** Makes a check that a value is one of these texts. */
+// @__NO_SIDE_EFFECTS__
 export function mustBeOneOf(...texts: readonly string[]): OptionCheck {
   const words = texts.map((text) => `'${text}'`).join(' or ')
   return mustBe(words, (value) => texts.includes(value as string))
 }
 
 /** Makes a check of a number with `atLeast`. */
+// @__NO_SIDE_EFFECTS__
 export function mustBeAtLeast(least: number): OptionCheck {
   return (path, value) => atLeast(least, path, value)
 }
 
 /** Makes a check of a time with `milliseconds`. */
+// @__NO_SIDE_EFFECTS__
 export function mustBeMilliseconds(least: number): OptionCheck {
   return (path, value) => milliseconds(least, path, value)
 }
 
 /** Makes a check of a whole number within limits. */
+// @__NO_SIDE_EFFECTS__
 export function mustBeWhole(least: number, most: number): OptionCheck {
   const isWithin = (value: unknown) =>
     Number.isInteger(value) && least <= Number(value) && Number(value) <= most
@@ -168,6 +173,7 @@ export function mustBeWhole(least: number, most: number): OptionCheck {
 }
 
 /** Makes a check of an object of options by their names alone. */
+// @__NO_SIDE_EFFECTS__
 export function mustHaveOnly(...known: readonly string[]): OptionCheck {
   return (path, value) => checkNames(path, value, known)
 }

@@ -3,7 +3,6 @@
  * read.
  */
 import { type ByteWriter, nextTurn, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
-import { outside } from '../host.ts'
 import type { WaitingStream } from './protocol.ts'
 import type { Socket } from './socket.ts'
 
@@ -21,6 +20,7 @@ const HIGH_WATER = 256 * 1024
 /** The outgoing data of one connection. A protocol sends either text or bytes. */
 export class Outbox {
   readonly #socket: Pick<Socket, 'unsent' | 'write' | 'writeBytes'>
+  readonly #later: (task: () => void) => void
   #text = ''
   #bytes: ByteWriter | undefined
   /** Characters or bytes sent in this turn of the event loop. */
@@ -33,8 +33,13 @@ export class Outbox {
    */
   #waiting: Set<WaitingStream> | undefined
 
-  constructor(socket: Pick<Socket, 'unsent' | 'write' | 'writeBytes'>) {
+  /** @param later calls its task in the next turn of the event loop, in which waiting streams are resumed */
+  constructor(
+    socket: Pick<Socket, 'unsent' | 'write' | 'writeBytes'>,
+    later: (task: () => void) => void = nextTurn
+  ) {
     this.#socket = socket
+    this.#later = later
   }
 
   /** Bytes, or characters not yet converted to bytes, that the kernel has not taken. */
@@ -130,6 +135,9 @@ export class Outbox {
     this.#waiting = new Set(streams)
     // The streams are resumed in another turn, because a stream that always has a value ready would block sockets and
     // timers.
-    if (!this.isBlocked) nextTurn(outside(() => this.resumeStreams()))
+    if (this.isBlocked) return
+    // The function is copied to a variable, so that it is not called as a method.
+    const later = this.#later
+    later(() => this.resumeStreams())
   }
 }

@@ -108,3 +108,6 @@ export interface Output {
   /** Returns whether a stream may send now. If not, `resume` of the stream is called later, unless this is the end. */
   hasRoomFor(stream: WaitingStream): boolean
 }
+
+/** The part of `Output` that a client's frames need. */
+export type FrameOutput = Omit<Output, 'remote' | 'send' | 'adopt' | 'defer'>

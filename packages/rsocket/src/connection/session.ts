@@ -13,7 +13,7 @@ import {
   quietLog,
   shown
 } from '@elysia-microservices/transport/kit'
-import { afterTask } from '../host.ts'
+import { afterTask, outside } from '../host.ts'
 import { Closing } from './closing.ts'
 import { flushAtTurnEnd, flushSoon } from './flush-queue.ts'
 import { Outbox } from './outbox.ts'
@@ -24,9 +24,11 @@ import type { Socket, SocketListener } from './socket.ts'
 import { TurnWrites } from './turn-writes.ts'
 
 /** Number of bytes after which a connection leaves the rest of the turn to other connections. */
-const TURN_SIZE = 256 * 1024
+const TURN_SIZE = 262_144
 /** Most log lines in 10 seconds about closed connections, because peers choose how many connections they close. */
 const MOST_CLOSINGS = 20
+
+const nextTurnOutside = (task: () => void): void => nextTurn(outside(task))
 
 /** Options of a session. */
 export interface SessionOptions {
@@ -81,7 +83,7 @@ export class Session implements SocketListener, Output {
   constructor(socket: Socket, options: SessionOptions, protocol?: ProtocolConnection) {
     this.socket = socket
     this.#options = options
-    this.#outbox = new Outbox(socket)
+    this.#outbox = new Outbox(socket, nextTurnOutside)
     this.#protocol = protocol
   }
 

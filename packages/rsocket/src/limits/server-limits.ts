@@ -24,12 +24,17 @@ export interface SharedLimits {
 }
 
 /** The limits of a client that answers its server's calls: none. */
-export const NO_LIMITS: SharedLimits = {
-  admission: undefined,
-  maxInFlight: Number.POSITIVE_INFINITY,
-  maxStreams: Number.POSITIVE_INFINITY,
-  maxHeaderSize: Number.POSITIVE_INFINITY,
-  refused() {}
+export const NO_LIMITS: SharedLimits = /* @__PURE__ */ noLimits()
+
+/** A function, so that a page, which has no limits, leaves them out. */
+function noLimits(): SharedLimits {
+  return {
+    admission: undefined,
+    maxInFlight: Number.POSITIVE_INFINITY,
+    maxStreams: Number.POSITIVE_INFINITY,
+    maxHeaderSize: Number.POSITIVE_INFINITY,
+    refused() {}
+  }
 }
 
 /** The limits of a server; `Infinity` for no limit. */

@@ -10,6 +10,7 @@ import type { Address } from '../balance/address.ts'
 import type { Candidate } from '../balance/balancer.ts'
 import { cannotConnect } from '../connection/connection-errors.ts'
 import type { ClientProtocol } from '../connection/protocol.ts'
+import { reasonOf } from '../connection/system-errors.ts'
 
 /**
  * One connection of a client, from its first attempt to its end. A resumed connection continues over another socket.
@@ -226,7 +227,9 @@ export class Endpoint implements Candidate {
       if (cause instanceof UnauthenticatedError) throw cause
       throw cannotConnect(
         link.where,
-        cause ?? new Error('the server closed the connection before it answered')
+        cause ?? new Error('the server closed the connection before it answered'),
+        false,
+        reasonOf
       )
     })
     await Promise.race([sign, ended]).finally(() => clearTimeout(timer))

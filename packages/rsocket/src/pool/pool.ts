@@ -22,6 +22,7 @@ import type { Address } from '../balance/address.ts'
 import { Balancer } from '../balance/balancer.ts'
 import { cannotConnect } from '../connection/connection-errors.ts'
 import type { ClientProtocol } from '../connection/protocol.ts'
+import { reasonOf } from '../connection/system-errors.ts'
 import { newTimer } from '../connection/timer.ts'
 import type { CheckedResilience } from '../options/resilience-options.ts'
 import { Endpoint, type EndpointOwner, type Link, type NewLink } from './endpoint.ts'
@@ -292,7 +293,7 @@ export class Pool implements EndpointOwner {
     this.#calls.failWaiting((mayHaveRun) =>
       cause instanceof UnauthenticatedError
         ? forOneMore(cause)
-        : cannotConnect(this.#where, cause, mayHaveRun)
+        : cannotConnect(this.#where, cause, mayHaveRun, reasonOf)
     )
   }
 

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { FakeOutput } from '../testing/peer.ts'
 import { frame, keepalive, payload, uint32 } from '../testing/rsocket-frames.ts'
 import { newRsocketClient, outcomeOf, rsocketClient, turn } from '../testing/rsocket-peer.ts'
+import { answersWithin } from './answer-watch.ts'
 
 const SILENT = 'the server has sent nothing for options.connectTimeout (1000 ms)'
 const NEVER_HEARD = `${SILENT}; if it speaks Nest's wire, the client needs protocol: 'nest'`
@@ -15,7 +16,7 @@ const ended = (output: FakeOutput) => (output.ended instanceof Error ? output.en
 
 describe('a server that does not answer', () => {
   it('SETUP is given up in time, although the socket is open; its calls may have run', async () => {
-    const client = newRsocketClient({ answerTimeout: 1_000 })
+    const client = newRsocketClient({ answers: answersWithin(1_000) })
     client.connection.open(client.output)
     const call = client.caller.request('a', 1)
     const types = client.on().map((text) => text.split(' ')[0])
@@ -33,14 +34,14 @@ describe('a server that does not answer', () => {
   })
 
   it('SETUP is not asked to resume a connection that it may never have accepted', () => {
-    const client = rsocketClient({ answerTimeout: 1_000, resume: RESUME })
+    const client = rsocketClient({ answers: answersWithin(1_000), resume: RESUME })
     client.after(1_000)
     assert.equal(client.connection.lost(), false)
     assert.equal(client.connection.reason?.message, NEVER_HEARD)
   })
 
   it('RESUME is given up in time, and asked again over the next socket', () => {
-    const client = rsocketClient({ answerTimeout: 1_000, resume: RESUME })
+    const client = rsocketClient({ answers: answersWithin(1_000), resume: RESUME })
     client.on(keepalive(''))
     assert.equal(client.connection.lost(), true)
     for (const answer of [keepalive(''), resumeOk]) {
@@ -55,7 +56,7 @@ describe('a server that does not answer', () => {
   })
 
   it('a check after a call has timed out is given up, too', async () => {
-    const client = rsocketClient({ answerTimeout: 1_000 })
+    const client = rsocketClient({ answers: answersWithin(1_000) })
     client.on(keepalive(''))
     client.after(1_000)
     const calls = [300, 500].map((timeout) => outcomeOf(client.caller.request('a', 1, { timeout })))
@@ -73,7 +74,7 @@ describe('a server that does not answer', () => {
 
 describe('a server that is only slow', () => {
   it('keeps its connection when it answers the check', () => {
-    const client = rsocketClient({ answerTimeout: 1_000 })
+    const client = rsocketClient({ answers: answersWithin(1_000) })
     client.on(keepalive(''))
     client.after(1_000)
     outcomeOf(client.caller.request('a', 1, { timeout: 300 }))
@@ -86,7 +87,7 @@ describe('a server that is only slow', () => {
   })
 
   it('is not asked when something has arrived since', () => {
-    const client = rsocketClient({ answerTimeout: 1_000 })
+    const client = rsocketClient({ answers: answersWithin(1_000) })
     client.on(keepalive(''))
     client.after(1_000)
     outcomeOf(client.caller.request('a', 1, { timeout: 300 }))

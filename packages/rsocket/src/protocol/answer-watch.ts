@@ -9,21 +9,17 @@ export const NEST_HINT = "if it speaks Nest's wire, the client needs protocol: '
 
 /** Watches one connection of a client. */
 export class AnswerWatch {
-  readonly #timeout: number | undefined
+  readonly #timeout: number
   readonly #timer: Timer
   /** Time until which the server must answer; `undefined`: no answer is due. */
   #until: number | undefined
   /** The server has sent something, so it has accepted the connection. */
   isAccepted = false
 
-  /** @param timeout milliseconds in which the server must answer; `undefined`: nothing is watched */
-  constructor(timeout: number | undefined, timer: Timer) {
+  /** @param timeout milliseconds in which the server must answer */
+  constructor(timeout: number, timer: Timer) {
     this.#timeout = timeout
     this.#timer = timer
-  }
-
-  get isOn(): boolean {
-    return this.#timeout !== undefined
   }
 
   /** Whether an answer is due. */
@@ -33,7 +29,6 @@ export class AnswerWatch {
 
   /** The server was asked, and must answer in time. */
   expect(): void {
-    if (this.#timeout === undefined) return
     this.#until = this.#timer.now() + this.#timeout
     this.#timer.wakeAt(this.#until)
   }
@@ -58,4 +53,12 @@ export class AnswerWatch {
     const hint = this.isAccepted ? '' : `; ${NEST_HINT}`
     return new Error(`the server has sent nothing for options.connectTimeout (${this.#timeout} ms)${hint}`)
   }
+}
+
+/**
+ * Makes the watch of a connection.
+ * @param timeout milliseconds in which the server must answer
+ */
+export function answersWithin(timeout: number): (timer: Timer) => AnswerWatch {
+  return (timer) => new AnswerWatch(timeout, timer)
 }

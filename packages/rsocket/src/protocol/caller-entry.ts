@@ -4,11 +4,14 @@ import { beginEntry, endEntry, readEntries } from './composite-metadata.ts'
 import { MimeType } from './mime-type.ts'
 import type { Setup } from './setup.ts'
 
+/** A MIME type of this library. It is not in `MimeType`, because no web page needs it. */
+const CALLER = 'application/vnd.elysia-microservices.caller'
+
 /** Adds the name of the client, or else the name of its process, to the metadata of SETUP. */
 export function writeCaller(out: ByteWriter, own: string | undefined): void {
   const name = callerName(own)
   if (name === undefined) return
-  const entry = beginEntry(out, MimeType.CALLER)
+  const entry = beginEntry(out, CALLER)
   out.utf8(name)
   endEntry(out, entry)
 }
@@ -17,7 +20,7 @@ export function writeCaller(out: ByteWriter, own: string | undefined): void {
 export function callerOf({ metadata, metadataMimeType }: Setup): string | undefined {
   if (metadata === undefined || metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined
   try {
-    const entry = readEntries(metadata).find(({ mimeType }) => mimeType === MimeType.CALLER)
+    const entry = readEntries(metadata).find(({ mimeType }) => mimeType === CALLER)
     return entry && readCallerName(text.read(entry.content, 0, entry.content.length))
   } catch {
     // Metadata that is invalid is refused later, when credentials are read.

@@ -15,8 +15,8 @@ import {
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
 import { cannotConnect, connectionClosed } from '../connection/connection-errors.ts'
-import type { ClientProtocol, Output } from '../connection/protocol.ts'
-import { AnswerWatch } from './answer-watch.ts'
+import type { ClientProtocol, FrameOutput, Output } from '../connection/protocol.ts'
+import type { AnswerWatch } from './answer-watch.ts'
 import type { Credentials } from './composite-metadata.ts'
 import type { ConnectionRole } from './connection-frames.ts'
 import { type FrameHandler, FrameInput } from './frame-input.ts'
@@ -58,7 +58,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   /** A frame was received since the timer last fired. */
   #isHeard = false
   #nextKeepalive = Number.POSITIVE_INFINITY
-  readonly #answers: AnswerWatch
+  readonly #answers: AnswerWatch | undefined
   /** The server has announced that it goes away. */
   #isServerLeaving = false
   /** This side drains, and tells the server when its calls have ended. */
@@ -75,7 +75,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     const timer = options.newTimer(this)
     const wire = new Wire(options.maxUnsent, options.maxFrameLength)
     this.#timer = timer
-    this.#answers = new AnswerWatch(options.answerTimeout, timer)
+    this.#answers = options.answers?.(timer)
     this.#wire = wire
     this.#input = new FrameInput(options.maxBufferSize, this)
     this.#lease = options.lease ? new HeldLease(() => timer.now()) : undefined
@@ -136,7 +136,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
    * @param credentials the credentials of the client; a server of this library requires them again before a lost
    * connection is resumed
    */
-  open(output: Output, credentials?: Credentials): void {
+  open(output: FrameOutput, credentials?: Credentials): void {
     const wire = this.#wire
     const { resumption } = wire
     if (resumption !== undefined && wire.isDetached) {
@@ -147,12 +147,13 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
         firstAvailableClientPosition: resumption.firstAvailable
       })
     } else this.#setUp(credentials)
-    wire.open(output)
+    // Only servers use the other methods of an output, and only Nest's wire writes text.
+    wire.open(output as Output)
     this.#requester.opened()
     // The answers of the last socket do not count for this one.
-    if (this.#isHeard) this.#answers.heard(false)
+    if (this.#isHeard) this.#answers?.heard(false)
     this.#isHeard = false
-    this.#answers.expect()
+    this.#answers?.expect()
     this.#lastHeard = this.#timer.now()
     this.#nextKeepalive = this.#lastHeard + this.#options.keepaliveInterval
     this.#timer.wakeAt(this.#nextKeepalive)
@@ -184,19 +185,17 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     this.#streams.responder?.expire(now)
     if (this.#isHeard) {
       this.#lastHeard = now
-      this.#answers.heard(!wire.isDetached)
+      this.#answers?.heard(!wire.isDetached)
     }
     this.#isHeard = false
     if (wire.output === undefined) return
-    const silence = this.#answers.wake(now)
-    if (silence !== undefined) return this.#loseSilent(silence)
-    const { keepaliveInterval, keepaliveLifetime } = this.#options
-    if (now - this.#lastHeard >= keepaliveLifetime) {
-      const reason = new Error(
-        `nothing has been received for rsocket.keepalive.lifetime (${keepaliveLifetime} ms)`
-      )
-      if (wire.resumption === undefined) this.#reason = reason
-      return wire.lose(reason)
+    const { keepaliveInterval } = this.#options
+    const silence = this.#answers?.wake(now) ?? this.#silence(now)
+    if (silence !== undefined) {
+      // The server cannot resume a connection that it has never accepted.
+      if (this.#answers?.isAccepted === false) wire.resumption = undefined
+      if (wire.resumption === undefined) this.#reason = silence
+      return wire.lose(silence)
     }
     if (now >= this.#nextKeepalive) {
       this.#nextKeepalive = now + keepaliveInterval
@@ -206,20 +205,19 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     this.#timer.wakeAt(this.#nextKeepalive)
   }
 
-  /** A call has timed out. If nothing has arrived, the connection may be dead, so the server is asked. */
-  #callTimedOut(): void {
-    const { isOn, isWaiting } = this.#answers
-    if (!isOn || isWaiting || this.#isHeard || !this.#wire.isConnected) return
-    void this.confirm()
-    this.#answers.expect()
+  /** The error of a connection on which nothing has arrived for the keepalive's lifetime. */
+  #silence(now: number): Error | undefined {
+    const { keepaliveLifetime } = this.#options
+    if (now - this.#lastHeard < keepaliveLifetime) return undefined
+    return new Error(`nothing has been received for rsocket.keepalive.lifetime (${keepaliveLifetime} ms)`)
   }
 
-  /** The server has not answered in time. A connection that it has never accepted cannot be resumed. */
-  #loseSilent(reason: Error): void {
-    const wire = this.#wire
-    if (!this.#answers.isAccepted) wire.resumption = undefined
-    if (wire.resumption === undefined) this.#reason = reason
-    wire.lose(reason)
+  /** A call has timed out. If nothing has arrived, the connection may be dead, so the server is asked. */
+  #callTimedOut(): void {
+    const answers = this.#answers
+    if (answers === undefined || answers.isWaiting || this.#isHeard || !this.#wire.isConnected) return
+    void this.confirm()
+    answers.expect()
   }
 
   confirm(): Promise<void> {
@@ -263,7 +261,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
 
   close(reason?: Error): void {
     const wire = this.#wire
-    const { where } = this.#options
+    const { where, reasonOf } = this.#options
     const isOpened = wire.output !== undefined || wire.isDetached
     const cause = this.#reason ?? reason
     wire.isEnded = true
@@ -271,7 +269,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     wire.bytes.reset()
     const error = (mayHaveRun: boolean) => {
       if (cause instanceof UnauthenticatedError) return forOneMore(cause)
-      return isOpened ? connectionClosed(where, cause, mayHaveRun) : cannotConnect(where, cause, mayHaveRun)
+      return (isOpened ? connectionClosed : cannotConnect)(where, cause, mayHaveRun, reasonOf)
     }
     this.calls.close(error)
     this.#streams.responder?.close(error)
@@ -384,7 +382,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."
     if (lease && this.#streams.responder !== undefined) writeLease(bytes, MAX_UINT31, MAX_UINT31)
     // The answer proves that somebody reads the connection, also while all calls of the client take long.
-    if (this.#answers.isOn) writeKeepalive(bytes, true, 0, NO_DATA)
+    if (this.#answers !== undefined) writeKeepalive(bytes, true, 0, NO_DATA)
     bytes.bytes(early)
   }
 }

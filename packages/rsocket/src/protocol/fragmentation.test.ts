@@ -125,10 +125,10 @@ describe('Reassembly', () => {
   it('keeps no more than 65,536 messages that are not complete, however small', () => {
     const fragments = new Reassembler<number>(1_000)
     const empty = newPayload(Buffer.alloc(0), 0, 0, 0, 0)
-    for (let id = 0; id < 65_536; id++) fragments.begin(id, id, empty)
-    assert.throws(() => fragments.begin(65_536, 65_536, empty), { name: 'ProtocolError', message: /65536/ })
+    for (let id = 0; id < 65_536; id++) fragments.add(id, id, empty)
+    assert.throws(() => fragments.add(65_536, 65_536, empty), { name: 'ProtocolError', message: /65536/ })
     fragments.drop(0)
-    fragments.begin(65_536, 65_536, empty)
+    fragments.add(65_536, 65_536, empty)
     assert.equal(fragments.end(1, empty)?.first, 1)
   })
 
@@ -172,8 +172,7 @@ describe('Reassembly', () => {
             const size = [1, 2, 3, 4].reduce((sum, id) => sum + sizeOf(id), about.length + data.length)
             const add = () => {
               if (kind === 'end') return fragments.end(streamId, payload)
-              if (known === undefined) return fragments.begin(streamId, -streamId, payload)
-              return fragments.add(streamId, payload)
+              return fragments.add(streamId, known === undefined ? -streamId : 0, payload)
             }
             if (size > most) {
               const message = `${size} bytes are more than limits.messageSize allows (${most})`
@@ -215,7 +214,7 @@ describe('Reassembly', () => {
     const fragments = new Reassembler<string>(1_000)
     const ofData = (metadataStart: number) => newPayload(Buffer.from('ab'), metadataStart, 0, 0, 2)
     const whole = (metadataStart: number) => {
-      fragments.begin(1, 'first', ofData(metadataStart))
+      fragments.add(1, 'first', ofData(metadataStart))
       return fragments.end(1, ofData(-1))?.payload
     }
     assert.equal(whole(-1)?.metadataStart, -1)

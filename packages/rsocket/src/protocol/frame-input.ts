@@ -11,9 +11,8 @@ import {
   readUint24,
   text
 } from '@elysia-microservices/transport/kit'
-import { HEADER_LENGTH } from './frame-type.ts'
+import { HEADER_LENGTH, LENGTH_FIELD } from './frame-type.ts'
 
-const LENGTH_FIELD = 3
 /**
  * First size of the buffer for a frame that spans chunks: small, because a peer may announce a large frame and never
  * send it.

@@ -58,6 +58,8 @@ export const ErrorCode = {
 export const MAX_FRAME_LENGTH = 0xff_ff_ff
 /** Largest number in a field of 31 bits. */
 export const MAX_UINT31 = 0x7f_ff_ff_ff
+/** Length of the field before each frame that has the length of the frame. */
+export const LENGTH_FIELD = 3
 /** Bytes of stream id, type and flags. */
 export const HEADER_LENGTH = 6
 /** The version of RSocket: 1.0. */

@@ -14,12 +14,11 @@ import {
   Flag,
   FrameType,
   HEADER_LENGTH,
+  LENGTH_FIELD,
   MAJOR_VERSION,
   MINOR_VERSION,
   TYPE_SHIFT
 } from './frame-type.ts'
-
-const LENGTH_FIELD = 3
 
 /** Begins a frame of unknown length. Returns the position of the frame, for `endFrame`. */
 export function beginFrame(out: ByteWriter, streamId: number, type: number, flags: number): number {

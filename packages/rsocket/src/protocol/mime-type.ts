@@ -4,16 +4,13 @@
 export const MimeType = {
   JSON: 'application/json',
   BYTES: 'application/octet-stream',
-  MSGPACK: 'application/x-msgpack',
   ROUTING: 'message/x.rsocket.routing.v0',
   COMPOSITE_METADATA: 'message/x.rsocket.composite-metadata.v0',
   DATA_MIME_TYPE: 'message/x.rsocket.mime-type.v0',
   ACCEPT_MIME_TYPES: 'message/x.rsocket.accept-mime-types.v0',
   AUTHENTICATION: 'message/x.rsocket.authentication.v0',
   /** A MIME type of this library: see `going-away.ts`. */
-  GOING_AWAY: 'application/vnd.elysia-microservices.going-away',
-  /** A MIME type of this library: see `caller-entry.ts`. */
-  CALLER: 'application/vnd.elysia-microservices.caller'
+  GOING_AWAY: 'application/vnd.elysia-microservices.going-away'
 } as const
 
 /** The numbers of the MIME types (Extensions/WellKnownMimeTypes.md). */

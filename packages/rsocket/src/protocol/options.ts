@@ -8,7 +8,9 @@ import type {
   Timer,
   TimerOwner
 } from '@elysia-microservices/transport/kit'
+import type { Reason } from '../connection/connection-errors.ts'
 import type { SharedLimits } from '../limits/server-limits.ts'
+import type { AnswerWatch } from './answer-watch.ts'
 import type { Judge } from './authenticate.ts'
 import type { ToWireError } from './failure-codes.ts'
 import type { MetadataReader } from './request-metadata.ts'
@@ -42,6 +44,8 @@ export interface ClientConnectionOptions extends ConnectionOptions {
   sayCaller?(out: ByteWriter): void
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
+  /** Says why the socket was lost. Default: the message of its error. */
+  readonly reasonOf?: Reason | undefined
   /**
    * Makes the side that answers the server's requests, with `clientResponder`. Without it, the server's requests are
    * refused.
@@ -54,10 +58,10 @@ export interface ClientConnectionOptions extends ConnectionOptions {
   /** Milliseconds without any frame after which the server counts as dead. */
   readonly keepaliveLifetime: number
   /**
-   * Milliseconds in which the server must answer: SETUP, RESUME, and a check after a call has timed out while nothing
-   * arrived. Default: only `keepaliveLifetime` counts.
+   * Makes the watch on the server's answers, with `answersWithin`: to SETUP, to RESUME, and to a check after a call has
+   * timed out while nothing arrived. Default: only `keepaliveLifetime` counts.
    */
-  readonly answerTimeout?: number | undefined
+  answers?(timer: Timer): AnswerWatch
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
   readonly tellTimeout: boolean

@@ -39,27 +39,18 @@ export class Reassembler<First> {
     return this.#pending?.has(streamId) === true
   }
 
-  /** Begins a payload with a copy of its first fragment. */
-  begin(streamId: number, first: First, payload: Payload): void {
-    const pending: Pending<First> = {
-      first,
-      metadata: new ByteList(),
-      data: new ByteList(),
-      hasMetadata: false
-    }
-    this.#pending ??= new Map()
-    if (this.#pending.size >= MAX_INCOMPLETE)
-      throw new ProtocolError(
-        `The peer has begun more than ${MAX_INCOMPLETE} fragmented messages without completing them`
-      )
-    this.#pending.set(streamId, pending)
-    this.#append(pending, payload)
+  /** Adds a fragment that is not the last. The first fragment of a stream begins a payload, and `first` stays with it. */
+  add(streamId: number, first: First, payload: Payload): void {
+    this.#append(this.#pending?.get(streamId) ?? this.#begin(streamId, first), payload)
   }
 
-  /** Adds a fragment that is not the last. */
-  add(streamId: number, payload: Payload): void {
-    const pending = this.#pending?.get(streamId)
-    if (pending !== undefined) this.#append(pending, payload)
+  #begin(streamId: number, first: First): Pending<First> {
+    this.#pending ??= new Map()
+    if (this.#pending.size >= MAX_INCOMPLETE)
+      throw new ProtocolError(`The peer has more than ${MAX_INCOMPLETE} incomplete messages`)
+    const pending = { first, metadata: new ByteList(), data: new ByteList(), hasMetadata: false }
+    this.#pending.set(streamId, pending)
+    return pending
   }
 
   /** Adds the last fragment and returns the whole payload; `undefined` if no payload was begun. */

@@ -21,7 +21,7 @@ import {
   unsendable
 } from '@elysia-microservices/transport/kit'
 import { fromWireError, readEventRefusal, type ToWireError } from './failure-codes.ts'
-import { ErrorCode, Flag, FrameType } from './frame-type.ts'
+import { ErrorCode, Flag, FrameType, LENGTH_FIELD } from './frame-type.ts'
 import type { HeldLease } from './lease.ts'
 import { dataOf, type Payload, unreadOf } from './payload.ts'
 import { dataMimeTypeOf, metadataWriter } from './request-metadata.ts'
@@ -56,8 +56,6 @@ export interface RequesterInit {
   /** Gives numbers to the calls. Default: an empty `streamTable`. */
   readonly table?: StreamTable<PendingCall>
 }
-
-const LENGTH_FIELD = 3
 
 /** The first value of a channel that waits for a lease. */
 interface FirstValue {
@@ -109,7 +107,12 @@ export class RSocketRequester implements CallSender {
     this.#logger = init.logger
     this.#toWireError = init.toWireError
     this.calls = new OpenCalls({
-      ...{ sender: this, timeout, timer, table, recover, waitsFor: 'a lease of the server' },
+      sender: this,
+      timeout,
+      timer,
+      table,
+      recover,
+      waitsFor: 'a lease of the server',
       isConnected: true,
       endpoint: () => endpoint,
       idle

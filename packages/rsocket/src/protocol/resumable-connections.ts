@@ -22,7 +22,7 @@ export interface Resumable {
 export type Later = (task: () => void, delay: number) => () => void
 
 /** Share of the places and bytes that the connections of one address may take. */
-const SHARE_OF_AN_ADDRESS = 1 / 4
+const SHARE_OF_AN_ADDRESS = 0.25
 
 /** The number of waiting connections, and the bytes that are stored for them. */
 interface Load {

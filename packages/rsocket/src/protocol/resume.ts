@@ -3,7 +3,7 @@
  * it has received. Positions count bytes of stream frames, without length fields. Protocol.md, "Resuming Operation".
  */
 import { readUint24 } from '@elysia-microservices/transport/kit'
-import { FrameType } from './frame-type.ts'
+import { FrameType, LENGTH_FIELD } from './frame-type.ts'
 
 /** Options of resuming: how long a lost connection can be resumed, and how many bytes are stored for it. */
 export interface ResumeOptions {
@@ -27,18 +27,15 @@ export interface ServerResumeOptions extends ResumeOptions {
   readonly waitingSize?: number
 }
 
-const MEBIBYTE = 1024 * 1024
-
 /** The defaults of resuming. */
-export const RESUME_DEFAULTS: Required<ResumeOptions> = { window: 60_000, bufferSize: 8 * MEBIBYTE }
+export const RESUME_DEFAULTS: Required<ResumeOptions> = { window: 60_000, bufferSize: 8_388_608 }
 /** The defaults of resuming on a server. */
 export const SERVER_RESUME_DEFAULTS: Required<ServerResumeOptions> = {
-  ...RESUME_DEFAULTS,
+  window: 60_000,
+  bufferSize: 8_388_608,
   waiting: 1_000,
-  waitingSize: 64 * MEBIBYTE
+  waitingSize: 67_108_864
 }
-
-const LENGTH_FIELD = 3
 
 /** Whether frames of this type count for positions: requests, REQUEST_N, CANCEL, PAYLOAD, ERROR. */
 export function hasPosition(type: number): boolean {

@@ -11,6 +11,7 @@ import {
 import { connectionClosed } from '../connection/connection-errors.ts'
 import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
+import { reasonOf } from '../connection/system-errors.ts'
 import { callerOf } from './caller-entry.ts'
 import type { ConnectionRole } from './connection-frames.ts'
 import { toWireError } from './failure-codes.ts'
@@ -348,7 +349,7 @@ const NOTHING: ProtocolConnection = {
 
 /** Makes the errors of calls to the client, and of the inputs of its channels, after the connection has ended. */
 function lostClient(reason: Error | undefined) {
-  return (mayHaveRun: boolean) => connectionClosed('the client', reason, mayHaveRun)
+  return (mayHaveRun: boolean) => connectionClosed('the client', reason, mayHaveRun, reasonOf)
 }
 
 function addressOf(output: Output | undefined): string {

@@ -10,7 +10,7 @@ import { goingAwayMetadata } from './going-away.ts'
 import { ANSWER_TIME, LeaseGranter } from './lease-granter.ts'
 import type { Wire } from './wire.ts'
 
-const NO_DATA = new Uint8Array()
+const NO_DATA = /* @__PURE__ */ new Uint8Array()
 
 /** The parameters of a gate. */
 export interface ServerGateInit {

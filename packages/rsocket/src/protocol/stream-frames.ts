@@ -127,7 +127,7 @@ export class StreamFrames {
     const payload = readPayload(buffer, flags, at, end)
     if ((flags & Flag.FOLLOWS) === 0) return this.#requested(request, payload)
     this.#fragments ??= new Reassembler(this.#maxMessageSize)
-    if (!this.#fragments.has(request.streamId)) this.#fragments.begin(request.streamId, request, payload)
+    if (!this.#fragments.has(request.streamId)) this.#fragments.add(request.streamId, request, payload)
   }
 
   #requested(request: RequestFrame, payload: Payload): void {
@@ -140,9 +140,7 @@ export class StreamFrames {
     // "A PAYLOAD with both F and C flags set, implicitly ignores the F flag."
     if (flags & Flag.FOLLOWS && (flags & Flag.COMPLETE) === 0) {
       this.#fragments ??= new Reassembler(this.#maxMessageSize)
-      if (this.#fragments.has(streamId)) this.#fragments.add(streamId, payload)
-      else this.#fragments.begin(streamId, { type: FrameType.PAYLOAD }, payload)
-      return
+      return this.#fragments.add(streamId, { type: FrameType.PAYLOAD }, payload)
     }
     const whole = this.#fragments?.end(streamId, payload)
     if (whole !== undefined && whole.first.type !== FrameType.PAYLOAD) {

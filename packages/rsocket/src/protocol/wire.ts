@@ -5,11 +5,18 @@
 import { ByteWriter, type Encoded, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
 import { sendBufferFull } from '../connection/connection-errors.ts'
 import type { Output, WaitingStream } from '../connection/protocol.ts'
-import { ErrorCode, Flag, FrameType, HEADER_LENGTH, MAX_FRAME_LENGTH, TYPE_SHIFT } from './frame-type.ts'
+import {
+  ErrorCode,
+  Flag,
+  FrameType,
+  HEADER_LENGTH,
+  LENGTH_FIELD,
+  MAX_FRAME_LENGTH,
+  TYPE_SHIFT
+} from './frame-type.ts'
 import { beginFrame, endFrame, writeCancel, writeComplete, writeError, writeRequestN } from './frames.ts'
 import type { ResumeState } from './resume.ts'
 
-const LENGTH_FIELD = 3
 const METADATA_LENGTH_FIELD = 3
 
 /** The number of a stream in its table. Uses an unsigned shift, because 2^31-1 is a stream id too. */

@@ -1,6 +1,13 @@
 /** The TCP client: it connects to one or more endpoints at the first call, and connects again after a loss. */
 
-import { ClientConnection, clientResponder, toWireError, writeCaller } from '@elysia-microservices/rsocket'
+import {
+  answersWithin,
+  ClientConnection,
+  clientResponder,
+  reasonOf,
+  toWireError,
+  writeCaller
+} from '@elysia-microservices/rsocket'
 import { type NewProtocol, PoolClient } from '@elysia-microservices/rsocket/pool'
 import { newTimer } from '@elysia-microservices/rsocket/session'
 import type { ClientContext } from '@elysia-microservices/transport/kit'
@@ -45,12 +52,13 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
       responder: dispatcher && clientResponder('tcp', dispatcher),
       dataMimeType,
       toWireError,
+      reasonOf,
       tellTimeout,
       maxMessageSize: limits.messageSize,
       ...(fragmentSize === undefined ? {} : { maxFrameLength: fragmentSize }),
       keepaliveInterval: rsocket.keepalive.interval,
       keepaliveLifetime: rsocket.keepalive.lifetime,
-      answerTimeout: options.connectTimeout,
+      answers: answersWithin(options.connectTimeout),
       lease: rsocket.lease,
       resume: rsocket.resume
     })

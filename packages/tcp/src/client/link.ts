@@ -4,7 +4,7 @@
  */
 
 import type { ClientProtocol, Credentials, ProtocolConnection } from '@elysia-microservices/rsocket'
-import { cannotConnect, NEST_HINT } from '@elysia-microservices/rsocket'
+import { cannotConnect, NEST_HINT, reasonOf } from '@elysia-microservices/rsocket'
 import type { Link, LinkParts } from '@elysia-microservices/rsocket/pool'
 import { NOBODY, Session, type SessionOptions, type Socket } from '@elysia-microservices/rsocket/session'
 import { type Logger, UnauthenticatedError } from '@elysia-microservices/transport/kit'
@@ -62,7 +62,7 @@ export class TcpLink implements Link {
     }
     this.connected = this.#connect().catch((cause: Error) => {
       this.#finish(cause)
-      throw cannotConnect(this.where, cause)
+      throw cannotConnect(this.where, cause, false, reasonOf)
     })
   }
 

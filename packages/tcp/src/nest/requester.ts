@@ -4,7 +4,12 @@
  */
 
 import type { ClientProtocol, Output } from '@elysia-microservices/rsocket'
-import { cannotConnect, connectionClosed, sendBufferFull } from '@elysia-microservices/rsocket'
+import {
+  cannotConnect,
+  connectionClosed,
+  reasonOf as reasonInWords,
+  sendBufferFull
+} from '@elysia-microservices/rsocket'
 import {
   type CallSender,
   isStream,
@@ -214,7 +219,7 @@ export class NestRequester implements ClientProtocol, CallSender {
   close(reason?: Error): void {
     const { where } = this.#options
     const error = this.#output === undefined ? cannotConnect : connectionClosed
-    this.calls.close((mayHaveRun) => error(where, reason, mayHaveRun))
+    this.calls.close((mayHaveRun) => error(where, reason, mayHaveRun, reasonInWords))
   }
 }
 

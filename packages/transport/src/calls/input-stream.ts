@@ -10,7 +10,7 @@ export const INPUT_WINDOW = 64
  * Bytes requested ahead of the reader, estimated by the sizes of earlier values. One value is always requested,
  * whatever its size.
  */
-const WINDOW_BYTES = 1024 * 1024
+const WINDOW_BYTES = 1_048_576
 
 /** Values requested ahead of the reader at first: their sizes tell how many more can be requested. */
 const FIRST = 4
@@ -18,7 +18,7 @@ const FIRST = 4
  * Most bytes that may wait; one value may exceed the limit. If values suddenly grow, a sender has already been granted too
  * many of them, so this limit is larger than WINDOW_BYTES.
  */
-const MOST_BYTES = 16 * WINDOW_BYTES
+const MOST_BYTES = 16_777_216
 
 /** The reason for which a value is refused, as a message for the sender. */
 export const INPUT_REFUSED =

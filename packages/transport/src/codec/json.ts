@@ -3,7 +3,14 @@ import { text as utf8 } from '../bytes/text.ts'
 import { ProtocolError } from '../errors/index.ts'
 import type { Codec } from './codec.ts'
 import { checkDepth, MAX_DEPTH } from './depth.ts'
-import { cannotCarry, describeClass, findUncarriable, type Rules, type Verdict } from './uncarriable.ts'
+import {
+  cannotCarry,
+  describeClass,
+  findUncarriable,
+  membersOf,
+  type Rules,
+  type Verdict
+} from './uncarriable.ts'
 
 interface JsonCodec extends Codec {
   encode(value: unknown): string
@@ -105,7 +112,8 @@ function judge(value: unknown): Verdict {
 
 const rules: Rules = {
   judge,
-  omits: (member) => member === undefined || typeof member === 'function' || typeof member === 'symbol'
+  omits: (member) => member === undefined || typeof member === 'function' || typeof member === 'symbol',
+  members: membersOf
 }
 
 function judgeObject(value: object): Verdict {

@@ -15,7 +15,12 @@ export interface Rules {
   judge(value: unknown): Verdict
   /** Returns whether the codec leaves out this member of an object. */
   omits(member: unknown): boolean
+  /** The members of a nested value, each with its path from the value. */
+  members(object: object): Iterable<Member>
 }
+
+/** A member of a value, and its path from the value. */
+export type Member = readonly [path: string, member: unknown]
 
 /** A part of a value that cannot be carried. */
 export interface Found {
@@ -29,7 +34,7 @@ export interface Found {
 const IDENTIFIER = /^[\p{L}_$][\p{L}\p{N}_$]*$/u
 
 /** Finds the first part that cannot be carried, depth first; `undefined` if there is no such part. */
-export function findUncarriable(value: unknown, { judge, omits }: Rules): Found | undefined {
+export function findUncarriable(value: unknown, { judge, omits, members }: Rules): Found | undefined {
   const within = new Set<object>()
 
   function look(value: unknown, path: string): Found | undefined {
@@ -51,23 +56,13 @@ export function findUncarriable(value: unknown, { judge, omits }: Rules): Found 
   return look(value, 'data')
 }
 
-function* members(object: object): Generator<[path: string, member: unknown]> {
-  if (Array.isArray(object)) {
-    for (const [index, item] of object.entries()) yield [`[${index}]`, item]
-  } else if (object instanceof Map) {
-    for (const [key, item] of object) {
-      const shown = `.get(${typeof key === 'string' ? JSON.stringify(key) : describeClass(key)})`
-      yield [shown, key]
-      yield [shown, item]
-    }
-  } else if (object instanceof Set) {
-    let index = 0
-    for (const item of object) yield [`.values()[${index++}]`, item]
-  } else {
-    for (const [key, member] of Object.entries(object)) {
-      yield [IDENTIFIER.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`, member]
-    }
-  }
+/** The items of an array, or the properties of an object. */
+export function membersOf(object: object): Iterable<Member> {
+  if (Array.isArray(object)) return object.map((item, index) => [`[${index}]`, item])
+  return Object.entries(object).map(([key, member]) => [
+    IDENTIFIER.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`,
+    member
+  ])
 }
 
 /** The type of a value as text: `a Map`, `a bigint`. */

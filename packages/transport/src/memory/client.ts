@@ -28,7 +28,7 @@ import { decode, encode, type MemoryCaller, type MemoryHub, type MemoryRequest }
 import type { MemoryMessage } from './memory-message.ts'
 import { later, outside } from './outside.ts'
 
-const MAX_HELD_SIZE = 128 * 1024 * 1024
+const MAX_HELD_SIZE = 134_217_728
 
 /** Calls the servers of this process. */
 export class MemoryClient extends PendingCaller implements ClientTransport, CallSender {

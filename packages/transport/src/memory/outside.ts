@@ -16,7 +16,7 @@ const TASKS_A_TURN = 1_000
 const tasks: (() => void)[] = []
 /** Number of tasks that were run in this turn of the event loop. */
 let count = 0
-let wake = newTurn()
+let wake = /* @__PURE__ */ newTurn()
 
 /** Runs a task in a later turn of the event loop, outside of all messages. Tasks run in the order of the calls. */
 export function outside(task: () => void): void {

@@ -27,7 +27,7 @@ import {
 import type { MemoryMessage } from './memory-message.ts'
 import { TurnRoom } from './turn-room.ts'
 
-const MAX_HELD_SIZE = 128 * 1024 * 1024
+const MAX_HELD_SIZE = 134_217_728
 
 /** Answers the requests of clients in the same process. */
 export class MemoryServer implements ServerTransport, MemoryEnd {

@@ -1,7 +1,7 @@
 import { nextTurn } from '../next-turn.ts'
 
 /** Bytes that a stream may send in one turn of the event loop. */
-const SIZE_A_TURN = 1024 * 1024
+const SIZE_A_TURN = 1_048_576
 /** Bytes that are counted for each value in addition to its own. */
 const OVERHEAD = 16
 

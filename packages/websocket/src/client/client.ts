@@ -69,20 +69,17 @@ const LARGEST = 16 * 1024 * 1024
  * were thrown on purpose leave this process with their content.
  */
 const toWireError: ToWireError = (error, logger, of) => {
-  let data = INTERNAL_ERROR_TEXT
-  let isSaid = false
   let unsaid = error
   // An error that was received from another service is only passed on with `pass()`.
   if (error instanceof RpcError && error.received === undefined)
     try {
       const { status: _, ...content } = error.toJSON()
-      data = JSON.stringify(content)
-      isSaid = true
+      return { code: ErrorCode.APPLICATION_ERROR, data: JSON.stringify(content) }
     } catch (cause) {
       unsaid = cause
     }
-  if (!isSaid) logger.error(String(of), unsaid)
-  return { code: ErrorCode.APPLICATION_ERROR, data }
+  logger.error(String(of), unsaid)
+  return { code: ErrorCode.APPLICATION_ERROR, data: INTERNAL_ERROR_TEXT }
 }
 
 /** The options that the connections of a client to all its servers share. */

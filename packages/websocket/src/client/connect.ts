@@ -7,13 +7,13 @@ import {
   type ConnectionListener,
   codecsInWords,
   consoleLogger,
-  hasCodec,
   type Logger,
   loggerOf,
   type MicroserviceError,
   milliseconds,
   mimeTypeOfCodec,
   OptionError,
+  openCodec,
   type Pattern,
   type PendingCaller,
   StreamValues,
@@ -141,7 +141,8 @@ export function checked(options: WebSocketClientOptions | undefined) {
   if (all.onStatus !== undefined && typeof all.onStatus !== 'function')
     throw OptionError.expected('options.onStatus', 'a function', all.onStatus)
   const dataMimeType = mimeTypeOfCodec(codec)
-  if (!hasCodec(dataMimeType)) throw OptionError.expected('options.codec', codecsInWords(codec), codec)
+  if (openCodec(dataMimeType) === undefined)
+    throw OptionError.expected('options.codec', codecsInWords(codec), codec)
   return {
     ...all,
     url: urlOf(url),

@@ -1,5 +1,5 @@
 /** Writes the frames of a client's connection to a standard `WebSocket`, collected for each turn of the event loop. */
-import type { ClientConnection, Output } from '@elysia-microservices/rsocket'
+import type { ClientConnection, FrameOutput } from '@elysia-microservices/rsocket'
 import { Outbox } from '@elysia-microservices/rsocket/session'
 import { type ByteWriter, ProtocolError } from '@elysia-microservices/transport/kit'
 import { framesOf, sendFrames, TURNS } from '../wire/messages.ts'
@@ -11,8 +11,7 @@ const LOOK = 20
 const CLOSE_TIMEOUT = 2_000
 
 /** Connects the protocol of a client with its socket. */
-export class WebSocketOutput implements Output {
-  readonly remote = { remoteAddress: undefined, remotePort: undefined }
+export class WebSocketOutput implements FrameOutput {
   /** Whether the server accepts all frames of a turn in one message, as servers of this library do. */
   readonly byTurns: boolean
   isBlocked = false
@@ -67,12 +66,6 @@ export class WebSocketOutput implements Output {
     this.#outbox.attach(bytes)
   }
 
-  // Only Nest's protocol uses `send`.
-  send(): void {}
-
-  // Only servers use `adopt`.
-  adopt(): void {}
-
   committed(): void {
     if (this.#isEnding) this.#outbox.clear()
     else if (this.#outbox.isFull) this.#write()
@@ -111,10 +104,6 @@ export class WebSocketOutput implements Output {
 
   goOn(): void {
     if (!this.#isEnding) this.#protocol.resume()
-  }
-
-  defer(task: () => void): void {
-    queueMicrotask(task)
   }
 
   /** Closes the socket when nothing is in flight. */

@@ -3,7 +3,14 @@ import type { Packr } from 'msgpackr/pack'
 import * as unpacking from 'msgpackr/unpack'
 import { OptionError, ProtocolError } from '../../errors/index.ts'
 import { checkDepth } from '../depth.ts'
-import { cannotCarry, describeClass, type Rules, type Verdict } from '../uncarriable.ts'
+import {
+  cannotCarry,
+  describeClass,
+  type Member,
+  membersOf,
+  type Rules,
+  type Verdict
+} from '../uncarriable.ts'
 import { isOpaque, isWellFormed, LONE_SURROGATE, prepared, type Replace } from './prepare.ts'
 
 /** Options of msgpackr for packing and unpacking. */
@@ -140,5 +147,19 @@ export const rules: Rules = {
     if (isLeaf) return 'carried'
     return isOpaque(value) ? { wrong: `is ${describeClass(value)}` } : 'nested'
   },
-  omits: (member) => typeof member === 'function' || typeof member === 'symbol'
+  omits: (member) => typeof member === 'function' || typeof member === 'symbol',
+  members: (object) => (object instanceof Map || object instanceof Set ? itemsOf(object) : membersOf(object))
+}
+
+function* itemsOf(object: ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>): Generator<Member> {
+  if (object instanceof Map) {
+    for (const [key, item] of object) {
+      const shown = `.get(${typeof key === 'string' ? JSON.stringify(key) : describeClass(key)})`
+      yield [shown, key]
+      yield [shown, item]
+    }
+  } else {
+    let index = 0
+    for (const item of object) yield [`.values()[${index++}]`, item]
+  }
 }
