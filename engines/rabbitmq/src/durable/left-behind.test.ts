@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { Link } from '../connection/link.ts'
+import type { DriverChannel } from '../driver.ts'
 import { rabbitmqOptions } from '../options/options.ts'
 import { FakeRabbitServer } from '../testing/fake-server.ts'
 import { HANDLERS, INBOXES, queueOfGroup, queueOfPaused } from '../words/names.ts'
@@ -66,5 +67,40 @@ it('the queues of a renamed service are reported, until they are gone; those wit
   assert.deepEqual(lines, [], 'a paused group is not left behind')
   server.deleteQueue(queueOfGroup('old', 'p'))
   assert.deepEqual(await say(renamed), [renamed])
+  await link.close()
+})
+
+it('the queue of the notes is not read while it is empty: RabbitMQ 3.10 may end the connection for it', async () => {
+  const server = new FakeRabbitServer()
+  server.declareExchange(INBOXES, 'direct')
+  const link = await Link.open(server.driver, rabbitmqOptions({ urls: 'amqp://127.0.0.1' }), undefined, {
+    lost() {},
+    restored() {},
+    halted() {},
+    failed() {}
+  })
+  let reads = 0
+  const counting = (channel: DriverChannel) =>
+    new Proxy(channel, {
+      get(target, name) {
+        if (name === 'get') reads++
+        const member: unknown = Reflect.get(target, name, target)
+        return typeof member === 'function' ? member.bind(target) : member
+      }
+    })
+  const watched = {
+    aside: <Result>(use: (channel: DriverChannel) => Promise<Result>) =>
+      link.aside((channel) => use(counting(channel)))
+  } as Link
+  const say = async (group: string) => {
+    reads = 0
+    await sayWhatIsLeftBehind(watched, [{ group, pattern: 'p' }], { error() {}, warn() {} })
+    while (server.channels.size > 0) await new Promise(setImmediate)
+    return reads
+  }
+  assert.equal(await say('first'), 0, 'the queue was just made by this service')
+  server.queues.get(HANDLERS)!.messages = []
+  assert.equal(await say('second'), 0, 'the queue was just made by another service')
+  assert.equal(await say('third'), 1)
   await link.close()
 })

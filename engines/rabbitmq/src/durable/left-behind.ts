@@ -29,8 +29,7 @@ export async function sayWhatIsLeftBehind(
   logger: Logger
 ): Promise<void> {
   await link.aside(async (channel) => {
-    await haveNotes(link, channel)
-    const { notes, spoilt } = await readNotes(channel)
+    const { notes, spoilt } = await readNotes(channel, await haveNotes(link, channel))
     for (const one of ours)
       if (!notes.some((note) => isSame(note, one)))
         channel.publish(INBOXES, HANDLERS, Buffer.from(JSON.stringify(one)), { persistent: true })
@@ -62,27 +61,36 @@ function isSame(one: KnownHandler, other: KnownHandler): boolean {
   return one.group === other.group && one.pattern === other.pattern
 }
 
-async function haveNotes(link: Link, channel: DriverChannel): Promise<void> {
+/** Makes the queue of the notes if it is missing. @returns the number of notes in it */
+async function haveNotes(link: Link, channel: DriverChannel): Promise<number> {
   try {
-    await link.aside((other) => other.checkQueue(HANDLERS))
+    return (await link.aside((other) => other.checkQueue(HANDLERS))).messageCount
   } catch {
     await channel.declareQueue(HANDLERS, safeQueue())
     await channel.bindQueue(HANDLERS, INBOXES, HANDLERS)
+    return 0
   }
 }
 
-/** Reads all notes, which stay in their queue unless they are acknowledged. */
-async function readNotes(channel: DriverChannel): Promise<{ notes: Note[]; spoilt: Received[] }> {
+/**
+ * Reads all notes, which stay in their queue unless they are acknowledged. An empty queue is not asked: RabbitMQ 3.10
+ * ends the whole connection of whoever reads a queue that another service has just made and that no server leads yet.
+ */
+async function readNotes(
+  channel: DriverChannel,
+  count: number
+): Promise<{ notes: Note[]; spoilt: Received[] }> {
   const notes: Note[] = []
   const spoilt: Received[] = []
-  for (;;) {
+  for (let n = 0; n < count; n++) {
     const message = await channel.get(HANDLERS)
-    if (message === undefined) return { notes, spoilt }
+    if (message === undefined) break
     const note = readNote(message)
     // Two processes may have noted one handler at the same time.
     if (note === undefined || notes.some((one) => isSame(one, note))) spoilt.push(message)
     else notes.push(note)
   }
+  return { notes, spoilt }
 }
 
 function readNote(message: Received): Note | undefined {
