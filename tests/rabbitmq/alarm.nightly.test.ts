@@ -93,6 +93,10 @@ if (!isMissing('RabbitMQ without memory', rabbitmqMissing()))
         name: 'TimeoutError',
         message: `No answer to 'named.x' within 3000 ms: ${halted}`
       })
+      await assert.rejects(client.publish('named.stored', 0, { timeout: 3_000 }), {
+        name: 'TimeoutError',
+        message: `Nobody has confirmed within 3000 ms that the event 'named.stored' is stored (${halted}); publish it again with its id`
+      })
       await log.has(`${halted}; calls and events wait`)
       await log.has(`${halted}; answers wait`)
       await free()

@@ -71,7 +71,12 @@ export class DialogueClient<Connection extends Carrier>
     this.#now = now
     this.#notices = new Notices(context.logger, 'disconnected', true)
     this.#writer = new CallWriter(engine)
-    this.durable = store?.({ engine, context, connect: () => this.#connection() })
+    this.durable = store?.({
+      engine,
+      context,
+      connect: () => this.#connection(),
+      halted: () => this.#halted
+    })
     this.#calls = new OpenCalls({
       sender: this,
       timeout: context.timeout,

@@ -44,6 +44,8 @@ export interface ClientStoreInit<Connection extends Carrier> {
   readonly context: ClientContext
   /** Returns the connection; connects if there is none. */
   connect(): Promise<Connection>
+  /** Why the server takes no messages at the moment, as a sentence; `undefined`: it takes messages. */
+  halted(): string | undefined
 }
 
 /** Fields of an event that are the same over every engine. */
@@ -87,12 +89,12 @@ export abstract class PublishingStore<Connection extends Carrier, Event extends 
   #nextId = 0
 
   protected constructor(
-    { engine, context, connect }: ClientStoreInit<Connection>,
-    publisher: Omit<PublisherOptions, 'title'>
+    { engine, context, connect, halted }: ClientStoreInit<Connection>,
+    publisher: Omit<PublisherOptions, 'title' | 'halted'>
   ) {
     this.context = context
     this.connect = connect
-    this.publisher = new Publisher({ title: engine.title, ...publisher })
+    this.publisher = new Publisher({ title: engine.title, halted, ...publisher })
     this.#writer = new CallWriter(engine)
   }
 

@@ -93,6 +93,8 @@ export interface PublisherOptions {
    * so no event is sent alone after a restart.
    */
   readonly refusesGaps?: true
+  /** Why the server takes no events at the moment, as a sentence; `undefined`: it takes events, or does not tell. */
+  halted?(): string | undefined
 }
 
 /** Publishes events. When a connection ends, it continues with the next connection. */
@@ -456,9 +458,10 @@ export class Publisher<Event extends OutgoingEvent> {
     const isThere = this.#store?.isConnected === true && entry.firstSentAt !== 0
     // A server with a full disk does not answer.
     const silent = isThere
-      ? ` (the ${this.#options.title} server is connected; its log may tell the reason, such as a full disk)`
-      : ''
-    const why = this.#lastRefusal === undefined ? silent : ` (${this.#lastRefusal.message})`
+      ? `the ${this.#options.title} server is connected; its log may tell the reason, such as a full disk`
+      : undefined
+    const reason = this.#lastRefusal?.message ?? this.#options.halted?.() ?? silent
+    const why = reason === undefined ? '' : ` (${reason})`
     return new TimeoutError(
       pattern,
       timeout,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { Carried, CarrierListener, Subject } from '@elysia-microservices/engine'
 import { type RabbitmqOptions, rabbitmqOptions } from '../options/options.ts'
+import { rabbitmqBy } from '../rabbitmq.ts'
 import { FakeRabbitServer } from '../testing/fake-server.ts'
 import { CALLS, queueOfService } from '../words/names.ts'
 import { RabbitConnection } from './rabbit-connection.ts'
@@ -117,6 +118,26 @@ describe('a connection to RabbitMQ', () => {
     server.halt('low on memory')
     server.halt(undefined)
     assert.deepEqual(happened, ['halted low on memory', 'halted undefined'])
+  })
+
+  it('says in the errors of calls and of published events why the server takes none', async () => {
+    const client = rabbitmqBy(server.driver, { urls: 'amqp://127.0.0.1' }).client({
+      logger: { error() {}, warn() {} },
+      timeout: 50,
+      tellTimeout: false,
+      dispatcher: undefined
+    })
+    await client.connect()
+    server.halt('low on memory')
+    server.suspend()
+    const halted = /\(?RabbitMQ takes no messages at the moment \(low on memory\)/
+    await Promise.all([
+      assert.rejects(client.request('p', 1), { name: 'TimeoutError', message: halted }),
+      assert.rejects(client.durable!.publish('p', 1), { name: 'TimeoutError', message: halted })
+    ])
+    server.halt(undefined)
+    server.resume()
+    await client.close()
   })
 })
 
