@@ -73,8 +73,8 @@ async function haveNotes(link: Link, channel: DriverChannel): Promise<number> {
 }
 
 /**
- * Reads all notes, which stay in their queue unless they are acknowledged. An empty queue is not asked: RabbitMQ 3.10
- * ends the whole connection of whoever reads a queue that another service has just made and that no server leads yet.
+ * Reads all notes, which stay in their queue unless they are acknowledged. An empty queue is not read: for reading a
+ * queue that another service has just made, and that no server leads yet, RabbitMQ 3.10 ends the whole connection.
  */
 async function readNotes(
   channel: DriverChannel,
