@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { Cluster } from './cluster.ts'
 import { Code } from './errors.ts'
 import type { Committed, Group } from './group.ts'
-import { Member } from './member.ts'
+import { beatAfter, Member } from './member.ts'
 
 const refused = (apiCode: number) => Object.assign(new Error(`code ${apiCode}`), { apiCode })
 const position: Committed = { topic: 'a', topicId: 'id', partition: 0, next: 5n, metadata: '' }
@@ -165,5 +165,16 @@ describe('a member of a group', () => {
     const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map())
     await assert.rejects(member.join(), { apiCode: Code.topicAuthorization })
     await member.leave()
+  })
+
+  it('sends heartbeats as seldom as the broker wants, unless the group has just changed', () => {
+    assert.deepEqual(
+      [0, 9, 10, 1_000].map((unchanged) => beatAfter(unchanged, 5_000)),
+      [1_000, 1_000, 5_000, 5_000]
+    )
+    assert.deepEqual(
+      [0, 10].map((unchanged) => beatAfter(unchanged, 200)),
+      [200, 200]
+    )
   })
 })

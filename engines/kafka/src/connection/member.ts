@@ -12,10 +12,12 @@ import { Code, codesIn, isForbidden } from './errors.ts'
 import { byTopic, type Committed, type Group, type IdentifiedPartition, type Partition } from './group.ts'
 
 /**
- * Milliseconds between heartbeats at most: the answers to heartbeats tell which partitions belong to this member.
- * Brokers may want heartbeats sooner.
+ * Milliseconds between heartbeats at most while the partitions of the group change: the answers to heartbeats tell which
+ * ones belong to this member. Otherwise heartbeats are as far apart as the broker wants.
  */
 const BEAT = 1_000
+/** Heartbeats after a change, after which no further change is expected. */
+const SETTLED_AFTER = 10
 /**
  * Milliseconds within which a member must release a partition; afterwards the coordinator gives the partition to
  * another member anyway.
@@ -170,6 +172,8 @@ export class Member {
   }
 
   #interval = BEAT
+  /** Heartbeats since the partitions of this member, or the epoch of the group, have last changed. */
+  #unchanged = 0
 
   #failed(error: unknown): void {
     this.#interval = AGAIN_AFTER
@@ -214,8 +218,10 @@ export class Member {
   async #beat(): Promise<void> {
     const { memberEpoch, heartbeatIntervalMs, assignment } = await this.#say(this.#epoch)
     if (this.#isOver) return
+    const isChanging = memberEpoch !== this.#epoch || assignment !== null || this.#leaving.size > 0
+    this.#unchanged = isChanging ? 0 : this.#unchanged + 1
     this.#epoch = memberEpoch
-    this.#interval = Math.min(BEAT, heartbeatIntervalMs)
+    this.#interval = beatAfter(this.#unchanged, heartbeatIntervalMs)
     if (assignment !== null) this.#target = assignment.topicPartitions
     if (this.#target !== undefined) await this.#reconcile(this.#target)
     for (const known of this.#wanting.splice(0)) known()
@@ -286,6 +292,15 @@ export class Member {
         begun.push({ topic, topicId: topicIds.get(topic) ?? '', partition, next, metadata: '' })
     return [...known, ...begun]
   }
+}
+
+/**
+ * Milliseconds until the next heartbeat.
+ * @param unchanged heartbeats since the group has last changed
+ * @param wanted milliseconds between heartbeats that the broker wants
+ */
+export function beatAfter(unchanged: number, wanted: number): number {
+  return unchanged < SETTLED_AFTER ? Math.min(BEAT, wanted) : wanted
 }
 
 /** Milliseconds within which an answer to a heartbeat tells the member its new epoch. */

@@ -34,8 +34,10 @@ import { checkStart } from './start.ts'
 import { KafkaEvent, messageOf } from './stored.ts'
 import { WaitingEvents } from './waiting.ts'
 
-/** Milliseconds between checks of how many events are stored and not handled. */
+/** Milliseconds between checks of how many events are stored and not handled, while somebody reads the figures. */
 const LOOK = 5_000
+/** Milliseconds after a reading of the figures, for which they are kept up to date. */
+const READ_FOR = 120_000
 /** Milliseconds until an event whose copy for a retry cannot be stored runs again in this process. */
 const AGAIN_HERE = 1_000
 /** Milliseconds within which the positions are noted when the handler stops. */
@@ -85,6 +87,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   #positions: GroupPositions | undefined
   #readers: { readonly fresh: Reader; readonly again: Reader } | undefined
   #redeliveries = 0
+  #readAt = Number.NEGATIVE_INFINITY
   /** Why Kafka does not let this process be a member of the group. */
   #refusal: unknown
   #isStopped = false
@@ -128,14 +131,23 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
         if (this.#connection?.isConnected === true) this.#failed(error)
       }
     })
-    this.#stopLooking = repeat(() => void this.#lookNow().catch(() => {}), LOOK)
+    this.#stopLooking = repeat(() => {
+      if (systemClock.now() - this.#readAt < READ_FOR) this.#look()
+    }, LOOK)
   }
 
   get running(): number {
     return this.#worker.running
   }
 
+  /**
+   * The figures, as Kafka has told them last. Kafka is asked only while they are read: otherwise, each handler with nothing
+   * to do would cost it requests.
+   */
   get figures(): DurableFigures {
+    const now = systemClock.now()
+    if (now - this.#readAt > LOOK) this.#look()
+    this.#readAt = now
     const { retries, deadLetters } = this.#worker.figures
     const { pattern, group, route, isPaused } = this.#options
     const unavailable = this.#unavailable
@@ -424,6 +436,10 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   get #cluster(): Cluster {
     return (this.#connection as KafkaConnection).cluster
+  }
+
+  #look(): void {
+    this.#lookNow().catch(() => {})
   }
 
   /**
