@@ -171,6 +171,11 @@ export class Member {
     this.#timer.unref?.()
   }
 
+  /** Milliseconds between the last heartbeat and the next one. */
+  get interval(): number {
+    return this.#interval
+  }
+
   #interval = BEAT
   /** Heartbeats since the partitions of this member, or the epoch of the group, have last changed. */
   #unchanged = 0
@@ -218,12 +223,12 @@ export class Member {
   async #beat(): Promise<void> {
     const { memberEpoch, heartbeatIntervalMs, assignment } = await this.#say(this.#epoch)
     if (this.#isOver) return
-    const isChanging = memberEpoch !== this.#epoch || assignment !== null || this.#leaving.size > 0
-    this.#unchanged = isChanging ? 0 : this.#unchanged + 1
+    // The assignment is in each answer, also without a change.
+    this.#unchanged = memberEpoch !== this.#epoch || this.#leaving.size > 0 ? 0 : this.#unchanged + 1
     this.#epoch = memberEpoch
-    this.#interval = beatAfter(this.#unchanged, heartbeatIntervalMs)
     if (assignment !== null) this.#target = assignment.topicPartitions
     if (this.#target !== undefined) await this.#reconcile(this.#target)
+    this.#interval = beatAfter(this.#unchanged, heartbeatIntervalMs)
     for (const known of this.#wanting.splice(0)) known()
   }
 
@@ -241,6 +246,7 @@ export class Member {
     const revoked = [...this.#owned].filter(([key]) => !wanted.has(key) && !this.#leaving.has(key))
     if (revoked.length > 0) await this.#letGo(new Map(revoked))
     const added = [...wanted].filter(([key]) => !this.#owned.has(key)).map(([, partition]) => partition)
+    if (added.length + revoked.length > 0) this.#unchanged = 0
     if (added.length === 0) return
     const assigned = await this.#positions(added)
     if (this.#isOver) return
@@ -299,7 +305,7 @@ export class Member {
  * @param unchanged heartbeats since the group has last changed
  * @param wanted milliseconds between heartbeats that the broker wants
  */
-export function beatAfter(unchanged: number, wanted: number): number {
+function beatAfter(unchanged: number, wanted: number): number {
   return unchanged < SETTLED_AFTER ? Math.min(BEAT, wanted) : wanted
 }
 
