@@ -61,7 +61,16 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['nats.ts'],
     ['index.ts', 'testing.ts']
   ],
-  kafka: [['words'], ['options'], ['connection'], ['durable'], ['engine.ts'], ['kafka.ts'], ['index.ts']],
+  kafka: [
+    ['words'],
+    ['options'],
+    ['driver.ts'],
+    ['connection'],
+    ['durable'],
+    ['engine.ts'],
+    ['kafka.ts'],
+    ['index.ts', 'testing.ts']
+  ],
   mqtt: [
     ['words'],
     ['options'],

@@ -1,6 +1,7 @@
 /** Kafka as an engine: the functions and rules that the shared code of all engines needs. */
 import type { Engine } from '@elysia-microservices/engine'
 import { KafkaConnection } from './connection/kafka-connection.ts'
+import type { Driver } from './driver.ts'
 import type { CheckedOptions } from './options/options.ts'
 import { whyNoHeader } from './words/headers.ts'
 import { ADDRESSING } from './words/names.ts'
@@ -8,13 +9,13 @@ import { ADDRESSING } from './words/names.ts'
 /**
  * Kafka for one client or one service. @param title the name of its connections, unless the option `clientId` is set
  */
-export function kafkaEngine(options: CheckedOptions, title: string): Engine<KafkaConnection> {
+export function kafkaEngine(driver: Driver, options: CheckedOptions, title: string): Engine<KafkaConnection> {
   return {
     ...ADDRESSING,
     name: 'kafka',
     inboxOption: 'inbox',
     where: options.where,
     whyNoHeader,
-    open: (listener) => KafkaConnection.open(options, options.clientId ?? title, listener)
+    open: (listener) => KafkaConnection.open(driver, options, options.clientId ?? title, listener)
   }
 }

@@ -1,6 +1,8 @@
 /** `kafka()` creates the transport, a value that is passed to services and clients. */
 import { engineTransport } from '@elysia-microservices/engine'
 import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
+import { platformatic } from './connection/platformatic.ts'
+import type { Driver } from './driver.ts'
 import { KafkaClientStore } from './durable/client-store.ts'
 import { KafkaServerStore } from './durable/server-store.ts'
 import { kafkaEngine } from './engine.ts'
@@ -34,13 +36,19 @@ const TRAITS: Traits = {
  * ```
  */
 export function kafka(options: KafkaOptions = {}): KafkaTransport {
+  return kafkaBy(platformatic, options)
+}
+
+/** Kafka by another driver, for tests. */
+export function kafkaBy(driver: Driver, options: KafkaOptions): KafkaTransport {
   const checked = kafkaOptions(options)
   return engineTransport({
     name: 'kafka',
     traits: TRAITS,
     queue: checked.group,
     events: checked.events,
-    engine: (service) => kafkaEngine(checked, service === undefined ? 'client' : (service.name ?? 'service')),
+    engine: (service) =>
+      kafkaEngine(driver, checked, service === undefined ? 'client' : (service.name ?? 'service')),
     serverStore: (context) => new KafkaServerStore(context),
     clientStore: (init) => new KafkaClientStore(init)
   })

@@ -3,9 +3,9 @@
  * connections were lost.
  */
 import { backoffDelay, ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
-import { type API, type Connection, metadataV12 } from '@platformatic/kafka'
+import type { Broker, Driver, DriverConnection } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
-import { type Broker, Connections } from './connections.ts'
+import { Connections } from './connections.ts'
 import { isUnauthenticated, isUnreached, reasonOf, systemErrorIn } from './errors.ts'
 
 /** Milliseconds between attempts to reach a broker: the defaults of Kafka's own clients. */
@@ -29,10 +29,15 @@ export abstract class Brokers {
   #isConnected = false
   #isClosed = false
 
-  protected constructor(options: CheckedOptions, clientId: string, listener: BrokersListener) {
+  protected constructor(
+    driver: Driver,
+    options: CheckedOptions,
+    clientId: string,
+    listener: BrokersListener
+  ) {
     this.options = options
     this.#listener = listener
-    this.#connections = new Connections(options, clientId, () => this.#lost())
+    this.#connections = new Connections(driver, options, clientId, () => this.#lost())
   }
 
   /** Asks again for everything that is known about the cluster. */
@@ -72,8 +77,7 @@ export abstract class Brokers {
         const connection = await this.#connections.connect(`first ${index}`, broker)
         const { brokers } = await this.#connections.ask(
           connection,
-          metadataV12.api,
-          [[], false, false],
+          (first) => first.metadata([]),
           this.options.connectTimeout
         )
         this.know(this.options.advertised ? brokers : brokers.map((one) => ({ ...one, ...broker })))
@@ -98,7 +102,7 @@ export abstract class Brokers {
    * @param purpose names a connection of its own for each kind of request. A fetch waits for records and would delay
    * all other answers on its connection
    */
-  async connection(node: number, purpose: string): Promise<Connection> {
+  async connection(node: number, purpose: string): Promise<DriverConnection> {
     if (!this.#isConnected) throw new ConnectionError(`Kafka at ${this.options.where} is lost`, false)
     const broker = this.#brokers.get(node)
     try {
@@ -130,21 +134,20 @@ export abstract class Brokers {
   }
 
   /** Sends a request to one broker. */
-  async ask<Args extends unknown[], Answer>(
+  async ask<Answer>(
     node: number,
     purpose: string,
-    api: API<Args, Answer>,
-    ...args: Args
+    request: (broker: DriverConnection) => Promise<Answer>
   ): Promise<Answer> {
-    return this.#connections.ask(await this.connection(node, purpose), api, args)
+    return this.#connections.ask(await this.connection(node, purpose), request)
   }
 
   /** Sends a request to any broker that can be reached. */
-  async askAny<Args extends unknown[], Answer>(api: API<Args, Answer>, ...args: Args): Promise<Answer> {
+  async askAny<Answer>(request: (broker: DriverConnection) => Promise<Answer>): Promise<Answer> {
     const [first = -1, ...others] = this.nodes
     let connecting = this.connection(first, 'main')
     for (const node of others) connecting = connecting.catch(() => this.connection(node, 'main'))
-    return this.#connections.ask(await connecting, api, args)
+    return this.#connections.ask(await connecting, request)
   }
 
   /** Closes a connection on which a request waits whose answer is no longer wanted. */

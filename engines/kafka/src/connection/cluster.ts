@@ -4,13 +4,11 @@
  */
 import { repeat } from '@elysia-microservices/engine'
 import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
-import { deleteTopicsV6, metadataV12 } from '@platformatic/kafka'
+import { type Driver, Isolation } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { isOfProcess } from '../words/names.ts'
 import { Brokers, type BrokersListener, soon } from './brokers.ts'
-import { createTopicsApi } from './corrected-apis.ts'
 import { answeredWith, Code, codesIn, isForbidden, isUnreached, responseOf } from './errors.ts'
-import { Isolation } from './isolation.ts'
 
 /** Milliseconds between refreshes of the known topics: their leaders, and their number of partitions. */
 const STALE_AFTER = 30_000
@@ -48,8 +46,8 @@ export class Cluster extends Brokers {
   #lookups = new Map<string, Promise<void>>()
   readonly #moved = new Set<(topic: string) => void>()
 
-  private constructor(options: CheckedOptions, clientId: string, listener: BrokersListener) {
-    super(options, clientId, listener)
+  private constructor(driver: Driver, options: CheckedOptions, clientId: string, listener: BrokersListener) {
+    super(driver, options, clientId, listener)
     this.#stopRefreshing = repeat(() => void this.refreshAll().catch(() => {}), STALE_AFTER)
   }
 
@@ -58,8 +56,13 @@ export class Cluster extends Brokers {
    * @throws {ConnectionError} no broker can be reached
    * @throws {UnauthenticatedError} the broker does not accept the credentials
    */
-  static async open(options: CheckedOptions, clientId: string, listener: BrokersListener): Promise<Cluster> {
-    const cluster = new Cluster(options, clientId, listener)
+  static async open(
+    driver: Driver,
+    options: CheckedOptions,
+    clientId: string,
+    listener: BrokersListener
+  ): Promise<Cluster> {
+    const cluster = new Cluster(driver, options, clientId, listener)
     await cluster.connect()
     return cluster
   }
@@ -80,7 +83,7 @@ export class Cluster extends Brokers {
 
   /** The names of all topics that this user may see. */
   async allTopics(): Promise<string[]> {
-    const { topics } = await responseOf(this.askAny(metadataV12.api, null, false, false))
+    const { topics } = await responseOf(this.askAny((broker) => broker.metadata(null)))
     return topics.flatMap(({ name }) => name ?? [])
   }
 
@@ -123,7 +126,7 @@ export class Cluster extends Brokers {
    */
   async refresh(names: readonly string[]): Promise<void> {
     if (names.length === 0) return
-    const { topics, brokers } = await responseOf(this.askAny(metadataV12.api, [...names], false, false))
+    const { topics, brokers } = await responseOf(this.askAny((broker) => broker.metadata(names)))
     if (this.options.advertised) this.know(brokers)
     let unseen: string | undefined
     for (const { name, topicId, errorCode, partitions } of topics) {
@@ -172,20 +175,18 @@ export class Cluster extends Brokers {
 
   /** Deletes topics. Topics that this user may not delete stay. */
   async remove(names: readonly string[]): Promise<void> {
-    const topics = names.map((name) => ({ name, topicId: null }))
-    if (topics.length > 0) await this.askAny(deleteTopicsV6.api, topics, MADE_WITHIN)
+    if (names.length > 0) await this.askAny((broker) => broker.deleteTopics(names, MADE_WITHIN))
   }
 
   async #make(wanted: readonly WantedTopic[]): Promise<void> {
     const { partitions, replicas } = this.options
     const topics = wanted.map((topic) => ({
       name: topic.name,
-      numPartitions: topic.partitions ?? (isOfProcess(topic.name) ? 1 : partitions),
-      replicationFactor: replicas,
-      assignments: [],
-      configs: Object.entries(topic.configs ?? {}).map(([name, value]) => ({ name, value }))
+      partitions: topic.partitions ?? (isOfProcess(topic.name) ? 1 : partitions),
+      replicas,
+      configs: topic.configs ?? {}
     }))
-    const make = () => this.askAny(createTopicsApi, topics, MADE_WITHIN, false)
+    const make = () => this.askAny((broker) => broker.createTopics(topics, MADE_WITHIN))
     let made = await make()
     // Brokers that have just started can only hold partitions a moment later.
     const until = performance.now() + STARTED_WITHIN

@@ -2,14 +2,15 @@
  * Requests of Kafka's protocol whose answers the driver (1.35.0) reads wrongly, with functions that read the answers
  * correctly.
  */
-import { consumerGroupDescribeV0, createAPI, createTopicsV7, type Reader } from '@platformatic/kafka'
-
-/** Whether a topic was created; an error code other than 0 says why not. */
-export interface MadeTopic {
-  readonly name: string
-  readonly errorCode: number
-  readonly errorMessage: string | null
-}
+import {
+  consumerGroupDescribeV0,
+  createAPI,
+  createTopicsV7,
+  type Reader,
+  ResponseError
+} from '@platformatic/kafka'
+import type { MadeTopic } from '../driver.ts'
+import { Code } from './errors.ts'
 
 /**
  * Creates topics (CreateTopics, version 7). A user without the right to see a topic's settings gets an answer with an
@@ -49,23 +50,28 @@ function readMadeTopic(topic: Reader): MadeTopic {
 }
 
 /**
- * The ids of a group's members (ConsumerGroupDescribe, version 0). The driver reads the list of a member's topics as
- * one text.
+ * The ids of a group's members (ConsumerGroupDescribe, version 0); none if there is no such group. The driver reads the
+ * list of a member's topics as one text.
  */
 export const describeGroupApi = createAPI<[groups: string[], includeAuthorizedOperations: boolean], string[]>(
   consumerGroupDescribeV0.api.key,
   consumerGroupDescribeV0.api.version,
   consumerGroupDescribeV0.createRequest,
-  (_correlation, _api, _version, reader) => readMembers(reader)
+  (_correlation, api, version, reader) => {
+    const { members, errorCode } = readMembers(reader)
+    if (errorCode === 0 || errorCode === Code.groupNotFound) return members
+    throw new ResponseError(api, version, { '': [errorCode, null] }, members)
+  }
 )
 
-function readMembers(reader: Reader): string[] {
+function readMembers(reader: Reader): { readonly members: string[]; readonly errorCode: number } {
   const members: string[] = []
+  let errorCode = 0
   // The throttle time is not used.
   reader.readInt32()
   reader.readArray((group) => {
-    // Not used: error code, error message, group id, state, group epoch, assignment epoch, assignor.
-    group.readInt16()
+    errorCode = group.readInt16()
+    // Not used: error message, group id, state, group epoch, assignment epoch, assignor.
     group.readNullableString()
     group.readString()
     group.readString()
@@ -88,7 +94,7 @@ function readMembers(reader: Reader): string[] {
     // The allowed operations are not used.
     group.readInt32()
   })
-  return members
+  return { members, errorCode }
 }
 
 function skipAssignment(reader: Reader): void {

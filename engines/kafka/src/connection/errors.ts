@@ -1,5 +1,6 @@
 /** Reads the driver's errors as codes of Kafka's protocol. */
 import { ConnectionError, MicroserviceError } from '@elysia-microservices/transport/kit'
+import { UNAUTHENTICATED } from '../driver.ts'
 
 /** Error codes of Kafka's protocol to which this package reacts. */
 export const Code = {
@@ -77,7 +78,7 @@ export function isUnreached(error: unknown): boolean {
 export function isUnauthenticated(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { code, errors = [], cause } = error as DriversError
-  return code === 'PLT_KFK_AUTHENTICATION' || [...errors, cause].some(isUnauthenticated)
+  return code === UNAUTHENTICATED || [...errors, cause].some(isUnauthenticated)
 }
 
 /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { DriverConnection, GroupOffset } from '../driver.ts'
 import type { Cluster } from './cluster.ts'
 import { Code } from './errors.ts'
 import { type Committed, Group, readMetadata } from './group.ts'
@@ -8,18 +9,12 @@ import { type Committed, Group, readMetadata } from './group.ts'
 const OLD = '0a1b2c3d-0a1b-0a1b-0a1b-0a1b2c3d4e5f'
 const NEW = 'ffffffff-0a1b-0a1b-0a1b-0a1b2c3d4e5f'
 
-interface StoredPosition {
-  readonly partitionIndex: number
-  readonly committedOffset: bigint
-  readonly metadata: string
-}
-
 /** A cluster with the topic 'a', which may be deleted, and its coordinator, which keeps the commits. */
 class FakeCluster {
   id: string | undefined = OLD
   /** The topic id that the client knows: it changes with `refresh`. */
   known: string | undefined = OLD
-  readonly stored: StoredPosition[] = []
+  readonly stored: GroupOffset[] = []
   refusals = 0
   refused: () => void = () => {}
 
@@ -35,8 +30,8 @@ class FakeCluster {
     this.known ??= this.id
   }
 
-  async askAny(): Promise<unknown> {
-    return { coordinators: [{ nodeId: 1 }] }
+  async askAny(): Promise<number> {
+    return 1
   }
 
   /** Repeats ten times at most. */
@@ -49,19 +44,21 @@ class FakeCluster {
       }
   }
 
-  async ask(_node: number, _purpose: string, _api: unknown, ...words: unknown[]): Promise<unknown> {
-    if (Array.isArray(words[0])) return { groups: [{ topics: [{ name: 'a', partitions: this.stored }] }] }
-    if (this.id === undefined) {
-      this.refusals++
-      this.refused()
-      throw Object.assign(new Error('no such topic'), { apiCode: Code.unknownTopic })
+  ask<Answer>(
+    _node: number,
+    _purpose: string,
+    request: (broker: DriverConnection) => Promise<Answer>
+  ): Promise<Answer> {
+    const committed = async () => this.stored
+    const commit: DriverConnection['commit'] = async (_group, _member, _epoch, positions) => {
+      if (this.id === undefined) {
+        this.refusals++
+        this.refused()
+        throw Object.assign(new Error('no such topic'), { apiCode: Code.unknownTopic })
+      }
+      this.stored.push(...positions)
     }
-    const topics = words[4] as { partitions: (StoredPosition & { committedMetadata: string })[] }[]
-    for (const { partitionIndex, committedOffset, committedMetadata } of topics.flatMap(
-      (one) => one.partitions
-    ))
-      this.stored.push({ partitionIndex, committedOffset, metadata: committedMetadata })
-    return {}
+    return request({ committed, commit } as unknown as DriverConnection)
   }
 }
 
@@ -76,7 +73,7 @@ describe('a consumer group', () => {
   it('gives back the id of the topic and the metadata of each position', async () => {
     const { cluster, group } = newGroup()
     await group.commit([position])
-    cluster.stored.push({ partitionIndex: 0, committedOffset: 7n, metadata: 'of a tool' })
+    cluster.stored.push({ topic: 'a', partition: 0, next: 7n, metadata: 'of a tool' })
     assert.deepEqual(await group.committed([{ topic: 'a', topicId: OLD, partition: 0 }]), [
       position,
       { ...position, next: 7n, metadata: 'of a tool' }

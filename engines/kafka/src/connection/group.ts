@@ -1,15 +1,9 @@
 /** A consumer group as its coordinator knows it: the positions that the group has committed. */
 import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
-import { findCoordinatorV6, offsetCommitV9, offsetFetchV9 } from '@platformatic/kafka'
+import type { GroupOffset, Partition } from '../driver.ts'
 import { grouped } from '../words/grouped.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn, reasonOf } from './errors.ts'
-
-/** One partition of a topic. */
-export interface Partition {
-  readonly topic: string
-  readonly partition: number
-}
 
 /** One partition, with the id of its topic: a topic that is deleted and created again has another id. */
 export interface IdentifiedPartition extends Partition {
@@ -45,9 +39,13 @@ export class Group {
 
   async coordinator(): Promise<number> {
     if (this.#coordinator !== undefined) return this.#coordinator
-    const { coordinators } = await this.cluster.askAny(findCoordinatorV6.api, 0, [this.name])
-    this.#coordinator = coordinators[0]?.nodeId ?? -1
+    this.#coordinator = await this.cluster.askAny((broker) => broker.coordinator(this.name))
     return this.#coordinator
+  }
+
+  /** The ids of the members. */
+  members(): Promise<readonly string[]> {
+    return this.ask((node) => this.cluster.ask(node, 'main', (broker) => broker.members(this.name)))
   }
 
   /** Sends a request to the coordinator. The request is repeated while the group moves to another coordinator. */
@@ -72,26 +70,17 @@ export class Group {
     memberEpoch = -1
   ): Promise<Committed[]> {
     if (partitions.length === 0) return []
-    const wanted = [...byTopic(partitions)].map(([name, partitionIndexes]) => ({ name, partitionIndexes }))
-    const { groups } = await this.ask((node) =>
-      this.cluster.ask(
-        node,
-        'groups',
-        offsetFetchV9.api,
-        [{ groupId: this.name, memberId, memberEpoch, topics: wanted }],
-        false
+    const known = await this.ask((node) =>
+      this.cluster.ask(node, 'groups', (broker) =>
+        broker.committed(this.name, memberId, memberEpoch, partitions)
       )
     )
     const topicIds = new Map(partitions.map(({ topic, topicId }) => [topic, topicId]))
-    const known: Committed[] = []
-    for (const { name: topic, partitions: of } of groups[0]?.topics ?? [])
-      for (const { partitionIndex: partition, committedOffset: next, metadata: stored } of of) {
-        if (next < 0n) continue
-        // A position that another program has committed, such as Kafka's own tools, names no topic id.
-        const { topicId = topicIds.get(topic) ?? '', metadata } = readMetadata(stored ?? '')
-        known.push({ topic, topicId, partition, next, metadata })
-      }
-    return known
+    return known.map(({ topic, partition, next, metadata: stored }) => {
+      // A position that another program has committed, such as Kafka's own tools, names no topic id.
+      const { topicId = topicIds.get(topic) ?? '', metadata } = readMetadata(stored)
+      return { topic, topicId, partition, next, metadata }
+    })
   }
 
   /**
@@ -114,22 +103,15 @@ export class Group {
           ({ topic, topicId }) => topicId === (cluster.topic(topic)?.id ?? topicId)
         )
         if (current.length === 0) return
-        const topics = commitsOf(current)
+        const offsets = current.map(offsetOf)
         try {
-          await cluster.ask(
-            node,
-            'groups',
-            offsetCommitV9.api,
-            this.name,
-            memberEpoch(),
-            memberId,
-            null,
-            topics
+          await cluster.ask(node, 'groups', (broker) =>
+            broker.commit(this.name, memberId, memberEpoch(), offsets)
           )
         } catch (error) {
           // The request names topics by their names. While it is repeated, a deleted topic may be created again.
           if (codesIn(error).includes(Code.unknownTopic))
-            await cluster.refresh(topics.map(({ name }) => name))
+            await cluster.refresh([...new Set(current.map(({ topic }) => topic))])
           throw error
         }
       })
@@ -194,17 +176,9 @@ export function byTopic(partitions: readonly Partition[]): Map<string, number[]>
   return new Map([...topics].map(([topic, of]) => [topic, of.map(({ partition }) => partition)]))
 }
 
-/** The part of a request to commit that names the positions. */
-function commitsOf(positions: readonly Committed[]) {
-  return [...grouped(positions, ({ topic }) => topic)].map(([name, of]) => ({
-    name,
-    partitions: of.map(({ topicId, partition, next, metadata }) => ({
-      partitionIndex: partition,
-      committedOffset: next,
-      committedLeaderEpoch: -1,
-      committedMetadata: `${topicId} ${metadata}`
-    }))
-  }))
+/** A position as brokers store it: the id of the topic is in front of the metadata. */
+function offsetOf({ topic, topicId, partition, next, metadata }: Committed): GroupOffset {
+  return { topic, partition, next, metadata: `${topicId} ${metadata}` }
 }
 
 /**

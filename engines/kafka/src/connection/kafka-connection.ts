@@ -16,6 +16,7 @@ import {
   type Words
 } from '@elysia-microservices/engine'
 import { endedWithin, ListenError } from '@elysia-microservices/transport/kit'
+import { type Driver, EARLIEST, Isolation } from '../driver.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { HEADER } from '../words/headers.ts'
 import {
@@ -35,8 +36,7 @@ import { soon } from './brokers.ts'
 import { Cluster } from './cluster.ts'
 import { Departures } from './departures.ts'
 import { Code, codesIn, isUnreached } from './errors.ts'
-import { Isolation } from './isolation.ts'
-import { EARLIEST, positionOf } from './positions.ts'
+import { positionOf } from './positions.ts'
 import { Producer, type Told } from './producer.ts'
 import { Reader } from './reader.ts'
 import { type TakenRecord, Takers } from './takers.ts'
@@ -116,12 +116,13 @@ export class KafkaConnection implements Carrier {
    * @throws {UnauthenticatedError} the broker does not accept the credentials
    */
   static async open(
+    driver: Driver,
     options: CheckedOptions,
     clientId: string,
     listener: CarrierListener
   ): Promise<KafkaConnection> {
     let connection: KafkaConnection | undefined
-    const cluster = await Cluster.open(options, clientId, {
+    const cluster = await Cluster.open(driver, options, clientId, {
       lost: () => connection?.lost(),
       restored: () => connection?.restored()
     })

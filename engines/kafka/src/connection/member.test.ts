@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { DriverConnection, Heartbeat, HeartbeatAnswer } from '../driver.ts'
 import type { Cluster } from './cluster.ts'
 import { Code } from './errors.ts'
 import type { Committed, Group } from './group.ts'
@@ -21,10 +22,8 @@ class FakeGroup {
     refresh: async () => {
       this.known = this.id
     },
-    ask: async (...words: unknown[]) => {
-      this.owned = words[12]
-      return this.#beat(words[5] as number)
-    }
+    ask: (_node: number, _purpose: string, request: (broker: DriverConnection) => unknown) =>
+      request({ heartbeat: (said: Heartbeat) => this.#beat(said) } as unknown as DriverConnection)
   } as unknown as Cluster
   /** The id of the topic, and the id that the client knows. */
   id = 'id'
@@ -64,7 +63,8 @@ class FakeGroup {
     }
   }
 
-  async #beat(epoch: number): Promise<unknown> {
+  async #beat({ memberEpoch: epoch, owned }: Heartbeat): Promise<HeartbeatAnswer> {
+    this.owned = owned
     if (this.fence && epoch > 0) {
       this.fence = false
       throw refused(Code.fencedMember)

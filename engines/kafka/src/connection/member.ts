@@ -5,11 +5,11 @@
  */
 import { randomUUID } from 'node:crypto'
 import { ConnectionError } from '@elysia-microservices/transport/kit'
-import { consumerGroupHeartbeatV1 } from '@platformatic/kafka'
+import type { Partition, PartitionsOfTopic } from '../driver.ts'
 import { grouped } from '../words/grouped.ts'
 import { soon } from './brokers.ts'
 import { Code, codesIn, isForbidden } from './errors.ts'
-import { byTopic, type Committed, type Group, type IdentifiedPartition, type Partition } from './group.ts'
+import { byTopic, type Committed, type Group, type IdentifiedPartition } from './group.ts'
 
 /**
  * Milliseconds between heartbeats at most while the partitions of the group change: the answers to heartbeats tell which
@@ -45,7 +45,7 @@ export interface MemberListener {
   failed(error: unknown): void
 }
 
-type Target = readonly { readonly topicId: string; readonly partitions: readonly number[] }[]
+type Target = readonly PartitionsOfTopic[]
 
 /** A member of a group. */
 export class Member {
@@ -201,23 +201,16 @@ export class Member {
       topicId,
       partitions: of.map(({ partition }) => partition)
     }))
-    return this.group.ask((node) =>
-      this.group.cluster.ask(
-        node,
-        'groups',
-        consumerGroupHeartbeatV1.api,
-        this.group.name,
-        this.id,
-        epoch,
-        null,
-        null,
-        LET_GO_WITHIN,
-        [...this.#topics],
-        null,
-        null,
-        owned
-      )
-    )
+    const { name: group, cluster } = this.group
+    const heartbeat = {
+      group,
+      memberId: this.id,
+      memberEpoch: epoch,
+      releasedWithin: LET_GO_WITHIN,
+      topics: this.#topics,
+      owned
+    }
+    return this.group.ask((node) => cluster.ask(node, 'groups', (broker) => broker.heartbeat(heartbeat)))
   }
 
   async #beat(): Promise<void> {

@@ -1,11 +1,6 @@
 /** Looks up positions in partitions: their beginning, their end, and the first record of a time. */
-import { listOffsetsV9 } from '@platformatic/kafka'
 import { grouped } from '../words/grouped.ts'
 import type { Cluster } from './cluster.ts'
-
-/** Kafka's timestamps that stand for the end and the beginning of a partition. */
-export const LATEST = -1n
-export const EARLIEST = -2n
 
 /** The position in one partition; see `positionsOf`. */
 export async function positionOf(
@@ -37,16 +32,11 @@ export async function positionsOf(
     )
     const positions = new Map<number, bigint>()
     for (const [leader, of] of grouped(led, (one) => one.leader)) {
-      const wanted = of.map(({ partition }) => ({
-        partitionIndex: partition,
-        currentLeaderEpoch: -1,
-        timestamp
-      }))
-      const { topics } = await cluster.ask(leader, 'main', listOffsetsV9.api, -1, isolation, [
-        { name: topic, partitions: wanted }
-      ])
-      for (const { partitions: answered } of topics)
-        for (const { partitionIndex, offset } of answered) positions.set(partitionIndex, offset)
+      const wanted = of.map(({ partition }) => partition)
+      const answered = await cluster.ask(leader, 'main', (broker) =>
+        broker.listOffsets(topic, wanted, timestamp, isolation)
+      )
+      for (const [partition, offset] of answered) positions.set(partition, offset)
     }
     return positions
   })

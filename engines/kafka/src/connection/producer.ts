@@ -4,13 +4,13 @@
  * much.
  */
 import { ConnectionError } from '@elysia-microservices/transport/kit'
+import type { Produced } from '../driver.ts'
 import { COST_OF_RECORD } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
 import type { Outgoing } from '../words/outgoing.ts'
 import { soon } from './brokers.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn, isUnreached } from './errors.ts'
-import { produceApi } from './record-apis.ts'
 
 /** Bytes of records in one request: brokers refuse more than 1,048,588 for one partition. */
 const MOST_TOGETHER = 960 * 1024
@@ -165,7 +165,7 @@ export class Producer {
       const { topic, partition = 0 } = of[0] as OutgoingRecord
       return { topic, partition, timestamp, records: of.map(({ bytes }) => bytes) }
     })
-    await this.#cluster.ask(leader, 'main', produceApi, 1, ACKNOWLEDGED_WITHIN, batches)
+    await this.#cluster.ask(leader, 'main', (broker) => broker.produce(1, ACKNOWLEDGED_WITHIN, batches))
   }
 
   /**
@@ -259,18 +259,7 @@ function lost(cause?: Error): ConnectionError {
 
 /** The partitions for which a broker has refused the records. */
 export function refusedIn(error: unknown): Map<string, { readonly code: number; readonly offset: bigint }> {
-  const { response } = Object(error) as {
-    readonly response?: {
-      readonly responses: readonly {
-        readonly name: string
-        readonly partitionResponses: readonly {
-          readonly index: number
-          readonly errorCode: number
-          readonly baseOffset: bigint
-        }[]
-      }[]
-    }
-  }
+  const { response } = Object(error) as { readonly response?: Produced }
   const refused = new Map<string, { readonly code: number; readonly offset: bigint }>()
   for (const { name, partitionResponses } of response?.responses ?? [])
     for (const { index, errorCode, baseOffset } of partitionResponses)

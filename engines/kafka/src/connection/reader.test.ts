@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { type FetchedBytes, Isolation } from '../driver.ts'
 import { writeBatch } from '../words/batch.ts'
 import { writeRecord } from '../words/record.ts'
 import type { Cluster } from './cluster.ts'
 import { Code } from './errors.ts'
-import { Isolation } from './isolation.ts'
 import { Reader } from './reader.ts'
-import type { FetchedBytes } from './record-apis.ts'
 
 const record = writeRecord(undefined, Buffer.from('1'), {})
 const bytes = writeBatch([record, record, record], 0)

@@ -1,21 +1,16 @@
 /** Fetches records from the brokers that lead their partitions, as long as there is room for the records. */
-import type { fetchV17 } from '@platformatic/kafka'
+import { type FetchedBytes, type Isolation, LATEST, type Partition, type Wanted } from '../driver.ts'
 import { readBatches } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
 import type { Fetched } from '../words/record.ts'
 import { soon } from './brokers.ts'
 import type { Cluster } from './cluster.ts'
 import { answeredWith, Code, responseOf } from './errors.ts'
-import type { IdentifiedPartition, Partition } from './group.ts'
-import type { Isolation } from './isolation.ts'
-import { LATEST, positionOf } from './positions.ts'
-import { type FetchedBytes, fetchApi } from './record-apis.ts'
+import type { IdentifiedPartition } from './group.ts'
+import { positionOf } from './positions.ts'
 
 /** Milliseconds that a broker waits for new records before it answers a fetch request with none. */
 const PATIENCE = 5_000
-/** Bytes of the answer to one fetch request, for all partitions and for one partition. */
-const MOST_BYTES = 4 * 1024 * 1024
-const MOST_OF_ONE = 1024 * 1024
 /** Milliseconds until a fetch request that has failed is repeated. */
 const AGAIN_AFTER = 100
 
@@ -197,15 +192,11 @@ export class Reader {
 
   async #fetch(node: number, positions: readonly Position[]): Promise<void> {
     const version = this.#version
-    let answer: FetchedBytes[]
+    const wanted = this.#wanted(positions)
+    let answer: readonly FetchedBytes[]
     try {
       answer = await responseOf(
-        this.#cluster.ask(
-          node,
-          this.#purpose,
-          fetchApi,
-          ...fetchArguments(this.#wanted(positions), this.#isolation)
-        )
+        this.#cluster.ask(node, this.#purpose, (broker) => broker.fetch(wanted, this.#isolation, PATIENCE))
       )
     } catch (error) {
       if (version === this.#version) throw error
@@ -239,7 +230,7 @@ export class Reader {
   #wanted(positions: readonly Position[]): Wanted[] {
     return [...grouped(positions, ({ id }) => id)].map(([id = '', of]) => ({
       topicId: id,
-      partitions: of.map(({ partition, next }) => wantedFrom(partition, next))
+      partitions: of.map(({ partition, next }) => ({ partition, next }))
     }))
   }
 
@@ -314,26 +305,4 @@ interface Taken {
   readonly moved: Set<string>
   /** Why the records of a partition cannot be read. */
   unreadable: unknown
-}
-
-type Wanted = Parameters<typeof fetchApi.async>[7][number]
-
-/** The part of a fetch request that concerns one partition. */
-export function wantedFrom(partition: number, next: bigint): Wanted['partitions'][number] {
-  return {
-    partition,
-    currentLeaderEpoch: -1,
-    fetchOffset: next,
-    lastFetchedEpoch: -1,
-    partitionMaxBytes: MOST_OF_ONE
-  }
-}
-
-/** The arguments of a fetch request. */
-export function fetchArguments(
-  wanted: Wanted[],
-  isolation: Isolation,
-  patience = PATIENCE
-): Parameters<typeof fetchV17.createRequest> {
-  return [patience, 1, MOST_BYTES, isolation, 0, -1, wanted, [], '']
 }

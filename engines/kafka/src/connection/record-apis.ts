@@ -3,25 +3,12 @@
  * object for each part of each record.
  */
 import { createAPI, fetchV17, produceV11, type Reader, ResponseError, Writer } from '@platformatic/kafka'
-import { type Aborted, type Numbering, writeBatch } from '../words/batch.ts'
+import type { Batch, FetchedBytes, Produced } from '../driver.ts'
+import { type Aborted, writeBatch } from '../words/batch.ts'
 import { grouped } from '../words/grouped.ts'
 
-/** Records for one partition: Kafka stores all of them, or none. */
-export interface Batch {
-  readonly topic: string
-  readonly partition: number
-  /** As `writeRecord` returns them. */
-  readonly records: readonly Buffer[]
-  /** Milliseconds since 1970. */
-  readonly timestamp: number
-  readonly by?: Numbering | undefined
-}
-
 /** Stores batches (Produce, version 11), at most one for each partition. */
-export const produceApi = createAPI<
-  [acks: number, timeout: number, batches: readonly Batch[]],
-  produceV11.ProduceResponse
->(
+export const produceApi = createAPI<[acks: number, timeout: number, batches: readonly Batch[]], Produced>(
   produceV11.api.key,
   produceV11.api.version,
   (acks: number, timeout: number, batches: readonly Batch[]) => {
@@ -39,18 +26,6 @@ export const produceApi = createAPI<
   },
   produceV11.parseResponse
 )
-
-/** A broker's answer for one partition. */
-export interface FetchedBytes {
-  readonly topicId: string
-  readonly partition: number
-  readonly errorCode: number
-  readonly end: bigint
-  /** The transactions whose records among `bytes` do not count. */
-  readonly aborted: readonly Aborted[]
-  /** The batches of records, not decoded yet. */
-  readonly bytes: Buffer
-}
 
 /** Fetches records (Fetch, version 17). */
 export const fetchApi = createAPI<Parameters<typeof fetchV17.createRequest>, FetchedBytes[]>(

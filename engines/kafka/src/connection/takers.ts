@@ -5,14 +5,15 @@
  */
 import type { Subject } from '@elysia-microservices/engine'
 import { shown } from '@elysia-microservices/transport/kit'
+import { EARLIEST, LATEST, type Partition } from '../driver.ts'
 import { grouped } from '../words/grouped.ts'
 import { isOfProcess } from '../words/names.ts'
 import type { Fetched } from '../words/record.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
-import { Group, type Partition } from './group.ts'
+import { Group } from './group.ts'
 import { Member } from './member.ts'
-import { EARLIEST, LATEST, positionOf, positionsOf } from './positions.ts'
+import { positionOf, positionsOf } from './positions.ts'
 import { type FetchedPartition, Reader } from './reader.ts'
 
 /** A record with a message for a service. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Cluster } from '../connection/cluster.ts'
-import type { Batch } from '../connection/record-apis.ts'
+import type { Batch, DriverConnection } from '../driver.ts'
 import { put } from './copies.ts'
 
 const MANY = 1_000
@@ -35,12 +35,17 @@ class Brokers {
     return { producerId: BigInt(this.producers++), producerEpoch: 0 }
   }
 
-  async ask(...[, , , , , [batch]]: [unknown, unknown, unknown, unknown, unknown, [Batch]]) {
+  ask(_node: number, _purpose: string, request: (broker: DriverConnection) => Promise<unknown>) {
+    const produce = (_acks: number, _within: number, [batch]: readonly Batch[]) => this.#produce(batch)
+    return request({ produce } as unknown as DriverConnection)
+  }
+
+  async #produce(batch: Batch | undefined) {
     this.mostUnderWay = Math.max(this.mostUnderWay, ++this.underWay)
     await new Promise((resolve) => setImmediate(resolve))
     this.underWay--
     if (this.#asked++ % 7 === 6) throw Object.assign(new Error('too large'), { apiCode: 10 })
-    this.stored.push(`${batch.by?.producerId} ${batch.by?.sequence}`)
+    this.stored.push(`${batch?.by?.producerId} ${batch?.by?.sequence}`)
   }
 }
 

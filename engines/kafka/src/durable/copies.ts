@@ -6,9 +6,9 @@ import { NotStoredError } from '@elysia-microservices/transport/kit'
 import { soon } from '../connection/brokers.ts'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { Code, codesIn, isUnreached } from '../connection/errors.ts'
-import { produceApi } from '../connection/record-apis.ts'
+import type { ProducerId } from '../driver.ts'
 import { writeRecord } from '../words/record.ts'
-import { newProducerId, type ProducerId, STORED_WITHIN, sequenceAfter } from './producer-id.ts'
+import { STORED_WITHIN, sequenceAfter } from './sequences.ts'
 
 /** Milliseconds until a record is sent again of which nobody knows whether it is stored. */
 const AGAIN_AFTER = 100
@@ -92,7 +92,7 @@ export async function put(
       const batch = { topic: name, partition, records, timestamp: Date.now(), by: { ...producer, sequence } }
       const send = async () => {
         const leader = await cluster.leaderOf(name, partition)
-        await cluster.ask(leader, 'main', produceApi, -1, STORED_WITHIN, [batch])
+        await cluster.ask(leader, 'main', (broker) => broker.produce(-1, STORED_WITHIN, [batch]))
       }
       await untilKnown(() => cluster.persist([name], send), isWanted)
       producer.sequences.set(place, sequenceAfter(sequence))
@@ -103,7 +103,8 @@ export async function put(
 }
 
 async function newProducer(cluster: Cluster): Promise<NumberedProducer> {
-  const { producerId, producerEpoch } = await cluster.persist([], () => newProducerId(cluster))
+  const ask = () => cluster.askAny((broker) => broker.newProducerId())
+  const { producerId, producerEpoch } = await cluster.persist([], ask)
   return { producerId, producerEpoch, sequences: new Map() }
 }
 

@@ -12,9 +12,8 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
 import { Code, codesIn, readableError } from '../connection/errors.ts'
-import { EARLIEST, LATEST, positionOf } from '../connection/positions.ts'
-import { fetchArguments, wantedFrom } from '../connection/reader.ts'
-import { fetchApi } from '../connection/record-apis.ts'
+import { positionOf } from '../connection/positions.ts'
+import { EARLIEST, LATEST } from '../driver.ts'
 import { type ReadRecords, readBatches } from '../words/batch.ts'
 import { HEADER } from '../words/headers.ts'
 import { deadOf, isDead, retryOf, topicOfDead } from '../words/names.ts'
@@ -32,6 +31,9 @@ export function topicForDead(pattern: string): WantedTopic {
 export function keyOfDead(): Buffer {
   return Buffer.from(newSecret() + newSecret())
 }
+
+/** Milliseconds that a broker waits for records of which it has said that they are there. */
+const PATIENCE = 500
 
 interface Found {
   readonly letter: DeadLetter
@@ -151,12 +153,9 @@ async function* readAll(cluster: Cluster, topic: string, from?: bigint): AsyncGe
     let read: ReadRecords
     try {
       const [answer] = await cluster.persist([topic], async () => {
-        const wanted = { topicId: cluster.topic(topic)?.id ?? '', partitions: [wantedFrom(0, next)] }
-        return cluster.ask(
-          await cluster.leaderOf(topic, 0),
-          'dead',
-          fetchApi,
-          ...fetchArguments([wanted], cluster.isolation, 500)
+        const wanted = { topicId: cluster.topic(topic)?.id ?? '', partitions: [{ partition: 0, next }] }
+        return cluster.ask(await cluster.leaderOf(topic, 0), 'dead', (broker) =>
+          broker.fetch([wanted], cluster.isolation, PATIENCE)
         )
       })
       read = readBatches(answer?.bytes ?? Buffer.alloc(0), Number(next), answer?.aborted)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { Cluster } from '../connection/cluster.ts'
 import { Code } from '../connection/errors.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import type { Batch } from '../connection/record-apis.ts'
+import type { Batch, DriverConnection } from '../driver.ts'
 import { EventStore } from './event-store.ts'
 import type { StoredRecord } from './stored.ts'
 
@@ -57,7 +57,10 @@ class FakeBroker {
   readonly cluster = {
     topic: (name: string) => ({ name, id: this.topicId, leaders: Array<number>(PARTITIONS).fill(1) }),
     askAny: async () => ({ producerId: this.#producers++, producerEpoch: 0 }),
-    ask: (...[, , , , , batches]: [0, 0, 0, 0, 0, readonly Batch[]]) => this.#ask(batches),
+    ask: (_node: number, _purpose: string, request: (broker: DriverConnection) => Promise<unknown>) =>
+      request({
+        produce: (_acks: number, _within: number, batches: readonly Batch[]) => this.#ask(batches)
+      } as unknown as DriverConnection),
     refresh: async () => {}
   } as unknown as Cluster
 

@@ -4,13 +4,13 @@
  */
 import type { Publisher, Store } from '@elysia-microservices/engine'
 import { EventRefusedError, NotStoredError } from '@elysia-microservices/transport/kit'
-import { murmur2 } from '@platformatic/kafka'
 import type { Topic } from '../connection/cluster.ts'
 import { Code } from '../connection/errors.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { refusedIn } from '../connection/producer.ts'
-import { produceApi } from '../connection/record-apis.ts'
-import { newProducerId, type ProducerId, STORED_WITHIN, sequenceAfter } from './producer-id.ts'
+import type { ProducerId } from '../driver.ts'
+import { partitionOf } from '../words/partitioning.ts'
+import { STORED_WITHIN, sequenceAfter } from './sequences.ts'
 import { positionOf, type StoredRecord } from './stored.ts'
 
 /** Bytes of events in one request to a broker, unless a single event is larger. */
@@ -126,10 +126,7 @@ export class EventStore implements Store<StoredRecord> {
   #add(one: Numbered, { name: topic, id: topicId, leaders }: Topic): void {
     const { event } = one
     const count = leaders.length
-    const partition =
-      event.key === undefined
-        ? this.#turnOf(topic, count)
-        : (murmur2(Buffer.from(event.key)) & 0x7fffffff) % count
+    const partition = event.key === undefined ? this.#turnOf(topic, count) : partitionOf(event.key, count)
     const key = keyOf({ topic, partition })
     const sequence = this.#sequences.get(key) ?? 0
     const queue = this.#queue({ topic, partition })
@@ -218,7 +215,7 @@ export class EventStore implements Store<StoredRecord> {
       this.#waiting.set(key, queue)
     }
     try {
-      this.#id ??= newProducerId(cluster)
+      this.#id ??= cluster.askAny((broker) => broker.newProducerId())
       const { producerId, producerEpoch } = await this.#id.catch((error) => {
         this.#id = undefined
         throw error
@@ -230,7 +227,9 @@ export class EventStore implements Store<StoredRecord> {
         records: events.map(({ event }) => event.bytes),
         by: { producerId, producerEpoch, sequence }
       }))
-      const { responses } = await cluster.ask(leader, 'events', produceApi, -1, STORED_WITHIN, numbered)
+      const { responses } = await cluster.ask(leader, 'events', (broker) =>
+        broker.produce(-1, STORED_WITHIN, numbered)
+      )
       for (const { name, partitionResponses } of responses)
         for (const { index, baseOffset } of partitionResponses) this.#stored(batches, name, index, baseOffset)
     } catch (error) {

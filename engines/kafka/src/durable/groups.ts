@@ -4,15 +4,13 @@
  */
 import { unknownGroup } from '@elysia-microservices/engine'
 import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
-import { listGroupsV5 } from '@platformatic/kafka'
 import type { Cluster } from '../connection/cluster.ts'
-import { describeGroupApi } from '../connection/corrected-apis.ts'
 import { isForbidden } from '../connection/errors.ts'
 import { Group } from '../connection/group.ts'
-import { Isolation } from '../connection/isolation.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import { EARLIEST, LATEST, positionOf } from '../connection/positions.ts'
+import { positionOf } from '../connection/positions.ts'
 import { Reader } from '../connection/reader.ts'
+import { EARLIEST, Isolation, LATEST } from '../driver.ts'
 import { HEADER } from '../words/headers.ts'
 import { GROUPS, isGroupOf, isInbox } from '../words/names.ts'
 import { put } from './copies.ts'
@@ -150,13 +148,10 @@ async function membersOf(cluster: Cluster, name: string): Promise<Set<string> | 
   const members = new Set<string>()
   let isThere = false
   for (const node of cluster.nodes) {
-    const { groups } = await cluster.ask(node, 'main', listGroupsV5.api, [], [])
-    for (const { groupId } of groups) {
+    for (const groupId of await cluster.ask(node, 'main', (broker) => broker.groups())) {
       if (!isGroupOf(name, groupId)) continue
       isThere = true
-      const coordinator = await new Group(cluster, groupId).coordinator()
-      for (const id of await cluster.ask(coordinator, 'main', describeGroupApi, [groupId], false))
-        members.add(id)
+      for (const id of await new Group(cluster, groupId).members()) members.add(id)
     }
   }
   return isThere ? members : undefined

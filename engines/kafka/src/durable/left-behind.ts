@@ -1,10 +1,10 @@
 /** Lines of the log at a start: events that wait for a group which no process handles any more. */
 import { type Logger, shown } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
-import { describeGroupApi } from '../connection/corrected-apis.ts'
 import { isForbidden } from '../connection/errors.ts'
 import { Group } from '../connection/group.ts'
-import { LATEST, positionsOf } from '../connection/positions.ts'
+import { positionsOf } from '../connection/positions.ts'
+import { LATEST } from '../driver.ts'
 
 /** A group in Kafka, as users see it. */
 export interface Handled {
@@ -49,8 +49,7 @@ async function waitingFor(cluster: Cluster, name: string, pattern: string): Prom
   const topic = await cluster.lookUp(pattern)
   if (topic === undefined) return 0n
   const group = new Group(cluster, name)
-  const members = await cluster.ask(await group.coordinator(), 'main', describeGroupApi, [name], false)
-  if (members.length > 0) return 0n
+  if ((await group.members()).length > 0) return 0n
   const partitions = [...topic.leaders.keys()]
   const committed = await group.committed(
     partitions.map((partition) => ({ topic: pattern, topicId: topic.id, partition }))

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Cluster } from '../connection/cluster.ts'
 import type { Before, Committed, Group } from '../connection/group.ts'
+import { type DriverConnection, EARLIEST } from '../driver.ts'
 import { readBatches, writeBatch } from '../words/batch.ts'
 import { type Fetched, writeRecord } from '../words/record.ts'
 import { GroupPositions } from './group-positions.ts'
@@ -26,23 +27,10 @@ function fake(committed: readonly Committed[] = []): Group {
     lookUp: async (name: string) => ({ name }),
     leaderOf: async () => 1,
     persist: (_: unknown, task: () => Promise<unknown>) => task(),
-    ask: async (_node: number, _purpose: string, _api: unknown, ...words: unknown[]) => {
-      const [, , wanted] = words as [
-        unknown,
-        unknown,
-        { partitions: { partitionIndex: number; timestamp: bigint }[] }[]
-      ]
-      const [{ partitions = [] } = {}] = wanted
-      return {
-        topics: [
-          {
-            partitions: partitions.map(({ partitionIndex, timestamp }) => ({
-              partitionIndex,
-              offset: timestamp === -2n ? 10n : 100n
-            }))
-          }
-        ]
-      }
+    ask: (_node: number, _purpose: string, request: (broker: DriverConnection) => unknown) => {
+      const listOffsets: DriverConnection['listOffsets'] = async (_topic, partitions, timestamp) =>
+        new Map(partitions.map((partition) => [partition, timestamp === EARLIEST ? 10n : 100n]))
+      return request({ listOffsets } as unknown as DriverConnection)
     }
   }
   const group = { name: 'g.a', cluster: cluster as unknown as Cluster, committed: async () => committed }

@@ -1,6 +1,7 @@
 /** The partitions that are assigned to one durable handler in one process, and the events of each that are done. */
 import { soon } from '../connection/brokers.ts'
-import type { Committed, Partition } from '../connection/group.ts'
+import type { Committed } from '../connection/group.ts'
+import type { Partition } from '../driver.ts'
 import { Tracker } from './tracker.ts'
 
 /**

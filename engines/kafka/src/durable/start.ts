@@ -3,7 +3,8 @@
  */
 import { type DurableRoute, OptionError, shown } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
-import { EARLIEST, LATEST, positionsOf } from '../connection/positions.ts'
+import { positionsOf } from '../connection/positions.ts'
+import { EARLIEST, LATEST } from '../driver.ts'
 import { readPosition } from './stored.ts'
 
 type Start = DurableRoute['durable']['start']

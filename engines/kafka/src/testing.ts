@@ -1,0 +1,6 @@
+/** The exports for tests of this package: a cluster inside the process, and the cases that prove it. */
+
+export { platformatic } from './connection/platformatic.ts'
+export { kafkaBy } from './kafka.ts'
+export * from './testing/driver-cases.ts'
+export * from './testing/fake-cluster.ts'
