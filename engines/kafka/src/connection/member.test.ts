@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { ManualClock } from '@elysia-microservices/transport/kit'
 import type { DriverConnection, Heartbeat, HeartbeatAnswer } from '../driver.ts'
 import type { Cluster } from './cluster.ts'
 import { Code } from './errors.ts'
@@ -33,6 +34,7 @@ class FakeGroup {
   /** The member epoch of each commit. */
   readonly commits: number[] = []
   fence = false
+  beats = 0
   /** The milliseconds between heartbeats that the coordinator wants. */
   heartbeat = 5
   /** The error of the next request for positions. */
@@ -65,6 +67,7 @@ class FakeGroup {
 
   async #beat({ memberEpoch: epoch, owned }: Heartbeat): Promise<HeartbeatAnswer> {
     this.owned = owned
+    this.beats++
     if (this.fence && epoch > 0) {
       this.fence = false
       throw refused(Code.fencedMember)
@@ -170,28 +173,28 @@ describe('a member of a group', () => {
   })
 
   it('sends heartbeats as seldom as the broker wants, unless the group has just changed', async () => {
+    const clock = new ManualClock()
     const group = new FakeGroup()
     group.heartbeat = 5_000
     const listener = { assigned() {}, revoked: async () => {}, lost() {}, deleted() {}, failed() {} }
-    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map())
-    const awake = setInterval(() => {}, 1_000)
-    const beats = async (count: number) => {
-      for (let beat = 0; beat < count; beat++) await new Promise<void>((known) => member.beat(known))
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map(), clock)
+    /** The heartbeats of a minute. */
+    const beatsOfAMinute = async () => {
+      const before = group.beats
+      await clock.advance(60_000)
+      return group.beats - before
     }
-    try {
-      await member.join()
-      assert.equal(member.interval, 1_000)
-      await beats(12)
-      assert.equal(member.interval, 5_000)
-      group.id = 'new id'
-      await beats(3)
-      assert.equal(member.interval, 1_000)
-      group.heartbeat = 200
-      await beats(12)
-      assert.equal(member.interval, 200)
-    } finally {
-      await member.leave()
-      clearInterval(awake)
-    }
+    await member.join()
+    // Ten of them a second apart, and then every five seconds.
+    assert.equal(await beatsOfAMinute(), 20)
+    assert.equal(await beatsOfAMinute(), 12)
+    group.id = 'new id'
+    assert.ok((await beatsOfAMinute()) > 15)
+    assert.equal(await beatsOfAMinute(), 12)
+    group.heartbeat = 200
+    await beatsOfAMinute()
+    assert.equal(await beatsOfAMinute(), 300)
+    await member.leave()
+    assert.equal(clock.waiting, 0)
   })
 })

@@ -4,7 +4,7 @@
  * gets the partition while its events still run here.
  */
 import { randomUUID } from 'node:crypto'
-import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { type Clock, ConnectionError, systemClock } from '@elysia-microservices/transport/kit'
 import type { Partition, PartitionsOfTopic } from '../driver.ts'
 import { grouped } from '../words/grouped.ts'
 import { soon } from './brokers.ts'
@@ -62,7 +62,9 @@ export class Member {
   readonly #leaving = new Set<string>()
   /** The partitions that the coordinator has assigned to this member in its last answer. */
   #target: Target | undefined
-  #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #clock: Clock
+  /** Cancels the next heartbeat. */
+  #cancel: (() => void) | undefined
   #beating: Promise<void> | undefined
   #isAgainWanted = false
   #isOver = false
@@ -72,8 +74,10 @@ export class Member {
     group: Group,
     topics: readonly string[],
     listener: MemberListener,
-    begin: (topic: string, partitions: readonly number[]) => Promise<ReadonlyMap<number, bigint>>
+    begin: (topic: string, partitions: readonly number[]) => Promise<ReadonlyMap<number, bigint>>,
+    clock = systemClock
   ) {
+    this.#clock = clock
     this.group = group
     this.#topics = topics
     this.#listener = listener
@@ -144,7 +148,7 @@ export class Member {
   /** Leaves the group: the coordinator gives this member's partitions to others at once. */
   async leave(): Promise<void> {
     this.#isOver = true
-    clearTimeout(this.#timer)
+    this.#cancel?.()
     await this.#beating?.catch(() => {})
     this.#owned.clear()
     if (this.#epoch > 0 && this.group.cluster.isConnected) await this.#say(-1).catch(() => {})
@@ -152,13 +156,13 @@ export class Member {
   }
 
   #next(delay: number): void {
-    clearTimeout(this.#timer)
+    this.#cancel?.()
     if (this.#isOver) return
     if (this.#beating !== undefined && delay === 0) {
       this.#isAgainWanted = true
       return
     }
-    this.#timer = setTimeout(() => {
+    this.#cancel = this.#clock.after(delay, () => {
       this.#beating = this.#beat()
         .catch((error) => this.#failed(error))
         .then(() => {
@@ -167,13 +171,7 @@ export class Member {
           this.#isAgainWanted = false
           this.#next(delay)
         })
-    }, delay)
-    this.#timer.unref?.()
-  }
-
-  /** Milliseconds between the last heartbeat and the next one. */
-  get interval(): number {
-    return this.#interval
+    })
   }
 
   #interval = BEAT

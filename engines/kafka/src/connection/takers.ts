@@ -5,7 +5,7 @@
  */
 import type { Subject } from '@elysia-microservices/engine'
 import { shown } from '@elysia-microservices/transport/kit'
-import { EARLIEST, LATEST, type Partition } from '../driver.ts'
+import { EARLIEST, Isolation, LATEST, type Partition } from '../driver.ts'
 import { grouped } from '../words/grouped.ts'
 import { isOfProcess } from '../words/names.ts'
 import type { Fetched } from '../words/record.ts'
@@ -76,7 +76,13 @@ export class Takers {
 
 function deleted(topic: string, partition: number, next: bigint): Error {
   return new Error(
-    `Kafka does not have the messages of '${shown(topic)}' that were to be read next, because it keeps them no longer, or has lost the end of the topic; reading goes on at position ${next} of partition ${partition}`
+    `Kafka does not have the messages of '${shown(topic)}' that were to be read next, because it keeps them no longer; reading goes on at position ${next} of partition ${partition}`
+  )
+}
+
+function cutOff(topic: string, partition: number, at: bigint, end: bigint): Error {
+  return new Error(
+    `Kafka has lost the end of '${shown(topic)}': messages were taken up to position ${at} of partition ${partition}, which ends at ${end}; reading goes on at its end, so that no message is handled twice, and messages stored since then up to position ${end} are not handled`
   )
 }
 
@@ -102,13 +108,17 @@ class Taker {
     for (const subject of subjects) this.#subjects.set(subject.address, subject)
     this.#reader = new Reader(cluster, purpose, cluster.isolation, {
       receive: (fetched) => this.#receive(fetched),
-      gone: async ({ topic, partition, isNewTopic }) => {
+      gone: async ({ topic, partition, isNewTopic, at }) => {
         if (isNewTopic && this.#member !== undefined) {
           this.#member.giveUp({ topic, partition })
           return undefined
         }
-        const next = await positionOf(cluster, topic, partition, EARLIEST)
-        if (!isNewTopic) listener.failed(deleted(topic, partition, next))
+        const first = await positionOf(cluster, topic, partition, EARLIEST)
+        if (isNewTopic) return first
+        const end = await positionOf(cluster, topic, partition, LATEST, Isolation.uncommitted)
+        // Of a partition that has lost its end, the messages that are left were taken before: none is handled twice.
+        const next = at > end ? end : first
+        listener.failed(at > end ? cutOff(topic, partition, at, end) : deleted(topic, partition, next))
         return next
       },
       failed: (error) => listener.failed(error)

@@ -2,7 +2,13 @@
  * Where a group goes on in partitions in which Kafka has no position of the group: at the start of a new group, in new
  * partitions, and when positions were lost.
  */
-import { type DurableRoute, type Logger, quietLog, shown } from '@elysia-microservices/transport/kit'
+import {
+  type Clock,
+  type DurableRoute,
+  type Logger,
+  quietLog,
+  shown
+} from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
 import type { Before, Group } from '../connection/group.ts'
 import { retriesOf } from '../words/names.ts'
@@ -20,13 +26,16 @@ interface GroupPositionsOptions {
   readonly start: DurableRoute['durable']['start']
   readonly noted: NotedPositions
   readonly logger: Logger
+  readonly clock: Clock
 }
 
 /** The positions of one group in the topics of one pattern. */
 export class GroupPositions {
   readonly #group: Group
   readonly #options: GroupPositionsOptions
-  #timer: ReturnType<typeof setInterval> | undefined
+  /** Cancels the next note. */
+  #cancel: (() => void) | undefined
+  #isStopped = false
 
   constructor(group: Group, options: GroupPositionsOptions) {
     this.#group = group
@@ -72,9 +81,17 @@ export class GroupPositions {
 
   /** Notes the positions from now on, and again and again. */
   async noteFromNowOn(): Promise<void> {
-    this.#timer ??= setInterval(() => void this.note(), NOTED_EVERY)
-    this.#timer.unref?.()
+    this.#noteLater()
     await this.note()
+  }
+
+  #noteLater(): void {
+    if (this.#isStopped) return
+    this.#cancel?.()
+    this.#cancel = this.#options.clock.after(NOTED_EVERY, () => {
+      this.#noteLater()
+      void this.note()
+    })
   }
 
   /** Notes where the group stands. */
@@ -112,7 +129,8 @@ export class GroupPositions {
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    this.#isStopped = true
+    this.#cancel?.()
   }
 
   get #cluster(): Cluster {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { systemClock } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import type { Cluster } from '../connection/cluster.ts'
 import type { Before, Committed, Group } from '../connection/group.ts'
@@ -43,7 +44,14 @@ function positionsOf(noted: NotedPositions, group = fake()) {
     error: (line: string) => void lines.push(line),
     warn: (line: string) => void lines.push(line)
   }
-  const positions = new GroupPositions(group, { group: 'g', pattern: 'a', start: 'new', noted, logger })
+  const positions = new GroupPositions(group, {
+    group: 'g',
+    pattern: 'a',
+    start: 'new',
+    noted,
+    logger,
+    clock: systemClock
+  })
   const begun = async (topic: string, before?: Before) =>
     Object.fromEntries(await positions.beginnings(topic, [0, 1], before))
   return { begun, lines }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { systemClock } from '@elysia-microservices/transport/kit'
 import type { Committed } from '../connection/group.ts'
 import { Partitions } from './partition.ts'
 
@@ -12,6 +13,7 @@ function partitionsWith(refusals: number) {
   let asked = 0
   const partitions = new Partitions({
     pattern: 'a',
+    clock: systemClock,
     canCommit: () => ++asked !== 2,
     commit: async (positions) => {
       if (refusals-- > 0) throw new Error('not now')

@@ -1,4 +1,5 @@
 /** The partitions that are assigned to one durable handler in one process, and the events of each that are done. */
+import type { Clock } from '@elysia-microservices/transport/kit'
 import { soon } from '../connection/brokers.ts'
 import type { Committed } from '../connection/group.ts'
 import type { Partition } from '../driver.ts'
@@ -37,6 +38,7 @@ export class Source {
 /** The settings of a handler's partitions, and the functions that they call. */
 export interface PartitionsOptions {
   readonly pattern: string
+  readonly clock: Clock
   /** Whether the brokers can be asked at the moment. */
   canCommit(): boolean
   commit(positions: readonly Committed[]): Promise<void>
@@ -48,7 +50,8 @@ export interface PartitionsOptions {
 export class Partitions {
   readonly #options: PartitionsOptions
   readonly #sources = new Map<string, Source>()
-  #soon: ReturnType<typeof setTimeout> | undefined
+  /** Cancels the next commit. */
+  #soon: (() => void) | undefined
   /** Commits run one after the other: an old commit that is repeated must not arrive after a newer one. */
   #committing: Promise<void> = Promise.resolve()
   #isStopped = false
@@ -95,7 +98,7 @@ export class Partitions {
   /** Commits the done events in a moment. */
   commitSoon(): void {
     if (this.#isStopped) return
-    this.#soon ??= setTimeout(() => {
+    this.#soon ??= this.#options.clock.after(COMMIT_AFTER, () => {
       this.commit()
         .catch((error) => this.#options.failed(error))
         .finally(() => {
@@ -103,7 +106,7 @@ export class Partitions {
           // Without brokers there is no next attempt here: a commit follows when the brokers are back.
           if (this.#options.canCommit() && [...this].some(({ tracker }) => tracker.isDirty)) this.commitSoon()
         })
-    }, COMMIT_AFTER)
+    })
   }
 
   /** Commits the done events. @throws the commit has failed; the next commit includes the same positions */
@@ -145,6 +148,6 @@ export class Partitions {
   /** Stops the commits that `commitSoon` has planned. */
   stop(): void {
     this.#isStopped = true
-    clearTimeout(this.#soon)
+    this.#soon?.()
   }
 }

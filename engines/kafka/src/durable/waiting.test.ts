@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { systemClock } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { readBatches, writeBatch } from '../words/batch.ts'
 import { writeRecord } from '../words/record.ts'
@@ -30,7 +31,7 @@ describe('events that wait', () => {
     fc.assert(
       fc.property(steps, (all) => {
         const events = eventsOf(at('a', 0), 600)
-        const waiting = new WaitingEvents(() => {})
+        const waiting = new WaitingEvents(() => {}, systemClock)
         const expected: KafkaEvent[] = []
         let held: KafkaEvent[] = []
         let come = 0
@@ -62,7 +63,7 @@ describe('events that wait', () => {
     const [one, other, again] = [at('a', 0), at('a', 1), at('a.retry-1', 0)]
     const [first, second] = [eventsOf(one, 3), eventsOf(other, 3)]
     const [free] = eventsOf(again, 1) as [KafkaEvent]
-    const waiting = new WaitingEvents(() => {})
+    const waiting = new WaitingEvents(() => {}, systemClock)
     for (const event of [...first, ...second]) waiting.add(event)
     waiting.addLater(free, 0)
     waiting.drop(new Set([one]))
@@ -70,7 +71,7 @@ describe('events that wait', () => {
   })
 
   it('do not keep fresh events from being read while they are not due', () => {
-    const waiting = new WaitingEvents(() => {})
+    const waiting = new WaitingEvents(() => {}, systemClock)
     for (const event of eventsOf(at('a.retry-1', 0), 1_001)) waiting.addLater(event, 60_000)
     assert.equal(waiting.isFull('again'), true)
     assert.equal(waiting.isFull('fresh'), false)
@@ -90,7 +91,7 @@ describe('events that wait', () => {
       const waiting = new WaitingEvents(() => {
         assert.deepEqual(taken(waiting), [one])
         resolve()
-      })
+      }, systemClock)
       waiting.addLater(other, 1)
       waiting.addLater(one, 5)
       waiting.drop(new Set([goes]))
@@ -104,6 +105,7 @@ describe('positions', () => {
     const commits: { readonly next: bigint; end(error?: Error): void }[] = []
     const partitions = new Partitions({
       pattern: 'a',
+      clock: systemClock,
       canCommit: () => true,
       commit: ([position]) =>
         new Promise((resolve, reject) => {

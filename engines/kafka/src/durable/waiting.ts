@@ -1,5 +1,5 @@
 /** Events of one durable handler that have arrived, and for which its worker had no room yet. */
-import { LONGEST_TIME, systemClock } from '@elysia-microservices/transport/kit'
+import { type Clock, LONGEST_TIME } from '@elysia-microservices/transport/kit'
 import type { Source } from './partition.ts'
 import type { KafkaEvent } from './stored.ts'
 
@@ -17,10 +17,12 @@ export class WaitingEvents {
   /** How many of the events in `#early` were not read from a topic of retries: their copies could not be stored. */
   #earlyFresh = 0
   readonly #due: () => void
+  readonly #clock: Clock
 
   /** @param due is called when an event becomes due */
-  constructor(due: () => void) {
+  constructor(due: () => void, clock: Clock) {
     this.#due = due
+    this.#clock = clock
   }
 
   /** Whether reading has to pause. @param of `'fresh'`: the topic of the pattern; `'again'`: the topics of retries */
@@ -42,7 +44,7 @@ export class WaitingEvents {
       this.#again.push(event)
       this.#due()
     }
-    this.#early.set(event, systemClock.after(Math.min(delay, LONGEST_TIME), due))
+    this.#early.set(event, this.#clock.after(Math.min(delay, LONGEST_TIME), due))
     if (!event.isFree) this.#earlyFresh++
   }
 
