@@ -73,7 +73,7 @@ export interface Batch {
   readonly by?: Numbering | undefined
 }
 
-/** What became of batches. */
+/** The outcome of a request that stores batches. */
 export interface Produced {
   readonly responses: readonly {
     readonly name: string
@@ -129,7 +129,7 @@ export interface PartitionsOfTopic {
   readonly partitions: readonly number[]
 }
 
-/** What a member says of itself. */
+/** A heartbeat of a member. */
 export interface Heartbeat {
   readonly group: string
   readonly memberId: string
@@ -142,7 +142,7 @@ export interface Heartbeat {
   readonly owned: readonly PartitionsOfTopic[]
 }
 
-/** What the coordinator of a group answers to a member. */
+/** The answer of a group's coordinator to a heartbeat. */
 export interface HeartbeatAnswer {
   readonly memberEpoch: number
   /** Milliseconds until the next heartbeat. */

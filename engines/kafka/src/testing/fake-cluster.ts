@@ -157,7 +157,7 @@ export class FakeCluster {
   delete(name: string): void {
     this.topics.delete(name)
     for (const group of this.#groups.values()) group.forgetTopic(name)
-    // Who waits for records of the topic hears that it is gone.
+    // Requests that wait for records of the topic are answered.
     for (const connection of this.#connections) connection.look()
   }
 

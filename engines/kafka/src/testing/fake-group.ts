@@ -32,7 +32,7 @@ export class FakeGroup {
   readonly #topics: Topics
   readonly #members = new Map<string, FakeMember>()
   #epoch = 0
-  /** What the present targets were made from. */
+  /** The members and topics from which the present targets were made. */
   #basis = ''
   #emptySince: number
 

@@ -26,13 +26,13 @@ interface KeptSequence {
   readonly offset: number
 }
 
-/** What became of a batch; see `Produced`. */
+/** The outcome of a batch; see `Produced`. */
 export interface Appended {
   readonly errorCode: number
   readonly baseOffset: bigint
 }
 
-/** What a fetch request gets of the partition. */
+/** The part of an answer to a fetch request that one partition gives. */
 export interface Read {
   readonly errorCode: number
   readonly aborted: readonly Aborted[]
