@@ -1,6 +1,7 @@
 /** Controllers made by awilix: `bun with-awilix.ts`. */
 import { asClass, createContainer } from 'awilix'
-import { MessagePattern, microservice, Payload } from 'elysia-microservices'
+import { microservice } from 'elysia-microservices'
+import { MessagePattern, Payload } from 'elysia-microservices/nest'
 import { Greetings } from './greetings.ts'
 
 class GreetingsController {

@@ -1,6 +1,7 @@
 /** Controllers made by tsyringe: `bun with-tsyringe.ts`. */
 import 'reflect-metadata'
-import { MessagePattern, microservice, Payload } from 'elysia-microservices'
+import { microservice } from 'elysia-microservices'
+import { MessagePattern, Payload } from 'elysia-microservices/nest'
 import { container, injectable } from 'tsyringe'
 import { Greetings } from './greetings.ts'
 

@@ -18,7 +18,7 @@ export class Payments {
    * dead letter.
    */
   @EventPattern('payments.settled', {
-    durable: { ordered: true, start: 'all', retry: { attempts: 3, delay: 200 } }
+    durable: { ordered: true, start: 'all', retry: { attempts: 3, minDelay: 200 } }
   })
   settled(@Payload() { account, cents }: Payment, @Ctx() context: unknown) {
     const { id, attempt } = (context as MicroserviceContext).message.delivery!

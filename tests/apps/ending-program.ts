@@ -42,7 +42,7 @@ if (parts.has('http')) {
   const app = newApp()
     .use(service)
     .get('/', () => 'hello')
-  if (parts.has('telemetry')) app.use((await import('@elysia-microservices/telemetry')).metrics())
+  if (parts.has('telemetry')) app.use((await import('@elysia-microservices/telemetry')).prometheus())
   // Streams bytes, because Elysia cannot stream texts of generators on Deno.
   const endless = () =>
     new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode('begun')) })

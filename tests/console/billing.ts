@@ -2,7 +2,7 @@
  * A service with an outbox and durable events, some of which become dead letters; and a second service that can be
  * ended.
  */
-import { type ConsoleOptions, console as consolePage } from '@elysia-microservices/console'
+import { type ConsoleOptions, consolePage } from '@elysia-microservices/console'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { tellFigures } from '@elysia-microservices/transport/kit'
 import { memory, microservice } from 'elysia-microservices'

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, it } from 'node:test'
-import { console as consolePage, type GivenClient } from '@elysia-microservices/console'
+import { type ConsoleClient, consolePage } from '@elysia-microservices/console'
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
@@ -34,11 +34,11 @@ async function start(transport: () => Transport) {
       if (!isMended) throw new Error('The bank is closed')
       done.push(String(data))
     },
-    { durable: { retry: { attempts: 2, delay: 1 } } }
+    { durable: { retry: { attempts: 2, minDelay: 1 } } }
   )
   await service.listen()
   const client = connect({ transport: transport(), logger })
-  const services: Record<string, GivenClient> = { billing: client }
+  const services: Record<string, ConsoleClient> = { billing: client }
   const http = await listen(newApp().use(consolePage({ services, try: true, interval: 100, logger })))
   ends.push(
     () => service.stop(),

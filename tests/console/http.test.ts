@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { afterEach, describe, it } from 'node:test'
-import { type ConsoleOptions, console as consolePage } from '@elysia-microservices/console'
+import { type ConsoleOptions, consolePage } from '@elysia-microservices/console'
 import { until } from '@elysia-microservices/test-support'
 import { websocket } from '@elysia-microservices/websocket'
 import { connect as webClient } from '@elysia-microservices/websocket/client'
@@ -60,7 +60,7 @@ const all = async <Value>(values: AsyncIterable<Value>): Promise<Value[]> => {
   return read
 }
 
-describe('console()', () => {
+describe('consolePage()', () => {
   it('serves a page, its script and its style, under a policy that allows nothing else', async () => {
     const { url } = await started()
     const page = await ask(url)

@@ -1,7 +1,7 @@
 /** The tasks of operators on the page, in a real browser: dead letters, alerts, the last hour, many services. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ConsoleOptions, GivenClients } from '@elysia-microservices/console'
+import type { ConsoleClients, ConsoleOptions } from '@elysia-microservices/console'
 import { isMissing, PATIENCE, until } from '@elysia-microservices/test-support'
 import { memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
@@ -149,7 +149,7 @@ function register(): void {
     }))
     await lying.listen()
     const client = connect({ transport })
-    const services: GivenClients = Object.fromEntries(
+    const services: ConsoleClients = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, n) => [`${'\u202e'}${HOSTILE} ${'long'.repeat(40)} ${n}`, client])
     )
     await open('services', { services, interval: 1_000 }, 390)

@@ -1,5 +1,5 @@
 /** The services that the console shows in tests, and the app in which the console runs. */
-import { type ConsoleOptions, console as consolePage } from '@elysia-microservices/console'
+import { type ConsoleOptions, consolePage } from '@elysia-microservices/console'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { t } from 'elysia'
 import { microservice, RpcError } from 'elysia-microservices'

@@ -13,7 +13,7 @@ interface Documented {
   /** The first line of the table in the page. */
   readonly head: string
   /**
-   * The built file with the tables of options, and their names. The options of a group (`retry.delay`) are in the
+   * The built file with the tables of options, and their names. The options of a group (`retry.minDelay`) are in the
    * table after it.
    */
   readonly built: string
@@ -63,7 +63,7 @@ function rowsBelow(page: string, head: string): readonly (readonly string[])[] {
   return lines.map((line) => line.split(' | ').map((cell) => cell.replace(/^\| ?|\|$/g, '').trim()))
 }
 
-/** The names in a text that are written as code, without the group of an option: `delay` for `retry.delay`. */
+/** The names in a text that are written as code, without the group of an option: `minDelay` for `retry.minDelay`. */
 function namesIn(text: string): readonly string[] {
   return [...text.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name.replace(/^.*\./, ''))
 }

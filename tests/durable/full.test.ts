@@ -69,7 +69,7 @@ if (!isMissing('durable events in a full storage', natsMissing())) {
             if (data.n === 0) throw new Error('poisoned')
             seen.add(data.n)
           },
-          { durable: { start: 'all', retry: { attempts: 2, delay: 100, maxDelay: 200 } } }
+          { durable: { start: 'all', retry: { attempts: 2, minDelay: 100, maxDelay: 200 } } }
         )
         await service.listen()
         const stored: number[] = []

@@ -174,7 +174,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
             throw new Error('once')
           }
         },
-        { concurrency: 1, retry: { delay: 10 } }
+        { concurrency: 1, retry: { minDelay: 10 } }
       )
       await client.publish(pattern, 1)
       await until('It runs', () => seen.length === 1)

@@ -132,7 +132,7 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
             throw new Error('poisoned')
           }
         },
-        { ordered: true, retry: { attempts: 2, delay: 10, maxDelay: 50 } }
+        { ordered: true, retry: { attempts: 2, minDelay: 10, maxDelay: 50 } }
       )
       const large = newHeaders()
       large.set('Elysia-Key', 'k')

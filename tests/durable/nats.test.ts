@@ -149,7 +149,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
         const seen: unknown[] = []
         const handler = (message: Message) =>
           void seen.push(message.data === 'reads' ? message.headers : message.data)
-        await serve(pattern, handler, { ordered, group, retry: { attempts: 2, delay: 1 } })
+        await serve(pattern, handler, { ordered, group, retry: { attempts: 2, minDelay: 1 } })
         const socket = net.connect(server.port, '127.0.0.1')
         cleanUps.push(async () => socket.destroy())
         const head = 'NATS/1.0\r\na b: 1\r\n\r\n'

@@ -133,7 +133,7 @@ overEngines(
               // The effect is committed and then the handler fails: the event is delivered again.
               if (++seen % 50 === 0) throw new Error('after the effect')
             },
-            { durable: { ordered: true, retry: { attempts: 20, delay: 20 } } }
+            { durable: { ordered: true, retry: { attempts: 20, minDelay: 20 } } }
           )
           await service.listen()
           const client = connect({ transport: transport(), logger })

@@ -107,7 +107,7 @@ if (!isMissing('ordered events over NATS', natsMissing())) {
           const service = microservice({ name: 'pins', transport, logger: log.logger }).event(
             pattern,
             handler,
-            { durable: { ordered: true, concurrency: 16, retry: { attempts: 100, delay: 10 } } }
+            { durable: { ordered: true, concurrency: 16, retry: { attempts: 100, minDelay: 10 } } }
           )
           await service.listen()
           cleanUps.push(() => service.stop())

@@ -1,7 +1,8 @@
 /** The form of a case of hostile code, and the checks that all of them share. */
-import type { Microservice, TransportStats } from 'elysia-microservices'
+import type { Microservice } from 'elysia-microservices'
 import { RpcError } from 'elysia-microservices'
 import type { ConnectOptions, UntypedClient } from 'elysia-microservices/client'
+import type { TransportStats } from 'elysia-microservices/describe'
 import { ENGINES } from '../engines/engines.ts'
 import { SECRET } from './atoms.ts'
 import type { Recipe } from './recipes.ts'

@@ -5,13 +5,14 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { console as consolePage } from '@elysia-microservices/console'
-import { health, metrics, telemetry } from '@elysia-microservices/telemetry'
+import { consolePage } from '@elysia-microservices/console'
+import { health, prometheus, telemetry } from '@elysia-microservices/telemetry'
 import { within } from '@elysia-microservices/test-support'
 import { tellFigures } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
-import { asyncApiRoute, memory, microservice, type Transport } from 'elysia-microservices'
+import { memory, microservice, type Transport } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
+import { asyncApiRoute } from 'elysia-microservices/describe'
 import { callOptions, clients, gateway } from 'elysia-microservices/gateway'
 import { listen, newApp } from '../support/http-app.ts'
 import { SECRET } from './atoms.ts'
@@ -147,21 +148,21 @@ const PLACES: Readonly<Record<string, Place>> = {
     statuses: [200, 503],
     isForOperators: true
   },
-  'the registry of metrics()': {
-    app: () => newApp().use(metrics({ registry: { metrics: () => act() } as never })),
+  'the registry of prometheus()': {
+    app: () => newApp().use(prometheus({ registry: { metrics: () => act() } as never })),
     asks: [['/metrics']],
     statuses: [200]
   },
-  'a source of figures for metrics()': {
+  'a source of figures for prometheus()': {
     app: () => {
       tellFigures({ name: 'outbox', attributes: {}, read: () => act() as never })
       tellFigures({ name: 'outbox', attributes: {}, read: async () => hostileFields({}, 'pending', 'lag') })
-      return newApp().use(metrics())
+      return newApp().use(prometheus())
     },
     asks: [['/metrics']],
     statuses: [200]
   },
-  'a transport whose figures metrics() reads': {
+  'a transport whose figures prometheus() reads': {
     app: async () => {
       const transports = [
         hostileTransport(() => act()),
@@ -175,7 +176,7 @@ const PLACES: Readonly<Record<string, Place>> = {
         await watched.listen()
         kept.push(watched)
       }
-      return newApp().use(metrics())
+      return newApp().use(prometheus())
     },
     asks: [['/metrics']],
     statuses: [200]
@@ -185,7 +186,7 @@ const PLACES: Readonly<Record<string, Place>> = {
     asks: [['/asyncapi.json']],
     statuses: [200, 500]
   },
-  'allow of console()': {
+  'allow of consolePage()': {
     app: () =>
       newApp().use(
         consolePage({ services: { a: newClient() as never }, allow: () => act() as never, logger })
@@ -198,7 +199,7 @@ const PLACES: Readonly<Record<string, Place>> = {
     ],
     statuses: [200, 400, 403, 415, 426]
   },
-  'services of console()': {
+  'services of consolePage()': {
     app: () => newApp().use(consolePage({ services: () => act() as never, logger })),
     asks: [['/console'], ['/console/page.js']],
     statuses: [200]

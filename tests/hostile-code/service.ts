@@ -8,14 +8,8 @@ import {
   UsePipes
 } from '@nestjs/common'
 import { RpcException } from '@nestjs/microservices'
-import {
-  type Logger,
-  type Message,
-  MessagePattern,
-  microservice,
-  RpcError,
-  type Transport
-} from 'elysia-microservices'
+import { type Logger, type Message, microservice, RpcError, type Transport } from 'elysia-microservices'
+import { MessagePattern } from 'elysia-microservices/nest'
 import { map, type Observable } from 'rxjs'
 import { endlessOf, forever, listen } from './endless.ts'
 import { emitting, endingMeanwhile } from './meanwhile.ts'

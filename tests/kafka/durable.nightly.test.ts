@@ -81,7 +81,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
         release = resolve
       })
       const seen: string[] = []
-      const durable = { ordered: true, concurrency: 4, retry: { attempts: 3, delay: 60_000 } }
+      const durable = { ordered: true, concurrency: 4, retry: { attempts: 3, minDelay: 60_000 } }
       await serve(
         pattern,
         ({ data, delivery }) => {
@@ -174,7 +174,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       const durable = {
         ordered: true,
         concurrency: 8,
-        retry: { attempts: 3, delay: 1_000_000, maxDelay: 1_000_000 }
+        retry: { attempts: 3, minDelay: 1_000_000, maxDelay: 1_000_000 }
       }
       const first: unknown[] = []
       const second: unknown[] = []
@@ -202,7 +202,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
         if (delivery?.attempt === 1) throw new Error('no')
       }
       const near = { brokers: [`127.0.0.1:${link.port}`], advertised: false }
-      await serve(pattern, handler, { retry: { attempts: 2, delay: 2_000 } }, 'far', near)
+      await serve(pattern, handler, { retry: { attempts: 2, minDelay: 2_000 } }, 'far', near)
       const client = newClient({ partitions: 1 })
       link.losesAnswerTo = 'the first'
       await client.publish(pattern, 'the first', { key: 'k' })
@@ -289,7 +289,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
         () => {
           throw new Error('no')
         },
-        { retry: { attempts: 2, delay: 1 } },
+        { retry: { attempts: 2, minDelay: 1 } },
         'reader'
       )
       await newClient().publish(pattern, { a: 1 }, { id: 'e1', key: 'k', headers: { 'x-a': '1' } })

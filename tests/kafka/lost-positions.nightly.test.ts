@@ -72,7 +72,7 @@ if (!isMissing('groups whose positions are lost', kafkaMissing()))
         seen.push(`${data} ${delivery?.attempt}`)
         if (data === 'fails once' && delivery?.attempt === 1) throw new Error('no')
       }
-      const retry = { attempts: 2, delay: 1 }
+      const retry = { attempts: 2, minDelay: 1 }
       const first = await serve(pattern, group, handler, { retry })
       for (const data of ['done', 'fails once']) await client.publish(pattern, data, { key: 'k' })
       await until('Both are done', () => seen.includes('fails once 2') && first.figures()?.lag === 0)

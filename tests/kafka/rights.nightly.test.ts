@@ -100,7 +100,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
             if (delivery?.attempt === 1) throw new Error('again')
             seen.push(data)
           },
-          { durable: { retry: { attempts: 2, delay: 1 } } }
+          { durable: { retry: { attempts: 2, minDelay: 1 } } }
         )
       await service.listen()
       cleanUps.push(() => service.stop())
@@ -140,7 +140,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
         () => {
           if (++attempts === 1) throw new Error('again')
         },
-        { durable: { retry: { attempts: 2, delay: 1 } } }
+        { durable: { retry: { attempts: 2, minDelay: 1 } } }
       )
       await service.listen()
       cleanUps.push(() => service.stop())

@@ -38,7 +38,7 @@ if (!isMissing('attempts of NATS', natsMissing())) {
     it('that waits for an earlier one of its key has not been attempted, however many processes come and go', {
       timeout: 2 * PATIENCE
     }, async () => {
-      const durable = { ordered: true, retry: { attempts: 3, delay: 1 } }
+      const durable = { ordered: true, retry: { attempts: 3, minDelay: 1 } }
       const runs: string[] = []
       const note = ({ data, delivery }: Message) => void runs.push(`${data} ${delivery?.attempt}`)
       const waits = (message: Message) => {
@@ -138,7 +138,7 @@ if (!isMissing('attempts of NATS', natsMissing())) {
             () => {
               throw new Error('it is full')
             },
-            { durable: { ordered, retry: { attempts: 5, delay: 2 * HOUR, maxDelay: 2 * HOUR } } }
+            { durable: { ordered, retry: { attempts: 5, minDelay: 2 * HOUR, maxDelay: 2 * HOUR } } }
           )
         await service.listen()
         await client.publish(`${name}.later`, HOUR / 2)

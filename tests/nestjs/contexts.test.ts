@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Ctx, MessagePattern } from '@nestjs/microservices'
-import type { RpcContext } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
+import type { RpcContext } from 'elysia-microservices/nest'
 import { type RunningServer, startOurs, startOursInNest } from '../conformance/harness/servers.ts'
 
 class Contexts {

@@ -10,14 +10,15 @@ import { Discard, deadLetters, ManualClock, RetryLater } from '@elysia-microserv
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { Ctx, EventPattern, MessagePattern, Payload, RpcException } from '@nestjs/microservices'
-import { memory, microservice, type RpcContext } from 'elysia-microservices'
+import { memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
+import type { RpcContext } from 'elysia-microservices/nest'
 
 const seen: string[] = []
 
 @Controller()
 class Payments {
-  @EventPattern('paid', { durable: { retry: { attempts: 3, delay: 1_000, factor: 1 } } })
+  @EventPattern('paid', { durable: { retry: { attempts: 3, minDelay: 1_000, factor: 1 } } })
   paid(@Payload() data: string, @Ctx() context: unknown): void {
     const { message } = context as RpcContext
     seen.push(`${data} ${message.delivery?.attempt}`)

@@ -1,7 +1,8 @@
 /** The AsyncAPI documents that this library writes, read by the official parser. */
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import { asyncApi, memory, microservice, type ServiceDescription } from 'elysia-microservices'
+import { memory, microservice } from 'elysia-microservices'
+import { asyncApi, type ServiceDescription } from 'elysia-microservices/describe'
 import { fromOthers } from '../support/others.ts'
 import { describedShop } from './described-shop.ts'
 

@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { asyncApi, asyncApiRoute, memory, microservice, type ServiceDescription } from 'elysia-microservices'
+import { memory, microservice } from 'elysia-microservices'
 import { type ConnectOptions, connect } from 'elysia-microservices/client'
+import { asyncApi, asyncApiRoute, type ServiceDescription } from 'elysia-microservices/describe'
 import { tcp } from 'elysia-microservices/tcp'
 import { listen, newApp } from '../support/http-app.ts'
 import { describedShop } from './described-shop.ts'

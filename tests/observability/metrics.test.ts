@@ -1,15 +1,15 @@
-/** `metrics()` as Prometheus reads it: checked by promtool, and scraped by a real Prometheus if it is installed. */
+/** `prometheus()` as Prometheus reads it: checked by promtool, and scraped by a real Prometheus if it is installed. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { after, before, describe, it } from 'node:test'
-import { metrics, telemetry } from '@elysia-microservices/telemetry'
+import { prometheus, telemetry } from '@elysia-microservices/telemetry'
 import { memory, microservice, RpcError } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { tcp } from 'elysia-microservices/tcp'
 import { Counter, Registry } from 'prom-client'
 import { listen, newApp } from '../support/http-app.ts'
 
-describe('metrics()', () => {
+describe('prometheus()', () => {
   const registry = new Registry()
   const orders = new Counter({ name: 'shop_orders_total', help: 'Orders', registers: [registry] })
   const door = tcp({ host: '127.0.0.1', port: 0, limits: { connections: 7 } })
@@ -34,7 +34,7 @@ describe('metrics()', () => {
 
   before(async () => {
     await service.listen()
-    http = await listen(newApp().use(metrics({ registry })))
+    http = await listen(newApp().use(prometheus({ registry })))
     const client = connect({ host: '127.0.0.1', port: door.address!.port, use: [telemetry()] })
     orders.inc(5)
     await client.request('metrics.sum')

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
-import { metrics, telemetry } from '@elysia-microservices/telemetry'
+import { prometheus, telemetry } from '@elysia-microservices/telemetry'
 import { until } from '@elysia-microservices/test-support'
 import { context, propagation, SpanKind, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -90,7 +90,7 @@ describe('an outbox that is observed', () => {
     assert.equal(send.parentSpanContext?.spanId, place.spanContext().spanId)
     assert.equal(process.parentSpanContext?.spanId, send.spanContext().spanId)
 
-    const app = new Elysia().use(metrics())
+    const app = new Elysia().use(prometheus())
     const told = async () => (await app.handle(new Request('http://here/metrics'))).text()
     const figure = (name: string) => `elysia_microservices_outbox_${name}{schema="elysia_microservices"}`
     const text = await told()

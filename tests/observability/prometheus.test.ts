@@ -1,4 +1,4 @@
-/** A real Prometheus scrapes `metrics()`, and answers every query of the Grafana dashboard. */
+/** A real Prometheus scrapes `prometheus()`, and answers every query of the Grafana dashboard. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { metrics, telemetry } from '@elysia-microservices/telemetry'
+import { prometheus, telemetry } from '@elysia-microservices/telemetry'
 import { freePort } from '@elysia-microservices/test-support'
 import { microservice, RpcError } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
@@ -36,7 +36,7 @@ function register(): void {
       })
       .event('noticed', () => {})
     let http: Awaited<ReturnType<typeof listen>>
-    let prometheus: ChildProcess
+    let scraper: ChildProcess
     let folder: string
     let url: string
 
@@ -60,7 +60,7 @@ function register(): void {
 
     before(async () => {
       await service.listen()
-      http = await listen(newApp().use(metrics()))
+      http = await listen(newApp().use(prometheus()))
       folder = mkdtempSync(join(tmpdir(), 'elysia-microservices-prometheus-'))
       const target = new URL(http.url).host
       const config = `global: { scrape_interval: 200ms, scrape_timeout: 200ms }
@@ -73,7 +73,7 @@ scrape_configs: [{ job_name: shop, static_configs: [{ targets: ['${target}'] }] 
         `--storage.tsdb.path=${join(folder, 'data')}`,
         `--web.listen-address=127.0.0.1:${port}`
       ]
-      prometheus = spawn('prometheus', args, { stdio: 'ignore' })
+      scraper = spawn('prometheus', args, { stdio: 'ignore' })
       const client = connect({ host: '127.0.0.1', port: service.address!.port, use: [telemetry()] })
       // Rates need values that have grown between two scrapes.
       const scrapes = async () => (await query('count_over_time(up{job="shop"}[1m]) > 5')).length > 0
@@ -86,8 +86,8 @@ scrape_configs: [{ job_name: shop, static_configs: [{ targets: ['${target}'] }] 
       await client.close()
     })
     after(async () => {
-      prometheus.kill()
-      await once(prometheus, 'exit')
+      scraper.kill()
+      await once(scraper, 'exit')
       await http.stop()
       await service.stop()
       rmSync(folder, { recursive: true })

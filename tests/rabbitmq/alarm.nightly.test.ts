@@ -51,7 +51,7 @@ if (!isMissing('RabbitMQ without memory', rabbitmqMissing()))
         const service = microservice({ name: 'alarm', transport: transport(), logger: log.logger }).event(
           'alarm.x',
           handler,
-          { durable: { retry: { attempts: 5, delay: 10 } } }
+          { durable: { retry: { attempts: 5, minDelay: 10 } } }
         )
         await service.listen()
         cleanUps.push(() => service.stop())

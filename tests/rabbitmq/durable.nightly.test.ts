@@ -86,7 +86,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
 
     it('that fails waits in a queue, and ends in the queue of dead letters; other events go on', async () => {
       const seen: string[] = []
-      const durable = { retry: { attempts: 3, delay: 100 }, concurrency: 1 }
+      const durable = { retry: { attempts: 3, minDelay: 100 }, concurrency: 1 }
       const service = await serve(
         'pausing',
         'pausing.x',
@@ -128,7 +128,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
           seen.push(delivery?.attempt)
           throw new Error('not now')
         },
-        { retry: { attempts: 2, delay: 10 } }
+        { retry: { attempts: 2, minDelay: 10 } }
       )
       const headers = { 'x-large': 'x'.repeat(63 * 1024), 'x-small': 'a' }
       await setup.client.publish('large.x', 1, { id: 'l', headers })
@@ -154,7 +154,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
           seen.push(delivery?.attempt)
           if (delivery?.attempt === 1) throw new Error('not now')
         },
-        { retry: { attempts: 3, delay: 10 } },
+        { retry: { attempts: 3, minDelay: 10 } },
         `amqp://127.0.0.1:${link.port}`
       )
       await setup.client.publish('hasty.x', 1)
@@ -179,7 +179,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
           seen.push([data, delivery?.id, delivery?.attempt])
           if (seen.length < 3) throw new Error('not now')
         },
-        { retry: { attempts: 2, delay: 10 } }
+        { retry: { attempts: 2, minDelay: 10 } }
       )
       await setup.client.publish('again.x', 1, { id: 'i' })
       const channel = await setup.driver.createChannel()

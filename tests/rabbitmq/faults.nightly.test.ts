@@ -207,7 +207,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
         }
         handled.push(data)
       },
-      { durable: { retry: { attempts: 3, delay: 10 } } }
+      { durable: { retry: { attempts: 3, minDelay: 10 } } }
     )
     await service.listen()
     const client = connect({ transport: rabbitmq({ urls: url }), logger })

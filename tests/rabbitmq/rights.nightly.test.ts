@@ -102,7 +102,7 @@ if (!isMissing('the rights of RabbitMQ', rabbitmqMissing())) {
             seen.put(['paid', data, delivery?.attempt])
             throw new Error('not now')
           },
-          { durable: { retry: { attempts: 2, delay: 10 } } }
+          { durable: { retry: { attempts: 2, minDelay: 10 } } }
         )
       await service.listen()
       cleanUps.push(() => service.stop())

@@ -385,7 +385,7 @@ if (!isMissing('durable events over Redis', redisMissing())) {
           if (data === 0 && !isBad) throw new Error('poisoned')
           seen.add(data)
         },
-        { retry: { attempts: 2, delay: 500, maxDelay: 200 } },
+        { retry: { attempts: 2, minDelay: 500, maxDelay: 200 } },
         { name: 'full' }
       )
       await client.publish(pattern, 0)

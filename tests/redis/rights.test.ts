@@ -141,7 +141,7 @@ if (!isMissing('rights over Redis', redisMissing())) {
             handled.push(data)
             if (fails) throw new Error('not now')
           },
-          { durable: { retry: { attempts: 2, delay: 10 }, ordered } }
+          { durable: { retry: { attempts: 2, minDelay: 10 }, ordered } }
         )
         await ledger.listen()
         cleanUps.push(() => ledger.stop())

@@ -15,7 +15,8 @@ const run = promisify(execFile)
 
 const HEAD = `
 import { t } from 'elysia'
-import { decoratorsOf, microservice, Payload } from 'elysia-microservices'
+import { microservice } from 'elysia-microservices'
+import { decoratorsOf, Payload } from 'elysia-microservices/nest'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 `

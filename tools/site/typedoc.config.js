@@ -12,6 +12,8 @@ const root = resolve(import.meta.dirname, '../..')
 
 /** Entry points that are described elsewhere, or that only the command line loads. */
 const LEFT_OUT = ['./testing', './preload', './guard']
+/** The one entry of that name that is for users' tests; the others are for the tests of this repository. */
+const TESTING = 'elysia-microservices/testing'
 
 /** The name by which users import an entry point, by the file with its declarations. */
 const entries = new Map(
@@ -26,7 +28,10 @@ const entries = new Map(
       } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
       if (isPrivate) return []
       return Object.entries(exports ?? {})
-        .filter(([path, target]) => typeof target !== 'string' && !LEFT_OUT.includes(path))
+        .filter(
+          ([path, target]) =>
+            typeof target !== 'string' && (!LEFT_OUT.includes(path) || name + path.slice(1) === TESTING)
+        )
         .map(([path, { types }]) => [join(folder, types), name + path.slice(1)])
     })
 )

@@ -148,7 +148,7 @@ export function durableEvents(under: EngineUnderTest): void {
               seen.push(`${data} ${delivery?.attempt}`)
               if (data === 'bad') throw new Error('not now')
             },
-            { retry: { attempts: 3, delay: 100 }, concurrency: 1 },
+            { retry: { attempts: 3, minDelay: 100 }, concurrency: 1 },
             { name: 'retry' }
           )
           const client = newClient()
@@ -309,7 +309,7 @@ export function durableEvents(under: EngineUnderTest): void {
               seen.push(`${delivery?.key}${data} ${delivery?.attempt}`)
               if (delivery?.key === 'a' && data === 0 && delivery.attempt < 3) throw new Error('not now')
             },
-            { ordered: true, retry: { attempts: 3, delay: 100, factor: 1 } },
+            { ordered: true, retry: { attempts: 3, minDelay: 100, factor: 1 } },
             { name: 'ordered' }
           )
           const client = newClient()
@@ -332,7 +332,7 @@ export function durableEvents(under: EngineUnderTest): void {
 
       caseOf('keeps its place if it is ordered and fails while its process stops', [], async () => {
         const pattern = fresh()
-        const durable = { ordered: true, retry: { attempts: 5, delay: 500, factor: 1 } }
+        const durable = { ordered: true, retry: { attempts: 5, minDelay: 500, factor: 1 } }
         let hasBegun = false
         let fail = () => {}
         const failing = new Promise<void>((_, reject) => {

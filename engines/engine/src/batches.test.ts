@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Headers } from '@elysia-microservices/transport/kit'
+import type { MessageHeaders } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { ANSWERS, AnswersOfTurn, readAnswers, readRequests, requestEntry, TOGETHER } from './batches.ts'
 import type { Carrier } from './carrier.ts'
@@ -64,7 +64,7 @@ describe('requests that left together', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(TOKEN, WORDS, headers)), (given) => {
         const text = TOGETHER + given.map(([token, packet, own]) => requestEntry(token, packet, own)).join('')
-        const read: [string, string, Headers | undefined][] = []
+        const read: [string, string, MessageHeaders | undefined][] = []
         readRequests(text, (...one) => void read.push(one))
         assert.deepEqual(
           read.map(([token, packet, own]) => [token, packet, own && { ...own }]),

@@ -4,7 +4,7 @@
  * address can be one message, too. An answer is the entry `<reply token> <length> <words>`, a request
  * `<reply token> <length> <length of headers> <packet><headers as JSON>`; lengths are in UTF-16 units.
  */
-import type { Headers } from '@elysia-microservices/transport/kit'
+import type { MessageHeaders } from '@elysia-microservices/transport/kit'
 import type { Carrier } from './carrier.ts'
 import { jsonOf, numberIn } from './words.ts'
 
@@ -102,7 +102,7 @@ function entryOf(replyTo: string, inbox: string, words: string): string {
  * Makes the entry of a request.
  * @param token the last segment of its reply address
  */
-export function requestEntry(token: string, packet: string, headers: Headers | undefined): string {
+export function requestEntry(token: string, packet: string, headers: MessageHeaders | undefined): string {
   const json = headers === undefined ? '' : JSON.stringify(headers)
   return `${token} ${packet.length} ${json.length} ${packet}${json}`
 }
@@ -125,7 +125,7 @@ export function readAnswers(text: string, found: (token: string, words: string) 
 /** Reads a batch of requests. A malformed entry ends the reading. */
 export function readRequests(
   text: string,
-  found: (token: string, packet: string, headers: Headers | undefined) => void
+  found: (token: string, packet: string, headers: MessageHeaders | undefined) => void
 ): void {
   for (let at = 1; at < text.length; ) {
     const blank = text.indexOf(' ', at)
@@ -143,7 +143,7 @@ export function readRequests(
 }
 
 /** Reads the headers of an entry. Values that are not text are left out. */
-function headersIn(json: string): Headers | undefined {
+function headersIn(json: string): MessageHeaders | undefined {
   try {
     const given: unknown = jsonOf(json)
     const texts = Object.entries(Object(given)).filter(

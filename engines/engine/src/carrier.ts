@@ -1,7 +1,7 @@
 /**
  * `Carrier` and `Engine`: the interfaces that an engine implements, so that calls, streams and channels run over it.
  */
-import type { Headers, Wildcards } from '@elysia-microservices/transport/kit'
+import type { MessageHeaders, Wildcards } from '@elysia-microservices/transport/kit'
 import type { Subject } from './server/subjects.ts'
 
 /** The body of a message: as text or as bytes of UTF-8, depending on the engine. */
@@ -21,7 +21,7 @@ export interface Carried {
    * The headers of the message; several values of one name are joined with commas. `undefined` if the message has no
    * headers.
    */
-  readonly headers: Headers | undefined
+  readonly headers: MessageHeaders | undefined
   /**
    * The message is the engine's notice that nobody listens at the address of a message that we published with this
    * `address` as its reply address.

@@ -1,6 +1,6 @@
 /** Checks and merges the headers of messages to be sent. */
 import {
-  type Headers,
+  type MessageHeaders,
   OptionError,
   RESERVED_PREFIX,
   refuseReserved
@@ -22,6 +22,6 @@ export function checkHeaders(engine: Pick<Engine, 'title' | 'whyNoHeader'>, head
 }
 
 /** Makes one value for each name: several values are joined with commas. */
-export function joinedHeaders(headers: CarriedHeaders): Headers {
+export function joinedHeaders(headers: CarriedHeaders): MessageHeaders {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')]))
 }

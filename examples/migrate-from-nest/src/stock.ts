@@ -2,7 +2,8 @@
  * The other service: `bun src/stock.ts`. The application calls it by a NestJS client, which need not know that it is
  * not a NestJS service.
  */
-import { MessagePattern, microservice, Payload } from 'elysia-microservices'
+import { microservice } from 'elysia-microservices'
+import { MessagePattern, Payload } from 'elysia-microservices/nest'
 
 const COUNTS: Readonly<Record<string, number>> = { tea: 10, cake: 1 }
 

@@ -5,17 +5,9 @@
 
 import { tcp } from '@elysia-microservices/tcp'
 import { telemetry } from '@elysia-microservices/telemetry'
-import {
-  Ctx,
-  type DeclaredError,
-  decoratorsOf,
-  EventPattern,
-  type MicroserviceError,
-  microservice,
-  Payload,
-  type RpcContext
-} from 'elysia-microservices'
+import { type DeclaredError, type MicroserviceError, microservice } from 'elysia-microservices'
 import { connect, type Outcome } from 'elysia-microservices/client'
+import { Ctx, decoratorsOf, EventPattern, Payload, type RpcContext } from 'elysia-microservices/nest'
 import { type Observable, ReplaySubject } from 'rxjs'
 import { addressOf, broker } from '../environment.ts'
 import { OUT_OF_STOCK } from '../errors.ts'

@@ -21,7 +21,7 @@ const billing = microservice({ name: 'billing', transport }).event(
     console.log(`order ${data.id} of ${delivery?.key} is charged, at attempt ${delivery?.attempt}`)
     if (data.id === 2) done.dispatchEvent(new Event('charged'))
   },
-  { durable: { ordered: true, retry: { attempts: 5, delay: 500 } } }
+  { durable: { ordered: true, retry: { attempts: 5, minDelay: 500 } } }
 )
 await billing.listen()
 

@@ -23,7 +23,7 @@ const shop = microservice({ name: 'shop', transport })
       console.log(`order ${data.order} is paid, at attempt ${delivery?.attempt}`)
       payments.dispatchEvent(new Event('settled'))
     },
-    { durable: { retry: { attempts: 5, delay: 100 } } }
+    { durable: { retry: { attempts: 5, minDelay: 100 } } }
   )
 await shop.listen()
 

@@ -19,6 +19,6 @@ const payments = microservice({ name: 'payments', transport, shutdownOn: ['SIGTE
       await handled.once(delivery!.id, (tx) => tx`insert into charges values (${data.id}, ${data.amount})`)
       console.log(`charged ${data.amount} for ${data.id}`)
     },
-    { durable: { ordered: true, retry: { attempts: 5, delay: 1_000 } } }
+    { durable: { ordered: true, retry: { attempts: 5, minDelay: 1_000 } } }
   )
 await payments.listen()

@@ -18,7 +18,7 @@ const billing = microservice({ name: 'billing', transport }).event(
     console.log(`order ${data.id} is charged, at attempt ${delivery?.attempt}`)
     done.dispatchEvent(new Event('charged'))
   },
-  { durable: { retry: { attempts: 5, delay: 100 } } }
+  { durable: { retry: { attempts: 5, minDelay: 100 } } }
 )
 const mailing = microservice({ name: 'mailing', transport }).event(
   'orders.placed',

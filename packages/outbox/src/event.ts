@@ -2,7 +2,7 @@
  * An event as a row of the outbox. It is checked before the database sees it, because an error in the database
  * would end the caller's transaction.
  */
-import type { Headers, Pattern } from '@elysia-microservices/transport'
+import type { MessageHeaders, Pattern } from '@elysia-microservices/transport'
 import {
   isTooDeep,
   jsonCodec,
@@ -20,7 +20,7 @@ export interface EventRow {
 }
 
 /** Makes the row of an event. @throws {OptionError} a part of the event cannot be stored */
-export function eventRow(pattern: Pattern, data: unknown, headers: Headers | undefined): EventRow {
+export function eventRow(pattern: Pattern, data: unknown, headers: MessageHeaders | undefined): EventRow {
   const route = routeOf(pattern)
   checkText('pattern', route)
   return { pattern: route, data: dataColumn(data), headers: headersColumn(headers) }
@@ -33,7 +33,7 @@ function dataColumn(data: unknown): string | null {
   return jsonCodec.encode(data)
 }
 
-function headersColumn(headers: Headers | undefined): string | null {
+function headersColumn(headers: MessageHeaders | undefined): string | null {
   if (headers === undefined) return headersText(withCurrentTrace(undefined))
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
     throw OptionError.expected('options.headers', 'an object whose values are strings', headers)
@@ -59,7 +59,7 @@ function headersColumn(headers: Headers | undefined): string | null {
   return headersText(withCurrentTrace(Object.fromEntries(entries)))
 }
 
-function headersText(headers: Headers = {}): string | null {
+function headersText(headers: MessageHeaders = {}): string | null {
   return Object.keys(headers).length === 0 ? null : JSON.stringify(headers)
 }
 

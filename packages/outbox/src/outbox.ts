@@ -2,7 +2,7 @@
  * `outbox()`: stores events in the caller's own transaction, so that they are published only if that transaction is
  * committed.
  */
-import type { Headers, Pattern } from '@elysia-microservices/transport'
+import type { MessageHeaders, Pattern } from '@elysia-microservices/transport'
 import { checkNames } from '@elysia-microservices/transport/kit'
 import { type TransactionSql, transactionOf } from './database/adapter.ts'
 import { checkName, eventRow } from './event.ts'
@@ -21,7 +21,7 @@ export interface OutboxPublishOptions {
    */
   readonly key?: string | undefined
   /** Texts that are sent with the data. If `telemetry()` is in use, the current trace is added to the headers. */
-  readonly headers?: Headers | undefined
+  readonly headers?: MessageHeaders | undefined
 }
 
 /** The result of an outbox's `publish()`. */

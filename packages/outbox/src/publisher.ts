@@ -1,8 +1,8 @@
 /** The part of a client that the relay needs: its method `publish`. Any object with this method can be used. */
-import type { Headers } from '@elysia-microservices/transport'
+import type { MessageHeaders } from '@elysia-microservices/transport'
 
 /** The broker's answer about a stored event. */
-export interface Published {
+export interface RelayPublished {
   /** The event's id. */
   readonly id: string
   /** The event's position in the broker; `undefined` if the broker has no positions. */
@@ -12,12 +12,12 @@ export interface Published {
 }
 
 /** Options with which the relay publishes an event. */
-export interface PublishOptions {
+export interface RelayPublishOptions {
   /** The id is the same each time this event is published, so that the broker can drop duplicates. */
   readonly id?: string
   /** Events with the same key are handled in order. */
   readonly key?: string
-  readonly headers?: Headers
+  readonly headers?: MessageHeaders
   /** Aborts the wait for the broker's answer. */
   readonly signal?: AbortSignal
   /** Milliseconds to wait for the broker's answer. */
@@ -27,5 +27,5 @@ export interface PublishOptions {
 /** Publishes events: a client over a transport that stores them. */
 export interface Publisher {
   /** Resolves when the event is stored; rejects if the event is not stored, or if the outcome is unknown. */
-  publish(pattern: string, data: unknown, options?: PublishOptions): Promise<Published>
+  publish(pattern: string, data: unknown, options?: RelayPublishOptions): Promise<RelayPublished>
 }

@@ -2,7 +2,7 @@
  * Traces and figures for Nest applications, including those over Nest's own servers and clients. The trace is sent
  * in the `metadata` of Nest's packets.
  */
-import type { Headers, ResultEnd } from '@elysia-microservices/transport'
+import type { MessageHeaders, ResultEnd } from '@elysia-microservices/transport'
 import { routeOfValue } from '@elysia-microservices/transport/kit'
 import { Observable } from 'rxjs'
 import { Followed, Measured, Recorded } from './observation.ts'
@@ -25,7 +25,7 @@ interface NestMessage {
   getChannel?(): unknown
   getSubject?(): unknown
   getTopic?(): unknown
-  getMetadata?(): Headers | undefined
+  getMetadata?(): MessageHeaders | undefined
   /** The message in a context of this library. */
   readonly message?: { readonly transport?: string }
 }
@@ -33,7 +33,7 @@ interface NestMessage {
 /** A packet that Nest's clients send. */
 interface NestPacket {
   readonly pattern: unknown
-  metadata?: Headers
+  metadata?: MessageHeaders
 }
 
 type Answer = { readonly err?: unknown; readonly isDisposed?: boolean }

@@ -44,7 +44,7 @@ export interface TelemetryOptions {
 /**
  * Counts messages and their durations. If an OpenTelemetry SDK is registered, also makes a span for each message
  * and sends the trace in its headers. Works for services, `service.use(telemetry())`, and for clients, `connect({
- * use: [telemetry()] })`. There is one set of figures for the whole process, which `metrics()` and
+ * use: [telemetry()] })`. There is one set of figures for the whole process, which `prometheus()` and
  * `metricProducer()` export.
  * @throws {OptionError} an option is invalid
  * @example

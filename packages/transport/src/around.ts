@@ -8,7 +8,7 @@ import type { ConnectionListener } from './connection-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { DurableCaller, Published, PublishOptions } from './durable/published.ts'
 import { describe, OptionError } from './errors/index.ts'
-import type { Headers } from './headers.ts'
+import type { MessageHeaders } from './headers.ts'
 import type { IncomingMessage } from './message.ts'
 import type { Pattern } from './pattern.ts'
 import { consume, FEED, type Feed, type StreamSource } from './stream.ts'
@@ -22,7 +22,7 @@ export interface AroundMessage {
   readonly kind: 'request' | 'stream' | 'event'
   readonly pattern: string
   readonly data: unknown
-  readonly headers: Headers
+  readonly headers: MessageHeaders
   /** Milliseconds for which the caller waits; `undefined` if the caller sets no limit. */
   readonly timeout: number | undefined
 }
@@ -34,7 +34,7 @@ export interface SentMessage extends AroundMessage {
   /** The options of the call. */
   readonly options: CallOptions | undefined
   /** A copy of this message with other headers, to pass to `next`. */
-  withHeaders(headers: Headers): SentMessage
+  withHeaders(headers: MessageHeaders): SentMessage
 }
 
 /**
@@ -254,7 +254,7 @@ class OutgoingMessage implements SentMessage {
     return typeof this.#pattern === 'object' ? JSON.stringify(this.#pattern) : String(this.#pattern)
   }
 
-  get headers(): Headers {
+  get headers(): MessageHeaders {
     return this.options?.headers ?? {}
   }
 
@@ -262,7 +262,7 @@ class OutgoingMessage implements SentMessage {
     return this.options?.timeout
   }
 
-  withHeaders(headers: Headers): OutgoingMessage {
+  withHeaders(headers: MessageHeaders): OutgoingMessage {
     return new OutgoingMessage(this.transport, this.kind, this.#pattern, this.data, {
       ...this.options,
       headers

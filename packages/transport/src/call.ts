@@ -2,7 +2,7 @@
  * Calls as users and transports see them: options, callers, and receivers of answers. They are the same for every
  * transport.
  */
-import type { Headers } from './headers.ts'
+import type { MessageHeaders } from './headers.ts'
 import type { Pattern } from './pattern.ts'
 
 /** Options of a single call. */
@@ -23,7 +23,7 @@ export interface CallOptions {
   /** Cancels the call when the signal aborts. */
   readonly signal?: AbortSignal | null | undefined
   /** Text that is sent with the call; a handler finds it in its `headers`. */
-  readonly headers?: Headers | undefined
+  readonly headers?: MessageHeaders | undefined
   /**
    * Says that running the handler twice does no harm: after a lost connection the call is then retried even if the
    * handler may have run.

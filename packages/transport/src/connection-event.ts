@@ -1,6 +1,6 @@
 /** Events of a client transport: its status, and how it reacts to failures. */
 
-import type { Headers } from './headers.ts'
+import type { MessageHeaders } from './headers.ts'
 
 /**
  * The status of a client. `disconnected`: not connected, and no call was made yet (or the client does not reconnect);
@@ -40,7 +40,7 @@ export type ConnectionEvent =
       /**
        * The headers of the call: the same object that was passed to the call; `undefined` if the call has no headers.
        */
-      readonly headers: Headers | undefined
+      readonly headers: MessageHeaders | undefined
     }
   /**
    * A server has refused an event after `emit` had resolved: it has no room or no handler for the event, does not accept

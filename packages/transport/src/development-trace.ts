@@ -4,7 +4,7 @@
  * added.
  */
 import type { Around, AroundMessage, ReceivedMessage, SentMessage } from './around.ts'
-import type { Headers } from './headers.ts'
+import type { MessageHeaders } from './headers.ts'
 import { isStream, isThenable } from './stream.ts'
 import { tap } from './tap.ts'
 
@@ -16,7 +16,7 @@ export interface TracedMessage {
   readonly side: TracedSide
   readonly transport: string
   readonly pattern: string
-  readonly headers: Headers
+  readonly headers: MessageHeaders
   /** Whether `telemetry()` wraps the message as well: if the user has set up an SDK, `telemetry()` makes the spans. */
   readonly isObserved: boolean
 }
@@ -24,7 +24,7 @@ export interface TracedMessage {
 /** A span that has begun. */
 export interface DevelopmentSpan {
   /** The message's headers, with this span as the parent of later spans. */
-  readonly headers: Headers
+  readonly headers: MessageHeaders
   /** Calls a function within the span. */
   run<Result>(work: () => Result): Result
   /**
@@ -39,7 +39,7 @@ export interface DevelopmentTracer {
   /** Begins a span. `undefined` means that the user's own tracing makes the span of this message. */
   begin(message: TracedMessage): DevelopmentSpan | undefined
   /** Adds the current span to the headers of a message that another process sends later. */
-  headers(headers: Headers | undefined): Headers | undefined
+  headers(headers: MessageHeaders | undefined): MessageHeaders | undefined
 }
 
 /** The symbol under which the process stores the tracer. */

@@ -24,7 +24,7 @@ export type {
 } from './call.ts'
 export type { ClientStatus, ConnectionEvent, ConnectionListener } from './connection-event.ts'
 export { type Clock, ManualClock, systemClock } from './durable/clock.ts'
-export type { DurableOptions, DurableStart, RetryOptions } from './durable/options.ts'
+export type { DurableOptions, DurableRetryOptions, DurableStart } from './durable/options.ts'
 export {
   type DeadLetter,
   type DeadLetters,
@@ -64,7 +64,7 @@ export {
   type ValidationIssue,
   WorkerError
 } from './errors/index.ts'
-export type { Headers } from './headers.ts'
+export type { MessageHeaders } from './headers.ts'
 export { consoleLogger, type Logger } from './logger.ts'
 export { type MemoryOptions, memory } from './memory/memory.ts'
 export type { Delivery, Peer } from './message.ts'
@@ -74,11 +74,11 @@ export { type ResultEnd, type ResultWatcher, tap } from './tap.ts'
 export type {
   Address,
   ClientTransport,
-  Gauge,
   ServerTransport,
   StopOptions,
   StoreTraits,
   Traits,
   Transport,
-  TransportStats
+  TransportStats,
+  Usage
 } from './transport.ts'

@@ -5,7 +5,7 @@
 import type { Caller } from './call.ts'
 import type { Source } from './caller-name.ts'
 import { guardListeners } from './guarded-signal.ts'
-import { type Headers, RESERVED_PREFIX } from './headers.ts'
+import { type MessageHeaders, RESERVED_PREFIX } from './headers.ts'
 import type { Logger } from './logger.ts'
 import type { PeerCertificate } from './peer-certificate.ts'
 
@@ -89,7 +89,7 @@ export interface Sources {
   sourceOf(replyTo: string): Source | undefined
 }
 
-const NO_HEADERS: Headers = /* @__PURE__ */ Object.freeze({})
+const NO_HEADERS: MessageHeaders = /* @__PURE__ */ Object.freeze({})
 
 /**
  * One request or event that is passed to a handler, which destructures its fields. Expensive fields are made when they
@@ -177,7 +177,7 @@ export class IncomingMessage<Data = unknown> {
    * The headers that the caller has sent; empty if there are none. Fields of `metadata` that are not text, or whose names
    * belong to this library (`elysia-…`), are left out.
    */
-  get headers(): Headers {
+  get headers(): MessageHeaders {
     return headersIn(this.metadata)
   }
 
@@ -218,9 +218,9 @@ export class IncomingMessage<Data = unknown> {
 }
 
 /** Reads the headers in metadata. A caller that uses Nest may write any value into the metadata of a packet. */
-function headersIn(metadata: unknown): Headers {
+function headersIn(metadata: unknown): MessageHeaders {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return NO_HEADERS
-  const all = metadata as Headers
+  const all = metadata as MessageHeaders
   // Usually no field has to be left out.
   for (const name in all) {
     if (!isHeader(name, all[name]))

@@ -3,9 +3,9 @@
  * Nothing happens until both are loaded.
  */
 import { developmentTracer } from './development-trace.ts'
-import type { Headers } from './headers.ts'
+import type { MessageHeaders } from './headers.ts'
 
-let writeTrace: ((headers: Headers | undefined) => Headers | undefined) | undefined
+let writeTrace: ((headers: MessageHeaders | undefined) => MessageHeaders | undefined) | undefined
 
 /**
  * Sets the function that writes the current trace into a copy of headers. Without a current trace, the function returns
@@ -16,7 +16,7 @@ export function writeTracesBy(write: typeof writeTrace): void {
 }
 
 /** Adds the current trace, if there is one, to the headers of a message that another process sends later. */
-export function withCurrentTrace(headers: Headers | undefined): Headers | undefined {
+export function withCurrentTrace(headers: MessageHeaders | undefined): MessageHeaders | undefined {
   const written = writeTrace === undefined ? headers : writeTrace(headers)
   return developmentTracer()?.headers(written) ?? written
 }

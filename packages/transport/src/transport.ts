@@ -162,7 +162,7 @@ export interface ServerTransport {
 }
 
 /** A number and its limit. */
-export interface Gauge {
+export interface Usage {
   readonly current: number
   /** The limit; 0 if there is none. */
   readonly limit: number
@@ -177,7 +177,7 @@ export interface TransportStats {
   readonly transport: string
   readonly address: Address | undefined
   /** Requests, events and streams in flight, and their limit. */
-  readonly inFlight: Gauge
+  readonly inFlight: Usage
   /** Number of open streams. */
   readonly streams: number
   /**

@@ -2,7 +2,7 @@
 import { describe, it } from 'node:test'
 import { memory } from '@elysia-microservices/transport'
 import { Elysia } from 'elysia'
-import { type Event, type Message, microservice } from 'elysia-microservices'
+import { type EventOf, type Message, microservice } from 'elysia-microservices'
 import { expectTypeOf } from 'expect-type'
 import { connect } from './client.ts'
 import { type Exposing, websocket } from './index.ts'
@@ -24,7 +24,7 @@ const door = websocket({ expose: ['shop.*', { v: 2, cmd: 'sum' }, 7] })
 interface Contract {
   'shop.get'(id: number): { id: number }
   'stock.get'(id: number): number
-  'shop.seen': Event<string>
+  'shop.seen': EventOf<string>
 }
 
 describe('a client behind a door', () => {

@@ -43,7 +43,7 @@ const service = microservice({
       start: broker.hasLog ? 'all' : 'new',
       ordered: kind === 'ordered',
       concurrency: 64,
-      retry: { attempts: 4, delay: 10, factor: 1 }
+      retry: { attempts: 4, minDelay: 10, factor: 1 }
     }
   }
 )

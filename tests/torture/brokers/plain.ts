@@ -109,7 +109,7 @@ class World {
   async join(group: Group): Promise<void> {
     const concurrency = 1 + Math.floor(this.#random() * 8)
     const attempts = group.name === 'changing' ? 2 + Math.floor(this.#random() * 4) : 2
-    const options = { ordered: group.isOrdered, concurrency, retry: { attempts, delay: 50 } }
+    const options = { ordered: group.isOrdered, concurrency, retry: { attempts, minDelay: 50 } }
     group.services.push(await serve(this.#transport(), group, options))
   }
 

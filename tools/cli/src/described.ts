@@ -1,7 +1,7 @@
 /** Reads the description of an untrusted service; invalid parts are left out. */
 import { OptionError, PatternNotFoundError, RpcError } from '@elysia-microservices/transport/kit'
-import type { ServiceDescription } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
+import type { ServiceDescription } from 'elysia-microservices/describe'
 import { DESCRIBE_ROUTE, describeRoute } from 'elysia-microservices/kit'
 import type { Arguments } from './arguments.ts'
 

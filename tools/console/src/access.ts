@@ -62,14 +62,14 @@ export class Access {
   ): Promise<string | undefined> {
     const host = request.headers.get('host') ?? ''
     if (!this.#isOurs(hostnameOf(host)))
-      return `The console is not called ${JSON.stringify(host.slice(0, 200))}: see options.hosts of console()`
+      return `The console is not called ${JSON.stringify(host.slice(0, 200))}: see options.hosts of consolePage()`
     const isAllowed =
       this.#allow === undefined
         ? isFromHere(request, address)
         : await this.#asked(this.#allow, request, address)
     if (!isAllowed)
       return this.#allow === undefined
-        ? 'Only programs on its own machine may open the console: see options.allow of console()'
+        ? 'Only programs on its own machine may open the console: see options.allow of consolePage()'
         : 'You may not open the console'
     if (isForPrograms && request.headers.get('origin') === null && isOfNoBrowser(request)) return undefined
     return isFromOtherPage(request, host) ? 'The console does not answer requests of other pages' : undefined

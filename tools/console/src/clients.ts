@@ -10,7 +10,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 
 /** The members that all clients have in common, whether typed or not. */
-export interface GivenClient {
+export interface ConsoleClient {
   readonly status: string
   /** The abilities of the client's transport. If missing, each connection leads to one service. */
   readonly traits?: Traits
@@ -21,26 +21,26 @@ export interface GivenClient {
 }
 
 /** The methods of a client that the console uses. */
-export interface ConsoleClient extends GivenClient, DurableClient {
+export interface CheckedClient extends ConsoleClient, DurableClient {
   request(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<unknown>
   stream(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<unknown>
   emit(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<void>
 }
 
 /** Clients by the names under which their services are shown. */
-export type GivenClients = Readonly<Record<string, GivenClient>>
+export type ConsoleClients = Readonly<Record<string, ConsoleClient>>
 
 /**
  * Returns a function that returns the current clients by their ids; it never throws. If the user's function throws, or
  * returns something else than clients, the last clients stay, and the reason is logged.
  * @throws {OptionError} `services` is invalid
  */
-export function readClients(services: unknown, logger: Logger): () => ReadonlyMap<string, ConsoleClient> {
+export function readClients(services: unknown, logger: Logger): () => ReadonlyMap<string, CheckedClient> {
   if (typeof services !== 'function') {
     const clients = checkedClients(services)
     return () => clients
   }
-  let clients: ReadonlyMap<string, ConsoleClient> = new Map()
+  let clients: ReadonlyMap<string, CheckedClient> = new Map()
   return () => {
     try {
       const given: unknown = services()
@@ -54,7 +54,7 @@ export function readClients(services: unknown, logger: Logger): () => ReadonlyMa
   }
 }
 
-function checkedClients(services: unknown): Map<string, ConsoleClient> {
+function checkedClients(services: unknown): Map<string, CheckedClient> {
   const entries = typeof services === 'object' && services !== null ? Object.entries(services) : []
   if (entries.length === 0)
     throw OptionError.expected(
@@ -66,5 +66,5 @@ function checkedClients(services: unknown): Map<string, ConsoleClient> {
     for (const method of ['request', 'stream', 'emit'])
       if (typeof Object(client)[method] !== 'function')
         throw OptionError.expected(`options.services.${id}`, 'a client made by connect()', client)
-  return new Map(entries as [string, ConsoleClient][])
+  return new Map(entries as [string, CheckedClient][])
 }

@@ -1,4 +1,4 @@
-/** `console()`: an Elysia plugin that serves a page about services. */
+/** `consolePage()`: an Elysia plugin that serves a page about services. */
 import {
   consoleLogger,
   type Logger,
@@ -10,20 +10,20 @@ import { pageDoor } from '@elysia-microservices/websocket/kit'
 import { Elysia } from 'elysia'
 import { follow, stopWith } from 'elysia-microservices/kit'
 import { Access, type AccessOptions } from './access.ts'
-import { type GivenClients, readClients } from './clients.ts'
+import { type ConsoleClients, readClients } from './clients.ts'
 import { pageFile } from './page-files.ts'
 import { pageService } from './page-service.ts'
 import { makeSources } from './sources/index.ts'
 import { PROTOBUF, postedOtlp } from './traces/posted-otlp.ts'
 import { Watch } from './watch.ts'
 
-/** Options of `console()`. */
+/** Options of `consolePage()`. */
 export interface ConsoleOptions extends AccessOptions {
   /**
    * Clients of the services to show, by the names under which they are shown. Pass a function if services come and
    * go: it is called repeatedly while a page is open. The console does not close these clients.
    */
-  readonly services: GivenClients | (() => GivenClients)
+  readonly services: ConsoleClients | (() => ConsoleClients)
   /** The path of the page. Default: `'/console'`. */
   readonly path?: string | undefined
   /** Whether everybody who may open the page may also call every pattern. Default: `false`, the page is read-only. */
@@ -72,14 +72,14 @@ const HEADERS = {
  * @throws {OptionError} an option is invalid
  * @example
  * ```ts
- * import { console as servicesPage } from '@elysia-microservices/console'
+ * import { consolePage } from '@elysia-microservices/console'
  * import { Elysia } from 'elysia'
  * import { connect } from 'elysia-microservices/client'
  *
- * new Elysia().use(servicesPage({ services: { orders: connect({ port: 4000 }) } })).listen(3000)
+ * new Elysia().use(consolePage({ services: { orders: connect({ port: 4000 }) } })).listen(3000)
  * ```
  */
-export function console(options: ConsoleOptions): Elysia {
+export function consolePage(options: ConsoleOptions): Elysia {
   const {
     services,
     path = '/console',

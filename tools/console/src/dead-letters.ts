@@ -7,7 +7,7 @@ import {
   type Logger
 } from '@elysia-microservices/transport/kit'
 import { fieldsOf, shortText } from './bounds.ts'
-import type { ConsoleClient } from './clients.ts'
+import type { CheckedClient } from './clients.ts'
 import type { DeadLettersView, DeadLetterView } from './protocol.ts'
 import { jsonText } from './trial.ts'
 
@@ -21,7 +21,7 @@ const MAX_CHANGED = 10_000
 const MAX_NAMED = 20
 
 /** Returns the oldest dead letters of a group. @throws {OptionError} the group's engine cannot list dead letters */
-export async function listDeadLetters(client: ConsoleClient, group: string): Promise<DeadLettersView> {
+export async function listDeadLetters(client: CheckedClient, group: string): Promise<DeadLettersView> {
   const letters: DeadLetterView[] = []
   for await (const letter of deadLetters(client, group).list({ limit: MAX_LETTERS + 1 }))
     letters.push(shown(letter))
@@ -67,7 +67,7 @@ export interface Change {
  * so
  */
 export async function changeLetters(
-  client: ConsoleClient,
+  client: CheckedClient,
   { change, group, positions }: Change,
   logger: Logger
 ): Promise<number> {

@@ -6,7 +6,7 @@ import {
   RpcError
 } from '@elysia-microservices/transport/kit'
 import { fieldsOf } from './bounds.ts'
-import type { ConsoleClient } from './clients.ts'
+import type { CheckedClient } from './clients.ts'
 import type { Source } from './sources/source.ts'
 import { errorOf, readTrial, run } from './trial.ts'
 import type { Watch } from './watch.ts'
@@ -15,7 +15,7 @@ import type { Watch } from './watch.ts'
 export interface PageServiceParts {
   readonly watch: Watch
   readonly sources: readonly Source[]
-  readonly clients: () => ReadonlyMap<string, ConsoleClient>
+  readonly clients: () => ReadonlyMap<string, CheckedClient>
   readonly canTry: boolean
 }
 
@@ -30,7 +30,7 @@ export function pageService({ watch, sources, clients, canTry }: PageServicePart
       ({ data, signal }) => {
         if (!canTry)
           throw new TypeError(
-            'The console is read-only: the option try of console() allows calls and changes'
+            'The console is read-only: the option try of consolePage() allows calls and changes'
           )
         const trial = readTrial(data)
         const client = clients().get(trial.service)

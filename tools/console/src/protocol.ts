@@ -15,7 +15,7 @@ export interface Overview {
 export interface ServiceView {
   /** Identifies the view: the service, and the instance if the service has several. */
   readonly id: string
-  /** The name under which `console()` got the service's client. */
+  /** The name under which `consolePage()` got the service's client. */
   readonly service: string
   /** The id of this process; missing if the service does not send one. */
   readonly instance?: string

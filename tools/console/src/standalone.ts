@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { upgradesOf } from '@elysia-microservices/websocket/kit'
 import { Elysia } from 'elysia'
-import { type ConsoleOptions, console, SOCKET } from './console.ts'
+import { type ConsoleOptions, consolePage, SOCKET } from './console.ts'
 
 /** Options of `openConsole()`. */
 export interface StandaloneOptions extends Omit<ConsoleOptions, 'path'> {
@@ -29,7 +29,7 @@ const PATH = '/console'
  * @throws {Error} the system's error if the port is taken
  */
 export async function openConsole({ port, ...options }: StandaloneOptions): Promise<OpenConsole> {
-  const app = new Elysia().use(console({ ...options, path: PATH }))
+  const app = new Elysia().use(consolePage({ ...options, path: PATH }))
   const server = createServer((request, response) => void answer(app, request, response))
   upgradesOf(server, app, PATH + SOCKET)
   // The server does not count connections that have become WebSockets, so all sockets are kept here.

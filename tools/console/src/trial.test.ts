@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type ConsoleClient, readClients } from './clients.ts'
+import { type CheckedClient, readClients } from './clients.ts'
 import type { TrialUpdate } from './protocol.ts'
 import { readTrial, run } from './trial.ts'
 
@@ -30,8 +30,8 @@ describe('readTrial', () => {
 })
 
 describe('run', () => {
-  const answering = (values: () => AsyncIterable<unknown>) => ({ stream: values }) as never as ConsoleClient
-  const all = async (client: ConsoleClient) => {
+  const answering = (values: () => AsyncIterable<unknown>) => ({ stream: values }) as never as CheckedClient
+  const all = async (client: CheckedClient) => {
     const updates: TrialUpdate[] = []
     for await (const update of run(client, trial, new AbortController().signal)) updates.push(update)
     return updates
@@ -56,7 +56,7 @@ describe('run', () => {
       async *stream(_pattern: unknown, _data: unknown, options: object) {
         yield options
       }
-    } as never as ConsoleClient
+    } as never as CheckedClient
     const [update] = await all(client)
     assert.ok(update !== undefined && 'value' in update)
     const { timeout, waitForConnection } = JSON.parse(update.value)

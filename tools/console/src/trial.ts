@@ -1,7 +1,7 @@
 /** Calls a pattern for the page, and returns the answer. */
 import type { Pattern } from '@elysia-microservices/transport/kit'
 import { fieldsOf, shortText } from './bounds.ts'
-import type { ConsoleClient } from './clients.ts'
+import type { CheckedClient } from './clients.ts'
 import type { Trial, TrialError, TrialUpdate } from './protocol.ts'
 
 /** Largest number of characters of a value that are sent to the page. */
@@ -30,7 +30,7 @@ export function readTrial(given: unknown): Trial {
  * may be silent for hours: the call runs until it ends or the signal aborts, as it does when the page is closed.
  */
 export async function* run(
-  client: ConsoleClient,
+  client: CheckedClient,
   trial: Trial,
   signal: AbortSignal
 ): AsyncGenerator<TrialUpdate> {

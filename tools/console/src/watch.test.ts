@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import {
-  type AroundAny,
-  type HandlerFigures,
-  type MicroserviceOptions,
-  memory,
-  microservice
-} from 'elysia-microservices'
+import { type MicroserviceOptions, memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import type { ConsoleClient } from './clients.ts'
+import type { HandlerFigures } from 'elysia-microservices/describe'
+import type { AroundAny } from 'elysia-microservices/types'
+import type { CheckedClient } from './clients.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
 import { Watch } from './watch.ts'
 
@@ -147,7 +143,7 @@ describe('Watch', () => {
         }
         throw new Error('away')
       }
-      return { status: 'connected', request } as unknown as ConsoleClient
+      return { status: 'connected', request } as unknown as CheckedClient
     }
     const clients = new Map(ids.map((id) => [id, silent(id)]))
     const page = opened(new Watch(() => clients, { ...settings, interval: 5 }))
@@ -333,7 +329,7 @@ describe('what strangers answer', () => {
   })
 
   it('is told in brief where it is much, but for the service that a page looks at', async () => {
-    const clients = new Map<string, ConsoleClient>()
+    const clients = new Map<string, CheckedClient>()
     for (let n = 5; n < 8; n++) clients.set(`large-${n}`, (await liar(`large-${n}`, large)).client)
     const watch = new Watch(() => clients, settings)
     const pages = [opened(watch), opened(watch, 'large-7')]
@@ -362,7 +358,7 @@ describe('what strangers answer', () => {
   it('makes nobody wait but itself, where it takes long to read', async () => {
     const { client: slow, state } = await liar('slow', large)
     const { client: quick } = await liar('quick', () => ({ handlers: [], transports: [] }))
-    const clients = new Map<string, ConsoleClient>([
+    const clients = new Map<string, CheckedClient>([
       ['slow', slow],
       ['quick', quick]
     ])
@@ -377,7 +373,7 @@ describe('what strangers answer', () => {
 describe('services that come and go', () => {
   it('are shown as soon as there is a client of theirs, and not any longer', async () => {
     const { client } = await described()
-    const clients = new Map<string, ConsoleClient>()
+    const clients = new Map<string, CheckedClient>()
     const page = opened(new Watch(() => clients, settings))
     await page.overview(({ services }) => services.length === 0)
     clients.set('shop', client)

@@ -1,6 +1,6 @@
 /** Watches services for pages. Services are asked only while a page is open, and once for all pages. */
 import { setMaxListeners } from 'node:events'
-import type { ConsoleClient } from './clients.ts'
+import type { CheckedClient } from './clients.ts'
 import { overviewFor, sampleFor } from './look.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
 import type { Source } from './sources/source.ts'
@@ -35,7 +35,7 @@ const LITTLE = 500_000
 
 /** Asks the services while a page is open. */
 export class Watch {
-  readonly #clients: () => ReadonlyMap<string, ConsoleClient>
+  readonly #clients: () => ReadonlyMap<string, CheckedClient>
   /** The services by their ids, as of the last round. */
   #services: ReadonlyMap<string, WatchedService> = new Map()
   readonly #settings: Pick<Overview, 'canTry' | 'interval'>
@@ -57,7 +57,7 @@ export class Watch {
    * @param until services are asked until this signal aborts, whether a page is open or not
    */
   constructor(
-    clients: () => ReadonlyMap<string, ConsoleClient>,
+    clients: () => ReadonlyMap<string, CheckedClient>,
     settings: Pick<Overview, 'canTry' | 'interval'>,
     sources: readonly Source[] = [],
     until?: AbortSignal

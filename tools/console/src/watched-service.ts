@@ -1,7 +1,7 @@
 /** One service that is asked repeatedly, with all its processes that answer. */
 import { DESCRIBE_ROUTE, describeRoute } from 'elysia-microservices/kit'
 import { shortText } from './bounds.ts'
-import type { ConsoleClient } from './clients.ts'
+import type { CheckedClient } from './clients.ts'
 import { type ReadDescription, readDescription } from './description.ts'
 import type { ServiceSample, ServiceView } from './protocol.ts'
 import { type ToldSample, WatchedInstance } from './watched-instance.ts'
@@ -34,7 +34,7 @@ export interface Crowd {
 /** Asks one service. */
 export class WatchedService {
   readonly id: string
-  readonly client: ConsoleClient
+  readonly client: CheckedClient
   /** The pattern of the request that any instance of the service answers. */
   readonly #anybody: string
   #problem: string | undefined = 'The service has not answered yet'
@@ -49,7 +49,7 @@ export class WatchedService {
   #isSilent = false
   #isCutOff = false
 
-  constructor(id: string, client: ConsoleClient) {
+  constructor(id: string, client: CheckedClient) {
     this.id = id
     this.client = client
     this.#anybody = client.traits?.shares === 'engine' ? describeRoute(id) : DESCRIBE_ROUTE

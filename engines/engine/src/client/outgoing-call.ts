@@ -1,6 +1,6 @@
 /** A call as it is sent to an engine: its address, its headers, and its packet in the format of Nest's clients. */
 import {
-  type Headers,
+  type MessageHeaders,
   isStream,
   OptionError,
   type PendingCall,
@@ -29,7 +29,7 @@ const MAX_REMEMBERED = 1024
 
 /** The fields of a call, or of an event to be stored, that a `CallWriter` needs. */
 type Writable = Pick<PendingCall, 'kind' | 'pattern' | 'data'> & {
-  readonly options?: { readonly headers?: Headers | undefined } | undefined
+  readonly options?: { readonly headers?: MessageHeaders | undefined } | undefined
 }
 
 interface Place {
@@ -91,7 +91,7 @@ export function eventOf(head: string, json: string | undefined): string {
 /** Merges the headers of a record with those of the call, which win. */
 export function mergedHeaders(
   record: CarriedHeaders | undefined,
-  given: Headers | undefined
+  given: MessageHeaders | undefined
 ): CarriedHeaders | undefined {
   if (record === undefined) return given
   return given === undefined ? record : { ...record, ...given }

@@ -3,7 +3,7 @@ import {
   type DeliveredEvent,
   type Delivery,
   deliveryOf,
-  type Headers,
+  type MessageHeaders,
   IncomingMessage
 } from '@elysia-microservices/transport/kit'
 import type { Words } from '../carrier.ts'
@@ -13,7 +13,7 @@ import { contentOf, patternOf } from '../server/incoming.ts'
 export interface StoredEvent extends DeliveredEvent {
   readonly pattern: string
   /** The headers with which the event was published. */
-  readonly headers: Headers | undefined
+  readonly headers: MessageHeaders | undefined
 }
 
 /**
@@ -26,7 +26,7 @@ export class StoredFields {
   readonly #attempt: number
   readonly #now = Date.now()
   /** The headers; `null`: not read yet. */
-  #headers: Headers | undefined | null = null
+  #headers: MessageHeaders | undefined | null = null
   #delivery: Delivery | undefined
 
   constructor(event: StoredEvent, group: string) {
@@ -35,7 +35,7 @@ export class StoredFields {
     this.#attempt = event.attempt
   }
 
-  get metadata(): Headers | undefined {
+  get metadata(): MessageHeaders | undefined {
     if (this.#headers === null) this.#headers = this.#event.headers
     return this.#headers
   }

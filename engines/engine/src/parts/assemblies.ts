@@ -1,11 +1,11 @@
 /** Assembles messages that arrive in parts. Memory is limited, because strangers may send parts. */
 import {
   ConnectionError,
-  type Gauge,
   OverloadedError,
   PayloadTooLargeError,
   ProtocolError,
-  RejectedError
+  RejectedError,
+  type Usage
 } from '@elysia-microservices/transport/kit'
 import type { Carried, Carrier } from '../carrier.ts'
 import { newSecret } from '../secret.ts'
@@ -83,7 +83,7 @@ export class Assemblies {
   }
 
   /** Bytes of incomplete messages. */
-  get size(): Gauge {
+  get size(): Usage {
     return { current: this.#heldSize, limit: MAX_PARTS }
   }
 

@@ -4,7 +4,7 @@
  * first part of a request is sent there: the process that receives it names the address for the other parts, and
  * acknowledges them.
  */
-import { type Gauge, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
+import { PayloadTooLargeError, type Usage } from '@elysia-microservices/transport/kit'
 import type { Carried, CarriedHeaders, Carrier, Sender, Words } from '../carrier.ts'
 import { newSecret } from '../secret.ts'
 import type { Subject } from '../server/subjects.ts'
@@ -24,7 +24,7 @@ const NOTHING = new Uint8Array(0)
 export interface PartedCarrier extends Carrier {
   togetherAt(address: string): string | undefined
   /** Bytes of incomplete messages. */
-  readonly parts: Gauge
+  readonly parts: Usage
   /** Whether the request with this reply address is still being sent. */
   isSending(reply: string): boolean
   /** Nobody waits at this reply address any more: the unsent parts of its request are dropped. */
@@ -97,7 +97,7 @@ class Parts implements PartedCarrier {
     return this.#carrier.over
   }
 
-  get parts(): Gauge {
+  get parts(): Usage {
     return this.#incoming.size
   }
 

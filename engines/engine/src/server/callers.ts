@@ -5,11 +5,11 @@
  */
 
 import {
-  type Gauge,
   type Logger,
   quietLog,
   readCallerName,
-  type Source
+  type Source,
+  type Usage
 } from '@elysia-microservices/transport/kit'
 import { errorPacket, INTERNAL_ERROR } from '@elysia-microservices/transport/nest'
 import { QUESTION } from '../batches.ts'
@@ -179,7 +179,7 @@ export class Callers {
   }
 
   /** Characters of large answers that wait for room. */
-  get answers(): Gauge {
+  get answers(): Usage {
     return { current: this.#waitingSize, limit: MAX_WAITING }
   }
 

@@ -6,14 +6,14 @@ import {
   backoffDelay,
   type Dispatcher,
   endedWithin,
-  type Gauge,
   quietLog,
   type Route,
   type ServerContext,
   type ServerTransport,
   type StopOptions,
   shown,
-  type TransportStats
+  type TransportStats,
+  type Usage
 } from '@elysia-microservices/transport/kit'
 import { addressOfHandler } from '../address.ts'
 import { AnswersOfTurn } from '../batches.ts'
@@ -36,9 +36,9 @@ export interface EngineStats extends TransportStats {
   /** Requests dropped since the start because their reply address was no inbox. */
   readonly refused: number
   /** Bytes of incomplete messages that arrive in parts. */
-  readonly parts: Gauge
+  readonly parts: Usage
   /** Characters of large answers that wait for room at their callers or at the server. */
-  readonly answers: Gauge
+  readonly answers: Usage
   /** Characters of streams and large answers that callers have not confirmed; each caller may have 8 MiB of them. */
   readonly unconfirmed: number
 }

@@ -2,7 +2,7 @@
  * An engine inside a test: any number of connections, queues, wildcards, inboxes. Messages from one end to another stay
  * in order, as `Carrier` demands. Other messages are delayed at random, and any message may be lost or doubled.
  */
-import { type Headers, routeMatches } from '@elysia-microservices/transport/kit'
+import { type MessageHeaders, routeMatches } from '@elysia-microservices/transport/kit'
 import type { Carried, CarriedHeaders, Carrier, CarrierListener, Engine, Sender, Words } from '../carrier.ts'
 import { joinedHeaders } from '../headers.ts'
 import { HeldMessages } from '../held-messages.ts'
@@ -95,7 +95,7 @@ export class Hub {
       if (way.split(' ').includes(String(owner.number))) this.#ways.delete(way)
   }
 
-  publish(from: TestCarrier, address: string, words: Words, reply: string, headers?: Headers): void {
+  publish(from: TestCarrier, address: string, words: Words, reply: string, headers?: MessageHeaders): void {
     const text = textOf(words)
     this.published.push({ address, words: text, reply })
     const said = this.options.words === 'bytes' ? bytesOf(text) : text

@@ -7,7 +7,7 @@ import {
   callerName,
   type DeadLetter,
   dateOf,
-  type Headers,
+  type MessageHeaders,
   type HeldEvent,
   IncomingMessage
 } from '@elysia-microservices/transport/kit'
@@ -109,7 +109,7 @@ export class KafkaEvent implements HeldEvent {
   }
 
   /** The headers of the caller. */
-  get headers(): Headers | undefined {
+  get headers(): MessageHeaders | undefined {
     return this.fetched.callers
   }
 }

@@ -1,6 +1,6 @@
 /** One record: writes the part behind its sequence number, and reads a record that was received. */
 import type { Words } from '@elysia-microservices/engine'
-import type { Headers } from '@elysia-microservices/transport/kit'
+import type { MessageHeaders } from '@elysia-microservices/transport/kit'
 import { type HeaderName, isReserved, OWN_NAMES } from './headers.ts'
 
 /** Bytes of a varint, for a number that is not negative. */
@@ -218,7 +218,7 @@ export class Fetched {
   }
 
   /** The headers of the caller; `undefined`: there are none. */
-  get callers(): Headers | undefined {
+  get callers(): MessageHeaders | undefined {
     let read: Record<string, string> | undefined
     this.#each((cursor, from, to) => {
       if (isReserved(this.#bytes, from)) return void cursor.pass()

@@ -1,6 +1,6 @@
 /** Headers as user properties of MQTT, and the records with which users of NestJS set them. */
 import { type CarriedHeaders, type DataRecord, joinedHeaders } from '@elysia-microservices/engine'
-import { type Headers, OptionError } from '@elysia-microservices/transport/kit'
+import { type MessageHeaders, OptionError } from '@elysia-microservices/transport/kit'
 import type { IPublishPacket } from 'mqtt'
 
 /**
@@ -41,7 +41,9 @@ export function writeHeaders(given: CarriedHeaders | undefined): Written {
 export function readHeaders({
   properties,
   retain
-}: Pick<IPublishPacket, 'retain'> & { readonly properties?: Properties | undefined }): Headers | undefined {
+}: Pick<IPublishPacket, 'retain'> & { readonly properties?: Properties | undefined }):
+  | MessageHeaders
+  | undefined {
   const given = properties?.userProperties
   if (given === undefined && !retain) return undefined
   const texts = Object.entries(given ?? {}).map(([name, value]) => [name, [value].flat().join(', ')])

@@ -11,7 +11,7 @@ import {
   type Subject,
   type Words
 } from '@elysia-microservices/engine'
-import { endedWithin, type Headers, ListenError, OptionError } from '@elysia-microservices/transport/kit'
+import { endedWithin, type MessageHeaders, ListenError, OptionError } from '@elysia-microservices/transport/kit'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import type {
   Driver,
@@ -260,7 +260,7 @@ class NatsMessage implements Carried {
     return this.#message.reply ?? ''
   }
 
-  get headers(): Headers | undefined {
+  get headers(): MessageHeaders | undefined {
     return readHeaders(this.#message.headers)
   }
 

@@ -1,7 +1,7 @@
 /** A message of JetStream as a durable event: for its handler, and as a dead letter. */
 import { storedMessage } from '@elysia-microservices/engine'
 import {
-  type Headers,
+  type MessageHeaders,
   type HeldEvent,
   type IncomingMessage,
   ProtocolError
@@ -87,7 +87,7 @@ export class NatsEvent implements HeldEvent {
   }
 
   /** @throws {ProtocolError} the headers cannot be read */
-  get headers(): Headers | undefined {
+  get headers(): MessageHeaders | undefined {
     const headers = headersIn(this.message)
     if (headers === null)
       throw new ProtocolError('The headers of the event cannot be read: another program has written them')

@@ -1,5 +1,5 @@
 /** Reads JetStream's description of a delivered message, which is the subject for its acknowledgement. */
-import type { Headers } from '@elysia-microservices/transport/kit'
+import type { MessageHeaders } from '@elysia-microservices/transport/kit'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import { readHeaders } from '../words/headers.ts'
 import { HEADER } from './names.ts'
@@ -82,7 +82,7 @@ export function isOwnHeader(name: string): boolean {
 }
 
 /** The headers of the publisher; `undefined`: there are none. */
-export function ownHeaders(given: MsgHdrs | undefined): Headers | undefined {
+export function ownHeaders(given: MsgHdrs | undefined): MessageHeaders | undefined {
   const all = readHeaders(given)
   if (all === undefined) return undefined
   const own = Object.entries(all).filter(([name]) => !isOwnHeader(name))

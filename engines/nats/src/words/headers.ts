@@ -1,6 +1,6 @@
 /** The headers of a message, and the records with which users of NestJS set headers. */
 import { bytesOf, type CarriedHeaders, type DataRecord } from '@elysia-microservices/engine'
-import { type Headers, OptionError } from '@elysia-microservices/transport/kit'
+import { type MessageHeaders, OptionError } from '@elysia-microservices/transport/kit'
 import { type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
 
 /**
@@ -16,7 +16,7 @@ export function headersIn(message: { readonly headers?: MsgHdrs | undefined }): 
 }
 
 /** The headers of a message as a handler gets them; several values of one name are joined with commas. */
-export function readHeaders(given: MsgHdrs | undefined): Headers | undefined {
+export function readHeaders(given: MsgHdrs | undefined): MessageHeaders | undefined {
   if (given === undefined) return undefined
   const names = given.keys()
   if (names.length === 0) return undefined

@@ -1,6 +1,6 @@
 /** Errors in the headers that NATS's micro services use. */
 import { type CarriedHeaders, textOf, type Words } from '@elysia-microservices/engine'
-import { type Headers, RpcError } from '@elysia-microservices/transport/kit'
+import { type MessageHeaders, RpcError } from '@elysia-microservices/transport/kit'
 
 const CODE = 'Nats-Service-Error-Code'
 const MESSAGE = 'Nats-Service-Error'
@@ -15,7 +15,7 @@ const STATUSES: Readonly<Record<string, number>> = {
 }
 
 /** The error with which another micro service has answered; `undefined`: the answer is not an error. */
-export function readMicroError(headers: Headers, words: Words): RpcError | undefined {
+export function readMicroError(headers: MessageHeaders, words: Words): RpcError | undefined {
   const code = headers[CODE]
   if (code === undefined || code === '') return undefined
   return new RpcError({ code, message: headers[MESSAGE] ?? '' }, textOf(words))

@@ -195,7 +195,7 @@ describe('a durable handler', () => {
     scene.handle = () => {
       throw new Error('never')
     }
-    await scene.join({ retry: { attempts: 2, delay: 10 } })
+    await scene.join({ retry: { attempts: 2, minDelay: 10 } })
     await scene.publish('x', { own: 'kept', [HEADER.key]: 'k' })
     await scene.advance(60_000)
     assert.equal(scene.data.length, 2)
@@ -216,7 +216,7 @@ describe('a durable handler', () => {
     scene.handle = () => {
       throw new Error('not yet')
     }
-    await scene.join({ retry: { attempts: 2, delay: 10 } })
+    await scene.join({ retry: { attempts: 2, minDelay: 10 } })
     await scene.publish('x')
     await scene.advance(10)
     const dead = scene.server.queues.get(queueOfDead('g'))

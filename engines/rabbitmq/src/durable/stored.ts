@@ -9,7 +9,7 @@ import {
   type OutgoingEvent,
   storedMessage
 } from '@elysia-microservices/engine'
-import type { Headers, HeldEvent, IncomingMessage } from '@elysia-microservices/transport/kit'
+import type { HeldEvent, IncomingMessage, MessageHeaders } from '@elysia-microservices/transport/kit'
 import type { Properties, Received, ReceivedProperties } from '../driver.ts'
 import { readHeaders, writeHeaders } from '../words/headers.ts'
 import { routeOfKey } from '../words/names.ts'
@@ -110,7 +110,7 @@ export class RabbitEvent implements HeldEvent {
     return countIn(given(this.message.properties.headers)[HEADER.due])
   }
 
-  get headers(): Headers | undefined {
+  get headers(): MessageHeaders | undefined {
     const { headers, priority } = this.message.properties
     return readHeaders(headers, priority)
   }

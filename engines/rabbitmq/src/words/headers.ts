@@ -1,6 +1,6 @@
 /** The headers of a message, and the records with which users of NestJS set headers. */
 import { type CarriedHeaders, type DataRecord, joinedHeaders } from '@elysia-microservices/engine'
-import type { Headers } from '@elysia-microservices/transport/kit'
+import type { MessageHeaders } from '@elysia-microservices/transport/kit'
 import type { Properties } from '../driver.ts'
 
 /** The header with the priority of its message, a whole number from 0 to 255, as `RmqRecordBuilder` sets it. */
@@ -30,7 +30,7 @@ export function writeHeaders(given: CarriedHeaders | undefined): Pick<Properties
  * The headers of a message as texts, with its priority; numbers and booleans become texts. `undefined`: there are
  * none.
  */
-export function readHeaders(given: unknown, priority: unknown): Headers | undefined {
+export function readHeaders(given: unknown, priority: unknown): MessageHeaders | undefined {
   const texts: [string, string][] = []
   if (typeof given === 'object' && given !== null)
     for (const [name, value] of Object.entries(given))

@@ -47,7 +47,7 @@ describe('a durable handler over Redis', () => {
   })
 
   it('gives a failed event back for its pause, and gets it with its next attempt; others go on', async () => {
-    const retry = { attempts: 3, delay: HOUR, factor: 1, maxDelay: HOUR }
+    const retry = { attempts: 3, minDelay: HOUR, factor: 1, maxDelay: HOUR }
     const consumer = await over.serve(
       'p',
       failing((data) => data === 1),
@@ -93,7 +93,7 @@ describe('a durable handler over Redis', () => {
     await over.serve(
       'p',
       failing(() => true),
-      { retry: { delay: 1 }, storage }
+      { retry: { minDelay: 1 }, storage }
     )
     await over.publish('p', [1])
     await over.settle()
@@ -221,7 +221,7 @@ describe('a durable handler over Redis', () => {
 
   it('gives back what has not begun when it stops, at once and as the same attempt, and waits for what runs', async () => {
     const { handler, go } = busy()
-    const retry = { attempts: 2, delay: 10 }
+    const retry = { attempts: 2, minDelay: 10 }
     const one = await over.serve('p', handler, { concurrency: 1, ordered: true, retry })
     await over.publish('p', [1, 2, 3], 'k')
     await over.settle()

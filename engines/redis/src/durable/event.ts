@@ -10,7 +10,7 @@ import {
 import {
   type DeadLetter,
   dateOf,
-  type Headers,
+  type MessageHeaders,
   type HeldEvent,
   type IncomingMessage
 } from '@elysia-microservices/transport/kit'
@@ -98,7 +98,7 @@ export class RedisEvent implements HeldEvent {
     return this.fields.key
   }
 
-  get headers(): Headers | undefined {
+  get headers(): MessageHeaders | undefined {
     return headersOf(this.fields)
   }
 
@@ -132,7 +132,7 @@ export function messageOf(event: RedisEvent, group: string, via: string): Incomi
   return storedMessage('redis', event, event.fields.packet ?? '', group, via)
 }
 
-function headersOf({ headers }: Fields): Headers | undefined {
+function headersOf({ headers }: Fields): MessageHeaders | undefined {
   try {
     return headers === undefined ? undefined : headersIn(jsonOf(headers))
   } catch {

@@ -10,7 +10,7 @@ import {
   textOf,
   type Words
 } from '@elysia-microservices/engine'
-import { type Headers, ProtocolError } from '@elysia-microservices/transport/kit'
+import { type MessageHeaders, ProtocolError } from '@elysia-microservices/transport/kit'
 import { isInbox } from './channels.ts'
 
 const LINE = 10
@@ -54,7 +54,7 @@ export function headersToJson(headers: CarriedHeaders): string {
 }
 
 /** Reads headers from JSON: texts by name. All else is left out. */
-function readHeaders(json: string): Headers | undefined {
+function readHeaders(json: string): MessageHeaders | undefined {
   try {
     return headersIn(jsonOf(json))
   } catch {
@@ -63,7 +63,7 @@ function readHeaders(json: string): Headers | undefined {
 }
 
 /** The texts of an object by name; `undefined`: there are none. */
-export function headersIn(given: unknown): Headers | undefined {
+export function headersIn(given: unknown): MessageHeaders | undefined {
   if (typeof given !== 'object' || given === null) return undefined
   const texts = Object.entries(given).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string'
@@ -124,7 +124,7 @@ export interface NestMessage {
    * library.
    */
   readonly isForNest: boolean
-  readonly headers: Headers | undefined
+  readonly headers: MessageHeaders | undefined
   readonly reached: readonly unknown[]
 }
 

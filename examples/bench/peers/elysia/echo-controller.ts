@@ -1,5 +1,5 @@
 /** The controller class of a NestJS user, for services of this project over any transport. */
-import { EventPattern, MessagePattern, Payload } from 'elysia-microservices'
+import { EventPattern, MessagePattern, Payload } from 'elysia-microservices/nest'
 import type { Work } from '../run-server.ts'
 
 export function echoController(work: Work) {

@@ -4,7 +4,8 @@ import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { MessagePattern, microservice, Payload } from 'elysia-microservices'
+import { microservice } from 'elysia-microservices'
+import { MessagePattern, Payload } from 'elysia-microservices/nest'
 import { runServer } from '../run-server.ts'
 
 class EchoController {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
 import { from, type Observable } from 'rxjs'
-import { type AnyMicroservice, type Event, type Implements, type Message, microservice } from '../index.ts'
+import { type AnyMicroservice, type EventOf, type Implements, type Message, microservice } from '../index.ts'
 import type { MessagesOf } from '../types/index.ts'
 import { type ClientOf, connect, type Published, type PublishOptions } from './index.ts'
 
@@ -154,8 +154,8 @@ interface Contract {
   count(to: number): AsyncIterable<number>
   either(whether: boolean): Promise<number | AsyncIterable<number>>
   'users.get'(id: { id: string }): { name: string }
-  placed: Event<{ id: number }>
-  tick: Event
+  placed: EventOf<{ id: number }>
+  tick: EventOf
 }
 
 function contracts(c: ClientOf<Contract>) {

@@ -4,7 +4,7 @@ import {
   type CallOptions,
   type DurableCaller,
   type HandledMessage,
-  type Headers,
+  type MessageHeaders,
   OptionError,
   RESERVED_PREFIX,
   unsendable
@@ -61,7 +61,7 @@ function withForwarded<Options extends Pick<CallOptions, 'headers' | 'within'>>(
   options: Options | undefined,
   names: readonly string[]
 ): Options | undefined {
-  const within: (HandledMessage & { readonly [SENT_HEADERS]?: Headers }) | undefined = options?.within
+  const within: (HandledMessage & { readonly [SENT_HEADERS]?: MessageHeaders }) | undefined = options?.within
   const given = within?.[SENT_HEADERS] ?? within?.headers
   if (given === undefined) return options
   const found: Record<string, string> = {}

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NatsContext, TcpContext } from '@nestjs/microservices'
 import { connect } from '../client/index.ts'
-import { memory, microservice, RpcContext } from '../index.ts'
+import { memory, microservice } from '../index.ts'
+import { RpcContext } from '../nest.ts'
 import { Ctx, MessagePattern } from './decorators.ts'
 
 class Orders {

@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { from } from 'rxjs'
 import { connect } from '../client/index.ts'
-import { Ctx, decoratorsOf, type Event, microservice, Payload, type RpcContext } from '../index.ts'
+import { type EventOf, microservice } from '../index.ts'
+import { Ctx, decoratorsOf, Payload, type RpcContext } from '../nest.ts'
 import { Cleanups, newWay } from '../testing/ways.ts'
 
 interface Orders {
   'orders.get'(id: number): { id: number; total: number }
   'orders.watch'(id: number): AsyncIterable<string>
-  'orders.placed': Event<{ id: number }>
+  'orders.placed': EventOf<{ id: number }>
 }
 
 const { MessagePattern, EventPattern } = decoratorsOf<Orders>()

@@ -6,7 +6,8 @@ import { ManualClock, memory } from '@elysia-microservices/transport'
 import { type ExceptionFilter, UseFilters, UseInterceptors } from '@nestjs/common'
 import { EMPTY, map, type Observable, of, throwError } from 'rxjs'
 import { connect } from '../client/index.ts'
-import { EventPattern, MessagePattern, microservice, type RpcError } from '../index.ts'
+import { microservice, type RpcError } from '../index.ts'
+import { EventPattern, MessagePattern } from '../nest.ts'
 import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
 
 const cleanups = new Cleanups()
@@ -154,7 +155,7 @@ for (const [around, interceptors] of Object.entries(INTERCEPTORS))
           let attempts = 0
           class Controller {
             @decorated(answer, interceptors)
-            @EventPattern('stored', { durable: { retry: { attempts: ATTEMPTS, delay: 10 } } })
+            @EventPattern('stored', { durable: { retry: { attempts: ATTEMPTS, minDelay: 10 } } })
             stored() {
               attempts++
               return fail()
@@ -179,7 +180,7 @@ describe('a pre-request hook of a durable event', () => {
     it(`that returns ${name} lets the event fail, because its handler has not run`, async () => {
       let ran = 0
       class Controller {
-        @EventPattern('stored', { durable: { retry: { attempts: ATTEMPTS, delay: 10 } } })
+        @EventPattern('stored', { durable: { retry: { attempts: ATTEMPTS, minDelay: 10 } } })
         stored() {
           ran++
         }

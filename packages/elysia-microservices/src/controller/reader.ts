@@ -1,5 +1,5 @@
 /** Reads the handlers of a decorated class. Metadata that is not supported is an error, and is never ignored. */
-import 'reflect-metadata'
+
 import {
   type DurableOptions,
   type DurableSettings,
@@ -7,6 +7,7 @@ import {
   OptionError,
   type Pattern
 } from '@elysia-microservices/transport/kit'
+import type {} from 'reflect-metadata'
 import { compileSchemas, type MessageSchema, type SchemaOptions } from '../schema/message-schema.ts'
 import type { AnyClass } from './execution-context.ts'
 import { ENHANCERS, type EnhancerKind, HANDLER_TYPE, METADATA } from './metadata.ts'
@@ -39,6 +40,8 @@ export interface HandlerMethod {
  * @throws {OptionError} the class uses a part of Nest that is not supported, or has no handler
  */
 export function readController(type: AnyClass): HandlerMethod[] {
+  // Every decorator loads `reflect-metadata`. So without it no class is decorated.
+  if (!('getMetadata' in Reflect)) throw hasNoHandler(type)
   refuseClients(type)
   const prototype = type.prototype as object
   const handlers: HandlerMethod[] = []
@@ -65,7 +68,11 @@ export function readController(type: AnyClass): HandlerMethod[] {
     })
   }
   if (handlers.length > 0) return handlers
-  throw OptionError.expected(
+  throw hasNoHandler(type)
+}
+
+function hasNoHandler(type: AnyClass): OptionError {
+  return OptionError.expected(
     'options.controllers',
     'classes with @MessagePattern or @EventPattern methods',
     type

@@ -5,7 +5,8 @@ import { UnreadJson } from '@elysia-microservices/transport/kit'
 import { type AnyElysia, Elysia } from 'elysia'
 import fc from 'fast-check'
 import { type ConnectOptions, connect, type SentMessage } from '../client/index.ts'
-import { type Around, type Handle, type Message, memory, microservice, tap } from '../index.ts'
+import { type Around, type Message, memory, microservice, tap } from '../index.ts'
+import type { Handle } from '../types/index.ts'
 import { gateway } from './index.ts'
 
 const hub = memory()

@@ -6,7 +6,7 @@
 import {
   type Delivery,
   declaredError,
-  type Headers,
+  type MessageHeaders,
   type IncomingMessage,
   OptionError,
   type Peer
@@ -28,7 +28,7 @@ export class MessageContext implements Message {
   /** For `onError`: the code of the error that was thrown. */
   code: string | undefined
   readonly #message: IncomingMessage
-  #headers: Headers | undefined
+  #headers: MessageHeaders | undefined
 
   constructor(message: IncomingMessage, params: PatternParams = NO_PARAMS) {
     this.data = message.data
@@ -45,15 +45,15 @@ export class MessageContext implements Message {
     return this.#message.pattern
   }
 
-  get headers(): Headers {
+  get headers(): MessageHeaders {
     return this.#headers ?? this.#message.headers
   }
 
-  set headers(headers: Headers) {
+  set headers(headers: MessageHeaders) {
     this.#headers = headers
   }
 
-  get [SENT_HEADERS](): Headers {
+  get [SENT_HEADERS](): MessageHeaders {
     return this.#message.headers
   }
 

@@ -5,19 +5,11 @@ import { afterEach, describe, it } from 'node:test'
 import { differsOnDeno } from '@elysia-microservices/test-support'
 import { firstValueFrom, interval, Observable, of, throwError } from 'rxjs'
 import { connect, type SentMessage } from '../client/index.ts'
-import {
-  type Around,
-  type AroundAny,
-  type AroundMessage,
-  type Handle,
-  type ReceivedMessage,
-  type ResultEnd,
-  RpcError,
-  tap
-} from '../index.ts'
+import { type Around, type ReceivedMessage, RpcError, tap } from '../index.ts'
 import { tcp } from '../tcp.ts'
 import { happening } from '../testing/service.ts'
 import { Cleanups, type Ends, newWay, WAYS } from '../testing/ways.ts'
+import type { AroundAny, AroundMessage, Handle, ResultEnd } from '../types/index.ts'
 import { microservice } from './microservice.ts'
 
 const cleanups = new Cleanups()

@@ -7,15 +7,14 @@ import { z } from 'zod'
 import { connect } from '../client/index.ts'
 import {
   type DeclaredError,
-  decoratorsOf,
   isError,
-  MessagePattern,
   type MicroserviceError,
   microservice,
   OptionError,
   ResponseValidationError,
   RpcError
 } from '../index.ts'
+import { decoratorsOf, MessagePattern } from '../nest.ts'
 import { newService } from '../testing/service.ts'
 import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
 

@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { deadLetters, ManualClock } from '@elysia-microservices/transport'
 import { connect } from '../client/index.ts'
-import { EventPattern, memory, microservice, OptionError } from '../index.ts'
+import { memory, microservice, OptionError } from '../index.ts'
+import { EventPattern } from '../nest.ts'
 import { Cleanups } from '../testing/ways.ts'
 
 const cleanups = new Cleanups()
@@ -79,7 +80,7 @@ describe('two durable handlers of one event in different groups', () => {
     const clock = new ManualClock(0)
     const transport = memory({ clock })
     const ran = { mails: 0, books: 0, plain: 0 }
-    const retry = { attempts: 3, delay: 10 }
+    const retry = { attempts: 3, minDelay: 10 }
     const service = microservice({ name: 'shop', transport, logger })
       .event('paid', () => void ran.mails++, { durable: { retry } })
       .event(
@@ -115,14 +116,14 @@ describe('two durable handlers of one event in different groups', () => {
     const transport = memory({ clock })
     const ran: string[] = []
     const service = microservice({ name: 'shop', transport, logger })
-      .event('orders.*', () => void ran.push('all'), { durable: { retry: { attempts: 2, delay: 10 } } })
+      .event('orders.*', () => void ran.push('all'), { durable: { retry: { attempts: 2, minDelay: 10 } } })
       .event(
         'orders.paid',
         () => {
           ran.push('paid')
           throw new Error('no')
         },
-        { durable: { retry: { attempts: 2, delay: 10 } } }
+        { durable: { retry: { attempts: 2, minDelay: 10 } } }
       )
     await cleanups.add(service).listen()
     const client = cleanups.add(connect({ transport, logger }))

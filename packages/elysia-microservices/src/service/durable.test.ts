@@ -81,7 +81,7 @@ describe('a durable event', () => {
 
   it('is delivered again after growing pauses, while others go on, and is a dead letter at last', async () => {
     const { client, seen, clock, lines, data } = await setting(
-      { retry: { attempts: 3, delay: 1_000, factor: 4 } },
+      { retry: { attempts: 3, minDelay: 1_000, factor: 4 } },
       ({ data }) => data === 'bad' && fail()
     )
     await client.publish('paid', 'bad', { id: 'b', headers: { 'x-a': '1' } })
@@ -166,7 +166,7 @@ describe('a durable event', () => {
 
   it('waits for those of its key before it, if they are ordered, also while they pause', async () => {
     const { client, clock, seen } = await setting(
-      { ordered: true, retry: { attempts: 3, delay: 1_000, factor: 1 } },
+      { ordered: true, retry: { attempts: 3, minDelay: 1_000, factor: 1 } },
       ({ data, delivery }) => data === 1 && delivery.attempt < 3 && fail()
     )
     await client.publish('paid', 1, { key: 'a' })
@@ -205,7 +205,7 @@ describe('a durable event', () => {
   })
 
   it('that is ordered, and pauses when its service stops, has the next attempt afterwards', async () => {
-    const durable = { ordered: true, retry: { attempts: 5, delay: 1_000, factor: 1 } }
+    const durable = { ordered: true, retry: { attempts: 5, minDelay: 1_000, factor: 1 } }
     const { client, clock, service, newService, seen } = await setting(durable, fail)
     await client.publish('paid', 1, { key: 'a' })
     await client.publish('paid', 2, { key: 'a' })
@@ -241,7 +241,7 @@ describe('a durable event', () => {
   })
 
   it('is counted in stats(), and its options stand in describe()', async () => {
-    const { client, clock, service } = await setting({ retry: { attempts: 2, delay: 10 } }, fail)
+    const { client, clock, service } = await setting({ retry: { attempts: 2, minDelay: 10 } }, fail)
     await client.publish('paid', 1)
     await clock.advance(0)
     const figures = () => service.stats()[0]?.durable?.[0]

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { memory, type Transport } from '@elysia-microservices/transport'
 import { connect } from '../client/index.ts'
-import { MessagePattern, microservice } from '../index.ts'
+import { microservice } from '../index.ts'
+import { MessagePattern } from '../nest.ts'
 import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
 
 const cleanups = new Cleanups()

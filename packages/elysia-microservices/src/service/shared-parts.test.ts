@@ -4,7 +4,8 @@ import { afterEach, describe, it } from 'node:test'
 import { ManualClock } from '@elysia-microservices/transport'
 import { t } from 'elysia'
 import { connect, type UntypedClient } from '../client/index.ts'
-import { EventPattern, MessagePattern, memory, microservice, OptionError, RpcError } from '../index.ts'
+import { memory, microservice, OptionError, RpcError } from '../index.ts'
+import { EventPattern, MessagePattern } from '../nest.ts'
 import { Cleanups } from '../testing/ways.ts'
 
 const cleanups = new Cleanups()

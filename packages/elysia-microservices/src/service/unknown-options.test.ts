@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { connect, type UntypedClient } from '../client/index.ts'
+import { asyncApiRoute } from '../describe.ts'
 import { gateway } from '../gateway/index.ts'
-import { asyncApiRoute, memory, microservice } from '../index.ts'
+import { memory, microservice } from '../index.ts'
 import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
 
 const cleanups = new Cleanups()

@@ -4,8 +4,8 @@ import type { ErrorsIn } from './errors.ts'
 import type { Empty } from './scope.ts'
 import type { EventType, MessageType, NoAnswers, StreamOf, Typed, ValueOf } from './service.ts'
 
-/** An event in a contract: `'orders.placed': Event<Order>`. */
-export interface Event<Data = undefined, Headers = unknown> {
+/** An event in a contract: `'orders.placed': EventOf<Order>`. */
+export interface EventOf<Data = undefined, Headers = unknown> {
   readonly '~event': Data
   readonly '~headers'?: Headers
 }
@@ -38,9 +38,9 @@ export interface ContractAnswers<Contract> extends NoAnswers {
 
 /** The events of a contract. */
 export type ContractEvents<Contract> = Empty & {
-  readonly [Name in keyof Contract as Contract[Name] extends Event<infer _>
+  readonly [Name in keyof Contract as Contract[Name] extends EventOf<infer _>
     ? Name
-    : never]: Contract[Name] extends Event<infer Data, infer Headers> ? EventType<Data, Headers> : never
+    : never]: Contract[Name] extends EventOf<infer Data, infer Headers> ? EventType<Data, Headers> : never
 }
 
 /** A type of the contract, as a service may have it. A service that accepts more kinds of data fits, too. */

@@ -6,13 +6,13 @@ import { z } from 'zod'
 import { connect, type ErrorOf } from '../client/index.ts'
 import {
   type DeclaredError,
-  decoratorsOf,
   type Implements,
   isError,
   type Message,
   type MicroserviceError,
   microservice
 } from '../index.ts'
+import { decoratorsOf } from '../nest.ts'
 
 const newService = () => microservice({ transport: 'tcp' })
 const OUT_OF_STOCK = t.Object({ left: t.Number() })

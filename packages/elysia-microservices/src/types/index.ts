@@ -3,20 +3,17 @@
  * exports; users need not import them.
  */
 
-export type { Role } from '@elysia-microservices/workers'
 export type {
-  Filter,
-  Given,
-  Guard,
-  Interceptor,
-  Pipe,
-  PipeMetadata,
-  PreRequestHook
-} from '../controller/enhancer.ts'
-export type { AnyClass, RpcExecutionContext } from '../controller/execution-context.ts'
-export type { RpcExceptionClass } from '../controller/filters.ts'
-export type { Resolve } from '../controller/instances.ts'
-export type { NestApp } from '../controller/nest-app.ts'
+  AroundAny,
+  AroundMessage,
+  Handle,
+  PeerCertificate,
+  ResultEnd,
+  ResultWatcher,
+  RpcErrorInit,
+  ValidationIssue
+} from '@elysia-microservices/transport'
+export type { ShutdownSignal } from '@elysia-microservices/workers'
 export type { HookScope } from '../hooks/hook.ts'
 export type { ErrorClass } from '../hooks/known-errors.ts'
 export type { HandlerPattern, PatternParams, Patterns } from '../router/handler-pattern.ts'

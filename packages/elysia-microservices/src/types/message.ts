@@ -1,5 +1,5 @@
 /** The message that a handler gets. */
-import type { Delivery, Headers, Peer } from '@elysia-microservices/transport/kit'
+import type { Delivery, MessageHeaders, Peer } from '@elysia-microservices/transport/kit'
 
 /**
  * The name under which a message has its headers as they were sent. A schema for headers may drop or decode them, but
@@ -8,7 +8,7 @@ import type { Delivery, Headers, Peer } from '@elysia-microservices/transport/ki
 export const SENT_HEADERS: unique symbol = Symbol.for('elysia-microservices.sent-headers')
 
 /** One request or event: its data, and all else that was sent with it. */
-export interface Message<Data = unknown, HeaderValues = Headers> {
+export interface Message<Data = unknown, HeaderValues = MessageHeaders> {
   /** The data that the caller has sent; `undefined` if there is none. With a schema the data is checked and decoded. */
   readonly data: Data
   /** The pattern as the caller has written it; for an object pattern its JSON text. */

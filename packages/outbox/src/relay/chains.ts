@@ -2,7 +2,7 @@
 import {
   backoffDelay,
   describe,
-  type Headers,
+  type MessageHeaders,
   shown,
   TimeoutError
 } from '@elysia-microservices/transport/kit'
@@ -111,7 +111,7 @@ function publish({ id, pattern, key, headers, data }: Event, client: Publisher, 
       id,
       timeout,
       ...(key === null ? {} : { key }),
-      ...(headers === null ? {} : { headers: JSON.parse(headers) as Headers })
+      ...(headers === null ? {} : { headers: JSON.parse(headers) as MessageHeaders })
     }
     try {
       const published = client.publish(pattern, data === null ? undefined : JSON.parse(data), options)

@@ -1,5 +1,5 @@
 /** Events that are put aside, because publishing them unchanged can never succeed. */
-import { atLeast, checkNames, type Headers, OptionError } from '@elysia-microservices/transport/kit'
+import { atLeast, checkNames, type MessageHeaders, OptionError } from '@elysia-microservices/transport/kit'
 import type { Database, Row } from '../database/database.ts'
 import { inSchema } from '../schema.ts'
 import { DISCARD, PUT_ASIDE, REDRIVE } from './statements.ts'
@@ -11,7 +11,7 @@ export interface FailedEvent {
   readonly id: string
   readonly pattern: string
   readonly key: string | undefined
-  readonly headers: Headers
+  readonly headers: MessageHeaders
   readonly data: unknown
   /** The reason why the event could not be published, in words. */
   readonly reason: string
@@ -92,7 +92,7 @@ function eventOf(row: Row): FailedEvent {
     id: text['id']!,
     pattern: text['pattern']!,
     key: text['key'] ?? undefined,
-    headers: text['headers'] == null ? {} : (JSON.parse(text['headers']) as Headers),
+    headers: text['headers'] == null ? {} : (JSON.parse(text['headers']) as MessageHeaders),
     data: text['data'] == null ? undefined : JSON.parse(text['data']),
     reason: text['reason']!,
     attempts: Number(text['attempts']),

@@ -1,11 +1,11 @@
 /** A broker in this process for tests. It stores published events in their order, and fails when a test says so. */
-import type { Published, Publisher, PublishOptions } from '../publisher.ts'
+import type { Publisher, RelayPublished, RelayPublishOptions } from '../publisher.ts'
 
 /** An event as the broker has received it. */
 export interface Stored {
   readonly pattern: string
   readonly data: unknown
-  readonly options: PublishOptions | undefined
+  readonly options: RelayPublishOptions | undefined
 }
 
 export class Engine implements Publisher {
@@ -20,13 +20,13 @@ export class Engine implements Publisher {
   fail: (event: Stored) => unknown = () => undefined
   readonly #keys = new Map<string, number>()
 
-  async publish(pattern: string, data: unknown, options?: PublishOptions): Promise<Published> {
+  async publish(pattern: string, data: unknown, options?: RelayPublishOptions): Promise<RelayPublished> {
     const event = { pattern, data, options }
     const key = options?.key
     this.#count(key, 1)
     try {
       const failure = this.fail(event)
-      if (failure !== undefined) return (await failure) as Published
+      if (failure !== undefined) return (await failure) as RelayPublished
       await new Promise<void>((resolve) => setImmediate(resolve))
       const duplicate = this.stored.some((known) => known.options?.id === options?.id)
       this.stored.push(event)

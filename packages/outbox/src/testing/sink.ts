@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import net from 'node:net'
-import type { Published, Publisher, PublishOptions } from '../publisher.ts'
+import type { Publisher, RelayPublished, RelayPublishOptions } from '../publisher.ts'
 
 /** An event in the form in which it is sent. */
 export interface SunkEvent {
@@ -57,15 +57,15 @@ export class Sink {
 /** A client that publishes to a sink. @param sent called when a line has been sent and is not acknowledged yet */
 export function sinkClient(port: number, sent: () => void = () => {}): Publisher & { close(): void } {
   const socket = net.connect(port, '127.0.0.1')
-  const waiting = new Map<string, (published: Published) => void>()
+  const waiting = new Map<string, (published: RelayPublished) => void>()
   onLines(socket, (line) => {
     const id = JSON.parse(line) as string
     waiting.get(id)?.({ id, position: '', duplicate: false })
     waiting.delete(id)
   })
   return {
-    publish(pattern: string, data: unknown, { id = '', key }: PublishOptions = {}) {
-      return new Promise<Published>((resolve) => {
+    publish(pattern: string, data: unknown, { id = '', key }: RelayPublishOptions = {}) {
+      return new Promise<RelayPublished>((resolve) => {
         waiting.set(id, resolve)
         socket.write(`${JSON.stringify({ id, pattern, data, key })}\n`, sent)
       })

@@ -5,7 +5,7 @@
 import {
   ByteWriter,
   copyBytes,
-  type Headers,
+  type MessageHeaders,
   OptionError,
   ProtocolError,
   RESERVED_PREFIX,
@@ -28,7 +28,7 @@ import type { Payload } from './payload.ts'
 export interface RequestMetadata {
   /** The first routing tag; `undefined` if there is none. */
   readonly route: string | undefined
-  readonly headers: Headers | undefined
+  readonly headers: MessageHeaders | undefined
   /** Milliseconds for which the caller waits. */
   readonly timeout: number | undefined
   /** Bytes of a stream that may be sent between two grants of demand. */
@@ -184,7 +184,7 @@ export class MetadataWriter {
    */
   write(
     route: string,
-    headers: Headers | undefined,
+    headers: MessageHeaders | undefined,
     timeout: number | undefined,
     window = Number.POSITIVE_INFINITY
   ): Uint8Array {
@@ -217,7 +217,7 @@ export class MetadataWriter {
 
   #compose(
     route: string,
-    headers: Headers | undefined,
+    headers: MessageHeaders | undefined,
     timeout: number | undefined,
     window: number
   ): Uint8Array {

@@ -2,18 +2,18 @@
 
 import type { ResumableConnections, ServerLimits } from '@elysia-microservices/rsocket'
 import type { Session } from '@elysia-microservices/rsocket/session'
-import type { Address, Gauge, TransportStats } from '@elysia-microservices/transport/kit'
+import type { Address, TransportStats, Usage } from '@elysia-microservices/transport/kit'
 import type { CheckedServerOptions } from '../options/server-options.ts'
 
 /** Current figures of a TCP server. */
 export interface TcpServerStats extends TransportStats {
   /** Number of open connections, those in their TLS handshakes included, and `limits.connections`. */
-  readonly connections: Gauge
+  readonly connections: Usage
   /**
    * Number of requests, events and streams in flight on all connections, and `limits.inFlight`. If that limit is set,
    * they count until their handlers end, even if their callers have cancelled or gone.
    */
-  readonly inFlight: Gauge
+  readonly inFlight: Usage
   /** Number of open streams of all connections. */
   readonly streams: number
   /** Number of connections (on Nest's wire, and on RSocket with leases) that wait for room in `limits.inFlight`. */
@@ -21,7 +21,7 @@ export interface TcpServerStats extends TransportStats {
   /**
    * Lost connections that wait to be resumed, the bytes that are stored for them, and the limits of `rsocket.resume`.
    */
-  readonly resumable: { readonly connections: Gauge; readonly bytes: Gauge }
+  readonly resumable: { readonly connections: Usage; readonly bytes: Usage }
   /** Bytes (RSocket) or UTF-16 units (Nest) that all connections have received and not yet handled. */
   readonly received: number
   /** Bytes that all connections have written and not yet sent. */
@@ -29,13 +29,13 @@ export interface TcpServerStats extends TransportStats {
   /** For each limit of a single connection, the highest value of all connections. */
   readonly perConnection: {
     /** `limits.inFlightPerConnection` */
-    readonly inFlight: Gauge
+    readonly inFlight: Usage
     /** `limits.streams` */
-    readonly streams: Gauge
+    readonly streams: Usage
     /** `limits.receiveBuffer` */
-    readonly received: Gauge
+    readonly received: Usage
     /** `limits.sendBuffer` */
-    readonly unsent: Gauge
+    readonly unsent: Usage
   }
   /** Number of refusals because of each limit, since the server was made. */
   readonly refused: {
@@ -102,6 +102,6 @@ export function serverStats(
 }
 
 /** A figure and its limit. `Infinity` (no limit) becomes 0, as in the options, because JSON has no infinity. */
-function gauge(current: number, limit: number): Gauge {
+function gauge(current: number, limit: number): Usage {
   return { current, limit: Number.isFinite(limit) ? limit : 0 }
 }

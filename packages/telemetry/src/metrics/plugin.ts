@@ -1,11 +1,11 @@
-/** `metrics()`: an Elysia plugin that serves metrics in Prometheus' format. */
+/** `prometheus()`: an Elysia plugin that serves metrics in Prometheus' format. */
 import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import type { Registry } from 'prom-client'
 import { prometheusText } from './prometheus.ts'
 
-/** Options of `metrics()`. */
-export interface MetricsOptions {
+/** Options of `prometheus()`. */
+export interface PrometheusOptions {
   /** The path of the metrics. Default: `'/metrics'`. */
   readonly path?: string | undefined
   /**
@@ -20,7 +20,7 @@ export interface MetricsOptions {
  * current figures of its services' transports. There is no access control, so restrict who can reach the path.
  * @throws {OptionError} an option is invalid
  */
-export function metrics(options: MetricsOptions = {}) {
+export function prometheus(options: PrometheusOptions = {}) {
   checkNames('options', options, ['path', 'registry'])
   const { path = '/metrics', registry } = options
   if (typeof path !== 'string' || !path.startsWith('/'))

@@ -1,5 +1,5 @@
 /** The figures from the `stats()` of transports, as metrics. */
-import type { DurableFigures, Gauge, TransportStats } from '@elysia-microservices/transport'
+import type { DurableFigures, TransportStats, Usage } from '@elysia-microservices/transport'
 import { transportStats } from '../figures/services.ts'
 import { brokerOf, MESSAGING, SYSTEM } from '../traces/attributes.ts'
 import type { NumberMetric, Point } from './metric.ts'
@@ -100,7 +100,7 @@ export function transportMetrics(): NumberMetric[] {
       const description = `The figure ${key} of stats()`
       if (typeof value === 'number')
         add({ ...described, kind: COUNTERS.has(key) ? 'counter' : 'updown', description }, own, value)
-      else if (isGauge(value)) {
+      else if (isUsage(value)) {
         add({ ...described, description }, own, value.current)
         const limit = {
           kind: 'gauge',
@@ -143,8 +143,8 @@ function attributesOf({ transport: given, address }: TransportStats): Attributes
   return { transport, 'server.address': text(host), 'server.port': String(port) }
 }
 
-function isGauge(value: unknown): value is Gauge {
-  const { current, limit } = Object(value) as Partial<Gauge>
+function isUsage(value: unknown): value is Usage {
+  const { current, limit } = Object(value) as Partial<Usage>
   return typeof current === 'number' && typeof limit === 'number'
 }
 

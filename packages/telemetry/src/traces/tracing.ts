@@ -1,6 +1,6 @@
 /** Decides whether a message is traced, and makes its span. Without an SDK this costs nothing. */
 
-import type { ConnectionEvent, Delivery, Headers } from '@elysia-microservices/transport'
+import type { ConnectionEvent, Delivery, MessageHeaders } from '@elysia-microservices/transport'
 import {
   type Context,
   context,
@@ -67,7 +67,7 @@ function known(side: Side, transport: string, pattern: string): Naming {
 interface Carrier {
   readonly transport: string
   readonly pattern: string
-  readonly headers: Headers
+  readonly headers: MessageHeaders
 }
 
 /** The event of a client that retries a call. */
@@ -140,7 +140,7 @@ export function startSent(
   side: 'client' | 'producer',
   call: Carrier,
   sample = 1
-): (Traced & { readonly headers: Headers }) | undefined {
+): (Traced & { readonly headers: MessageHeaders }) | undefined {
   if (!isTraced()) return undefined
   const current = context.active()
   const active = trace.getSpanContext(current)
@@ -157,7 +157,7 @@ export function startSent(
  * Adds the current trace to headers, for a message that is sent later. Returns the same headers if there is no
  * current trace.
  */
-export function withTraceOf(headers: Headers | undefined): Headers | undefined {
+export function withTraceOf(headers: MessageHeaders | undefined): MessageHeaders | undefined {
   const current = context.active()
   const active = trace.getSpanContext(current)
   if (active === undefined || !isSpanContextValid(active)) return headers
@@ -170,7 +170,7 @@ export function withTraceOf(headers: Headers | undefined): Headers | undefined {
  * Reads the trace from headers into a context. Without headers the propagator is not called, because even then it
  * would take as long as all counting of a message.
  */
-function extracted(context: Context, headers: Headers): Context {
+function extracted(context: Context, headers: MessageHeaders): Context {
   for (const _ in headers) return propagation.extract(context, headers)
   return context
 }

@@ -4,7 +4,7 @@
  */
 import type { CallOptions, CallReceiver, PassingOptions, StreamCall } from '../call.ts'
 import { CanceledError, ConnectionError, noteCall, OptionError, TimeoutError } from '../errors/index.ts'
-import { type Headers, refuseReserved } from '../headers.ts'
+import { type MessageHeaders, refuseReserved } from '../headers.ts'
 import { checkNames } from '../options.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
@@ -371,7 +371,7 @@ export function checkCallOptions(
   if (headers !== undefined) checkHeaders(headers)
 }
 
-function checkHeaders(headers: Headers): void {
+function checkHeaders(headers: MessageHeaders): void {
   if (typeof headers !== 'object' || headers === null)
     throw OptionError.expected('options.headers', 'an object whose values are strings', headers)
   for (const name in headers) {

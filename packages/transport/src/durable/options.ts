@@ -11,14 +11,14 @@ import {
 } from '../options.ts'
 
 /** Says how often, and after which pauses, an event is delivered again after its handler has failed. */
-export interface RetryOptions {
+export interface DurableRetryOptions {
   /**
    * Number of deliveries, the first included. An event that fails at its last delivery becomes a dead letter. Default:
    * 5.
    */
   readonly attempts?: number | undefined
   /** Milliseconds before the second attempt. Default: 1,000. */
-  readonly delay?: number | undefined
+  readonly minDelay?: number | undefined
   /** Factor by which each pause is longer than the previous pause. Default: 2. */
   readonly factor?: number | undefined
   /** Longest pause, in milliseconds. Default: 60,000. */
@@ -36,7 +36,7 @@ export type DurableStart = 'new' | 'all' | { readonly since: Date } | { readonly
  * Makes the handler of an event durable: each event is delivered until its handler succeeds, or becomes a dead letter.
  */
 export interface DurableOptions {
-  readonly retry?: RetryOptions | undefined
+  readonly retry?: DurableRetryOptions | undefined
   /** Most events of this handler that run at the same time in one process. Default: 16. */
   readonly concurrency?: number | undefined
   /** Whether events with the same key run one after the other, in the order of publishing. Default: false. */
@@ -52,7 +52,7 @@ export interface DurableOptions {
 
 /** Checked options, with their defaults. */
 export interface DurableSettings {
-  readonly retry: Readonly<Record<keyof RetryOptions, number>>
+  readonly retry: Readonly<Record<keyof DurableRetryOptions, number>>
   readonly concurrency: number
   readonly ordered: boolean
   /** The group of the handler; `undefined`: the name of the service. */
@@ -68,10 +68,10 @@ const WHOLE = mustBe(
 /** Defaults and checks of the options of `retry`. */
 export const RETRY_OPTIONS = {
   attempts: { byDefault: 5, check: WHOLE },
-  delay: { byDefault: 1_000, check: mustBeMilliseconds(0) },
+  minDelay: { byDefault: 1_000, check: mustBeMilliseconds(0) },
   factor: { byDefault: 2, check: mustBeAtLeast(1) },
   maxDelay: { byDefault: 60_000, check: mustBeMilliseconds(0) }
-} as const satisfies OptionTable<RetryOptions>
+} as const satisfies OptionTable<DurableRetryOptions>
 
 /** Defaults and checks of all options of a durable handler. */
 export const DURABLE_OPTIONS = {
@@ -148,6 +148,9 @@ function escaped(sign: string): string {
 }
 
 /** Milliseconds until the next delivery after `attempt` (from 1) has failed. */
-export function pauseAfter({ delay, factor, maxDelay }: DurableSettings['retry'], attempt: number): number {
-  return Math.min(maxDelay, LONGEST_TIME, delay * factor ** (attempt - 1))
+export function pauseAfter(
+  { minDelay, factor, maxDelay }: DurableSettings['retry'],
+  attempt: number
+): number {
+  return Math.min(maxDelay, LONGEST_TIME, minDelay * factor ** (attempt - 1))
 }

@@ -6,7 +6,7 @@ import { ErrorAnswer, EventHandlersError } from '../failure.ts'
 import { durableSettings } from './options.ts'
 import { GivenUp, outcomeOf, reasonToGiveUp } from './outcome.ts'
 
-const SETTINGS = durableSettings({ retry: { attempts: 3, delay: 100, factor: 3, maxDelay: 500 } })
+const SETTINGS = durableSettings({ retry: { attempts: 3, minDelay: 100, factor: 3, maxDelay: 500 } })
 const outcome = (error: unknown, attempt = 1) => {
   const { kind, ...rest } = outcomeOf(error, attempt, SETTINGS)
   return 'delay' in rest ? [kind, rest.delay] : [kind]

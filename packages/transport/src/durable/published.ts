@@ -3,7 +3,7 @@ import type { CallOptions } from '../call.ts'
 import { checkCallOptions } from '../calls/pending-call.ts'
 import type { Dispatcher, Route } from '../dispatcher.ts'
 import { OptionError } from '../errors/index.ts'
-import type { Headers } from '../headers.ts'
+import type { MessageHeaders } from '../headers.ts'
 import type { Pattern } from '../pattern.ts'
 import { checkGroup, type DurableSettings, groupNamed, groupOf } from './options.ts'
 
@@ -44,7 +44,7 @@ export interface DeadLetter {
   /** Number of deliveries, the last one included. */
   readonly attempts: number
   /** The headers with which the event was published. */
-  readonly headers: Headers
+  readonly headers: MessageHeaders
   readonly data: unknown
   readonly publishedAt: Date
   readonly diedAt: Date

@@ -119,7 +119,7 @@ const FATES = fc.array(fc.constantFrom('well', 'fail', 'later', 'discard'), { ma
 
 describe('a worker of durable events', () => {
   it('has an event pause here where the engine cannot, and others run meanwhile', async () => {
-    const setting = new Setting({ concurrency: 1, retry: { attempts: 3, delay: 10 } }, false)
+    const setting = new Setting({ concurrency: 1, retry: { attempts: 3, minDelay: 10 } }, false)
     const { worker, begun } = setting
     setting.add(0)
     const room = worker.room
@@ -181,7 +181,7 @@ describe('a worker of durable events', () => {
 
   for (const ordered of [true, false])
     it(`runs and retries what only it has, closed or not, ordered: ${ordered}`, async () => {
-      const setting = new Setting({ ordered, concurrency: 1, retry: { attempts: 3, delay: 10 } })
+      const setting = new Setting({ ordered, concurrency: 1, retry: { attempts: 3, minDelay: 10 } })
       const { worker, begun } = setting
       worker.close()
       const add = (order: number, isOnlyHere: boolean) =>
@@ -212,7 +212,7 @@ describe('a worker of durable events', () => {
         fc.boolean(),
         fc.infiniteStream(fc.nat(99)),
         async (events, concurrency, ordered, picks) => {
-          const setting = new Setting({ concurrency, ordered, retry: { attempts: 3, delay: 10 } })
+          const setting = new Setting({ concurrency, ordered, retry: { attempts: 3, minDelay: 10 } })
           for (const [order, { key }] of events.entries()) setting.add(order, key)
           await setting.finish(
             ({ order, attempt }) => {
@@ -248,7 +248,7 @@ describe('a worker of durable events', () => {
   })
 
   it('goes on with other keys while one pauses', async () => {
-    const setting = new Setting({ ordered: true, concurrency: 1, retry: { attempts: 9, delay: 1_000 } })
+    const setting = new Setting({ ordered: true, concurrency: 1, retry: { attempts: 9, minDelay: 1_000 } })
     setting.add(0, 'bad')
     setting.add(1, 'bad')
     setting.add(2, 'good')
@@ -325,7 +325,7 @@ describe('a worker of durable events', () => {
     })
 
   it('lets go of the events that are asked for only: the others keep their pauses and their order', async () => {
-    const setting = new Setting({ ordered: true, concurrency: 2, retry: { attempts: 2, delay: 10 } })
+    const setting = new Setting({ ordered: true, concurrency: 2, retry: { attempts: 2, minDelay: 10 } })
     setting.add(0, 'pauses')
     setting.add(1, 'pauses')
     setting.add(2, 'busy')
@@ -359,7 +359,7 @@ describe('a worker of durable events', () => {
   })
 
   it('begins what is free also while it is closed, before all of its key, and keeps it when others go', async () => {
-    const setting = new Setting({ ordered: true, concurrency: 1, retry: { attempts: 2, delay: 10 } })
+    const setting = new Setting({ ordered: true, concurrency: 1, retry: { attempts: 2, minDelay: 10 } })
     const free = { key: 'a', pattern: 'p', attempt: 1, isFree: true }
     setting.worker.close()
     setting.add(0, 'a')

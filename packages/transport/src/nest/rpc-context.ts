@@ -2,7 +2,7 @@
  * The value of `@Ctx()`, in services of this library and in a Nest application: one message, with the methods of Nest's
  * contexts.
  */
-import type { Headers } from '../headers.ts'
+import type { MessageHeaders } from '../headers.ts'
 import type { IncomingMessage, Peer } from '../message.ts'
 
 /** The fields of a message that a context reads. */
@@ -16,7 +16,7 @@ export interface MessageView<Message = IncomingMessage> {
   /** The message itself, as handlers of `elysia-microservices` get it. */
   readonly message: Message
   /** Headers that the caller has sent, in Nest by `setOnDispatchHook`; empty if there are none. */
-  readonly headers: Headers
+  readonly headers: MessageHeaders
   /**
    * Aborts when nobody waits for the result any more: the caller has unsubscribed (RSocket), its deadline has passed
    * (RSocket), or its connection is lost. Never aborts for events.
@@ -68,9 +68,9 @@ export interface MessageView<Message = IncomingMessage> {
 /** A message of RabbitMQ or Kafka, as handlers of Nest read it. */
 export interface RmqMessage {
   /** The headers, in the field in which Kafka's messages have them. */
-  readonly headers: Headers
+  readonly headers: MessageHeaders
   readonly properties: {
-    readonly headers: Headers
+    readonly headers: MessageHeaders
     /** 0 to 255; `undefined` if the caller has set none. */
     readonly priority: number | undefined
   }
@@ -81,7 +81,7 @@ export interface MqttPacket {
   readonly topic: string
   /** Whether the message is a retained one, which the server had stored before the service subscribed. */
   readonly retain: boolean
-  readonly properties: { readonly userProperties: Headers }
+  readonly properties: { readonly userProperties: MessageHeaders }
 }
 
 /** A class of contexts. */
@@ -105,7 +105,7 @@ export function contextOver<Instance extends object>(
       this.message = message
     }
 
-    get headers(): Headers {
+    get headers(): MessageHeaders {
       return this.message.headers
     }
 

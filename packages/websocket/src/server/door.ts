@@ -21,7 +21,6 @@ import {
   consoleLogger,
   type Dispatcher,
   endedWithin,
-  type Gauge,
   type Logger,
   ProtocolError,
   quietLog,
@@ -29,7 +28,8 @@ import {
   type ServerTransport,
   type StopOptions,
   shown,
-  type TransportStats
+  type TransportStats,
+  type Usage
 } from '@elysia-microservices/transport/kit'
 import type { CheckedOptions, Upgrade } from '../options.ts'
 import { LONGEST_FRAME } from '../wire/messages.ts'
@@ -40,9 +40,9 @@ import { type Admits, admitting, dispatcherOf } from './services.ts'
 
 /** Current figures of a door, which all services of one app share. */
 export interface WebSocketStats extends TransportStats {
-  readonly connections: Gauge
+  readonly connections: Usage
   /** Lost connections that wait to be resumed, and the bytes that are buffered for them. */
-  readonly resumable: { readonly connections: Gauge; readonly bytes: Gauge }
+  readonly resumable: { readonly connections: Usage; readonly bytes: Usage }
   /** The number of refusals by the name of the limit, since the door was made. */
   readonly refused: Readonly<Record<string, number>>
 }

@@ -1,5 +1,5 @@
 /** The page about all services that `dev` runs, on a port that can be reached only from this machine. */
-import type { GivenClient } from '@elysia-microservices/console'
+import type { ConsoleClient } from '@elysia-microservices/console'
 import { type OpenConsole, openConsole } from '@elysia-microservices/console/standalone'
 import type { Announcement } from '@elysia-microservices/transport/kit'
 import { connect } from 'elysia-microservices/client'
@@ -9,7 +9,7 @@ const QUIET = { error() {}, warn() {} }
 
 /** Shows services as they start and stop. */
 export class Page {
-  readonly #clients = new Map<string, { readonly url: string; readonly client: GivenClient }>()
+  readonly #clients = new Map<string, { readonly url: string; readonly client: ConsoleClient }>()
   readonly #closing = new AbortController()
   readonly #say: (text: string) => void
   #open: OpenConsole | undefined

@@ -1,7 +1,7 @@
 /** Groups of durable events and outboxes, with their dead letters. */
 import { type DeadLetterChange, type Logger, RpcError } from '@elysia-microservices/transport/kit'
 import { fieldsOf } from '../bounds.ts'
-import type { ConsoleClient } from '../clients.ts'
+import type { CheckedClient } from '../clients.ts'
 import { changeLetters, listDeadLetters, MAX_LETTERS } from '../dead-letters.ts'
 import { groupsOf, LastSamples } from '../groups.ts'
 import type { EventsView, GroupView, OutboxOf, Overview, Sample } from '../protocol.ts'
@@ -83,18 +83,20 @@ export class Events implements Source<'events'> {
     if (client === undefined) throw new TypeError('There is no such service')
     if (client.durable === undefined)
       throw new RpcError(
-        `The console's client of ${service} uses a transport that stores no events: pass console() a client that uses the engine`
+        `The console's client of ${service} uses a transport that stores no events: pass consolePage() a client that uses the engine`
       )
     if (action === 'list') return listDeadLetters(client, group)
     if (action !== 'redrive' && action !== 'discard')
       throw new TypeError('action must be list, redrive or discard')
     if (!this.#canTry)
-      throw new TypeError('The console is read-only: the option try of console() allows calls and changes')
+      throw new TypeError(
+        'The console is read-only: the option try of consolePage() allows calls and changes'
+      )
     return { done: await this.#change(client, action, group, positions) }
   }
 
   async #change(
-    client: ConsoleClient,
+    client: CheckedClient,
     change: DeadLetterChange,
     group: string,
     positions: unknown

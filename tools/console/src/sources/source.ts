@@ -1,13 +1,13 @@
 /** The server's part of a screen: a value that is sent to every page, and answers to requests of single pages. */
 import type { Logger } from '@elysia-microservices/transport/kit'
-import type { ConsoleClient } from '../clients.ts'
+import type { CheckedClient } from '../clients.ts'
 import type { Overview, Sample, Topics } from '../protocol.ts'
 
 /** The arguments from which sources are made. */
 export interface SourceContext {
   /** Returns the current clients of services by their ids. */
-  readonly clients: () => ReadonlyMap<string, ConsoleClient>
-  /** Whether everybody who may open the page may also change something: see `options.try` of `console()`. */
+  readonly clients: () => ReadonlyMap<string, CheckedClient>
+  /** Whether everybody who may open the page may also change something: see `options.try` of `consolePage()`. */
   readonly canTry: boolean
   /** Receives a line for each change. */
   readonly logger: Logger
