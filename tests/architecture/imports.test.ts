@@ -113,7 +113,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['service'],
     ['client'],
     ['gateway'],
-    ['index.ts', 'kit.ts', 'tcp.ts', 'program.ts']
+    ['index.ts', 'describe.ts', 'kit.ts', 'nest.ts', 'tcp.ts', 'testing.ts', 'program.ts']
   ]
 }
 
