@@ -43,7 +43,7 @@ export type { MicroserviceOptions, ServiceOptions } from './service/options.ts'
 export type { AnyMicroservice, Microservice } from './service/service.ts'
 export type { MessageBehind } from './types/behind.ts'
 export type { EventOf, Implements } from './types/contract.ts'
-export type { Message } from './types/message.ts'
 // The compiler names helper types in the declarations of services that users export. It finds the names only in entries
 // that the program reads, so this line makes every program read that entry.
 export type {} from './types/index.ts'
+export type { Message } from './types/message.ts'

@@ -1,7 +1,7 @@
 /** A call as it is sent to an engine: its address, its headers, and its packet in the format of Nest's clients. */
 import {
-  type MessageHeaders,
   isStream,
+  type MessageHeaders,
   OptionError,
   type PendingCall,
   reasonOf,

@@ -3,8 +3,8 @@ import {
   type DeliveredEvent,
   type Delivery,
   deliveryOf,
-  type MessageHeaders,
-  IncomingMessage
+  IncomingMessage,
+  type MessageHeaders
 } from '@elysia-microservices/transport/kit'
 import type { Words } from '../carrier.ts'
 import { contentOf, patternOf } from '../server/incoming.ts'

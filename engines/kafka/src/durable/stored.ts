@@ -7,9 +7,9 @@ import {
   callerName,
   type DeadLetter,
   dateOf,
-  type MessageHeaders,
   type HeldEvent,
-  IncomingMessage
+  IncomingMessage,
+  type MessageHeaders
 } from '@elysia-microservices/transport/kit'
 import { HEADER } from '../words/headers.ts'
 import { type Fetched, type WrittenHeaders, writeHeaders } from '../words/record.ts'

@@ -11,7 +11,12 @@ import {
   type Subject,
   type Words
 } from '@elysia-microservices/engine'
-import { endedWithin, type MessageHeaders, ListenError, OptionError } from '@elysia-microservices/transport/kit'
+import {
+  endedWithin,
+  ListenError,
+  type MessageHeaders,
+  OptionError
+} from '@elysia-microservices/transport/kit'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import type {
   Driver,

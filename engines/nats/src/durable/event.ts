@@ -1,9 +1,9 @@
 /** A message of JetStream as a durable event: for its handler, and as a dead letter. */
 import { storedMessage } from '@elysia-microservices/engine'
 import {
-  type MessageHeaders,
   type HeldEvent,
   type IncomingMessage,
+  type MessageHeaders,
   ProtocolError
 } from '@elysia-microservices/transport/kit'
 import { headers as newHeaders } from '@nats-io/transport-node'

@@ -10,9 +10,9 @@ import {
 import {
   type DeadLetter,
   dateOf,
-  type MessageHeaders,
   type HeldEvent,
-  type IncomingMessage
+  type IncomingMessage,
+  type MessageHeaders
 } from '@elysia-microservices/transport/kit'
 import { headersIn } from '../words/frames.ts'
 import { timeOf } from '../words/keys.ts'

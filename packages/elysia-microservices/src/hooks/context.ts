@@ -6,8 +6,8 @@
 import {
   type Delivery,
   declaredError,
-  type MessageHeaders,
   type IncomingMessage,
+  type MessageHeaders,
   OptionError,
   type Peer
 } from '@elysia-microservices/transport/kit'
