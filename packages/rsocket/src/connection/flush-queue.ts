@@ -65,3 +65,9 @@ export function flushAtTurnEnd(connection: Flushable): void {
   atTurnEnd ??= new FlushQueue(nextTurn)
   atTurnEnd.add(connection)
 }
+
+/** Forgets what waits, as in a new process: for tests that repeat what has happened. */
+export function forgetFlushQueues(): void {
+  behindMicrotasks = undefined
+  atTurnEnd = undefined
+}

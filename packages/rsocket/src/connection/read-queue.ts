@@ -176,6 +176,21 @@ export class ReadQueue {
     this.#limit = MIN_BATCH
   }
 
+  /** Is as in a new process: for tests that repeat what has happened. */
+  reset(): void {
+    this.#state = 'direct'
+    this.#readers.length = 0
+    this.#chunks.length = 0
+    this.isHandling = false
+    this.#limit = MIN_BATCH
+    this.#asked = false
+    this.#changes = 0
+    this.#last = undefined
+    this.#smallTurns = 0
+    this.#pause = FIRST_PAUSE
+    this.#left = FIRST_PAUSE
+  }
+
   #stop(): void {
     this.#state = 'direct'
     this.#left = this.#pause

@@ -1,0 +1,108 @@
+/** The worlds between services and clients: sockets in memory, the process itself, and engines' servers inside it. */
+import { FakeMqttServer, mqttBy } from '@elysia-microservices/mqtt/testing'
+import { FakeRabbitServer, rabbitmqBy } from '@elysia-microservices/rabbitmq/testing'
+import { FakeRedisServer, redisBy } from '@elysia-microservices/redis/testing'
+import { tcp } from '@elysia-microservices/tcp'
+import { memory, type Transport } from '@elysia-microservices/transport'
+import { Net } from './net.ts'
+import type { Config } from './plan.ts'
+import type { World } from './world.ts'
+
+const PORT = 4_000
+
+export interface Carrier {
+  /** The transport of a new service. */
+  service(): Transport
+  /** The transport of a new client. */
+  client(name: string): Transport
+  cut?(client: string): void
+  freeze?(client: string, milliseconds: number): void
+  stranger?(bytes: Uint8Array): void
+  /** The server of the engine ends, and begins again. */
+  stop?(): void
+  start?(): void
+  /** The server of the engine stands still, and goes on. */
+  suspend?(): void
+  resume?(): void
+  /** What is left although all ends are closed; an empty text: nothing. */
+  left(): string
+}
+
+interface FakeServer {
+  readonly port: number
+  stop(): void
+  start(): void
+  suspend(): void
+  resume(): void
+}
+
+export function carrierOf(config: Config, world: World): Carrier {
+  switch (config.carrier) {
+    case 'rsocket':
+    case 'nest':
+      return overSockets(config, world)
+    case 'memory': {
+      const shared = memory()
+      return { service: () => shared, client: () => shared, left: () => '' }
+    }
+    case 'redis': {
+      const server = new FakeRedisServer()
+      return overServer(server, () => redisBy(server.driver, { url: `redis://127.0.0.1:${server.port}` }))
+    }
+    case 'rabbitmq': {
+      const server = new FakeRabbitServer()
+      return overServer(server, () => rabbitmqBy(server.driver, { urls: `amqp://127.0.0.1:${server.port}` }))
+    }
+    case 'mqtt': {
+      const server = new FakeMqttServer()
+      return overServer(server, () => mqttBy(server.driver, { url: `mqtt://127.0.0.1:${server.port}` }))
+    }
+  }
+}
+
+function overServer(server: FakeServer, transport: () => Transport): Carrier {
+  return {
+    service: transport,
+    client: transport,
+    stop: () => server.stop(),
+    start: () => server.start(),
+    suspend: () => server.suspend(),
+    resume: () => server.resume(),
+    left: () => ''
+  }
+}
+
+function overSockets(config: Config, world: World): Carrier {
+  const net = new Net(world)
+  net.delay = config.delay
+  const { resume, lease, inFlight, inFlightPerConnection } = config
+  const isNest = config.carrier === 'nest'
+  const place = (name: string) => ({ host: '127.0.0.1', port: PORT, sockets: net.runtime(name) })
+  return {
+    service: () =>
+      tcp({
+        ...place('service'),
+        limits: { inFlight, inFlightPerConnection },
+        rsocket: { resume }
+      } as Parameters<typeof tcp>[0]),
+    client: (name) =>
+      tcp({
+        ...place(name),
+        ...(isNest ? { protocol: 'nest' } : { rsocket: { resume, lease } })
+      } as Parameters<typeof tcp>[0]),
+    cut: (client) => net.cut(client),
+    freeze: (client, milliseconds) => net.freeze(client, milliseconds),
+    stranger: (bytes) => {
+      const socket = net.stranger(PORT, { data() {}, eof() {}, drain() {}, close() {} })
+      if (socket === undefined) return
+      socket.writeBytes(bytes, bytes.length)
+      world.after(1_000, () => socket.destroy())
+    },
+    left: () => {
+      const parts = []
+      if (net.open > 0) parts.push(`${net.open} ends of sockets`)
+      if (net.listening > 0) parts.push(`${net.listening} listening ports`)
+      return parts.join(', ')
+    }
+  }
+}

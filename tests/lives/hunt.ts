@@ -1,0 +1,94 @@
+/** Looks for lives that break a promise, and makes them small. */
+import { live, type Verdict } from './life.ts'
+import { type Plan, planOf, type Wishes } from './plan.ts'
+import { shrunk } from './shrink.ts'
+import type { World } from './world.ts'
+
+interface Hunt extends Wishes {
+  readonly from: number
+  readonly lives: number
+  isOver(): boolean
+  elapsed(): number
+  readonly hashes: boolean
+  print(line: string): void
+}
+
+/** Lives many seeds. @returns how many of them have broken a promise */
+export async function hunt(world: World, options: Hunt): Promise<number> {
+  const { from, lives, isOver, elapsed, print } = options
+  await warmUp(world)
+  let found = 0
+  let turns = 0
+  let steps = 0
+  let lived = 0
+  const kinds = new Map<string, number>()
+  for (let seed = from; seed < from + lives && !isOver(); seed++) {
+    const plan = planOf(seed, options)
+    const verdict = await live(world, plan, seed)
+    lived++
+    turns += verdict.turns
+    steps += plan.steps.length
+    if (options.hashes) print(`${seed} ${verdict.hash}`)
+    if (verdict.broken.length > 0) {
+      found++
+      const kind = kindOf(verdict)
+      const times = (kinds.get(kind) ?? 0) + 1
+      kinds.set(kind, times)
+      // The first of its kind tells enough, and making it small takes long.
+      if (times === 1) await report(world, plan, seed, verdict, print)
+      else print(`seed ${seed}: ${kind}`)
+    }
+    if (lived % 100 === 0) print(`${lived} lives, ${steps} steps, ${turns} turns, ${found} found, ${Math.round(elapsed() / 1_000)} s`)
+  }
+  print(`${lived} lives, ${steps} steps, ${turns} turns, ${found} found, ${Math.round(elapsed() / 1_000)} s`)
+  return found
+}
+
+/** The first broken promise without its numbers: lives that break the same one have probably the same cause. */
+function kindOf({ broken }: Verdict): string {
+  return (broken[0] as string).slice(0, 120).replace(/\d+/g, 'n')
+}
+
+/** Lives one seed twice. @returns 0 if it has kept all promises */
+export async function replay(
+  world: World,
+  seed: number,
+  options: Wishes & { print(line: string): void }
+): Promise<number> {
+  const { print } = options
+  await warmUp(world)
+  const plan = planOf(seed, options)
+  const first = await live(world, plan, seed)
+  const second = await live(world, plan, seed)
+  if (first.hash !== second.hash) print(`not the same twice: ${first.hash}, ${second.hash}`)
+  print(`${plan.steps.length} steps, ${first.turns} turns, ${Math.round(first.time)} ms, ${first.calls} calls`)
+  if (first.broken.length === 0) return first.hash === second.hash ? 0 : 1
+  await report(world, plan, seed, first, print)
+  return 1
+}
+
+async function report(
+  world: World,
+  plan: Plan,
+  seed: number,
+  verdict: Verdict,
+  print: (line: string) => void
+): Promise<void> {
+  print(`seed ${seed} (${plan.config.carrier}, ${plan.steps.length} steps) breaks:`)
+  for (const promise of verdict.broken.slice(0, 5)) print(`  ${promise}`)
+  const small = await shrunk(plan, async (smaller) => {
+    const { broken } = await live(world, smaller, seed)
+    return broken.length > 0
+  })
+  const again = await live(world, small, seed)
+  print(`  shrunk to ${small.steps.length} steps: ${JSON.stringify(small)}`)
+  for (const promise of again.broken.slice(0, 3)) print(`  then: ${promise}`)
+  for (const line of again.log.slice(0, 5)) print(`  log: ${line.slice(0, 400)}`)
+}
+
+/** Modules that are loaded when they are first needed take time that is none of the world's. */
+async function warmUp(world: World): Promise<void> {
+  const { CARRIERS } = await import('./plan.ts')
+  for (const carrier of CARRIERS)
+    for (let seed = 1; seed <= 3; seed++) await live(world, planOf(seed, { carriers: [carrier] }), seed)
+}

@@ -1,0 +1,160 @@
+/** All that happened in a life, and the promises that it is held to. */
+import { isRpcError } from './errors.ts'
+
+/** Most values that a source gives in one turn of the event loop. */
+const MOST_PULLS = 50_000
+
+interface Call {
+  readonly what: string
+  readonly isIdempotent: boolean
+  runs: number
+  settled: number
+  outcome: string
+  mayHaveRun: boolean | undefined
+}
+
+interface Kept {
+  readonly what: string
+  readonly key: string
+  readonly order: number
+  /** Whether `publish` or `emit` has resolved. */
+  isPromised: boolean
+  /** Whether it may have happened although nobody was promised it. */
+  mayHaveRun: boolean
+  begun: number
+  done: number
+}
+
+export class Ledger {
+  /** Promises that were broken, in plain words. */
+  readonly broken: string[] = []
+  readonly calls = new Map<string, Call>()
+  readonly emitted = new Map<string, Kept>()
+  readonly published = new Map<string, Kept>()
+  readonly log: string[] = []
+  /** Events of which their sender has heard that a service refused them. */
+  refused = 0
+  /** All that happened, in its order: two runs of one seed must give the same text. */
+  hash = 17
+  #turn = 0
+  #pulls = 0
+  readonly #turns: () => number
+  /** The keys of durable events whose order of first runs is looked at: the last order that began. */
+  readonly #begun = new Map<string, number>()
+
+  constructor(turns: () => number) {
+    this.#turns = turns
+  }
+
+  breaks(promise: string): void {
+    if (this.broken.length < 50 && !this.broken.includes(promise)) this.broken.push(promise)
+  }
+
+  note(what: string): void {
+    for (let at = 0; at < what.length; at++) this.hash = (Math.imul(this.hash, 31) + what.charCodeAt(at)) >>> 0
+  }
+
+  /** A source is asked for a value. @returns whether it may go on: the world must not stand still for ever */
+  pulls(source: string): boolean {
+    const turn = this.#turns()
+    if (turn !== this.#turn) {
+      this.#turn = turn
+      this.#pulls = 0
+    }
+    if (++this.#pulls < MOST_PULLS) return true
+    this.breaks(`${source} was asked for more than ${MOST_PULLS} values in one turn of the event loop`)
+    return false
+  }
+
+  calling(id: string, what: string, isIdempotent = false): void {
+    this.calls.set(id, { what, isIdempotent, runs: 0, settled: 0, outcome: '', mayHaveRun: undefined })
+  }
+
+  ran(id: string): void {
+    const call = this.calls.get(id)
+    if (call === undefined) return
+    this.note(`ran ${id}`)
+    if (++call.runs > 1 && !call.isIdempotent) this.breaks(`${call.what} ran ${call.runs} times`)
+  }
+
+  settled(id: string, outcome: string, error?: unknown): void {
+    const call = this.calls.get(id) as Call
+    this.note(`${id} ${outcome}`)
+    if (++call.settled > 1) this.breaks(`${call.what} was settled ${call.settled} times`)
+    call.outcome = outcome
+    if (error !== undefined) call.mayHaveRun = this.#errorOf(call.what, error)
+    else if (call.runs === 0) this.breaks(`${call.what} was answered and never ran`)
+  }
+
+  /** @returns `mayHaveRun` of an error that must be one of the library's */
+  #errorOf(what: string, error: unknown): boolean {
+    if (isRpcError(error)) return error.mayHaveRun
+    this.breaks(`${what} failed with ${error instanceof Error ? `${error.name}: ${error.message}` : error}`)
+    return true
+  }
+
+  keeps(list: Map<string, Kept>, id: string, what: string, key: string, order: number): Kept {
+    const kept = {
+      what,
+      key,
+      order,
+      isPromised: false,
+      mayHaveRun: true,
+      begun: 0,
+      done: 0
+    }
+    list.set(id, kept)
+    return kept
+  }
+
+  promised(kept: Kept, error?: unknown): void {
+    this.note(`${kept.what} ${error === undefined ? 'promised' : (error as Error).name}`)
+    if (error === undefined) kept.isPromised = true
+    else kept.mayHaveRun = this.#errorOf(kept.what, error)
+  }
+
+  /** A durable event begins: its first run must keep the order of its key. */
+  begins(id: string, attempt: number, isOrdered: boolean): void {
+    const kept = this.published.get(id)
+    if (kept === undefined) return
+    this.note(`begin ${id} ${attempt}`)
+    kept.begun++
+    if (!isOrdered || kept.begun > 1) return
+    const last = this.#begun.get(kept.key) ?? -1
+    if (kept.order < last) this.breaks(`${kept.what} began after a later event of its key`)
+    this.#begun.set(kept.key, Math.max(last, kept.order))
+  }
+
+  /** A line of the log: errors of others must not be in it. */
+  logged(line: string): void {
+    this.note(line)
+    this.log.push(line)
+    if (/TypeError|RangeError|ReferenceError|is not a function|Cannot read|of undefined/.test(line))
+      this.breaks(`the log has a line with an error of the library: ${line.slice(0, 300)}`)
+  }
+
+  /** What must hold when a life has ended in peace. */
+  audit({ mayLose, mayRepeat }: { readonly mayLose: boolean; readonly mayRepeat: boolean }): void {
+    for (const call of this.calls.values()) {
+      if (call.settled === 0) this.breaks(`${call.what} was never settled`)
+      if (call.mayHaveRun === false && call.runs > 0)
+        this.breaks(`${call.what} ran, and its error says that it has not`)
+    }
+    for (const one of this.emitted.values()) {
+      if (one.done > 1 && !mayRepeat) this.breaks(`${one.what} was handled ${one.done} times`)
+      if (one.done > 0 && !one.isPromised && !one.mayHaveRun)
+        this.breaks(`${one.what} was handled, and its error says that it was not`)
+    }
+    const lost = [...this.emitted.values()].filter(({ isPromised, done }) => isPromised && done === 0)
+    if (lost.length > this.refused && !mayLose)
+      this.breaks(
+        `${lost.length} events were promised and never handled, and ${this.refused} were refused: ${lost[0]?.what} and others`
+      )
+    for (const one of this.published.values()) {
+      if (one.isPromised && one.done === 0) this.breaks(`${one.what} was stored, and never handled`)
+      if (one.done > 1 && !mayRepeat) this.breaks(`${one.what} was handled ${one.done} times`)
+      if (one.done > 0 && !one.isPromised && !one.mayHaveRun)
+        this.breaks(`${one.what} was handled, and its error says that it was not stored`)
+    }
+  }
+}

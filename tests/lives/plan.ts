@@ -1,0 +1,218 @@
+/** Plans of lives, as data: a configuration, and steps that happen at their times. A seed makes a plan. */
+import { Random } from './random.ts'
+
+export const CARRIERS = ['rsocket', 'nest', 'memory', 'redis', 'rabbitmq', 'mqtt'] as const
+export type CarrierName = (typeof CARRIERS)[number]
+
+export interface Config {
+  readonly carrier: CarrierName
+  readonly clients: number
+  /** Services of the same name, which share the messages. */
+  readonly services: number
+  /** Most milliseconds that bytes need from one end to the other. */
+  readonly delay: number
+  readonly resume: boolean
+  readonly lease: boolean
+  /** Requests in flight of a service, and of one of its connections; 0: no limit. */
+  readonly inFlight: number
+  readonly inFlightPerConnection: number
+  /** Milliseconds for a call; 0: no limit. */
+  readonly timeout: number
+  /** Whether durable events of a key are handled in their order. */
+  readonly ordered: boolean
+}
+
+/** How long a handler takes, and what it does. */
+export type Work = 'echo' | 'wait' | 'fail' | 'never'
+export type Source = 'count' | 'ticks' | 'observable'
+
+export type Step = { readonly at: number } & (
+  | {
+      readonly do: 'request'
+      readonly client: number
+      readonly work: Work
+      readonly takes: number
+      readonly times: number
+      readonly idempotent: boolean
+      /** Milliseconds after which the caller gives up; 0: never. */
+      readonly abort: number
+    }
+  | {
+      readonly do: 'stream'
+      readonly client: number
+      readonly source: Source
+      readonly values: number
+      /** Values after which the reader leaves. */
+      readonly take: number
+      readonly pause: number
+    }
+  | {
+      readonly do: 'channel'
+      readonly client: number
+      readonly to: 'total' | 'relay'
+      readonly values: number
+      readonly pause: number
+    }
+  | { readonly do: 'emit'; readonly client: number; readonly times: number; readonly takes: number }
+  | {
+      readonly do: 'publish'
+      readonly client: number
+      readonly times: number
+      readonly keys: number
+      readonly takes: number
+      /** How often the handler fails before it succeeds. */
+      readonly failures: number
+    }
+  | { readonly do: 'cut'; readonly client: number }
+  | { readonly do: 'freeze'; readonly client: number; readonly for: number }
+  | { readonly do: 'restart'; readonly service: number; readonly for: number }
+  | { readonly do: 'join' }
+  | { readonly do: 'pause'; readonly for: number }
+  /** The server of an engine is away, or stands still. */
+  | { readonly do: 'away'; readonly for: number }
+  | { readonly do: 'still'; readonly for: number }
+  | { readonly do: 'stranger'; readonly bytes: readonly number[] }
+  | { readonly do: 'close'; readonly client: number }
+)
+
+export interface Plan {
+  readonly config: Config
+  readonly steps: readonly Step[]
+}
+
+export interface Wishes {
+  readonly carriers?: readonly CarrierName[] | undefined
+  /** Without faults: nothing is lost, ends or stands still. */
+  readonly isPlain?: boolean | undefined
+}
+
+/** Makes the plan of a seed. */
+export function planOf(seed: number, { carriers = CARRIERS, isPlain }: Wishes = {}): Plan {
+  const random = new Random(seed)
+  const carrier = random.of(carriers)
+  const isSocket = carrier === 'rsocket' || carrier === 'nest'
+  const isLimited = isSocket && random.chance(0.4)
+  const config: Config = {
+    carrier,
+    clients: random.between(1, 3),
+    services: isSocket ? 1 : random.between(1, 2),
+    delay: random.of([0, 1, 5, 30]),
+    resume: carrier === 'rsocket' && random.chance(0.5),
+    lease: carrier === 'rsocket' && random.chance(0.4),
+    inFlight: isLimited && random.chance(0.5) ? random.between(2, 12) : 0,
+    inFlightPerConnection: isLimited && random.chance(0.5) ? random.between(2, 12) : 0,
+    timeout: random.of([0, 500, 2_000, 30_000]),
+    ordered: random.chance(0.5)
+  }
+  const hasFaults = !(isPlain ?? random.chance(0.25))
+  const steps = Array.from({ length: random.between(3, 40) }, () => stepOf(random, config, hasFaults))
+  return { config, steps: steps.sort((one, other) => one.at - other.at) }
+}
+
+function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
+  const at = random.between(0, random.of([50, 500, 5_000]))
+  const client = random.between(0, config.clients - 1)
+  const isEngine = ENGINES.has(config.carrier)
+  const calls: (() => Step)[] = [
+    () => ({
+      at,
+      do: 'request',
+      client,
+      // On Nest's wire a call cannot be cancelled, so a handler that never ends would keep its place in the limits.
+      work: random.of(['echo', 'wait', 'wait', 'fail', config.carrier === 'nest' ? 'wait' : 'never'] as const),
+      takes: random.between(0, random.of([5, 100, 3_000])),
+      times: random.of([1, 1, 4, 30]),
+      idempotent: random.chance(0.3),
+      abort: random.chance(0.2) ? random.between(1, 300) : 0
+    }),
+    () => ({ at, do: 'emit', client, times: random.of([1, 3, 20, 80]), takes: random.of([0, 0, 1, 20]) }),
+    () => ({
+      at,
+      do: 'stream',
+      client,
+      source: random.of(['count', 'ticks', 'observable'] as const),
+      // On Nest's wire nobody can tell a source that its reader has left.
+      values: random.of([0, 1, 5, 50, 1_000, config.carrier === 'nest' ? 5_000 : 1e9]),
+      take: random.of([1, 5, 100, 2_000]),
+      pause: random.of([0, 0, 1, 20])
+    })
+  ]
+  if (config.carrier !== 'nest')
+    calls.push(() => ({
+      at,
+      do: 'channel',
+      client,
+      to: random.of(['total', 'relay'] as const),
+      values: random.of([0, 1, 8, 300]),
+      pause: random.of([0, 0, 1, 30])
+    }))
+  if (STORES.has(config.carrier)) {
+    const publish = (): Step => ({
+      at,
+      do: 'publish',
+      client,
+      times: random.of([1, 3, 20]),
+      keys: random.of([1, 3, 20]),
+      takes: random.of([0, 0, 5, 100]),
+      failures: random.of([0, 0, 0, 1, 2])
+    })
+    calls.push(publish, publish)
+  }
+  if (!hasFaults || random.chance(0.7)) return random.of(calls)()
+  const faults: (() => Step)[] = [
+    () => ({ at, do: 'restart', service: random.between(0, config.services - 1), for: random.between(0, 400) })
+  ]
+  if (isEngine)
+    faults.push(
+      () => ({ at, do: 'away', for: random.between(1, 3_000) }),
+      () => ({ at, do: 'still', for: random.between(1, 3_000) }),
+      () => ({ at, do: 'join' })
+    )
+  else if (config.carrier === 'memory') faults.push(() => ({ at, do: 'join' }))
+  else
+    faults.push(
+      () => ({ at, do: 'cut', client }),
+      () => ({ at, do: 'cut', client }),
+      () => ({ at, do: 'freeze', client, for: random.of([10, 200, 3_000]) }),
+      () => ({ at, do: 'stranger', bytes: bytesOf(random) })
+    )
+  if (STORES.has(config.carrier)) faults.push(() => ({ at, do: 'pause', for: random.between(1, 2_000) }))
+  faults.push(() => ({ at, do: 'close', client }))
+  return random.of(faults)()
+}
+
+/** Engines with a server that can be lost. */
+export const ENGINES: ReadonlySet<CarrierName> = new Set(['redis', 'rabbitmq', 'mqtt'])
+/** Carriers that store events. */
+export const STORES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'rabbitmq'])
+
+/** A SETUP frame of RSocket and a request, with a part changed or what is no frame behind it. */
+function bytesOf(random: Random): number[] {
+  const bytes = random.chance(0.7) ? [...SETUP] : []
+  for (let n = random.between(0, 3); n > 0; n--) {
+    const frame = random.of([REQUEST_STREAM, REQUEST_FNF, REQUEST_N])
+    bytes.push(...frame)
+  }
+  for (let n = random.between(0, 3); n > 0; n--) bytes[random.between(0, bytes.length)] = random.between(0, 255)
+  for (let n = random.between(0, 6); n > 0; n--) bytes.push(random.between(0, 255))
+  return bytes.map((byte) => byte ?? 0)
+}
+
+const text = (value: string) => [...value].map((letter) => letter.charCodeAt(0))
+const framed = (bytes: number[]) => [bytes.length >> 16, (bytes.length >> 8) & 255, bytes.length & 255, ...bytes]
+const mime = (value: string) => [value.length, ...text(value)]
+const SETUP = framed([
+  ...[0, 0, 0, 0, 0x04, 0, 0, 1, 0, 0],
+  ...[0, 0, 0x4e, 0x20, 0, 1, 0x5f, 0x90],
+  ...mime('message/x.rsocket.composite-metadata.v0'),
+  ...mime('application/json')
+])
+const route = (pattern: string) => [0xfe, 0, 0, pattern.length + 1, pattern.length, ...text(pattern)]
+const requested = (type: number, rest: number[], pattern: string, data: string) => {
+  const metadata = route(pattern)
+  return framed([0, 0, 0, 1, ...type16(type), ...rest, 0, 0, metadata.length, ...metadata, ...text(data)])
+}
+const type16 = (type: number) => [(type << 2) | 1, 0]
+const REQUEST_STREAM = requested(0x06, [0x7f, 255, 255, 255], 'count', '{"values":1000000000}')
+const REQUEST_FNF = requested(0x05, [], 'noted', '{}')
+const REQUEST_N = framed([0, 0, 0, 1, 0x08 << 2, 0, 0x7f, 255, 255, 255])

@@ -1,0 +1,41 @@
+/**
+ * Lives from seeds: `--seed=7` lives one and says what happened, `--lives=1000 --from=1` lives many, `--minutes=5` goes on
+ * for so long. A life that breaks a promise is made as small as possible.
+ */
+import { parseArgs } from 'node:util'
+import { World } from './world.ts'
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    lives: { type: 'string', default: '200' },
+    from: { type: 'string', default: '1' },
+    minutes: { type: 'string' },
+    carriers: { type: 'string' },
+    plain: { type: 'boolean' },
+    hashes: { type: 'boolean', default: false }
+  }
+})
+
+const clock = performance.now.bind(performance)
+const began = clock()
+const world = World.enter()
+const { hunt, replay } = await import('./hunt.ts')
+const wishes = {
+  carriers: values.carriers?.split(',') as never,
+  isPlain: values.plain === true ? true : undefined
+}
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+const found =
+  values.seed === undefined
+    ? await hunt(world, {
+        ...wishes,
+        from: Number(values.from),
+        lives: values.minutes === undefined ? Number(values.lives) : Infinity,
+        isOver: () => values.minutes !== undefined && clock() - began > Number(values.minutes) * 60_000,
+        elapsed: () => clock() - began,
+        hashes: values.hashes,
+        print
+      })
+    : await replay(world, Number(values.seed), { ...wishes, print })
+process.exit(found === 0 ? 0 : 1)

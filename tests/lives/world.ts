@@ -1,0 +1,357 @@
+/**
+ * A world with its own time. It takes the place of the runtime's timers, clocks and random numbers, so that hours pass
+ * in milliseconds and a seed decides the order of all that is due at the same moment. Import this module, and call
+ * `World.enter()`, before any module of the product: some of them keep the runtime's functions when they are loaded.
+ */
+import { Random } from './random.ts'
+
+type Task = () => void
+
+/** The time at which every world begins. */
+const BEGINNING = 1_700_000_000_000
+/** Most microseconds that a task takes, so that tasks that ask for each other cannot stop the clock. */
+const LONGEST_TASK = 300
+/** Passes of the real event loop without a task after which nothing more is expected of the runtime. */
+const PATIENCE = 3
+
+const real = {
+  setImmediate: globalThis.setImmediate,
+  Date: globalThis.Date
+}
+
+/** A line of tasks that happen one after the other: what one socket receives, or all immediates. */
+export class Lane {
+  readonly #world: World
+  readonly #tasks: { readonly due: number; readonly task: Task }[] = []
+  #head = 0
+
+  constructor(world: World) {
+    this.#world = world
+    world.lanes.add(this)
+  }
+
+  get isEmpty(): boolean {
+    return this.#head === this.#tasks.length
+  }
+
+  /** When its next task is due; `Infinity`: there is none. */
+  get due(): number {
+    return this.#tasks[this.#head]?.due ?? Infinity
+  }
+
+  /** Adds a task, to be done after all earlier ones. */
+  add(task: Task, delay = 0): void {
+    const due = Math.max(this.#world.now + delay, this.#tasks.at(-1)?.due ?? 0)
+    this.#tasks.push({ due, task })
+  }
+
+  run(): void {
+    const { task } = this.#tasks[this.#head++] as { task: Task }
+    if (this.#head > 64 && this.#head * 2 > this.#tasks.length) {
+      this.#tasks.splice(0, this.#head)
+      this.#head = 0
+    }
+    task()
+  }
+
+  close(): void {
+    this.#tasks.length = 0
+    this.#head = 0
+    this.#world.lanes.delete(this)
+  }
+}
+
+/** A timer of the world, with the methods of those of Node. */
+class Timer {
+  due = 0
+  order = 0
+  readonly task: Task
+  readonly #world: World
+  readonly #delay: number
+  readonly #repeats: boolean
+
+  constructor(world: World, task: Task, delay: number, repeats: boolean) {
+    this.#world = world
+    this.task = task
+    // As in every runtime, a timer waits for at least a millisecond, and a time that is none is the shortest.
+    this.#delay = delay >= 1 && delay <= 2 ** 31 - 1 ? Math.trunc(delay) : 1
+    this.#repeats = repeats
+    this.refresh()
+  }
+
+  get repeats(): boolean {
+    return this.#repeats
+  }
+
+  refresh(): this {
+    this.due = this.#world.now + this.#delay
+    this.#world.timers.delete(this)
+    this.#world.timers.add(this)
+    return this
+  }
+
+  ref(): this {
+    return this
+  }
+
+  unref(): this {
+    return this
+  }
+
+  hasRef(): boolean {
+    return true
+  }
+
+  close(): this {
+    this.#world.timers.delete(this)
+    return this
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  [Symbol.toPrimitive](): number {
+    return this.#world.numberOf(this)
+  }
+}
+
+/** Timers in the order in which they are due; of equal ones the older first. */
+class Timers {
+  readonly #heap: Timer[] = []
+  readonly #live = new Set<Timer>()
+  #orders = 0
+
+  get size(): number {
+    return this.#live.size
+  }
+
+  get due(): number {
+    this.#drop()
+    return this.#heap[0]?.due ?? Infinity
+  }
+
+  add(timer: Timer): void {
+    timer.order = ++this.#orders
+    this.#live.add(timer)
+    this.#heap.push(timer)
+    let at = this.#heap.length - 1
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!this.#isBefore(at, parent)) break
+      this.#swap(at, parent)
+      at = parent
+    }
+  }
+
+  delete(timer: Timer): void {
+    if (!this.#live.delete(timer)) return
+    const at = this.#heap.indexOf(timer)
+    if (at >= 0) this.#remove(at)
+  }
+
+  take(): Timer {
+    const timer = this.#heap[0] as Timer
+    this.#remove(0)
+    this.#live.delete(timer)
+    return timer
+  }
+
+  clear(): void {
+    this.#heap.length = 0
+    this.#live.clear()
+  }
+
+  #drop(): void {
+    while (this.#heap.length > 0 && !this.#live.has(this.#heap[0] as Timer)) this.#remove(0)
+  }
+
+  #remove(at: number): void {
+    const last = this.#heap.pop() as Timer
+    if (at === this.#heap.length) return
+    this.#heap[at] = last
+    for (;;) {
+      let least = at
+      for (const child of [2 * at + 1, 2 * at + 2])
+        if (child < this.#heap.length && this.#isBefore(child, least)) least = child
+      if (least === at) break
+      this.#swap(at, least)
+      at = least
+    }
+    while (at > 0 && this.#isBefore(at, (at - 1) >> 1)) {
+      this.#swap(at, (at - 1) >> 1)
+      at = (at - 1) >> 1
+    }
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const [a, b] = [this.#heap[one] as Timer, this.#heap[other] as Timer]
+    return a.due < b.due || (a.due === b.due && a.order < b.order)
+  }
+
+  #swap(one: number, other: number): void {
+    const timer = this.#heap[one] as Timer
+    this.#heap[one] = this.#heap[other] as Timer
+    this.#heap[other] = timer
+  }
+}
+
+export class World {
+  /** Milliseconds since the world began. */
+  now = 0
+  /** Tasks that were done. */
+  turns = 0
+  readonly lanes = new Set<Lane>()
+  readonly timers = new Timers()
+  random = new Random(0)
+  #immediates = new Lane(this)
+  readonly #numbers = new Map<number, Timer>()
+  #numbered = 0
+
+  /** Takes the place of the runtime's time and chance, for the rest of the process. */
+  static enter(): World {
+    const world = new World()
+    world.#replace()
+    return world
+  }
+
+  /** Begins a new life: time, order and chance depend on the seed alone. */
+  begin(seed: number): void {
+    this.random = new Random(seed)
+    this.now = 0
+    this.turns = 0
+    this.timers.clear()
+    this.lanes.clear()
+    this.#numbers.clear()
+    this.#immediates = new Lane(this)
+  }
+
+  /** Whether tasks wait, apart from timers. */
+  get isBusy(): boolean {
+    for (const lane of this.lanes) if (!lane.isEmpty) return true
+    return false
+  }
+
+  /**
+   * Lets time pass.
+   * @param until ends it, if it is true
+   * @param limit the longest time, in milliseconds
+   * @returns whether `until` was true
+   */
+  async pass(until: () => boolean, limit: number): Promise<boolean> {
+    const end = this.now + limit
+    let idle = 0
+    for (;;) {
+      await this.#turn()
+      if (until()) return true
+      if (this.#step(end)) idle = 0
+      else if (++idle > PATIENCE) {
+        // Nothing is due before the end.
+        this.now = Math.max(this.now, end)
+        return until()
+      }
+    }
+  }
+
+  /** Calls a function after a time, as a part of the world and not of the product: it is no timer that may be left. */
+  after(delay: number, task: Task): void {
+    const lane = new Lane(this)
+    lane.add(() => {
+      lane.close()
+      task()
+    }, delay)
+  }
+
+  numberOf(timer: Timer): number {
+    this.#numbers.set(++this.#numbered, timer)
+    return this.#numbered
+  }
+
+  /** Lets promises and ticks run that are due. */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => real.setImmediate(resolve))
+  }
+
+  /** Does a task that is due, or lets time pass until one is. @returns whether there was one before the end */
+  #step(end: number): boolean {
+    const due: (Lane | undefined)[] = []
+    let next = this.timers.due
+    if (next <= this.now) due.push(undefined)
+    for (const lane of this.lanes) {
+      const at = lane.due
+      if (at <= this.now) due.push(lane)
+      else if (at < next) next = at
+    }
+    if (due.length === 0) {
+      if (next > end) return false
+      this.now = next
+      return this.#step(end)
+    }
+    const lane = due.length === 1 ? due[0] : this.random.of(due)
+    this.turns++
+    this.now += this.random.between(5, LONGEST_TASK) / 1_000
+    if (lane !== undefined) lane.run()
+    else this.#ring()
+    return true
+  }
+
+  #ring(): void {
+    const timer = this.timers.take()
+    if (timer.repeats) timer.refresh()
+    timer.task()
+  }
+
+  #replace(): void {
+    const world = this
+    const timer =
+      (repeats: boolean) =>
+      (task: (...args: unknown[]) => void, delay = 0, ...args: unknown[]) =>
+        new Timer(world, () => task(...args), Number(delay), repeats)
+    const clear = (one: unknown) => {
+      const found = one instanceof Timer ? one : this.#numbers.get(Number(one))
+      if (found !== undefined) this.timers.delete(found)
+    }
+    const immediate = (task: (...args: unknown[]) => void, ...args: unknown[]) => {
+      const one = { isCleared: false, ref: () => one, unref: () => one, hasRef: () => true }
+      this.#immediates.add(() => {
+        if (!one.isCleared) task(...args)
+      })
+      return one
+    }
+    class WorldDate extends real.Date {
+      constructor(...args: unknown[]) {
+        // @ts-expect-error: the arguments are those of `Date`
+        super(...(args.length === 0 ? [WorldDate.now()] : args))
+      }
+
+      static override now(): number {
+        return BEGINNING + Math.floor(world.now)
+      }
+    }
+    const replaced = {
+      setTimeout: timer(false),
+      setInterval: timer(true),
+      clearTimeout: clear,
+      clearInterval: clear,
+      setImmediate: immediate,
+      clearImmediate: (one: { isCleared?: boolean } | undefined) => {
+        if (one !== undefined) one.isCleared = true
+      },
+      Date: WorldDate
+    }
+    for (const [name, value] of Object.entries(replaced))
+      Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
+    performance.now = () => world.now
+    Math.random = () => world.random.next()
+    crypto.getRandomValues = (array) => {
+      if (array !== null)
+        world.random.fill(new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset, array.byteLength))
+      return array
+    }
+    crypto.randomUUID = () => {
+      const hex = () => Math.floor(world.random.next() * 2 ** 32).toString(16).padStart(8, '0')
+      const text = hex() + hex() + hex() + hex()
+      return `${text.slice(0, 8)}-${text.slice(8, 12)}-4${text.slice(13, 16)}-a${text.slice(17, 20)}-${text.slice(20)}`
+    }
+  }
+}
