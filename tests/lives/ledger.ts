@@ -51,7 +51,8 @@ export class Ledger {
   }
 
   note(what: string): void {
-    for (let at = 0; at < what.length; at++) this.hash = (Math.imul(this.hash, 31) + what.charCodeAt(at)) >>> 0
+    for (let at = 0; at < what.length; at++)
+      this.hash = (Math.imul(this.hash, 31) + what.charCodeAt(at)) >>> 0
   }
 
   /** A source is asked for a value. @returns whether it may go on: the world must not stand still for ever */

@@ -1,11 +1,12 @@
 /** One life: services and clients are made, the steps of a plan happen, and in the end all promises are looked at. */
-import { connect } from 'elysia-microservices/client'
+
+import { forgetQueues } from '@elysia-microservices/rsocket/testing'
 import { type Message, microservice } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { interval, map, range, take } from 'rxjs'
 import { type Carrier, carrierOf } from './carrier.ts'
 import { Ledger } from './ledger.ts'
 import { ENGINES, type Plan, STORES, type Step } from './plan.ts'
-import { forgetQueues } from '@elysia-microservices/rsocket/testing'
 import type { World } from './world.ts'
 
 /** Milliseconds in peace after which nothing may wait any more. */
@@ -51,7 +52,7 @@ interface Payload {
   readonly failures: number
 }
 
-type Client = ReturnType<typeof connect>
+type Client = UntypedClient
 type Service = ReturnType<Life['newService']>
 
 class Life {
@@ -86,18 +87,23 @@ class Life {
     while (next < steps.length) {
       const step = steps[next++] as Step
       await this.#world.pass(() => false, Math.max(0, step.at + this.#began - this.#world.now))
-      this.#do(step)
+      try {
+        this.#do(step)
+      } catch (error) {
+        this.#world.uncaught(error)
+      }
     }
     await this.#world.pass(() => this.#running === 0, 30_000)
     await this.#world.pass(() => this.#isSettled(), PEACE)
-    // Refused events are told to those who are still there.
-    await this.#world.pass(() => false, 1_000)
+    // Refused events are told to those who are still there, and on Nest's wire events wait for a place.
+    await this.#world.pass(() => false, config.carrier === 'nest' ? 60_000 : 1_000)
     const hasLoss = this.#hasFault && config.carrier !== 'memory'
     await this.#end()
     this.ledger.audit({
       mayLose: hasLoss && !this.#isPromisedToArrive(),
       mayRepeat: hasLoss && ENGINES.has(config.carrier)
     })
+    if (this.#world.isExhausted) this.ledger.breaks('the world did not come to rest')
     const left = this.#carrier.left()
     if (left !== '') this.ledger.breaks(`in the end there are ${left}`)
     isPassing()
@@ -116,6 +122,7 @@ class Life {
       this.ledger.breaks(
         `nobody has caught ${error instanceof Error ? (error.stack ?? error.message).slice(0, 600) : error}`
       )
+    this.#world.uncaught = uncaught
     process.on('uncaughtException', uncaught).on('unhandledRejection', uncaught)
     return () => process.off('uncaughtException', uncaught).off('unhandledRejection', uncaught)
   }
@@ -421,7 +428,10 @@ class Life {
     if (client === undefined) return
     const id = this.#id(step.source)
     this.ledger.calling(id, `stream ${id}`)
-    const payload = this.#payload(id, { values: step.values, takes: step.source === 'count' ? 0 : step.pause })
+    const payload = this.#payload(id, {
+      values: step.values,
+      takes: step.source === 'count' ? 0 : step.pause
+    })
     const read = async () => {
       let values = 0
       for await (const value of client.stream(step.source, payload)) {

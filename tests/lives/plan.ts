@@ -119,7 +119,13 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
       do: 'request',
       client,
       // On Nest's wire a call cannot be cancelled, so a handler that never ends would keep its place in the limits.
-      work: random.of(['echo', 'wait', 'wait', 'fail', config.carrier === 'nest' ? 'wait' : 'never'] as const),
+      work: random.of([
+        'echo',
+        'wait',
+        'wait',
+        'fail',
+        config.carrier === 'nest' ? 'wait' : 'never'
+      ] as const),
       takes: random.between(0, random.of([5, 100, 3_000])),
       times: random.of([1, 1, 4, 30]),
       idempotent: random.chance(0.3),
@@ -160,7 +166,12 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
   }
   if (!hasFaults || random.chance(0.7)) return random.of(calls)()
   const faults: (() => Step)[] = [
-    () => ({ at, do: 'restart', service: random.between(0, config.services - 1), for: random.between(0, 400) })
+    () => ({
+      at,
+      do: 'restart',
+      service: random.between(0, config.services - 1),
+      for: random.between(0, 400)
+    })
   ]
   if (isEngine)
     faults.push(
@@ -193,13 +204,19 @@ function bytesOf(random: Random): number[] {
     const frame = random.of([REQUEST_STREAM, REQUEST_FNF, REQUEST_N])
     bytes.push(...frame)
   }
-  for (let n = random.between(0, 3); n > 0; n--) bytes[random.between(0, bytes.length)] = random.between(0, 255)
+  for (let n = random.between(0, 3); n > 0; n--)
+    bytes[random.between(0, bytes.length)] = random.between(0, 255)
   for (let n = random.between(0, 6); n > 0; n--) bytes.push(random.between(0, 255))
   return bytes.map((byte) => byte ?? 0)
 }
 
 const text = (value: string) => [...value].map((letter) => letter.charCodeAt(0))
-const framed = (bytes: number[]) => [bytes.length >> 16, (bytes.length >> 8) & 255, bytes.length & 255, ...bytes]
+const framed = (bytes: number[]) => [
+  bytes.length >> 16,
+  (bytes.length >> 8) & 255,
+  bytes.length & 255,
+  ...bytes
+]
 const mime = (value: string) => [value.length, ...text(value)]
 const SETUP = framed([
   ...[0, 0, 0, 0, 0x04, 0, 0, 1, 0, 0],

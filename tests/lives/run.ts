@@ -1,6 +1,6 @@
 /**
  * Lives from seeds: `--seed=7` lives one and says what happened, `--lives=1000 --from=1` lives many, `--minutes=5` goes on
- * for so long. A life that breaks a promise is made as small as possible.
+ * for so long, `--kept` lives those that once broke a promise. A life that breaks one is made as small as possible.
  */
 import { parseArgs } from 'node:util'
 import { World } from './world.ts'
@@ -13,6 +13,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     carriers: { type: 'string' },
     plain: { type: 'boolean' },
+    kept: { type: 'boolean', default: false },
     hashes: { type: 'boolean', default: false }
   }
 })
@@ -20,15 +21,16 @@ const { values } = parseArgs({
 const clock = performance.now.bind(performance)
 const began = clock()
 const world = World.enter()
-const { hunt, replay } = await import('./hunt.ts')
+const { hunt, relive, replay } = await import('./hunt.ts')
 const wishes = {
   carriers: values.carriers?.split(',') as never,
   isPlain: values.plain === true ? true : undefined
 }
 const print = (line: string) => void process.stdout.write(`${line}\n`)
-const found =
-  values.seed === undefined
-    ? await hunt(world, {
+const hunting = values.kept
+  ? relive(world, print)
+  : values.seed === undefined
+    ? hunt(world, {
         ...wishes,
         from: Number(values.from),
         lives: values.minutes === undefined ? Number(values.lives) : Infinity,
@@ -37,5 +39,11 @@ const found =
         hashes: values.hashes,
         print
       })
-    : await replay(world, Number(values.seed), { ...wishes, print })
-process.exit(found === 0 ? 0 : 1)
+    : replay(world, Number(values.seed), { ...wishes, print })
+hunting.then(
+  (found) => process.exit(found === 0 ? 0 : 1),
+  (error) => {
+    print(error.stack)
+    process.exit(2)
+  }
+)

@@ -24,7 +24,17 @@ export async function shrunk(plan: Plan, breaks: (plan: Plan) => Promise<boolean
     if (!hasRemoved || size > 1) size = size === 1 ? 1 : Math.max(1, Math.floor(size / 2))
     if (left <= 0) break
   }
-  const plain = { clients: 1, services: 1, delay: 0, resume: false, lease: false, inFlight: 0, inFlightPerConnection: 0, ordered: false, timeout: 30_000 }
+  const plain = {
+    clients: 1,
+    services: 1,
+    delay: 0,
+    resume: false,
+    lease: false,
+    inFlight: 0,
+    inFlightPerConnection: 0,
+    ordered: false,
+    timeout: 30_000
+  }
   for (const [name, value] of Object.entries(plain)) {
     if (best.config[name as keyof typeof plain] === value) continue
     await attempt({ ...best, config: { ...best.config, [name]: value } })

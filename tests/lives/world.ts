@@ -11,6 +11,8 @@ type Task = () => void
 const BEGINNING = 1_700_000_000_000
 /** Most microseconds that a task takes, so that tasks that ask for each other cannot stop the clock. */
 const LONGEST_TASK = 300
+/** Most tasks of one life: a world that never comes to rest would be looked at for ever. */
+const MOST_TURNS = 200_000
 /** Passes of the real event loop without a task after which nothing more is expected of the runtime. */
 const PATIENCE = 3
 
@@ -204,6 +206,10 @@ export class World {
   readonly lanes = new Set<Lane>()
   readonly timers = new Timers()
   random = new Random(0)
+  /** For secrets: the product keeps some of their bytes for later, so that lives take different numbers of them. */
+  #secrets = new Random(0)
+  /** A task has thrown. */
+  uncaught: (error: unknown) => void = () => {}
   #immediates = new Lane(this)
   readonly #numbers = new Map<number, Timer>()
   #numbered = 0
@@ -218,12 +224,18 @@ export class World {
   /** Begins a new life: time, order and chance depend on the seed alone. */
   begin(seed: number): void {
     this.random = new Random(seed)
+    this.#secrets = new Random(~seed)
     this.now = 0
     this.turns = 0
     this.timers.clear()
     this.lanes.clear()
     this.#numbers.clear()
     this.#immediates = new Lane(this)
+  }
+
+  /** Whether the life has had more tasks than any needs. */
+  get isExhausted(): boolean {
+    return this.turns > MOST_TURNS
   }
 
   /** Whether tasks wait, apart from timers. */
@@ -244,6 +256,7 @@ export class World {
     for (;;) {
       await this.#turn()
       if (until()) return true
+      if (this.isExhausted) return false
       if (this.#step(end)) idle = 0
       else if (++idle > PATIENCE) {
         // Nothing is due before the end.
@@ -290,8 +303,12 @@ export class World {
     const lane = due.length === 1 ? due[0] : this.random.of(due)
     this.turns++
     this.now += this.random.between(5, LONGEST_TASK) / 1_000
-    if (lane !== undefined) lane.run()
-    else this.#ring()
+    try {
+      if (lane !== undefined) lane.run()
+      else this.#ring()
+    } catch (error) {
+      this.uncaught(error)
+    }
     return true
   }
 
@@ -345,11 +362,14 @@ export class World {
     Math.random = () => world.random.next()
     crypto.getRandomValues = (array) => {
       if (array !== null)
-        world.random.fill(new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset, array.byteLength))
+        world.#secrets.fill(new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset, array.byteLength))
       return array
     }
     crypto.randomUUID = () => {
-      const hex = () => Math.floor(world.random.next() * 2 ** 32).toString(16).padStart(8, '0')
+      const hex = () =>
+        Math.floor(world.#secrets.next() * 2 ** 32)
+          .toString(16)
+          .padStart(8, '0')
       const text = hex() + hex() + hex() + hex()
       return `${text.slice(0, 8)}-${text.slice(8, 12)}-4${text.slice(13, 16)}-a${text.slice(17, 20)}-${text.slice(20)}`
     }

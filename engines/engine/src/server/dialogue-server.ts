@@ -148,12 +148,15 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
       queues,
       engine.wildcards
     )
+    // The server may be lost again before the connection is ready.
+    let opened: Connection | undefined
     const connection: Connection = await engine.open(
       this.#listener(
-        () => connection,
+        () => opened?.server ?? engine.where,
         (error) => void this.#listenAgain(dispatcher, responder, error)
       )
     )
+    opened = connection
     const carrier = inParts(connection)
     const control = new Control(carrier, logger)
     const callers = new Callers(carrier, control, logger)
@@ -181,13 +184,13 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     }
   }
 
-  #listener(connection: () => Carrier, ended: CarrierListener['ended']): CarrierListener {
+  #listener(server: () => string, ended: CarrierListener['ended']): CarrierListener {
     const { engine, context } = this.#init
     const { logger } = context
     const { title } = engine
     return {
       lost: (why) => {
-        this.#lost = `The ${title} server ${connection().server} is lost`
+        this.#lost = `The ${title} server ${server()} is lost`
         if (why !== undefined) this.#lost += `: ${why}`
         logger.warn(`${this.#lost}; until it is back, the service gets no messages over it`)
         this.#durable?.lost()
@@ -197,7 +200,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
           reason === undefined ? `${title} takes messages again` : `${haltedBy(title, reason)}; answers wait`
         ),
       restored: () => {
-        this.#found(connection())
+        this.#found(server())
         this.#listening?.control.restored()
         this.#listening?.callers.restored()
         this.#durable?.restored()
@@ -222,7 +225,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     }
   }
 
-  #found({ server }: Carrier): void {
+  #found(server: string): void {
     if (this.#lost === undefined) return
     this.#lost = undefined
     const { context, engine } = this.#init
@@ -248,7 +251,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
         const listening = await this.#listen(dispatcher, responder)
         if (this.#responder !== responder) return await leave(listening)
         this.#listening = listening
-        return this.#found(listening.carrier)
+        return this.#found(listening.carrier.server)
       } catch (cause) {
         logger.error(`${engine.title} cannot be reached; trying again`, cause)
         // Some consumers may have started.

@@ -1,0 +1,36 @@
+/** Plans that once broke a promise, with the seed of their order, and the fault that they found. */
+import type { Config, Plan } from './plan.ts'
+
+interface Kept {
+  readonly fault: string
+  readonly seed: number
+  readonly plan: Plan
+}
+
+const PLAIN: Config = {
+  carrier: 'rsocket',
+  clients: 1,
+  services: 1,
+  delay: 0,
+  resume: false,
+  lease: false,
+  inFlight: 0,
+  inFlightPerConnection: 0,
+  timeout: 30_000,
+  ordered: false
+}
+
+export const KEPT: readonly Kept[] = [
+  {
+    fault: 'A service that was connecting when its RabbitMQ server was lost ended its process',
+    seed: 12,
+    plan: {
+      config: { ...PLAIN, carrier: 'rabbitmq' },
+      steps: [
+        { at: 0, do: 'still', for: 2_662 },
+        { at: 0, do: 'join' },
+        { at: 0, do: 'away', for: 1 }
+      ]
+    }
+  }
+]
