@@ -145,7 +145,7 @@ class Life {
       name,
       timeout: this.#plan.config.timeout,
       logger: this.#logger,
-      onEvent: (event) => {
+      onStatus: (event) => {
         if (event.type !== 'event-refused') return
         this.ledger.note(`refused ${event.pattern}`)
         this.ledger.refused++

@@ -14,7 +14,8 @@ it('a life is the same on Bun and Node', async () => {
     run(process.execPath, [program('run.ts'), ...options]),
     run(program('../../node_modules/.bin/node'), [program('../dist/lives/run.js'), ...options])
   ])
-  const hashes = ({ stdout }: { stdout: string }) => stdout.split('\n').filter((line) => /^\d+ \d+$/.test(line))
+  const hashes = ({ stdout }: { stdout: string }) =>
+    stdout.split('\n').filter((line) => /^\d+ \d+$/.test(line))
   assert.equal(hashes(bun).length, 100)
   assert.deepEqual(hashes(node), hashes(bun))
 })
