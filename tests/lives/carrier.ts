@@ -24,7 +24,7 @@ export interface Carrier {
   /** The server of the engine stands still, and goes on. */
   suspend?(): void
   resume?(): void
-  /** What is left although all ends are closed; an empty text: nothing. */
+  /** Says which sockets and ports are left although all ends are closed; an empty text: none. */
   left(): string
 }
 

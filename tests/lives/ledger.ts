@@ -134,7 +134,7 @@ export class Ledger {
       this.breaks(`the log has a line with an error of the library: ${line.slice(0, 300)}`)
   }
 
-  /** What must hold when a life has ended in peace. */
+  /** Checks the promises when a life has ended in peace. */
   audit({ mayLose, mayRepeat }: { readonly mayLose: boolean; readonly mayRepeat: boolean }): void {
     for (const call of this.calls.values()) {
       if (call.settled === 0) this.breaks(`${call.what} was never settled`)

@@ -62,7 +62,7 @@ class Life {
   readonly #carrier: Carrier
   readonly #clients: (Client | undefined)[] = []
   readonly #services: (Service | undefined)[] = []
-  /** What still happens: steps that wait, and services that end. */
+  /** The number of tasks that are going on: steps that wait, and services that end. */
   #running = 0
   #ids = 0
   #orders = 0

@@ -123,7 +123,7 @@ class End implements Socket {
   peer: End | undefined
   readonly #world: World
   readonly #net: Net
-  /** What this end receives. */
+  /** The deliveries to this end. */
   readonly #lane: LaneType
   #listener: SocketListener | undefined
   /** Bytes on their way to this end that its user has not been given. */
@@ -195,7 +195,7 @@ class End implements Socket {
     if (this.#isClosed) return
     this.#close(undefined)
     const peer = this.peer as End
-    // What was sent before still arrives.
+    // Bytes that were sent before still arrive.
     peer.#endIsOnItsWay = true
     peer.#ask(this.#net.timeOf())
   }

@@ -63,7 +63,7 @@ export class Lane {
   }
 }
 
-/** A timer of the world, with the methods of those of Node. */
+/** A timer of the world, as Node has them. */
 class Timer {
   due = 0
   order = 0
