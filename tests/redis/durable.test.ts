@@ -464,6 +464,22 @@ if (!isMissing('durable events over Redis', redisMissing())) {
       )
     })
 
+    it('that somebody has deleted while its group was away is missed with a line in the log', async () => {
+      const pattern = fresh()
+      const runs: number[] = []
+      const run = ({ data }: Message<number>) => runs.push(data)
+      const first = await serve(pattern, run)
+      for (const n of [1, 2]) await client.publish(pattern, n)
+      await until('Both run', () => runs.length === 2)
+      await first.stop()
+      for (const n of [3, 4, 5, 6]) await client.publish(pattern, n)
+      await operator.xtrim(`${STORE}s:${pattern}`, 'MAXLEN', 1)
+      await serve(pattern, run)
+      await until('The last one runs', () => runs.length === 3)
+      assert.deepEqual(runs, [1, 2, 6])
+      assert.equal(said(`3 events '${pattern}' that the group 'test' had not got were deleted`).length, 1)
+    })
+
     it('of a renamed service or a removed handler is named at the start, with the command that removes its group, and never of a busy group', async () => {
       const [pattern, removed] = [fresh(), fresh()]
       const old = await serve(pattern, () => {}, {}, { name: 'old' })

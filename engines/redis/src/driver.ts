@@ -148,6 +148,8 @@ export interface Streams {
   last(stream: string): Promise<string>
   /** @throws there is no such stream */
   groups(stream: string): Promise<readonly GroupAbout[]>
+  /** Events that were deleted before a group got them, as far as the server has counted. */
+  missed(stream: string, group: string): Promise<number>
   /** Milliseconds since each process of a group has asked for events. */
   idle(stream: string, group: string): Promise<readonly number[]>
   /** Creates a group behind a position, and the stream if it is missing. @returns whether the group was missing */

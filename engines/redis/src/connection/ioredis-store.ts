@@ -119,6 +119,17 @@ export class IoredisStore implements DriverStore {
     }))
   }
 
+  async missed(stream: string, group: string): Promise<number> {
+    const [about, groups] = (await Promise.all([
+      this.#commands.call('XINFO', 'STREAM', stream),
+      this.#commands.call('XINFO', 'GROUPS', stream)
+    ])) as [unknown[], unknown[][]]
+    const { length, 'entries-added': added } = fieldsIn(about)
+    const read = groups.map(fieldsIn).find(({ name }) => name === group)?.['entries-read']
+    // The server does not know how many events a group has got that began somewhere in the stream.
+    return typeof read === 'number' ? Math.max(0, Number(added) - Number(length) - read) : 0
+  }
+
   async idle(stream: string, group: string): Promise<number[]> {
     const all = (await this.#commands.call('XINFO', 'CONSUMERS', stream, group)) as unknown[][]
     return all.map(fieldsIn).map(({ idle }) => Number(idle))

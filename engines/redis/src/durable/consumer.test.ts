@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
 import { OverFake } from '../testing/over-fake.ts'
-import { againOf, deadOf, GROUPS, STREAMS, streamOf, turnOf, wakeOf } from '../words/keys.ts'
+import {
+  againOf,
+  comparePositions,
+  deadOf,
+  GROUPS,
+  STREAMS,
+  streamOf,
+  turnOf,
+  wakeOf
+} from '../words/keys.ts'
 import { RedisDeadLetters } from './dead-letters.ts'
 import { Groups } from './groups.ts'
 
@@ -326,6 +335,24 @@ describe('a durable handler over Redis', () => {
     await over.publish('p', [3])
     await over.settle()
     assert.deepEqual(seen, ['1 1', '2 1', '3 1'])
+  })
+
+  it('says how many events were deleted while its group was away, and goes on behind them', async () => {
+    const consumer = await over.serve('p', note)
+    await over.publish('p', [1])
+    await over.settle()
+    await consumer.stop()
+    await over.publish('p', [2, 3, 4])
+    over.server.streams.shorten(
+      streamOf('p'),
+      (position) => comparePositions(position, over.server.streams.last(streamOf('p'))) < 0
+    )
+    await over.serve('p', note)
+    await over.settle()
+    assert.deepEqual(seen, ['1 1', '4 1'])
+    assert.deepEqual(over.lines, [
+      `2 events 'p' that the group 'g' had not got were deleted: somebody has shortened the stream '${streamOf('p')}'; the group goes on at the first event that is left`
+    ])
   })
 
   it('acknowledges again what the server had not confirmed when it was lost, and runs nothing twice', async () => {

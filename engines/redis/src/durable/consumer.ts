@@ -222,7 +222,9 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       if (isNew) feed.floor = '0-0'
       const from = known === undefined ? this.#from : feed.floor
       if (known === undefined) feed.floor = from
-      await groups.join(key, group, from)
+      const wasThere = !(await groups.join(key, group, from))
+      // Before events are requested: from then on the server no longer knows that the group was behind.
+      if (known === undefined && wasThere) await groups.sayWhatWasDeleted(stream, group)
       feed.name = stream.name
       this.#feeds.set(key, feed)
       if (where === '' || isNew)

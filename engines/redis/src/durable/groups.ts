@@ -4,7 +4,8 @@ import {
   type DurableSettings,
   type Logger,
   OptionError,
-  routeMatches
+  routeMatches,
+  shown
 } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
@@ -151,6 +152,17 @@ export class Groups {
     } catch (error) {
       throw readableError(error, `the group '${group}'`)
     }
+  }
+
+  /** Logs how many events of a stream were deleted while a group was away. */
+  async sayWhatWasDeleted({ pattern }: HandlersStream, group: string): Promise<void> {
+    const count = await this.#connection.store.missed(streamOf(pattern), group).catch(() => 0)
+    if (count === 0) return
+    const { maxAge } = this.#storage
+    const why = maxAge === 0 ? 'somebody' : `events are kept for ${maxAge} ms (maxAge), or somebody`
+    this.#logger.error(
+      `${count} events '${shown(pattern)}' that the group '${group}' had not got were deleted: ${why} has shortened the stream '${shown(streamOf(pattern))}'; the group goes on at the first event that is left`
+    )
   }
 
   /** Pauses or resumes a group. @throws {OptionError} there is no group with this name */

@@ -20,6 +20,8 @@ export interface Group {
 
 export interface Stream {
   last: string
+  /** The positions of deleted events. */
+  readonly deleted: string[]
   readonly entries: Map<string, readonly string[]>
   readonly groups: Map<string, Group>
 }

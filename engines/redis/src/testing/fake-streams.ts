@@ -70,6 +70,15 @@ export class FakeStreams implements AtOnce<DriverStore> {
     }))
   }
 
+  /** Deletes events of a stream, as a stranger may. */
+  shorten(stream: string, isOld: (position: string) => boolean): void {
+    const { entries, deleted } = this.#kept.streams.get(stream) ?? {}
+    for (const position of [...(entries?.keys() ?? [])].filter(isOld)) {
+      entries?.delete(position)
+      deleted?.push(position)
+    }
+  }
+
   /** Stores an entry, as a stranger may. */
   write(stream: string, fields: readonly string[]): void {
     this.#add(this.#made(stream), fields)
@@ -124,10 +133,7 @@ export class FakeStreams implements AtOnce<DriverStore> {
   }
 
   trim(stream: string, maxAge: number): void {
-    const { entries } = this.#kept.streams.get(stream) ?? {}
-    if (maxAge === 0 || entries === undefined) return
-    for (const position of entries.keys())
-      if (timeOf(position) < this.#clock.now() - maxAge) entries.delete(position)
+    if (maxAge !== 0) this.shorten(stream, (position) => timeOf(position) < this.#clock.now() - maxAge)
   }
 
   patterns(): Record<string, string> {
@@ -145,6 +151,12 @@ export class FakeStreams implements AtOnce<DriverStore> {
       lag: [...entries.keys()].filter((position) => comparePositions(position, delivered) > 0).length,
       pending: pending.size
     }))
+  }
+
+  missed(stream: string, group: string): number {
+    const { deleted, groups } = this.#there(stream)
+    const { delivered = '' } = groups.get(group) ?? {}
+    return deleted.filter((position) => comparePositions(position, delivered) > 0).length
   }
 
   idle(stream: string, group: string): number[] {
@@ -305,7 +317,7 @@ export class FakeStreams implements AtOnce<DriverStore> {
   #made(key: string): Stream {
     const known = this.#kept.streams.get(key)
     if (known !== undefined) return known
-    const made: Stream = { last: '0-0', entries: new Map(), groups: new Map() }
+    const made: Stream = { last: '0-0', deleted: [], entries: new Map(), groups: new Map() }
     this.#kept.streams.set(key, made)
     return made
   }

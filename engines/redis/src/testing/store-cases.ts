@@ -190,6 +190,7 @@ export function storeCases(title: string, open: () => Promise<ServerForCases>): 
       assert.deepEqual([end.done, end.first, end.undone], [b, '', 0])
       assert.deepEqual(await store.groups(stream), [{ name: 'g', lag: 0, pending: 0 }])
       assert.equal(await store.last(stream), b)
+      assert.equal(await store.missed(stream, 'g'), 0)
     })
 
     it('gives an event back for later, with its next attempt, and wakes who waits', async () => {
