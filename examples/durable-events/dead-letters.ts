@@ -3,7 +3,7 @@ import { nats } from '@elysia-microservices/nats'
 import { connect, deadLetters } from 'elysia-microservices/client'
 
 const [group = 'billing', command = 'list', position = ''] = process.argv.slice(2)
-const client = connect({ transport: nats({ servers: process.env['NATS_URL'] ?? 'nats://localhost:4222' }) })
+const client = connect({ transport: nats({ url: process.env['NATS_URL'] ?? 'nats://localhost:4222' }) })
 const letters = deadLetters(client, group)
 let isDone = true
 

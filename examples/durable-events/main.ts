@@ -9,7 +9,7 @@ import { Payments } from './payments.ts'
 @Module({ controllers: [Payments] })
 class App {}
 
-const transport = nats({ servers: process.env['NATS_URL'] ?? 'nats://localhost:4222' })
+const transport = nats({ url: process.env['NATS_URL'] ?? 'nats://localhost:4222' })
 const strategy = new MicroserviceServer({ name: 'billing', transport })
 const app = await NestFactory.createMicroservice(App, { strategy, logger: ['error', 'warn'] })
 // On SIGTERM, running handlers end, and events that have not begun go back to NATS.

@@ -3,7 +3,7 @@ import { nats } from '@elysia-microservices/nats'
 import { connect } from 'elysia-microservices/client'
 
 const [id, account = '', cents] = process.argv.slice(2)
-const client = connect({ transport: nats({ servers: process.env['NATS_URL'] ?? 'nats://localhost:4222' }) })
+const client = connect({ transport: nats({ url: process.env['NATS_URL'] ?? 'nats://localhost:4222' }) })
 const stored = await client.publish(
   'payments.settled',
   { account, cents: Number(cents) },

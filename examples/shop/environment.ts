@@ -17,4 +17,4 @@ export const addressOf = (name: keyof typeof PORTS) => ({
 })
 
 /** The broker, which keeps events until they are handled. */
-export const broker = () => nats({ servers: given('NATS_URL') })
+export const broker = () => nats({ url: given('NATS_URL') })

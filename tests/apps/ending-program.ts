@@ -6,7 +6,7 @@ import { tcp } from 'elysia-microservices/tcp'
 const parts = new Set(process.argv.slice(2))
 const { NATS_URL: servers = '', DATABASE_URL: database = '' } = process.env
 // Loads only the parts that its arguments name, because tests start a hundred of these processes.
-const nats = async () => (await import('@elysia-microservices/nats')).nats({ servers })
+const nats = async () => (await import('@elysia-microservices/nats')).nats({ url: servers })
 const transports = [tcp({ host: '127.0.0.1', port: 0 }), ...(parts.has('nats') ? [await nats()] : [])]
 const service = microservice({
   name: 'orders',

@@ -107,7 +107,7 @@ describe('events of engines at the console', () => {
         ends.push(() => rmSync(folder, { recursive: true, force: true }))
         const server = await NatsServerProcess.start('-js', '-sd', folder)
         ends.push(() => server.stop())
-        return () => nats({ servers: server.url })
+        return () => nats({ url: server.url })
       })
     )
 
@@ -117,7 +117,7 @@ describe('events of engines at the console', () => {
       ends.push(() => rmSync(folder, { recursive: true, force: true }))
       const server = await NatsServerProcess.start('-js', '-sd', folder)
       ends.push(() => server.stop())
-      const { client, group, url } = await start(() => nats({ servers: server.url }))
+      const { client, group, url } = await start(() => nats({ url: server.url }))
       await client.publish('payments.settled', 'a', { id: 'settled-1' })
       await group(({ dead }) => dead === 1)
       await server.stop()
@@ -131,7 +131,7 @@ describe('events of engines at the console', () => {
   if (!isMissing('RabbitMQ at the console', rabbitmqMissing()))
     it('RabbitMQ: dead letters are counted as they die, and the console says that it cannot show them', async () => {
       const server = await sharedRabbitmq()
-      const { client, ask, group } = await start(() => rabbitmq({ urls: server.url }))
+      const { client, ask, group } = await start(() => rabbitmq({ url: server.url }))
       await client.publish('payments.settled', 'a', { id: 'settled-1' })
       const { deadUnknown } = await group(
         ({ handlers, deadUnknown }) => handlers.some(({ died }) => died === 1) && deadUnknown !== undefined

@@ -75,7 +75,7 @@ describe('the page of dev, over an engine', () => {
     it('shows services by their names, although all share the engine', async () => {
       const over = (name: string) => `import { nats } from '@elysia-microservices/nats'
 import { microservice } from 'elysia-microservices'
-const service = microservice({ name: '${name}', transport: nats({ servers: process.env.NATS_URL }), shutdownOn: ['SIGTERM'] })
+const service = microservice({ name: '${name}', transport: nats({ url: process.env.NATS_URL }), shutdownOn: ['SIGTERM'] })
   .message('${name}.version', () => 'v1')
 await service.listen()
 `

@@ -69,7 +69,7 @@ const over = new AbortController()
 const ordering = order(web, over.signal)
 const pages: { readonly page: Page; readonly what: string }[] = []
 const broker = `nats://127.0.0.1:${dev.number(/NATS is started on 127\.0\.0\.1:(\d+)/)}`
-const client = connect({ transport: nats({ servers: broker }) })
+const client = connect({ transport: nats({ url: broker }) })
 
 async function take(view: View): Promise<void> {
   if (view.name < first) return

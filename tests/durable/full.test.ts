@@ -43,7 +43,7 @@ if (!isMissing('durable events in a full storage', natsMissing())) {
       let server: NatsServerProcess
       let folder: string
       const options = configuration === '' ? {} : USER
-      const transport = () => nats({ servers: server.url, ...options, durable: { ackWait: 1_000 } })
+      const transport = () => nats({ url: server.url, ...options, durable: { ackWait: 1_000 } })
 
       before(async () => {
         folder = await mkdtemp(join(tmpdir(), 'full-'))

@@ -21,7 +21,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
     const log = new Log()
     const cleanUps: (() => Promise<unknown>)[] = []
     const transport = (servers = server.url) =>
-      nats({ servers, durable: { storage: 'memory', ackWait: 1_000 }, reconnectTimeWait: 50 })
+      nats({ url: servers, durable: { storage: 'memory', ackWait: 1_000 }, reconnectTimeWait: 50 })
     const fresh = () => `gone${++count}`
 
     async function serve(
@@ -225,7 +225,7 @@ if (!isMissing('durable events whose stream or consumer is gone', natsMissing())
       const pattern = fresh()
       const kept = await NatsServerProcess.start('-js')
       cleanUps.push(() => kept.stop())
-      const options = { servers: kept.url, durable: { ackWait: 300_000 }, reconnectTimeWait: 50 }
+      const options = { url: kept.url, durable: { ackWait: 300_000 }, reconnectTimeWait: 50 }
       let free = () => {}
       const isFree = new Promise<void>((resolve) => {
         free = resolve

@@ -26,7 +26,7 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
     let count = 0
     const log = new Log()
     const cleanUps: (() => Promise<unknown>)[] = []
-    const transport = () => nats({ servers: server.url, durable: { storage: 'memory', ackWait: 2_000 } })
+    const transport = () => nats({ url: server.url, durable: { storage: 'memory', ackWait: 2_000 } })
     const fresh = () => `limit${++count}`
 
     async function serve(
@@ -249,7 +249,7 @@ if (!isMissing('durable events at the limits of NATS', natsMissing())) {
       const make = (pattern: string) =>
         microservice({
           name: 'narrow',
-          transport: nats({ servers: server.url, durable: { storage: 'memory', ...options } }),
+          transport: nats({ url: server.url, durable: { storage: 'memory', ...options } }),
           logger: log.logger
         }).event(pattern, () => {}, { durable: true })
       const wide = make(`${name}.>`)

@@ -35,7 +35,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
     const fresh = () => `event${++count}.happened`
 
     function transport(durable: NatsDurableOptions = {}) {
-      return nats({ servers: server.url, durable: { ackWait: 1_000, ...durable } })
+      return nats({ url: server.url, durable: { ackWait: 1_000, ...durable } })
     }
 
     function newClient(durable?: NatsDurableOptions, timeout = 10_000): UntypedClient {
@@ -183,7 +183,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       const large = await NatsServerProcess.start('-js', '-c', file)
       cleanUps.push(() => large.stop())
       const seen: number[] = []
-      const options = { servers: large.url }
+      const options = { url: large.url }
       const service = microservice({ name: 'large', transport: nats(options), logger: log.logger }).event(
         'large',
         ({ data }: Message<string>) => void seen.push(data.length),
@@ -211,7 +211,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
         cleanUps.push(() => bare.stop())
         const service = microservice({
           name: 's',
-          transport: nats({ servers: bare.url }),
+          transport: nats({ url: bare.url }),
           logger: log.logger
         }).event('off', () => {}, { durable: true })
         const isOff = (error: Error) => {
@@ -220,7 +220,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
           return true
         }
         await assert.rejects(service.listen(), isOff)
-        const client = connect({ transport: nats({ servers: bare.url }), timeout: 1_000 })
+        const client = connect({ transport: nats({ url: bare.url }), timeout: 1_000 })
         cleanUps.push(() => client.close())
         await assert.rejects(client.publish('off', 1), isOff)
       })

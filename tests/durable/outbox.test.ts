@@ -61,7 +61,7 @@ if (!isMissing('what NATS refuses of the outbox', natsMissing())) {
     it('is put aside if NATS refuses it for ever, and does not delay other events', async () => {
       const pool = await databases.newPool()
       const { logger } = new Log()
-      const transport = () => nats({ servers: server.url, durable: {} })
+      const transport = () => nats({ url: server.url, durable: {} })
       const seen: unknown[] = []
       const service = microservice({ name: 'readers', transport: transport(), logger }).event(
         'refused.told',

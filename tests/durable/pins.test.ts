@@ -32,7 +32,7 @@ if (!isMissing('ordered events over NATS', natsMissing())) {
 
     it('are all handled in order, although the server changes again and again which process it serves', async () => {
       const { logger } = new Log()
-      const transport = () => nats({ servers: server.url, durable: { ackWait: 2_000 } })
+      const transport = () => nats({ url: server.url, durable: { ackWait: 2_000 } })
       const ended = new Set<number>()
       const byKey = new Map<string, number[]>()
       const handler = async ({ data, delivery }: Message<number>) => {
@@ -103,7 +103,7 @@ if (!isMissing('ordered events over NATS', natsMissing())) {
           handled.push(data)
         }
         for (const servers of urls) {
-          const transport = nats({ servers, durable: { ackWait: 2_000 }, reconnectTimeWait: 50 })
+          const transport = nats({ url: servers, durable: { ackWait: 2_000 }, reconnectTimeWait: 50 })
           const service = microservice({ name: 'pins', transport, logger: log.logger }).event(
             pattern,
             handler,
@@ -112,7 +112,7 @@ if (!isMissing('ordered events over NATS', natsMissing())) {
           await service.listen()
           cleanUps.push(() => service.stop())
         }
-        const client = connect({ transport: nats({ servers: server.url }), logger: log.logger })
+        const client = connect({ transport: nats({ url: server.url }), logger: log.logger })
         cleanUps.push(() => client.close())
         await client.publish(pattern, 1, { key: 'one' })
         await until('The first runs', () => hasBegun)

@@ -113,7 +113,7 @@ const onNats: EngineUnderTest = {
       port: server.port,
       transport: ({ port, ackWait = 1_000 } = {}) =>
         nats({
-          servers: port === undefined ? server.url : `nats://127.0.0.1:${port}`,
+          url: port === undefined ? server.url : `nats://127.0.0.1:${port}`,
           // With a given port, the client must not learn the real port from the server.
           ignoreClusterUpdates: port !== undefined,
           durable: { ackWait }
@@ -180,7 +180,7 @@ const onRabbitmq: EngineUnderTest = {
     return {
       port: server.port,
       transport: ({ port = server.port, queue } = {}) =>
-        rabbitmq({ urls: `amqp://127.0.0.1:${port}`, queue }),
+        rabbitmq({ url: `amqp://127.0.0.1:${port}`, nest: { queue } }),
       ...controlsOf(server),
       async stop() {
         // In RabbitMQ 3.10, a quorum queue that was created within the last second has no leader after a restart,
@@ -243,7 +243,7 @@ const onKafka: EngineUnderTest = {
       port: server.port,
       // With the option `advertised`, clients connect only to the given address, and so do not bypass a link.
       transport: ({ port = server.port } = {}) =>
-        kafka({ brokers: [`127.0.0.1:${port}`], advertised: false, partitions: 1 }),
+        kafka({ url: [`127.0.0.1:${port}`], advertised: false, partitions: 1 }),
       ...controlsOf(server),
       async close() {}
     }

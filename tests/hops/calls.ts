@@ -48,10 +48,10 @@ const natsServer = () => NatsServerProcess.start('-js', '-sd', stored)
 const WAYS: Readonly<Record<string, Way>> = {
   rsocket: () => overTcp({}),
   nest: () => overTcp({ protocol: 'nest' }),
-  nats: async () => overOne(nats({ servers: (await natsServer()).url })),
+  nats: async () => overOne(nats({ url: (await natsServer()).url })),
   memory: () => overOne(memory()),
   async durable() {
-    const transport = nats({ servers: (await natsServer()).url })
+    const transport = nats({ url: (await natsServer()).url })
     let handled = () => {}
     const service = microservice({ name: 'hops', transport, logger }).event('placed', () => handled(), {
       durable: true

@@ -18,7 +18,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
     const fresh = () => `kafka${++count}.happened`
 
     const transport = (options: KafkaOptions = {}) =>
-      kafka({ brokers: [server.broker], partitions: 3, ...options })
+      kafka({ url: [server.broker], partitions: 3, ...options })
 
     function newClient(options?: KafkaOptions): UntypedClient {
       const client = connect({ transport: transport(options), logger: log.logger, timeout: PATIENCE })
@@ -201,7 +201,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
         runs.push(`${data} ${delivery?.attempt}`)
         if (delivery?.attempt === 1) throw new Error('no')
       }
-      const near = { brokers: [`127.0.0.1:${link.port}`], advertised: false }
+      const near = { url: [`127.0.0.1:${link.port}`], advertised: false }
       await serve(pattern, handler, { retry: { attempts: 2, minDelay: 2_000 } }, 'far', near)
       const client = newClient({ partitions: 1 })
       link.losesAnswerTo = 'the first'

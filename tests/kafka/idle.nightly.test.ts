@@ -15,7 +15,7 @@ if (!isMissing('idle connections to Kafka', kafkaMissing()))
     it('are closed by a broker, and no call fails', { timeout: PATIENCE }, async () => {
       const server = await KafkaServerProcess.start({ 'connections.max.idle.ms': IDLE })
       const logger = { error() {}, warn() {} }
-      const transport = kafka({ brokers: [server.broker], partitions: 1 })
+      const transport = kafka({ url: [server.broker], partitions: 1 })
       const service = microservice({ name: 'idle', transport, logger }).message(
         'idle.wait',
         async ({ data }: Message<number>) => {

@@ -20,12 +20,12 @@ if (!isMissing('the inboxes over Kafka', kafkaMissing()))
       const inbox = 'away'
       const service = microservice({
         name: 'echo',
-        transport: kafka({ brokers: [server.broker], inbox, partitions: 1 }),
+        transport: kafka({ url: [server.broker], inboxPrefix: inbox, partitions: 1 }),
         logger: log.logger
       }).message('inbox.echo', ({ data }: Message<number>) => data)
-      const near = kafka({ brokers: [`127.0.0.1:${port}`], inbox, partitions: 1, advertised: false })
+      const near = kafka({ url: [`127.0.0.1:${port}`], inboxPrefix: inbox, partitions: 1, advertised: false })
       const client = connect<typeof service>({ transport: near, logger: log.logger, timeout: PATIENCE })
-      const far = connect<typeof service>({ transport: kafka({ brokers: [server.broker], inbox }) })
+      const far = connect<typeof service>({ transport: kafka({ url: [server.broker], inboxPrefix: inbox }) })
       const admin = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING }).admin()
       try {
         await service.listen()

@@ -17,7 +17,7 @@ if (!isMissing('groups whose positions are lost', kafkaMissing()))
     let count = 0
     const cleanUps: (() => Promise<unknown>)[] = []
     const log = new Log()
-    const transport = () => kafka({ brokers: [server.broker], partitions: 1 })
+    const transport = () => kafka({ url: [server.broker], partitions: 1 })
     const fresh = () => ({ pattern: `lost${++count}.happened`, group: `away${count}` })
 
     before(async () => {

@@ -80,7 +80,7 @@ class OrdersModule {}
 
 /** The same service with our API. */
 function ours(broker: string) {
-  const transport = kafka({ brokers: [broker] })
+  const transport = kafka({ url: [broker] })
   return microservice({ name: 'nest-orders', transport, logger: { error() {}, warn() {} } })
     .message('nest.echo', ({ data }) => data)
     .message('nest.values', () => from([1, 2, 3]))
@@ -123,7 +123,7 @@ const SERVICES: readonly (readonly [string, Start])[] = [
     'Nest on our transport',
     (broker) =>
       startNest({
-        strategy: new MicroserviceServer({ name: 'nest-ours', transport: kafka({ brokers: [broker] }) })
+        strategy: new MicroserviceServer({ name: 'nest-ours', transport: kafka({ url: [broker] }) })
       })
   ],
   [
@@ -194,7 +194,7 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
       for (const pattern of PATTERNS) nest.subscribeToResponseOf(pattern)
       await nest.connect()
       cleanUps.push(() => nest.close())
-      own = connect({ transport: kafka({ brokers: [server.broker] }), timeout: PATIENCE })
+      own = connect({ transport: kafka({ url: [server.broker] }), timeout: PATIENCE })
       cleanUps.push(() => own.close())
     })
     after(async () => {

@@ -15,11 +15,11 @@ if (!isMissing('outages of Kafka brokers', kafkaMissing()))
       const server = await sharedKafka()
       const { logger } = new Log()
       const link = await Link.start(server.port)
-      const near = kafka({ brokers: [`127.0.0.1:${link.port}`], advertised: false, partitions: 1 })
+      const near = kafka({ url: [`127.0.0.1:${link.port}`], advertised: false, partitions: 1 })
       const service = microservice({ name: 'early', transport: near, logger })
         .message('early.echo', ({ data }) => data)
         .message('early.other', ({ data }) => data)
-      const client = connect({ transport: kafka({ brokers: [server.broker] }), logger })
+      const client = connect({ transport: kafka({ url: [server.broker] }), logger })
       try {
         link.losesAnswerTo = 'early.echo'
         await service.listen()
@@ -43,7 +43,7 @@ if (!isMissing('outages of Kafka brokers', kafkaMissing()))
     }, async () => {
       const server = await sharedKafka()
       const { logger } = new Log()
-      const transport = kafka({ brokers: [server.broker], partitions: 2 })
+      const transport = kafka({ url: [server.broker], partitions: 2 })
       const seen: unknown[] = []
       const service = microservice({ name: 'still', transport, logger })
         .message('still.echo', ({ data }) => data)

@@ -62,7 +62,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
 
     const as = (username: string, password = `secret-of-${username}`) =>
       kafka({
-        brokers: [`127.0.0.1:${server.saslPort}`],
+        url: [`127.0.0.1:${server.saslPort}`],
         sasl: { mechanism: 'PLAIN', username, password },
         partitions: 1
       })
@@ -157,7 +157,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
       timeout: PATIENCE
     }, async () => {
       // Afterwards the topic has records, so it must be read.
-      const manager = connect({ transport: kafka({ brokers: [server.broker], partitions: 1 }) })
+      const manager = connect({ transport: kafka({ url: [server.broker], partitions: 1 }) })
       await pauseGroup(manager, 'orders')
       await resumeGroup(manager, 'orders')
       await manager.close()
@@ -209,11 +209,13 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
         servername: 'localhost'
       }
       const brokers = [`127.0.0.1:${server.tlsPort}`]
-      const untrusted = connect({ transport: kafka({ brokers, tls: { ...tls, ca: read('service.pem') } }) })
+      const untrusted = connect({
+        transport: kafka({ url: brokers, tls: { ...tls, ca: read('service.pem') } })
+      })
       await assert.rejects(untrusted.connect(), { name: 'ConnectionError' })
       await untrusted.close()
       // The user of the certificate has no rights: the connection is accepted, but every request is refused.
-      const secure = connect({ transport: kafka({ brokers, tls }) })
+      const secure = connect({ transport: kafka({ url: brokers, tls }) })
       await assert.rejects(secure.connect(), /_elysia\.(inbox|everyone)/)
       await secure.close()
     })

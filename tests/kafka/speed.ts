@@ -30,7 +30,7 @@ const logger = { error() {}, warn() {} }
 
 const [, , role = 'all', broker = '', topic = ''] = process.argv
 
-const transport = (partitions = 1) => kafka({ brokers: [broker], partitions })
+const transport = (partitions = 1) => kafka({ url: [broker], partitions })
 
 function told(figures: object): void {
   process.stdout.write(`${JSON.stringify(figures)}\n`)

@@ -16,7 +16,7 @@ if (!isMissing('transactions of Kafka', kafkaMissing()))
     const { logger } = new Log()
     const fresh = () => `transaction${++count}.happened`
     const transport = (options: KafkaOptions = {}) =>
-      kafka({ brokers: [server.broker], partitions: 1, ...options })
+      kafka({ url: [server.broker], partitions: 1, ...options })
 
     before(async () => {
       server = await sharedKafka()

@@ -65,7 +65,7 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
     it('a device gets answers and errors as JSON, where the service allows it, with its correlation data', async () => {
       const service = microservice({
         name: 'plants',
-        transport: transport({ replyTopics: ['devices/+/answers'] }),
+        transport: transport({ replyTo: ['devices/+/answers'] }),
         logger
       })
         .message('plants/limit', ({ data }) => ({ data }))
@@ -188,10 +188,10 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
       await keep('keeps/event', { pattern: 'keeps/event', data: 'kept' })
       for (const events of ['one-process', 'every-process'] as const) {
         const seen: unknown[] = []
-        const replyTopics = ['devices/answers']
+        const replyTo = ['devices/answers']
         const service = microservice({
           name: 'keeper',
-          transport: transport({ events, replyTopics }),
+          transport: transport({ events, replyTo }),
           logger
         })
           .message('keeps/asked', () => void seen.push('request'))

@@ -15,7 +15,7 @@ if (!isMissing('attempts of NATS', natsMissing())) {
     let server: NatsServerProcess
     let client: UntypedClient
     const log = new Log()
-    const transport = (durable: NatsOptions['durable'] = {}) => nats({ servers: server.url, durable })
+    const transport = (durable: NatsOptions['durable'] = {}) => nats({ url: server.url, durable })
     before(async () => {
       server = await NatsServerProcess.start('-js')
       client = connect({ transport: transport(), logger: log.logger })

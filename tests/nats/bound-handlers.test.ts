@@ -37,9 +37,9 @@ if (!isMissing('handlers bound to NATS', natsMissing())) {
     it('answer over it, and over no other', async () => {
       const door = tcp({ host: '127.0.0.1', port: 0 })
       const servers = server.url
-      const service = microservice({ transport: [door, nats({ servers })], controllers: [Orders] })
+      const service = microservice({ transport: [door, nats({ url: servers })], controllers: [Orders] })
       await service.listen()
-      const overNats = connect({ transport: nats({ servers }) })
+      const overNats = connect({ transport: nats({ url: servers }) })
       const overTcp = connect({ host: '127.0.0.1', port: door.address!.port })
       assert.equal(await overNats.request('b'), 'nats')
       assert.equal(await overTcp.request('t'), 'tcp')
@@ -50,7 +50,7 @@ if (!isMissing('handlers bound to NATS', natsMissing())) {
     })
 
     it('are an error if the service has no other transport than NATS', async () => {
-      const service = microservice({ transport: nats({ servers: server.url }), controllers: [Orders] })
+      const service = microservice({ transport: nats({ url: server.url }), controllers: [Orders] })
       await assert.rejects(service.listen(), /Orders\.overTcp is bound to Transport\.TCP/)
     })
   })

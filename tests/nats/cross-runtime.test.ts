@@ -24,7 +24,7 @@ if (!isMissing('a service over NATS on the other runtime', natsMissing())) {
         runtime: 'other'
       })
       await service.start()
-      client = connect({ transport: nats({ servers: server.url }) })
+      client = connect({ transport: nats({ url: server.url }) })
     })
     after(async () => {
       await client.close()

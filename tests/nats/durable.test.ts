@@ -22,7 +22,7 @@ if (!isMissing('durable events of NATS', natsMissing())) {
     it('is redriven whatever the options of its stream are, and with a new ackWait', async () => {
       const log = new Log()
       const transport = (ackWait: number) =>
-        nats({ servers: server.url, durable: { maxAge: 30 * DAY, duplicateWindow: 60_000, ackWait } })
+        nats({ url: server.url, durable: { maxAge: 30 * DAY, duplicateWindow: 60_000, ackWait } })
       let isDown = true
       const seen: unknown[] = []
       const service = (ackWait: number) =>
@@ -57,7 +57,7 @@ if (!isMissing('durable events of NATS', natsMissing())) {
 
     it('without data is handled, whatever headers its publisher gave it', async () => {
       const log = new Log()
-      const transport = nats({ servers: server.url })
+      const transport = nats({ url: server.url })
       const seen: unknown[] = []
       const service = microservice({ name: 'odd', transport, logger: log.logger }).event(
         'odd.paid',

@@ -24,21 +24,21 @@ if (!isMissing('what fails over NATS', natsMissing())) {
     let said = new Values<unknown>()
 
     function newClient(options: NatsOptions = {}): UntypedClient {
-      const client = connect({ transport: nats({ servers: server.url, ...options }), logger: log.logger })
+      const client = connect({ transport: nats({ url: server.url, ...options }), logger: log.logger })
       cleanUps.push(() => client.close())
       return client
     }
 
     /** Starts a service whose streams have large values. */
     async function serveLarge(large: () => Iterable<string> | AsyncIterable<string>): Promise<void> {
-      const transport = nats({ servers: server.url })
+      const transport = nats({ url: server.url })
       const service = microservice({ name: 'large', transport, logger: log.logger }).message('large', large)
       await service.listen()
       cleanUps.push(() => service.stop())
     }
 
     async function serve(name: string | undefined = 'test', options: NatsOptions = {}) {
-      const transport = nats({ servers: server.url, ...options })
+      const transport = nats({ url: server.url, ...options })
       const service = microservice({ name, transport, logger: log.logger, drain: 200 })
         .message('echo', ({ data }) => data)
         .message('who', () => name)
@@ -78,10 +78,10 @@ if (!isMissing('what fails over NATS', natsMissing())) {
     describe('a server that cannot be reached', () => {
       it('makes the start of a service and each call fail, with its address; later all succeed', async () => {
         const port = await freePort()
-        const where = { servers: `nats://127.0.0.1:${port}` }
+        const where = { url: `nats://127.0.0.1:${port}` }
         await assert.rejects(serve('test', where), {
           name: 'ConnectionError',
-          message: new RegExp(`Cannot reach NATS at nats://127.0.0.1:${port}.*start nats-server`),
+          message: new RegExp(`Cannot reach NATS at 127.0.0.1:${port}.*start nats-server`),
           mayHaveRun: false
         })
         const client = newClient(where)
@@ -99,7 +99,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         const answer = new Values<string>()
         const service = microservice({
           name: 'clustered',
-          transport: nats({ servers: [one!.url, two!.url], noRandomize: true }),
+          transport: nats({ url: [one!.url, two!.url], noRandomize: true }),
           logger: log.logger
         })
           .message('ready', () => true)
@@ -109,7 +109,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
           })
         await service.listen()
         cleanUps.push(() => service.stop())
-        const client = newClient({ servers: two!.url, ignoreClusterUpdates: true })
+        const client = newClient({ url: two!.url, ignoreClusterUpdates: true })
         await until('the service is reached over the cluster', () =>
           client.request<boolean>('ready').catch(() => false)
         )
@@ -135,7 +135,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
             { user: "little", password: "secret", permissions: {
               publish: { allow: ["echo", "_INBOX.>"] }, subscribe: { allow: ["_INBOX.>", "$SRV.>"] } } }
             { user: "own", password: "secret", permissions: {
-              publish: { allow: ["echo", "_OWN.>"] }, subscribe: { allow: ["_OWN.>"] } } }
+              publish: { allow: ["echo", "_INBOX.own.>"] }, subscribe: { allow: ["_INBOX.own.>"] } } }
           ] }`
         )
         guarded = await NatsServerProcess.start('-c', file)
@@ -146,7 +146,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
 
       it('connect gets an error, as a service and as a client', async () => {
-        const wrong = { servers: guarded.url, user: 'all', pass: 'wrong' }
+        const wrong = { url: guarded.url, username: 'all', password: 'wrong' }
         const refused = {
           name: 'UnauthenticatedError',
           message: /does not accept the credentials/,
@@ -157,7 +157,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
 
       it('subscribe gets an error at the start', async () => {
-        const little = { servers: guarded.url, user: 'little', pass: 'secret' }
+        const little = { url: guarded.url, username: 'little', password: 'secret' }
         await assert.rejects(serve('test', little), {
           name: 'ListenError',
           message: /Permissions Violation/i
@@ -165,19 +165,19 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
 
       it('have an inbox gets an error when it connects, unless it sets a prefix', async () => {
-        await serve('test', { servers: guarded.url, user: 'all', pass: 'secret', inboxPrefixes: ['_OWN'] })
-        const own = { servers: guarded.url, user: 'own', pass: 'secret' }
+        await serve('test', { url: guarded.url, username: 'all', password: 'secret' })
+        const own = { url: guarded.url, username: 'own', password: 'secret' }
         await assert.rejects(newClient(own).request('echo', 1), {
           name: 'ConnectionError',
           message: /does not let this client subscribe to _INBOX.*set inboxPrefix/,
           mayHaveRun: false
         })
-        assert.equal(await newClient({ ...own, inboxPrefix: '_OWN' }).request('echo', 1), 1)
+        assert.equal(await newClient({ ...own, inboxPrefix: 'own' }).request('echo', 1), 1)
       })
 
       it('send requests together sends them one by one', async () => {
-        await serve('test', { servers: guarded.url, user: 'all', pass: 'secret' })
-        const client = newClient({ servers: guarded.url, user: 'little', pass: 'secret' })
+        await serve('test', { url: guarded.url, username: 'all', password: 'secret' })
+        const client = newClient({ url: guarded.url, username: 'little', password: 'secret' })
         for (let round = 0; round < 3; round++) {
           const asked = Array.from({ length: 100 }, (_, n) => client.request('echo', n))
           assert.deepEqual(await Promise.all(asked), [...asked.keys()])
@@ -185,8 +185,8 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
 
       it('publish gets an error, for that pattern alone', async () => {
-        await serve('test', { servers: guarded.url, user: 'all', pass: 'secret' })
-        const client = newClient({ servers: guarded.url, user: 'little', pass: 'secret' })
+        await serve('test', { url: guarded.url, username: 'all', password: 'secret' })
+        const client = newClient({ url: guarded.url, username: 'little', password: 'secret' })
         const refused = {
           name: 'ConnectionError',
           message: /may|not let this client publish to/,
@@ -220,16 +220,16 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         for (const pattern of ['two words', '', 'a..b', 'a.', '.a', 'orders.*', 'orders.>', '>'])
           await assert.rejects(client.request(pattern), { name: 'OptionError', mayHaveRun: false })
         for (const pattern of [/a/, 'two words', 'a..b']) {
-          const service = microservice({ transport: nats({ servers: server.url }), logger: log.logger })
+          const service = microservice({ transport: nats({ url: server.url }), logger: log.logger })
           service.message(pattern, () => 1)
           await assert.rejects(service.listen(), { name: 'OptionError', message: /NATS cannot carry/ })
         }
         await assert.rejects(client.emit('noted', 1, { headers: { 'a b': '1' } }), { name: 'OptionError' })
-        assert.throws(() => nats({ server: 'x' } as NatsOptions), {
+        assert.throws(() => nats({ uri: 'x' } as NatsOptions), {
           name: 'OptionError',
-          message: /did you mean options.servers/
+          message: /did you mean options.url/
         })
-        assert.throws(() => nats({ queue: 'a b' }), { name: 'OptionError' })
+        assert.throws(() => nats({ group: 'a b' }), { name: 'OptionError' })
         await serve()
         const long = { long: 'x'.repeat(1_100_000) }
         await assert.rejects(client.request('echo', 1, { headers: long }), {
@@ -288,7 +288,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       it('show their schemas there, if callers may have the description', async () => {
         const info = async (name: string, callers: boolean | (() => boolean) | undefined, properties = 1) => {
           const fields = Array.from({ length: properties }, (_, index) => [`field${index}`, t.Number()])
-          const service = microservice({ name, describe: callers, transport: nats({ servers: server.url }) })
+          const service = microservice({ name, describe: callers, transport: nats({ url: server.url }) })
             .message('orders.get', ({ data }) => data, {
               data: t.Object(Object.fromEntries(fields)),
               response: t.Any()

@@ -20,7 +20,7 @@ async function costOf(count: number, ordered: boolean): Promise<number> {
     return ((await answer.json()) as { in_msgs: number }).in_msgs
   }
   const log = new Log()
-  const service = microservice({ name: 'idle', transport: nats({ servers: server.url }), logger: log.logger })
+  const service = microservice({ name: 'idle', transport: nats({ url: server.url }), logger: log.logger })
   for (let n = 0; n < count; n++) service.event(`idle.${n}`, () => {}, { durable: { ordered } })
   try {
     await service.listen()
@@ -50,7 +50,7 @@ if (!isMissing('idle handlers of NATS', natsMissing()))
     }, async () => {
       const server = await NatsServerProcess.start('-js')
       const log = new Log()
-      const transport = nats({ servers: server.url })
+      const transport = nats({ url: server.url })
       const seen: unknown[] = []
       const service = microservice({ name: 'rested', transport, logger: log.logger })
       for (const ordered of [false, true])

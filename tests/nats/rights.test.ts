@@ -93,12 +93,12 @@ if (!isMissing('rights over NATS', natsMissing())) {
       log.clear()
     })
 
-    const transportOf = (user: string, servers = server.url) =>
+    const transportOf = (user: string, url = server.url) =>
       nats({
-        servers,
-        user,
-        pass: user,
-        inboxPrefix: `_INBOX.${user}`,
+        url,
+        username: user,
+        password: user,
+        inboxPrefix: user,
         durable: { ackWait: 1_000 }
       })
     function clientOf(user: string) {

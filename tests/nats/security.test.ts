@@ -50,7 +50,7 @@ if (!isMissing('security over NATS', natsMissing())) {
     }
 
     async function serve(options: NatsOptions): Promise<void> {
-      const transport = nats({ servers: server.url, ...options })
+      const transport = nats({ url: server.url, ...options })
       const service = microservice({ name: 'secured', transport, logger: log.logger })
         .message('echo', ({ data }) => data)
         .message('count', function* () {
@@ -61,7 +61,7 @@ if (!isMissing('security over NATS', natsMissing())) {
     }
 
     function newClient(options: NatsOptions): UntypedClient {
-      const client = connect({ transport: nats({ servers: server.url, ...options }), logger: log.logger })
+      const client = connect({ transport: nats({ url: server.url, ...options }), logger: log.logger })
       cleanUps.push(() => client.close())
       return client
     }

@@ -70,7 +70,7 @@ if (!isMissing('describe over NATS', natsMissing()))
       server = await NatsServerProcess.start()
     })
     after(() => server.stop())
-    overEngine(() => nats({ servers: server.url }))
+    overEngine(() => nats({ url: server.url }))
   })
 
 describe('describe over TCP', () => {

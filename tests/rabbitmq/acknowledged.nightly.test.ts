@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
-import { type RabbitmqOptions, rabbitmq } from '@elysia-microservices/rabbitmq'
+import { type RabbitmqNestOptions, rabbitmq } from '@elysia-microservices/rabbitmq'
 import { isMissing, PATIENCE, until } from '@elysia-microservices/test-support'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { type Channel, type ChannelModel, connect as connectDriver } from 'amqplib'
@@ -43,10 +43,10 @@ if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
     const ready = async () => (await channel.checkQueue(queue)).messageCount
 
     /** Starts a service whose handler waits until the test lets it go on. */
-    async function serve(options: RabbitmqOptions = {}) {
+    async function serve(options: RabbitmqNestOptions = {}, url = server.url) {
       const begun: unknown[] = []
       const goOn: (() => void)[] = []
-      const transport = rabbitmq({ urls: server.url, queue, noAck: false, ...options })
+      const transport = rabbitmq({ url, nest: { queue, noAck: false, ...options } })
       const service: AnyMicroservice = microservice({ name: 'worker', transport, logger, drain: 30_000 })
         .message('work', async ({ data }) => {
           begun.push(data)
@@ -93,7 +93,7 @@ if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
     it('goes on after a request in parts', async () => {
       const { begun, next } = await serve({ prefetchCount: 1 })
       const client = connect({
-        transport: rabbitmq({ urls: server.url, queue }),
+        transport: rabbitmq({ url: server.url, nest: { queue } }),
         logger,
         timeout: PATIENCE
       })
@@ -120,7 +120,7 @@ if (!isMissing("RabbitMQ's acknowledgements", rabbitmqMissing()))
       await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve))
       cleanUps.push(() => between.close())
       const { port } = between.address() as net.AddressInfo
-      const first = await serve({ urls: `amqp://127.0.0.1:${port}` })
+      const first = await serve({}, `amqp://127.0.0.1:${port}`)
       const answer = ask('once')
       await until('the first one has it', () => first.begun.length === 1)
       const second = await serve()

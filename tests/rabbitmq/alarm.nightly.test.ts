@@ -14,7 +14,7 @@ if (!isMissing('RabbitMQ without memory', rabbitmqMissing()))
   describe('RabbitMQ without free memory', () => {
     const setup = rabbitmqForEach()
     const { log, cleanUps } = setup
-    const transport = () => rabbitmq({ urls: setup.server.url, connectTimeout: 2_000, heartbeat: 2_000 })
+    const transport = () => rabbitmq({ url: setup.server.url, connectTimeout: 2_000, heartbeat: 2_000 })
 
     async function memory(share: string): Promise<void> {
       const [program, ...rest] = setup.server.ctl('set_vm_memory_high_watermark', share)

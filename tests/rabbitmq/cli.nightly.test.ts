@@ -23,7 +23,7 @@ if (!isMissing('the command line over RabbitMQ', rabbitmqMissing()))
   it('the command line calls services over RabbitMQ, and reports that RabbitMQ cannot list dead letters', async () => {
     const { url } = await sharedRabbitmq()
     const logger = { error() {}, warn() {} }
-    const service = microservice({ name: 'typed', transport: rabbitmq({ urls: url }), logger }).message(
+    const service = microservice({ name: 'typed', transport: rabbitmq({ url: url }), logger }).message(
       'typed.add',
       ({ data }) => (data as number[]).reduce((a, b) => a + b, 0)
     )

@@ -71,7 +71,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       durable: DurableOptions = {},
       urls = setup.server.url
     ) {
-      const transport = rabbitmq({ urls, connectTimeout: 2_000, heartbeat: 2_000 })
+      const transport = rabbitmq({ url: urls, connectTimeout: 2_000, heartbeat: 2_000 })
       const service = microservice({ name, transport, logger: log.logger, drain: 5_000 }).event(
         pattern,
         handler,
@@ -282,7 +282,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
 
     it('is received also after RabbitMQ has closed the channel on which its service answers', async () => {
       const seen: unknown[] = []
-      const transport = rabbitmq({ urls: setup.server.url })
+      const transport = rabbitmq({ url: setup.server.url })
       const service = microservice({ name: 'answers', transport, logger: log.logger })
         .message('answers.echo', ({ data }) => data)
         .event('answers.x', ({ data }) => void seen.push(data), { durable: true })
@@ -348,7 +348,7 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       const held = new Promise<void>((resolve) => {
         end = resolve
       })
-      const transport = rabbitmq({ urls: setup.server.url })
+      const transport = rabbitmq({ url: setup.server.url })
       const service = microservice({ name: 'slow', transport, logger: log.logger })
         .message('slow.echo', ({ data }) => data)
         .event('slow.x', ({ data }) => held.then(() => ended.push(data)), { durable: { ordered: true } })

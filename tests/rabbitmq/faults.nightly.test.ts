@@ -67,7 +67,7 @@ const logger = { error() {}, warn() {} }
 
 /** A service that answers `<name>.echo`. */
 async function echoing(url: string, name: string) {
-  const service = microservice({ name, transport: rabbitmq({ urls: url }), logger })
+  const service = microservice({ name, transport: rabbitmq({ url: url }), logger })
   await service.message(`${name}.echo`, ({ data }) => data).listen()
   return service
 }
@@ -75,7 +75,7 @@ async function echoing(url: string, name: string) {
 /** A service that handles the durable events `<name>.x`, and their data. */
 async function collecting(url: string, name: string) {
   const seen: unknown[] = []
-  const service = microservice({ name, transport: rabbitmq({ urls: url }), logger })
+  const service = microservice({ name, transport: rabbitmq({ url: url }), logger })
   await service.event(`${name}.x`, ({ data }) => void seen.push(data), { durable: true }).listen()
   return { service, seen }
 }
@@ -96,7 +96,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       })
     })
     const client = connect({
-      transport: rabbitmq({ urls: relay.urls, connectTimeout: 2_000, heartbeat: 2_000 }),
+      transport: rabbitmq({ url: relay.urls, connectTimeout: 2_000, heartbeat: 2_000 }),
       logger,
       timeout: 60_000
     })
@@ -129,7 +129,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       })
     })
     const client = connect({
-      transport: rabbitmq({ urls: relay.urls, connectTimeout: 1_000, heartbeat: 1_000 }),
+      transport: rabbitmq({ url: relay.urls, connectTimeout: 1_000, heartbeat: 1_000 }),
       logger,
       timeout: 60_000
     })
@@ -153,7 +153,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       ends.push(client)
       client.pipe(server).pipe(client)
     })
-    const client = connect({ transport: rabbitmq({ urls: relay.urls }), logger, timeout: 60_000 })
+    const client = connect({ transport: rabbitmq({ url: relay.urls }), logger, timeout: 60_000 })
     const lost = new Promise<void>((resolve) => {
       client.onStatus(({ type }) => type === 'disconnected' && resolve())
     })
@@ -176,7 +176,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
     const { port, url } = await sharedRabbitmq()
     const { service, seen } = await collecting(url, 'blocked')
     const relay = await withoutConfirmations(port)
-    const client = connect({ transport: rabbitmq({ urls: relay.urls }), logger, timeout: 60_000 })
+    const client = connect({ transport: rabbitmq({ url: relay.urls }), logger, timeout: 60_000 })
     try {
       await client.publish('blocked.x', 1)
       await Promise.all([2, 3, 4].map((n) => client.publish('blocked.x', n)))
@@ -197,7 +197,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
     const relay = await withoutConfirmations(port)
     const handled: unknown[] = []
     const failed = new Set<unknown>()
-    const transport = rabbitmq({ urls: relay.urls, connectTimeout: 1_000, heartbeat: 1_000 })
+    const transport = rabbitmq({ url: relay.urls, connectTimeout: 1_000, heartbeat: 1_000 })
     const service = microservice({ name: 'silent', transport, logger }).event(
       'silent.x',
       ({ data }) => {
@@ -210,7 +210,7 @@ if (!isMissing('faults of RabbitMQ', rabbitmqMissing())) {
       { durable: { retry: { attempts: 3, minDelay: 10 } } }
     )
     await service.listen()
-    const client = connect({ transport: rabbitmq({ urls: url }), logger })
+    const client = connect({ transport: rabbitmq({ url: url }), logger })
     try {
       await client.publish('silent.x', 1)
       await until('the first is handled', () => handled.includes(1))

@@ -57,7 +57,7 @@ if (!isMissing('idle handlers of RabbitMQ', rabbitmqMissing()))
         [1, 30].map(async (count) => {
           const link = await counting(setup.server.port)
           cleanUps.push(() => link.stop())
-          const transport = rabbitmq({ urls: `amqp://127.0.0.1:${link.port}` })
+          const transport = rabbitmq({ url: `amqp://127.0.0.1:${link.port}` })
           const service = microservice({ name: `idle${count}`, transport, logger: log.logger })
           for (let n = 0; n < count; n++) service.event(`idle.${count}.${n}`, () => {}, { durable: true })
           await service.listen()

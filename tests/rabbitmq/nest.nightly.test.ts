@@ -5,7 +5,7 @@
 import 'reflect-metadata'
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type RabbitmqOptions, rabbitmq } from '@elysia-microservices/rabbitmq'
+import { type RabbitmqNestOptions, rabbitmq } from '@elysia-microservices/rabbitmq'
 import { freePort, isMissing, Log, until, Values } from '@elysia-microservices/test-support'
 import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
@@ -100,8 +100,11 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
     }
 
     /** The same service with our API. */
-    async function startOurs(options: RabbitmqOptions): Promise<() => Promise<void>> {
-      const transport = rabbitmq({ urls: server.url, ...options })
+    async function startOurs(
+      nest: RabbitmqNestOptions,
+      url: string | readonly string[] = server.url
+    ): Promise<() => Promise<void>> {
+      const transport = rabbitmq({ url, nest })
       const service = microservice({ name: 'orders', transport, logger: log.logger })
         .message('echo', ({ data }) => data)
         .message('values', () => from([1, 2, 3]))
@@ -146,7 +149,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
             transport: Transport.RMQ,
             options: { urls: [server.url], queue }
           })
-          own = connect({ transport: rabbitmq({ urls: server.url, queue }), timeout: 5_000 })
+          own = connect({ transport: rabbitmq({ url: server.url, nest: { queue } }), timeout: 5_000 })
           await nest.connect()
           await own.connect()
           tap.messages.length = 0
@@ -223,7 +226,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
           transport: Transport.RMQ,
           options: { urls: [server.url], ...options }
         })
-        const own = connect({ transport: rabbitmq({ urls: server.url, ...options }) })
+        const own = connect({ transport: rabbitmq({ url: server.url, nest: options }) })
         try {
           assert.deepEqual(await firstValueFrom(nest.send('time.us.east', 1)), ['time.us.east', 1])
           assert.deepEqual(await own.request('time.us.west', 2), ['time.us.west', 2])
@@ -240,7 +243,7 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
     it('a request does not wait in the queue for a service that does not run, and an event does', async () => {
       const queue = 'nobody-there'
       const channel = await driver.createChannel()
-      const own = connect({ transport: rabbitmq({ urls: server.url, queue }) })
+      const own = connect({ transport: rabbitmq({ url: server.url, nest: { queue } }) })
       await assert.rejects(own.request('echo', 1), PatternNotFoundError)
       await channel.assertQueue(queue, { durable: true })
       await assert.rejects(own.request('echo', 1), PatternNotFoundError)
@@ -257,8 +260,8 @@ if (!isMissing('Nest and our transport over RabbitMQ', rabbitmqMissing())) {
 
     it('the first server that can be reached is used', async () => {
       const urls = [`amqp://127.0.0.1:${await freePort()}`, server.url]
-      const stop = await startOurs({ urls })
-      const own = connect({ transport: rabbitmq({ urls }) })
+      const stop = await startOurs({}, urls)
+      const own = connect({ transport: rabbitmq({ url: urls }) })
       assert.equal(await own.request('echo', 1), 1)
       await own.close()
       await stop()

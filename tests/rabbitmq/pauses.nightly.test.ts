@@ -22,7 +22,7 @@ if (!isMissing('long pauses of RabbitMQ', rabbitmqMissing())) {
   it('an event that waits for more than a minute moves from the queue for long waits to the one for short waits, and runs', async () => {
     const server = await sharedRabbitmq()
     const log = new Log()
-    const transport = rabbitmq({ urls: server.url })
+    const transport = rabbitmq({ url: server.url })
     const seen = new Values<unknown>()
     const service = microservice({ name: 'long', transport, logger: log.logger }).event(
       'long.x',
@@ -61,7 +61,7 @@ if (!isMissing('long pauses of RabbitMQ', rabbitmqMissing())) {
       await promisify(execFile)(program, rest)
     }
     const log = new Log()
-    const transport = rabbitmq({ urls: server.url })
+    const transport = rabbitmq({ url: server.url })
     const seen = new Values<unknown>()
     const [failing, over] = [new Gate(), new Gate()]
     const service = microservice({ name: 'full', transport, logger: log.logger }).event(

@@ -17,7 +17,7 @@ if (!isMissing('pauses of RabbitMQ', rabbitmqMissing())) {
     const { log, cleanUps } = setup
 
     async function serve(name: string, handler: (message: Message) => unknown, urls = setup.server.url) {
-      const transport = rabbitmq({ urls, connectTimeout: 2_000, heartbeat: 2_000 })
+      const transport = rabbitmq({ url: urls, connectTimeout: 2_000, heartbeat: 2_000 })
       const service = microservice({ name, transport, logger: log.logger, drain: 1_000 }).event(
         `${name}.x`,
         handler,

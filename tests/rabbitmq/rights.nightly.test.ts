@@ -65,7 +65,7 @@ if (!isMissing('the rights of RabbitMQ', rabbitmqMissing())) {
     }
     const urlOf = (user: string, vhost = 'shop', password = 'secret') =>
       `amqp://${user}:${password}@127.0.0.1:${server.port}/${vhost}`
-    const as = (...whose: Parameters<typeof urlOf>) => rabbitmq({ urls: urlOf(...whose) })
+    const as = (...whose: Parameters<typeof urlOf>) => rabbitmq({ url: urlOf(...whose) })
     before(async () => {
       server = await sharedRabbitmq()
       const commands = commandsOfPage()

@@ -21,14 +21,14 @@ if (!isMissing('strangers on RabbitMQ', rabbitmqMissing())) {
     let refused: () => number
     before(async () => {
       const server = await sharedRabbitmq()
-      const transport = rabbitmq({ urls: server.url, queue: 'visited' })
+      const transport = rabbitmq({ url: server.url, nest: { queue: 'visited' } })
       const service = microservice({ name: 'visited', transport, logger: log.logger, drain: 0 })
         .message('echo', ({ data }) => data)
         .event('visited.seen', () => {})
       await service.listen()
       stop = () => service.stop()
       refused = () => (service.stats()[0] as unknown as { refused: number }).refused
-      client = connect({ transport: rabbitmq({ urls: server.url }), logger: log.logger })
+      client = connect({ transport: rabbitmq({ url: server.url }), logger: log.logger })
       driver = await connectDriver(server.url)
       stranger = await driver.createChannel()
     })

@@ -19,7 +19,7 @@ if (!isMissing('RabbitMQ over TLS', rabbitmqMissing()))
     const logger = { error() {}, warn() {} }
     const urls = `amqps://127.0.0.1:${tlsPort}`
     const ca = read('authority.pem')
-    const transport = rabbitmq({ urls, tls: { ca, ...pair('caller') } })
+    const transport = rabbitmq({ url: urls, tls: { ca, ...pair('caller') } })
     const service = microservice({ name: 'secret', transport, logger }).message(
       'secret.echo',
       ({ data }) => data
@@ -33,7 +33,7 @@ if (!isMissing('RabbitMQ over TLS', rabbitmqMissing()))
         { ca },
         { ca, ...pair('stranger') }
       ]) {
-        const other = connect({ transport: rabbitmq({ urls, tls }), logger })
+        const other = connect({ transport: rabbitmq({ url: urls, tls }), logger })
         await assert.rejects(other.request('secret.echo', 1), { name: 'ConnectionError', mayHaveRun: false })
         await other.close()
       }

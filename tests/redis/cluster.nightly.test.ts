@@ -97,7 +97,7 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
 
     it('a live service is never taken for a missing one while the keys move to another node', async () => {
       const transportAt = (n: number) =>
-        redis({ cluster: [{ host: '127.0.0.1', port: (nodes[n] as RedisServerProcess).port }] })
+        redis({ url: `redis://127.0.0.1:${(nodes[n] as RedisServerProcess).port}`, cluster: true })
       const service = microservice({ name: 'moving', transport: transportAt(0), logger }).message(
         'moving.echo',
         ({ data }) => data
@@ -142,7 +142,7 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
     it('clients and services use the same node, whichever nodes they were given, and follow the keys to another node', async () => {
       const seen: unknown[] = []
       const transportAt = (n: number) =>
-        redis({ cluster: [{ host: '127.0.0.1', port: (nodes[n] as RedisServerProcess).port }] })
+        redis({ url: `redis://127.0.0.1:${(nodes[n] as RedisServerProcess).port}`, cluster: true })
       const service = microservice({ name: 'orders', transport: transportAt(0), logger })
         .message('orders.total', ({ data }: Message<number[]>) => data.reduce((a, b) => a + b, 0))
         .event('orders.placed', ({ data }) => void seen.push(data), { durable: { ordered: true } })
@@ -194,12 +194,12 @@ if (!isMissing('A cluster of Redis servers', redisMissing())) {
       const alone = await RedisServerProcess.start()
       try {
         const client = connect({
-          transport: redis({ cluster: [{ host: '127.0.0.1', port: alone.port }] }),
+          transport: redis({ url: `redis://127.0.0.1:${alone.port}`, cluster: true }),
           logger
         })
         await assert.rejects(client.connect(), (error: Error) => {
           assert.ok(error instanceof OptionError, String(error))
-          assert.match(error.message, /is no node of a cluster; give options\.url/)
+          assert.match(error.message, /is no node of a cluster; leave out options\.cluster/)
           return true
         })
         await client.close()

@@ -102,7 +102,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
         const all = (await asked.call('SENTINEL', 'REPLICAS', 'main')) as unknown[]
         return all.length === 1
       })
-      const options: RedisOptions = { sentinels: [{ host: '127.0.0.1', port: sentinel.port }], name: 'main' }
+      const options: RedisOptions = { url: `redis://127.0.0.1:${sentinel.port}`, sentinelName: 'main' }
       const service = await serve(options)
       const client = newClient(options)
       for (let n = 0; n < 50; n++) await client.publish('orders.placed', n, { key: 'k', id: `id ${n}` })
@@ -165,10 +165,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       for (const connects of [() => serve({ url }), () => newClient({ url }).connect()])
         await assert.rejects(connects, (error: Error) => {
           assert.ok(error instanceof OptionError, String(error))
-          assert.match(
-            error.message,
-            /is a node of a cluster.*give the nodes of the cluster as options.cluster/
-          )
+          assert.match(error.message, /is a node of a cluster.*set options.cluster/)
           return true
         })
     })

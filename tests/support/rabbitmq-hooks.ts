@@ -26,7 +26,7 @@ export function rabbitmqForEach(): RabbitmqSetup {
   before(async () => {
     setup.server = await sharedRabbitmq()
     setup.driver = await connectDriver(setup.server.url)
-    setup.client = connect({ transport: rabbitmq({ urls: setup.server.url }), logger: log.logger })
+    setup.client = connect({ transport: rabbitmq({ url: setup.server.url }), logger: log.logger })
   })
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()

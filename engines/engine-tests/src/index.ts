@@ -26,7 +26,7 @@ export { type CaseOf, casesOfRestarts, casesOver, has, NEEDS, type Need } from '
  *   hasServer: false,
  *   start: async () => ({
  *     port: 5672,
- *     transport: () => rabbitmq({ urls: 'amqp://127.0.0.1:5672' }),
+ *     transport: () => rabbitmq({ url: 'amqp://127.0.0.1:5672' }),
  *     stop: async () => {},
  *     start: async () => {},
  *     suspend() {},

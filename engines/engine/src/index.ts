@@ -40,12 +40,14 @@ export { checkHeaders, joinedHeaders } from './headers.ts'
 export { Hearing } from './hearing.ts'
 export { HeldMessages } from './held-messages.ts'
 export {
+  type Addresses,
   CONNECT_TIMEOUT,
   checkWindow,
   EVENTS,
+  GROUP,
   HEARTBEAT,
-  QUEUE,
   readAddress,
+  readUrls,
   refuseForeign,
   type ServerAddress,
   STORAGE,

@@ -15,8 +15,8 @@ export const EVENTS = {
   check: mustBeOneOf('one-process', 'every-process')
 } as const
 
-/** The name under which the processes of a service share their messages: `queue` of an engine. */
-export const QUEUE: OptionRow<string> = {
+/** The name under which the processes of a service share their messages: `group` of an engine. */
+export const GROUP: OptionRow<string> = {
   check: mustBe('a text without blanks', (value) => typeof value === 'string' && /^\S+$/.test(value))
 }
 
@@ -54,6 +54,33 @@ export function checkWindow(
 ): void {
   if (maxAge !== 0 && maxAge < duplicateWindow)
     throw new OptionError(`${path}.duplicateWindow`, `${path}.duplicateWindow must not be longer than maxAge`)
+}
+
+/** The addresses of servers, and the option that has them, for errors. */
+export interface Addresses {
+  readonly path: string
+  readonly urls: readonly unknown[]
+}
+
+/**
+ * Returns the addresses in the option `url`, one or several, or in the option that the engine's driver has for them.
+ * @param theirs the driver's name of the option: `brokers`
+ * @throws {OptionError} both options are given, or there is no address in the list
+ */
+export function readUrls<Theirs extends string>(
+  given: { readonly url?: unknown } & { readonly [Name in Theirs]?: unknown },
+  theirs: Theirs,
+  byDefault: string
+): Addresses {
+  if (given.url !== undefined && given[theirs] !== undefined)
+    throw new OptionError(
+      `options.${theirs}`,
+      `options.${theirs} is another name of options.url: give only one of them`
+    )
+  const path = given[theirs] === undefined ? 'options.url' : `options.${theirs}`
+  const urls = [given.url ?? given[theirs] ?? byDefault].flat()
+  if (urls.length === 0) throw OptionError.expected(path, 'an address, or a list of addresses', urls)
+  return { path, urls }
 }
 
 /** The address of a server, and the credentials in it. */
@@ -104,10 +131,15 @@ export function readAddress<Protocol extends string>(
 /**
  * Refuses options that other libraries have, and that have another name or meaning here.
  * @param advice what to do in place of each, as the end of a sentence
+ * @param path the name of the options in errors
  * @throws {OptionError} one of them is given
  */
-export function refuseForeign(given: object, advice: Readonly<Record<string, string>>): void {
+export function refuseForeign(
+  given: object,
+  advice: Readonly<Record<string, string>>,
+  path = 'options'
+): void {
   for (const name of Object.keys(Object(given) as object))
     if (Object.hasOwn(advice, name))
-      throw new OptionError(`options.${name}`, `options.${name} is not an option; ${advice[name]}`)
+      throw new OptionError(`${path}.${name}`, `${path}.${name} is not an option; ${advice[name]}`)
 }

@@ -12,11 +12,11 @@ export interface EngineParts<Name extends string, Connection extends Carrier> {
   readonly name: Name
   readonly traits: Traits
   /**
-   * The name of the queue, in which the processes of a service share its messages, if the user has set a name. Default:
+   * The name under which the processes of a service share its messages, if the user has set a name. Default:
    * the name of the service.
    */
-  readonly queue?: string | undefined
-  /** The processes of the queue that get an event that is not durable. Default: `'one-process'`. */
+  readonly group?: string | undefined
+  /** The processes of the group that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined
   /**
    * Makes the queue's name from the service's name, if the engine does not allow every text. Default: the name of the
@@ -35,17 +35,17 @@ export interface EngineParts<Name extends string, Connection extends Carrier> {
 export function engineTransport<Name extends string, Connection extends Carrier>(
   parts: EngineParts<Name, Connection>
 ): Transport & { readonly name: Name } {
-  const { name, traits, queue } = parts
+  const { name, traits, group } = parts
   return {
     name,
     traits,
     server(context) {
-      const own = queue ?? (context.name && (parts.queueOf?.(context.name) ?? context.name))
+      const own = group ?? (context.name && (parts.queueOf?.(context.name) ?? context.name))
       return new DialogueServer({
         engine: parts.engine(context),
         context,
         queues: { message: own ?? NAMELESS, event: parts.events === 'every-process' ? undefined : own },
-        service: queue ?? context.name,
+        service: group ?? context.name,
         store: parts.serverStore
       })
     },

@@ -7,15 +7,15 @@ import { whyNoHeader } from './words/headers.ts'
 import { ADDRESSING } from './words/names.ts'
 
 /**
- * Kafka for one client or one service. @param title the name of its connections, unless the option `clientId` is set
+ * Kafka for one client or one service. @param title the name of its connections, unless the option `clientName` is set
  */
 export function kafkaEngine(driver: Driver, options: CheckedOptions, title: string): Engine<KafkaConnection> {
   return {
     ...ADDRESSING,
     name: 'kafka',
-    inboxOption: 'inbox',
+    inboxOption: 'inboxPrefix',
     where: options.where,
     whyNoHeader,
-    open: (listener) => KafkaConnection.open(driver, options, options.clientId ?? title, listener)
+    open: (listener) => KafkaConnection.open(driver, options, options.clientName ?? title, listener)
   }
 }

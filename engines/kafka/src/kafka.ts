@@ -32,7 +32,7 @@ const TRAITS: Traits = {
  * import { kafka } from '@elysia-microservices/kafka'
  * import { microservice } from 'elysia-microservices'
  *
- * await microservice({ name: 'orders', transport: kafka({ brokers: ['localhost:9092'] }) }).listen()
+ * await microservice({ name: 'orders', transport: kafka({ url: 'localhost:9092' }) }).listen()
  * ```
  */
 export function kafka(options: KafkaOptions = {}): KafkaTransport {
@@ -45,7 +45,7 @@ export function kafkaBy(driver: Driver, options: KafkaOptions): KafkaTransport {
   return engineTransport({
     name: 'kafka',
     traits: TRAITS,
-    queue: checked.group,
+    group: checked.group,
     events: checked.events,
     engine: (service) =>
       kafkaEngine(driver, checked, service === undefined ? 'client' : (service.name ?? 'service')),

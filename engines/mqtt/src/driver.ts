@@ -3,7 +3,7 @@
  * from a server inside the process, so that everything above runs without a server; `testing/driver-cases.ts` proves
  * that both keep the same promises.
  */
-import type { CheckedOptions } from './options/options.ts'
+import type { CheckedOptions, MqttServer } from './options/options.ts'
 import type { PacketProperties, ReceivedPacket } from './words/properties.ts'
 
 /** A message to be published. */
@@ -59,5 +59,10 @@ export interface Driver {
    * Connects once.
    * @throws the server cannot be reached, or refuses: then `code` of the error is its reason code
    */
-  connect(options: CheckedOptions, clientId: string, listener: DriverListener): Promise<DriverConnection>
+  connect(
+    server: MqttServer,
+    options: CheckedOptions,
+    clientId: string,
+    listener: DriverListener
+  ): Promise<DriverConnection>
 }

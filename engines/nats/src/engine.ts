@@ -13,16 +13,15 @@ import { whyNot } from './words/subjects.ts'
 /** NATS for one service, or (`undefined`) for one client. */
 export function natsEngine(
   driver: Driver,
-  { connection, inboxes }: CheckedOptions,
+  { connection, inboxes, where }: CheckedOptions,
   service: ServerContext | undefined
 ): Engine<NatsConnection> {
   const identity = service && identityOf(service)
-  const { servers, port } = connection
   return {
     name: 'nats',
     inboxOption: 'inboxPrefix',
     title: 'NATS',
-    where: [servers ?? `localhost:${port ?? 4222}`].flat().join(', '),
+    where,
     recordOf,
     whyNoHeader,
     whyNot,

@@ -32,7 +32,7 @@ const TRAITS: Traits = {
  * import { nats } from '@elysia-microservices/nats'
  * import { microservice } from 'elysia-microservices'
  *
- * await microservice({ name: 'orders', transport: nats({ servers: 'nats://localhost:4222' }) }).listen()
+ * await microservice({ name: 'orders', transport: nats({ url: 'nats://localhost:4222' }) }).listen()
  * ```
  */
 export function nats(options: NatsOptions = {}): NatsTransport {
@@ -45,7 +45,7 @@ export function natsBy(driver: Driver, options: NatsOptions): NatsTransport {
   return engineTransport({
     name: 'nats',
     traits: TRAITS,
-    queue: checked.queue,
+    group: checked.group,
     events: checked.events,
     queueOf,
     engine: (service) => natsEngine(driver, checked, service),

@@ -8,7 +8,7 @@ import { whyNot } from './words/names.ts'
 
 /**
  * RabbitMQ for one client or one service. @param service the name of its connection in RabbitMQ's tools, unless the
- * option `connectionName` is set
+ * option `clientName` is set
  */
 export function rabbitEngine(
   driver: Driver,
@@ -22,6 +22,6 @@ export function rabbitEngine(
     recordOf,
     whyNoHeader,
     whyNot,
-    open: (listener) => RabbitConnection.open(driver, options, options.connectionName ?? service, listener)
+    open: (listener) => RabbitConnection.open(driver, options, options.clientName ?? service, listener)
   }
 }

@@ -1,4 +1,4 @@
 /** The exports for users of RabbitMQ. */
 
-export type { QueueOptions, RabbitmqOptions } from './options/options.ts'
+export type { QueueOptions, RabbitmqNestOptions, RabbitmqOptions } from './options/options.ts'
 export { type RabbitmqTransport, rabbitmq } from './rabbitmq.ts'

@@ -31,7 +31,7 @@ const TRAITS: Traits = {
  * import { rabbitmq } from '@elysia-microservices/rabbitmq'
  * import { microservice } from 'elysia-microservices'
  *
- * await microservice({ name: 'orders', transport: rabbitmq({ urls: 'amqp://localhost' }) }).listen()
+ * await microservice({ name: 'orders', transport: rabbitmq({ url: 'amqp://localhost' }) }).listen()
  * ```
  */
 export function rabbitmq(options: RabbitmqOptions = {}): RabbitmqTransport {

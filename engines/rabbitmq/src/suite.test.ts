@@ -19,7 +19,7 @@ engineTests({
     return {
       port: server.port,
       transport: ({ port = server.port, queue } = {}) =>
-        rabbitmqBy(server.driver, { urls: `amqp://127.0.0.1:${port}`, queue }),
+        rabbitmqBy(server.driver, { url: `amqp://127.0.0.1:${port}`, nest: { queue } }),
       stop: async () => server.stop(),
       start: async () => server.start(),
       suspend: () => server.suspend(),

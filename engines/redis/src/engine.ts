@@ -8,7 +8,7 @@ import { whyNot } from './words/channels.ts'
 
 /**
  * Redis for one client or one service. @param service the name of its connections in CLIENT LIST, unless the option
- * `connectionName` is set
+ * `clientName` is set
  */
 export function redisEngine(
   driver: Driver,

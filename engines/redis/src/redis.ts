@@ -44,7 +44,7 @@ export function redisBy(driver: Driver, options: RedisOptions): RedisTransport {
   return engineTransport({
     name: 'redis',
     traits: TRAITS,
-    queue: checked.queue,
+    group: checked.group,
     events: checked.events,
     engine: (service) => redisEngine(driver, checked, service?.name),
     serverStore: (context) => new RedisServerStore(checked, context),

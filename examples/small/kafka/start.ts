@@ -11,7 +11,7 @@ interface Order {
   readonly id: number
 }
 
-const transport = kafka({ brokers: (process.env['KAFKA_BROKERS'] ?? 'localhost:9092').split(',') })
+const transport = kafka({ url: (process.env['KAFKA_BROKERS'] ?? 'localhost:9092').split(',') })
 const done = new EventTarget()
 
 const billing = microservice({ name: 'billing', transport }).event(

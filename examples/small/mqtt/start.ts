@@ -7,7 +7,7 @@ import { connectAsync } from 'mqtt'
 const url = process.env['MQTT_URL'] ?? 'mqtt://localhost:1883'
 const measured = new EventTarget()
 
-const plants = microservice({ name: 'plants', transport: mqtt({ url, replyTopics: ['devices/+/answers'] }) })
+const plants = microservice({ name: 'plants', transport: mqtt({ url, replyTo: ['devices/+/answers'] }) })
   .message('plants/limit', ({ data }: Message<{ plant: number }>) => ({ most: data.plant * 10 }))
   .event('plants/+/measured', ({ pattern, data }: Message<{ celsius: number }>) => {
     console.log(`${pattern}: ${data.celsius}`)

@@ -7,7 +7,7 @@ import { nats } from '@elysia-microservices/nats'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 
-const transport = nats({ servers: process.env['NATS_URL'] ?? 'nats://localhost:4222' })
+const transport = nats({ url: process.env['NATS_URL'] ?? 'nats://localhost:4222' })
 const payments = new EventTarget()
 
 const shop = microservice({ name: 'shop', transport })

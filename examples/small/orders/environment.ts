@@ -5,7 +5,7 @@ import postgres from 'postgres'
 
 const { DATABASE_URL = 'postgres://localhost/orders', NATS_URL = 'nats://localhost:4222' } = process.env
 
-export const transport = nats({ servers: NATS_URL })
+export const transport = nats({ url: NATS_URL })
 export const sql = postgres(DATABASE_URL, { onnotice() {} })
 
 // Creates each table once, whichever service starts first.

@@ -8,7 +8,7 @@ interface Order {
   readonly id: number
 }
 
-const transport = rabbitmq({ urls: process.env['RABBITMQ_URL'] ?? 'amqp://localhost' })
+const transport = rabbitmq({ url: process.env['RABBITMQ_URL'] ?? 'amqp://localhost' })
 const done = new EventTarget()
 
 const billing = microservice({ name: 'billing', transport }).event(

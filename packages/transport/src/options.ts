@@ -86,7 +86,18 @@ export type Filled<Options, Defaults> = {
 const SAME: Readonly<Record<string, string>> = {
   __proto__: null,
   ssl: 'tls',
-  timeout: 'connectTimeout'
+  timeout: 'connectTimeout',
+  urls: 'url',
+  servers: 'url',
+  brokers: 'url',
+  queue: 'group',
+  queueGroup: 'group',
+  connectionName: 'clientName',
+  clientId: 'clientName',
+  name: 'clientName',
+  user: 'username',
+  pass: 'password',
+  replyTopics: 'replyTo'
 } as never
 
 /** @throws {OptionError} `given` is not an object, or has an unknown name */

@@ -11,7 +11,7 @@ import { connect } from 'elysia-microservices/client'
 const WINDOW = 1_000
 
 const [server, rate, events] = process.argv.slice(2) as [string, string, string]
-const client = connect({ transport: nats({ servers: server }), timeout: 60_000 })
+const client = connect({ transport: nats({ url: server }), timeout: 60_000 })
 process.stdin.resume().once('end', () => process.exit(1))
 await client.connect()
 console.log(JSON.stringify({ port: 0 }))

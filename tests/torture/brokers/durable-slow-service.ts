@@ -15,7 +15,7 @@ process.on('SIGUSR2', () => {
   isHurrying = true
 })
 
-const service = microservice({ name: 'torture', transport: nats({ servers: server }) }).event(
+const service = microservice({ name: 'torture', transport: nats({ url: server }) }).event(
   'torture.flood',
   async ({ data }: Message<{ n: number }>) => {
     if (!isHurrying) await pause(Number(takes))

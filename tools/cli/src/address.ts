@@ -28,12 +28,9 @@ interface EngineUrl {
 const ENGINES: Readonly<Record<string, EngineUrl>> = {
   'nats:': {
     package: '@elysia-microservices/nats',
-    make({ nats }, { hostname, port, username, password }, tls) {
-      const user = decodeURIComponent(username)
+    make({ nats }, { href }, tls) {
       return (nats as (options: object) => Transport)({
-        servers: `nats://${hostname}:${port || 4222}`,
-        ...(user !== '' && password === '' && { token: user }),
-        ...(password !== '' && { user, pass: decodeURIComponent(password) }),
+        url: href,
         ...(tls !== undefined && { tls: tls === true ? {} : tls })
       })
     }
@@ -53,7 +50,7 @@ const ENGINES: Readonly<Record<string, EngineUrl>> = {
         password: decodeURIComponent(password)
       }
       return (kafka as (options: object) => Transport)({
-        brokers: [`${hostname}:${port || 9092}`],
+        url: `${hostname}:${port || 9092}`,
         ...(username !== '' && { sasl }),
         ...(tls !== undefined && { tls })
       })
@@ -70,7 +67,7 @@ function ofUrl(name: 'redis' | 'rabbitmq' | 'mqtt'): EngineUrl {
     package: `@elysia-microservices/${name}`,
     make(module, { href }, tls) {
       return (module[name] as (options: object) => Transport)({
-        ...(name === 'rabbitmq' ? { urls: href } : { url: href }),
+        url: href,
         ...(typeof tls === 'object' && { tls })
       })
     }

@@ -97,7 +97,7 @@ describe('create-elysia-microservices', () => {
     assert.match(out, /on Node over RabbitMQ/)
     assert.ok(out.includes('docker compose up --detach rabbitmq'))
     assert.match(read('rabbit', 'package.json'), /"@elysia-microservices\/rabbitmq"/)
-    assert.match(read('rabbit', 'src/transport.ts'), /rabbitmq\(\{ urls: RABBITMQ_URL \}\)/)
+    assert.match(read('rabbit', 'src/transport.ts'), /rabbitmq\(\{ url: RABBITMQ_URL \}\)/)
     assert.match(read('rabbit', 'README.md'), /`RABBITMQ_URL` \| `amqp:/)
   })
 
@@ -106,7 +106,7 @@ describe('create-elysia-microservices', () => {
     assert.match(out, /on Node over Kafka/)
     assert.ok(out.includes('docker compose up --detach kafka'))
     assert.match(read('log', 'package.json'), /"@elysia-microservices\/kafka"/)
-    assert.match(read('log', 'src/transport.ts'), /kafka\(\{ brokers: KAFKA_BROKERS/)
+    assert.match(read('log', 'src/transport.ts'), /kafka\(\{ url: KAFKA_BROKERS/)
     assert.match(read('log', 'README.md'), /`KAFKA_BROKERS` \| `localhost:9092`/)
   })
 

@@ -93,7 +93,7 @@ export class KafkaConnection implements Carrier {
       () => this.flush(),
       () => this.isConnected
     )
-    this.#inboxes = inboxTopic(options.inbox)
+    this.#inboxes = inboxTopic(options.inboxPrefix)
     const partitions = cluster.topic(this.#inboxes)?.leaders.length ?? 1
     this.#partition = Math.floor(Math.random() * partitions)
     this.#reader = new Reader(cluster, 'inbox', Isolation.uncommitted, {
@@ -129,7 +129,7 @@ export class KafkaConnection implements Carrier {
     try {
       const configs = { 'retention.ms': String(ANSWERS_STAY), 'segment.ms': String(ANSWERS_STAY) }
       await cluster.ensure([
-        { name: inboxTopic(options.inbox), configs },
+        { name: inboxTopic(options.inboxPrefix), configs },
         { name: EVERYONE, partitions: 1, configs }
       ])
     } catch (error) {
@@ -269,7 +269,7 @@ export class KafkaConnection implements Carrier {
     const wanted = record.header(HEADER.replyTopic)
     if (token === undefined || wanted === undefined) return ''
     const partition = Number(record.header(HEADER.replyPartition) ?? 0)
-    return replyAddress(topic, { topic: wanted, partition, token }, this.#options.replyTopics)
+    return replyAddress(topic, { topic: wanted, partition, token }, this.#options.replyTo)
   }
 
   /**

@@ -11,13 +11,14 @@ describe('the options of kafka()', () => {
       [where, partitions, replicas, advertised, events],
       ['localhost:9092', 4, -1, true, 'one-process']
     )
-    assert.deepEqual(kafkaOptions({ brokers: ['kafka://[::1]:1'] }).brokers, [{ host: '::1', port: 1 }])
+    assert.deepEqual(kafkaOptions({ url: ['kafka://[::1]:1'] }).brokers, [{ host: '::1', port: 1 }])
   })
 
   it('are refused with what is wrong', () => {
     const wrong: readonly (readonly [string, unknown])[] = [
-      ['brokers', 'localhost:9092'],
-      ['brokers', []],
+      ['url', 'localhost'],
+      ['url', []],
+      ['brokers', 5],
       ['brokers', ['localhost']],
       ['brokers', ['user@localhost:1']],
       ['brokers', ['localhost:99999']],
@@ -25,11 +26,11 @@ describe('the options of kafka()', () => {
       ['partitions', 0],
       ['partitions', 1.5],
       ['replicas', -1],
-      ['inbox', 'a b'],
-      ['replyTopics', ['a b']],
+      ['inboxPrefix', 'a b'],
+      ['replyTo', ['a b']],
       ['advertised', 1],
       ['connectTimeout', 1],
-      ['clientId', ''],
+      ['clientName', ''],
       ['group', '\n'],
       ['tls', { unknown: 1 }],
       ['sasl', { mechanism: 'PLAN' }],
@@ -43,6 +44,16 @@ describe('the options of kafka()', () => {
         (error: Error) => error instanceof OptionError && error.message.includes(`options.${option}`),
         option
       )
+  })
+
+  it('say what other libraries have by another name', () => {
+    assert.deepEqual(kafkaOptions({ brokers: 'a:1' }).brokers, [{ host: 'a', port: 1 }])
+    for (const [given, message] of [
+      [{ url: 'a:1', brokers: ['a:1'] }, /options\.brokers is another name of options\.url/],
+      [{ clientId: 'a' }, /did you mean options\.clientName/],
+      [{ replyTopics: ['a'] }, /did you mean options\.replyTo/]
+    ] as const)
+      assert.throws(() => kafkaOptions(given as KafkaOptions), message)
   })
 
   it('call TLS `tls`, although `ssl` looks more like `sasl`', () => {

@@ -1,6 +1,6 @@
 /** The options of `kafka()`. */
 import type { SecureContextOptions } from 'node:tls'
-import { CONNECT_TIMEOUT, EVENTS, refuseForeign, TLS } from '@elysia-microservices/engine'
+import { CONNECT_TIMEOUT, EVENTS, readUrls, refuseForeign, TLS } from '@elysia-microservices/engine'
 import {
   type FromTable,
   mustBe,
@@ -27,9 +27,11 @@ export interface KafkaSasl {
 export interface KafkaOptions {
   /**
    * Addresses of brokers, which are asked for the addresses of all other brokers: `host:port`, or
-   * `kafka://host:port`. Default: `['localhost:9092']`.
+   * `kafka://host:port`. Default: `localhost:9092`.
    */
-  readonly brokers?: readonly string[] | undefined
+  readonly url?: string | readonly string[] | undefined
+  /** Kafka's own name of `url`, for options that are copied from NestJS or from a driver. */
+  readonly brokers?: string | readonly string[] | undefined
   /**
    * Certificates and keys, as for Node's `tls.connect`; `true`: TLS with the certificate authorities of the system.
    * Default: no TLS.
@@ -43,7 +45,7 @@ export interface KafkaOptions {
   /** The credentials. Default: none. */
   readonly sasl?: KafkaSasl | undefined
   /** The name of the connections in Kafka's tools and quotas. Default: the service's name, or `client`. */
-  readonly clientId?: string | undefined
+  readonly clientName?: string | undefined
   /**
    * The group of a service: the processes of a group share requests and events. The name of the group in Kafka is
    * `<group>-server`, as with NestJS. Default: the service's name.
@@ -59,15 +61,15 @@ export interface KafkaOptions {
   /** The number of replicas of a new topic. Default: the setting of the brokers. */
   readonly replicas?: number | undefined
   /**
-   * The end of the name of the topic for answers, `_elysia.inbox.<name>`, if users have rights to different topics.
-   * Both clients and services read such a topic. Default: `_elysia.inbox`, for all.
+   * The user's part of the name of the topic for answers, if each user has rights of its own: with `'orders'` it is
+   * `_elysia.inbox.orders`. Both clients and services read such a topic. Default: none, it is `_elysia.inbox`.
    */
-  readonly inbox?: string | undefined
+  readonly inboxPrefix?: string | undefined
   /** Topics on which NestJS clients may ask for their answers, besides `<topic>.reply`. Default: none. */
-  readonly replyTopics?: readonly string[] | undefined
+  readonly replyTo?: readonly string[] | undefined
   /**
    * Whether to connect to the addresses that the brokers announce. `false`: connect only to the first address of
-   * `brokers`, as needed behind a tunnel or a forwarded port; this broker is then the only one. Default: true.
+   * `url`, as needed behind a tunnel or a forwarded port; this broker is then the only one. Default: true.
    */
   readonly advertised?: boolean | undefined
   /**
@@ -96,19 +98,17 @@ export const KAFKA_SASL = {
 
 /** The table of all options. */
 export const KAFKA_OPTIONS = {
-  brokers: {
-    byDefault: ['localhost:9092'],
-    check: mustBe("a list such as ['localhost:9092']", (value) => Array.isArray(value) && value.length > 0)
-  },
+  url: {},
+  brokers: {},
   tls: { check: (path, value) => value !== true && TLS.check?.(path, value) },
   sasl: {},
-  clientId: { check: A_NAME },
+  clientName: { check: A_NAME },
   group: { check: A_NAME },
   events: EVENTS,
   partitions: { byDefault: 4, check: mustBeWhole(1, 30_000) },
   replicas: { check: mustBeWhole(1, 30_000) },
-  inbox: { check: mustBe('a text of 1 to 64 letters, digits, - and _', isInbox) },
-  replyTopics: { byDefault: [], check: mustBe("a list of topics such as 'orders.answers'", isListOfTopics) },
+  inboxPrefix: { check: mustBe('a text of 1 to 64 letters, digits, - and _', isInboxPrefix) },
+  replyTo: { byDefault: [], check: mustBe("a list of topics such as 'orders.answers'", isListOfTopics) },
   advertised: { byDefault: true, check: mustBeBoolean },
   readUncommitted: { byDefault: false, check: mustBeBoolean },
   connectTimeout: CONNECT_TIMEOUT
@@ -116,7 +116,7 @@ export const KAFKA_OPTIONS = {
 
 /** The checked options, with their defaults. */
 export interface CheckedOptions
-  extends Omit<FromTable<KafkaOptions, typeof KAFKA_OPTIONS>, 'brokers' | 'tls' | 'replicas'> {
+  extends Omit<FromTable<KafkaOptions, typeof KAFKA_OPTIONS>, 'url' | 'brokers' | 'tls' | 'replicas'> {
   readonly brokers: readonly { readonly host: string; readonly port: number }[]
   readonly tls: SecureContextOptions | undefined
   readonly servername: string | undefined
@@ -130,9 +130,15 @@ export interface CheckedOptions
 export function kafkaOptions(given: KafkaOptions): CheckedOptions {
   // NestJS's driver has this name.
   refuseForeign(given, { ssl: 'give options.tls: true, or certificates' })
-  const { tls, ...all } = readTable<KafkaOptions, typeof KAFKA_OPTIONS>('options', given, KAFKA_OPTIONS)
+  const {
+    tls,
+    url,
+    brokers: theirs,
+    ...all
+  } = readTable<KafkaOptions, typeof KAFKA_OPTIONS>('options', given, KAFKA_OPTIONS)
   const { servername, ...secure } = tls === true || tls === undefined ? {} : tls
-  const brokers = all.brokers.map(readBroker)
+  const { path, urls } = readUrls({ url, brokers: theirs }, 'brokers', 'localhost:9092')
+  const brokers = urls.map((broker) => readBroker(path, broker))
   return {
     ...all,
     brokers,
@@ -148,7 +154,7 @@ function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== '' && value.length <= 200 && !/[\p{Cc}\p{Cs}]/u.test(value)
 }
 
-function isInbox(value: unknown): boolean {
+function isInboxPrefix(value: unknown): boolean {
   return typeof value === 'string' && /^[\w-]{1,64}$/.test(value)
 }
 
@@ -156,13 +162,13 @@ function isListOfTopics(value: unknown): boolean {
   return Array.isArray(value) && value.every(isTopicName)
 }
 
-function readBroker(broker: unknown): { readonly host: string; readonly port: number } {
+function readBroker(path: string, broker: unknown): { readonly host: string; readonly port: number } {
   const [, host = '', digits = ''] =
     (typeof broker === 'string' && /^(?:kafka:\/\/)?(\[[\da-fA-F:.]+\]|[^\s:/@]+):(\d{1,5})$/.exec(broker)) ||
     []
   const port = Number(digits)
   if (host === '' || port < 1 || port > 65_535)
-    throw OptionError.expected('options.brokers', "addresses such as 'localhost:9092'", broker)
+    throw OptionError.expected(path, "addresses such as 'localhost:9092'", broker)
   return { host: host.replace(/^\[|\]$/g, ''), port }
 }
 

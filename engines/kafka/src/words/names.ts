@@ -152,7 +152,7 @@ export function readAnswer(address: string): Place | undefined {
 /**
  * Returns the reply address that a request names. An address that is neither an inbox nor an allowed topic of answers
  * is returned in a form that nothing is published to: otherwise a stranger could make a service publish to any topic.
- * @param topic the topic of the request @param own the option `replyTopics`
+ * @param topic the topic of the request @param own the option `replyTo`
  */
 export function replyAddress(topic: string, place: Place, own: readonly string[]): string {
   const address = addressAt(place)

@@ -5,7 +5,7 @@
 import { Reconnecting } from '@elysia-microservices/engine'
 import { ConnectionError } from '@elysia-microservices/transport/kit'
 import type { Driver, DriverConnection, DriverListener, Packet } from '../driver.ts'
-import type { CheckedOptions } from '../options/options.ts'
+import type { CheckedOptions, MqttServer } from '../options/options.ts'
 import { connectFailure } from './failures.ts'
 
 /** Milliseconds between attempts to connect. */
@@ -45,6 +45,8 @@ export class Link {
   /** The identifiers of subscriptions, by filter. */
   readonly #filters = new Map<string, number | undefined>()
   #connection: DriverConnection | undefined
+  /** The place in the list of the server that is tried next. */
+  #next = 0
   #isConnected = false
   #isClosed = false
   readonly #pauses = new Reconnecting(AGAIN_AFTER)
@@ -80,13 +82,17 @@ export class Link {
     listener: LinkListener
   ): Promise<Link> {
     const link = new Link(driver, options, clientId, listener)
-    try {
-      await link.#connect()
-    } catch (error) {
-      throw connectFailure(options.where, error as Error & { code?: unknown })
+    let failure: unknown
+    for (let attempt = 0; attempt < options.servers.length; attempt++) {
+      try {
+        await link.#connect()
+        link.#isConnected = true
+        return link
+      } catch (error) {
+        failure ??= error
+      }
     }
-    link.#isConnected = true
-    return link
+    throw connectFailure(options.where, failure as Error & { code?: unknown })
   }
 
   get isConnected(): boolean {
@@ -199,7 +205,9 @@ export class Link {
   async #connect(): Promise<void> {
     let connection: DriverConnection | undefined
     let isLost = false
-    connection = await this.#driver.connect(this.#options, this.#clientId, {
+    const { servers } = this.#options
+    const server = servers[this.#next++ % servers.length] as MqttServer
+    connection = await this.#driver.connect(server, this.#options, this.#clientId, {
       message: (topic, bytes, packet) => this.#listener.message(topic, bytes, packet),
       lost: (code) => {
         isLost = true

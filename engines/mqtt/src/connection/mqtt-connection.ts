@@ -330,7 +330,7 @@ export class MqttConnection implements Carrier {
     const address = topic.slice(before.length)
     if (retain && responseTopic !== undefined) return this.#refuseKept(topic, bytes, packet)
     if (responseTopic !== undefined) {
-      const reply = replyAddress(address, responseTopic, correlationData, this.#options.replyTopics)
+      const reply = replyAddress(address, responseTopic, correlationData, this.#options.replyTo)
       return this.#receive(subject, { address, words: bytes, reply, headers })
     }
     const { words, isRequest } = readNest(bytes.toString())

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { ConnectionError, endedWithin } from '@elysia-microservices/transport/kit'
 import mqtt, { type IConnackPacket, type MqttClient } from 'mqtt'
 import type { Driver, DriverConnection, DriverListener, Packet } from '../driver.ts'
-import type { CheckedOptions } from '../options/options.ts'
+import type { CheckedOptions, MqttServer } from '../options/options.ts'
 
 /** The reason code for a message to which nobody has subscribed. */
 const NOBODY = 16
@@ -16,8 +16,8 @@ interface Pong {
 }
 
 export const mqttjs: Driver = {
-  connect(options, clientId, listener) {
-    const client = mqtt.connect(settingsOf(options, clientId))
+  connect(server, options, clientId, listener) {
+    const client = mqtt.connect(settingsOf(server, options, clientId))
     client.setMaxListeners(0)
     const socket = client.stream as Partial<Socket>
     socket.setNoDelay?.(true)
@@ -41,8 +41,12 @@ export const mqttjs: Driver = {
   }
 }
 
-function settingsOf(options: CheckedOptions, clientId: string): mqtt.IClientOptions {
-  const { protocol, host, port, username, password, tls, connectTimeout, heartbeat, will } = options
+function settingsOf(
+  { protocol, host, port, username, password }: MqttServer,
+  options: CheckedOptions,
+  clientId: string
+): mqtt.IClientOptions {
+  const { tls, connectTimeout, heartbeat, will } = options
   return {
     ...(tls as object),
     protocol,

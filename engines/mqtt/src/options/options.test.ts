@@ -4,8 +4,12 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import { type MqttOptions, mqttOptions } from './options.ts'
 
 it('options of an address, a user and TLS are read', () => {
-  const { where, protocol, port, username, password } = mqttOptions({ url: 'mqtts://a:b%20c@[::1]' })
-  assert.deepEqual([where, protocol, port, username, password], ['::1:8883', 'mqtts', 8883, 'a', 'b c'])
+  const { where, servers } = mqttOptions({ url: ['mqtts://a:b%20c@[::1]', 'mqtts://other'] })
+  const [{ protocol, port, username, password } = {}] = servers
+  assert.deepEqual(
+    [where, protocol, port, username, password],
+    ['::1:8883, other:8883', 'mqtts', 8883, 'a', 'b c']
+  )
   assert.equal(mqttOptions({}).where, 'localhost:1883')
 })
 
@@ -14,10 +18,10 @@ it('invalid options are refused by name, and the errors contain no password', ()
     [{ url: 'nats://localhost' }, /options\.url must be an address such as/],
     [{ url: 'mqtt://localhost/path' }, /options\.url/],
     [{ url: 'secret' }, /options\.url .*no address/],
-    [{ queue: 'a/b' }, /options\.queue/],
+    [{ group: 'a/b' }, /options\.group/],
     [{ events: 'some' }, /options\.events/],
-    [{ replyTopics: ['a#'] }, /options\.replyTopics/],
-    [{ replyTopics: 'a' }, /options\.replyTopics/],
+    [{ replyTo: ['a#'] }, /options\.replyTo/],
+    [{ replyTo: 'a' }, /options\.replyTo/],
     [{ inboxPrefix: 'a/b' }, /options\.inboxPrefix/],
     [{ tls: {} }, /mqtts:\/\//],
     [{ url: 'mqtts://x', tls: { port: 1 } }, /options\.tls/],
@@ -30,7 +34,8 @@ it('invalid options are refused by name, and the errors contain no password', ()
     [{ will: 'gone' }, /options\.will/],
     [{ connectTimeout: 1 }, /options\.connectTimeout/],
     [{ heartbeat: 1 }, /options\.heartbeat/],
-    [{ urls: [] }, /urls/]
+    [{ urls: [] }, /did you mean options\.url/],
+    [{ url: [] }, /options\.url/]
   ] as const)
     assert.throws(
       () => mqttOptions(options as unknown as MqttOptions),

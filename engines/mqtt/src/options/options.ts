@@ -37,8 +37,11 @@ export interface MqttWill {
 
 /** Options of `mqtt()`. */
 export interface MqttOptions {
-  /** `mqtt://[user:password@]host:port`, or `mqtts://` for TLS. Default: `mqtt://localhost:1883`. */
-  readonly url?: string | undefined
+  /**
+   * `mqtt://[user:password@]host:port`, or `mqtts://` for TLS; several are servers of one cluster, tried one after the
+   * other. Default: `mqtt://localhost:1883`.
+   */
+  readonly url?: string | readonly string[] | undefined
   /** The name of the user, in place of the one in the address. Default: none. */
   readonly username?: string | undefined
   /** The user's password. Default: none. */
@@ -58,7 +61,7 @@ export interface MqttOptions {
    * The group of a service's shared subscriptions: its processes share requests and events. Default: the service's
    * name. A service without a name shares requests with all other services without a name, and gets every event.
    */
-  readonly queue?: string | undefined
+  readonly group?: string | undefined
   /**
    * The processes of the group that get an event. With `'every-process'` they also get retained events.
    * Default: `'one-process'`.
@@ -68,7 +71,7 @@ export interface MqttOptions {
    * Filters of topics on which devices may want their answers, such as `devices/+/answers`. A service answers only on
    * these topics, in inboxes, and where NestJS clients wait. Default: none.
    */
-  readonly replyTopics?: readonly string[] | undefined
+  readonly replyTo?: readonly string[] | undefined
   /** A prefix for the names of inboxes: the name of the user, if each user has rights of its own. Default: none. */
   readonly inboxPrefix?: string | undefined
   /** The event that the server publishes if the connection ends without being closed. Default: none. */
@@ -97,9 +100,9 @@ export const MQTT_OPTIONS = {
   password: { check: (path, value) => mustBe('a text', isText)(path, isText(value) ? value : 'none') },
   tls: TLS,
   clientId: { check: mustBe('a text', isText) },
-  queue: { check: mustBe('a text without blanks, /, + and #', isLevel) },
+  group: { check: mustBe('a text without blanks, /, + and #', isLevel) },
   events: EVENTS,
-  replyTopics: {
+  replyTo: {
     byDefault: [],
     check: mustBe("a list of filters such as 'devices/+/answers'", isListOfFilters)
   },
@@ -111,11 +114,14 @@ export const MQTT_OPTIONS = {
   heartbeat: HEARTBEAT
 } as const satisfies OptionTable<MqttOptions>
 
+/** Where a server is, and as whom to connect. */
+export type MqttServer = Omit<ServerAddress<'mqtt' | 'mqtts'>, 'path'>
+
 /** The checked options, with their defaults. */
 export interface CheckedOptions
-  extends Omit<FromTable<MqttOptions, typeof MQTT_OPTIONS>, 'url'>,
-    Pick<ServerAddress<'mqtt' | 'mqtts'>, 'protocol' | 'host' | 'port'> {
-  /** The address of the server for error messages, without credentials. */
+  extends Omit<FromTable<MqttOptions, typeof MQTT_OPTIONS>, 'url' | 'username' | 'password'> {
+  readonly servers: readonly MqttServer[]
+  /** The addresses of the servers for error messages, without credentials. */
   readonly where: string
 }
 
@@ -123,28 +129,39 @@ const PORTS = { mqtt: 1883, mqtts: 8883 } as const
 
 /** @throws {OptionError} an option is invalid */
 export function mqttOptions(given: MqttOptions): CheckedOptions {
-  const { url, ...all } = readTable('options', given, MQTT_OPTIONS)
-  const wanted = "an address such as 'mqtt://localhost:1883', or mqtts:// for TLS"
-  const { protocol, host, port, path, ...user } = readAddress('options.url', url, PORTS, wanted)
-  if (path !== '') throw OptionError.expected('options.url', wanted, 'one with a path')
-  if (all.tls !== undefined && protocol === 'mqtt')
-    throw new OptionError(
-      'options.tls',
-      'options.tls is for an address that begins with mqtts://; change options.url'
-    )
-  const username = all.username ?? user.username
-  const password = all.password ?? user.password
-  if (password !== undefined && username === undefined)
-    throw new OptionError(
-      'options.password',
-      'options.password belongs to a user; give options.username, too'
-    )
+  const { url, username, password, ...all } = readTable('options', given, MQTT_OPTIONS)
+  const urls = [url].flat()
+  if (urls.length === 0) throw OptionError.expected('options.url', WANTED, urls)
+  const servers = urls.map((one) => readServer(one, { username, password, isSecure: all.tls !== undefined }))
   if (all.will !== undefined)
     addressOfCall(
       ADDRESSING,
       readTable<MqttWill, typeof MQTT_WILL>('options.will', all.will, MQTT_WILL).pattern
     )
-  return { ...all, protocol, host, port, username, password, where: `${host}:${port}` }
+  return { ...all, servers, where: servers.map(({ host, port }) => `${host}:${port}`).join(', ') }
+}
+
+const WANTED = "an address such as 'mqtt://localhost:1883', or mqtts:// for TLS"
+
+function readServer(
+  url: unknown,
+  given: Pick<MqttOptions, 'username' | 'password'> & { readonly isSecure: boolean }
+): MqttServer {
+  const { path, ...server } = readAddress('options.url', url, PORTS, WANTED)
+  if (path !== '') throw OptionError.expected('options.url', WANTED, 'one with a path')
+  if (given.isSecure && server.protocol === 'mqtt')
+    throw new OptionError(
+      'options.tls',
+      'options.tls is for an address that begins with mqtts://; change options.url'
+    )
+  const username = given.username ?? server.username
+  const password = given.password ?? server.password
+  if (password !== undefined && username === undefined)
+    throw new OptionError(
+      'options.password',
+      'options.password belongs to a user; give options.username, too'
+    )
+  return { ...server, username, password }
 }
 
 function isText(value: unknown): boolean {

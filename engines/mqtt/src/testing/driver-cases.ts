@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import type { Driver, DriverConnection, DriverListener, Packet } from '../driver.ts'
-import { mqttOptions } from '../options/options.ts'
+import { type MqttServer, mqttOptions } from '../options/options.ts'
 
 /** A server for the cases. */
 export interface ServerForCases {
@@ -59,7 +59,8 @@ export function driverCases(title: string, open: () => Promise<ServerForCases>):
       will?: { readonly pattern: string; readonly data: unknown }
     ): Promise<[DriverConnection, Recorded]> {
       const seen = new Recorded()
-      const connection = await driver.connect(mqttOptions({ url, will }), clientId, seen)
+      const options = mqttOptions({ url, will })
+      const connection = await driver.connect(options.servers[0] as MqttServer, options, clientId, seen)
       opened.push(connection)
       return [connection, seen]
     }

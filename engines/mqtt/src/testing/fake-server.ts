@@ -4,7 +4,7 @@
  * `driver-cases.ts` compares it with real servers.
  */
 import type { Driver, DriverConnection, DriverListener, Packet } from '../driver.ts'
-import type { CheckedOptions } from '../options/options.ts'
+import type { CheckedOptions, MqttServer } from '../options/options.ts'
 
 /** The reason code for a user without the right. */
 const NOT_AUTHORIZED = 135
@@ -72,12 +72,12 @@ export class FakeMqttServer {
   }
 
   async #connect(
+    { port }: MqttServer,
     options: CheckedOptions,
     clientId: string,
     listener: DriverListener
   ): Promise<DriverConnection> {
     await new Promise(setImmediate)
-    const { port } = options
     if (!this.#isUp || (port !== this.port && !this.#detours.has(port)))
       throw Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
     for (const other of this.#connections) if (other.clientId === clientId) other.drop(TAKEN_OVER)

@@ -5,8 +5,8 @@ import type { CheckedOptions } from '../options/options.ts'
 
 type ConnectOptions = CheckedOptions['connection']
 
-export function connectFailure({ servers, port, tls }: ConnectOptions, error: unknown): Error {
-  const where = [servers ?? `localhost:${port ?? 4222}`].flat().join(', ')
+export function connectFailure({ servers, tls }: ConnectOptions, error: unknown): Error {
+  const where = [servers].flat().join(', ')
   const cause = error instanceof Error ? error : new Error(String(error))
   if (
     cause instanceof errors.AuthorizationError ||
@@ -14,7 +14,7 @@ export function connectFailure({ servers, port, tls }: ConnectOptions, error: un
     cause.cause instanceof errors.AuthorizationError
   )
     return new UnauthenticatedError(
-      `NATS at ${where} does not accept the credentials (${cause.message}); check user and pass, token, authenticator or tls`
+      `NATS at ${where} does not accept the credentials (${cause.message}); check username and password, token, authenticator or tls`
     )
   return new ConnectionError(
     `Cannot reach NATS at ${where}: ${cause.message}; ${adviceOn(cause.message, tls)}`,
@@ -25,7 +25,7 @@ export function connectFailure({ servers, port, tls }: ConnectOptions, error: un
 
 /** Advice on a failure to connect. The driver describes the failure by text only. */
 function adviceOn(message: string, tls: ConnectOptions['tls']): string {
-  const start = 'start nats-server there, or check options.servers'
+  const start = 'start nats-server there, or check options.url'
   // A server that wants a client certificate reports this after the TLS handshake, and the driver does not receive
   // the report: it only sees a timeout.
   if (tls && tls.certFile === undefined && tls.cert === undefined && /timeout/i.test(message))

@@ -4,11 +4,16 @@ import { type NatsOptions, natsOptions } from './options.ts'
 
 describe('options of nats()', () => {
   it('always reconnect for ever', () => {
-    const { connection, events, queue } = natsOptions({ servers: 'nats://a:1', reconnectTimeWait: 5 })
-    assert.deepEqual([events, queue], ['one-process', undefined])
+    const { connection, events, group, where } = natsOptions({
+      url: 'nats://me:p%40ss@a:1',
+      reconnectTimeWait: 5
+    })
+    assert.deepEqual([events, group, where], ['one-process', undefined, 'a:1'])
     assert.equal(connection.maxReconnectAttempts, -1)
     assert.equal(connection.reconnectTimeWait, 5)
-    assert.equal(connection.servers, 'nats://a:1')
+    const { servers, user, pass, inboxPrefix } = connection
+    assert.equal(natsOptions({ url: 'tls://secret@[::1]' }).connection.token, 'secret')
+    assert.deepEqual([servers, user, pass, inboxPrefix], [['a:1'], 'me', 'p@ss', '_INBOX'])
   })
 
   it('keep their defaults where a key is undefined', () => {
@@ -20,11 +25,15 @@ describe('options of nats()', () => {
 
   for (const [given, message] of [
     [{ server: 'a' }, /did you mean options.servers/],
+    [{ url: 'a', servers: 'a' }, /options.servers is another name of options.url/],
+    [{ url: [] }, /options.url must be/],
+    [{ queue: 'a' }, /did you mean options.group/],
+    [{ user: 'a' }, /did you mean options.username/],
     [{ maxReconnectAttempts: 3 }, /is not an option/],
     [{ servers: 5 }, /options.servers must be/],
     [{ servers: [''] }, /options.servers must be/],
-    [{ queue: 'a b' }, /options.queue must be/],
-    [{ queue: '' }, /options.queue must be/],
+    [{ group: 'a b' }, /options.group must be/],
+    [{ group: '' }, /options.group must be/],
     [{ timeout: 5_000 }, /did you mean options.connectTimeout/],
     [{ events: 'some' }, /options.events must be/]
   ] as const)

@@ -1,8 +1,17 @@
 /** The options of `nats()`. */
-import { CONNECT_TIMEOUT, EVENTS, QUEUE } from '@elysia-microservices/engine'
+import {
+  type Addresses,
+  CONNECT_TIMEOUT,
+  EVENTS,
+  GROUP,
+  readAddress,
+  readUrls
+} from '@elysia-microservices/engine'
 import {
   type FromTable,
   mustBe,
+  mustBeSecret,
+  mustBeText,
   type OptionTable,
   readTable,
   withoutUndefined
@@ -16,44 +25,56 @@ type PassedOn =
   | 'authenticator'
   | 'debug'
   | 'ignoreClusterUpdates'
-  | 'inboxPrefix'
   | 'maxPingOut'
-  | 'name'
   | 'noRandomize'
-  | 'pass'
   | 'pingInterval'
-  | 'port'
   | 'reconnectDelayHandler'
   | 'reconnectJitter'
   | 'reconnectJitterTLS'
   | 'reconnectTimeWait'
   | 'resolve'
-  | 'servers'
   | 'tls'
   | 'token'
-  | 'user'
 
 /** The options of `nats()`: those of NATS's driver for the connection, and those of this library. */
 export interface NatsOptions extends Pick<NodeConnectionOptions, PassedOn> {
   /**
-   * The queue group of a service: its processes share requests and events. Default: the service's name. A service
-   * without a name shares requests with all other services without a name, and gets every event.
+   * Servers of one cluster: `nats://[user:password@]host:port` or `nats://token@host:port`, or `tls://` for TLS; `nats://` may be left out. Default:
+   * `nats://localhost:4222`.
    */
-  readonly queue?: string | undefined
-  /** The processes of the queue group that get an event that is not durable. Default: `'one-process'`. */
+  readonly url?: string | readonly string[] | undefined
+  /** NATS's own name of `url`, for options that are copied from NestJS or from the driver. */
+  readonly servers?: string | readonly string[] | undefined
+  /** The name of the user, in place of the one in the address. Default: none. */
+  readonly username?: string | undefined
+  /** The user's password. Default: none. */
+  readonly password?: string | undefined
+  /** The name of the connection in NATS's tools. Default: the service's name. */
+  readonly clientName?: string | undefined
+  /**
+   * The group of a service, NATS's queue group: its processes share requests and events. Default: the service's name. A
+   * service without a name shares requests with all other services without a name, and gets every event.
+   */
+  readonly group?: string | undefined
+  /** The processes of the group that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined
   /**
-   * Prefixes of the inboxes of other users, besides `_INBOX`, `_INBOX_…` and `inboxPrefix`. A service answers only to
-   * subjects with one of these prefixes. Default: none.
+   * The user's part of the names of inboxes, on which answers arrive, if each user has rights of its own: with
+   * `'orders'` they begin with `_INBOX.orders`. Default: none, they begin with `_INBOX`.
    */
-  readonly inboxPrefixes?: readonly string[] | undefined
+  readonly inboxPrefix?: string | undefined
+  /**
+   * Prefixes of subjects on which clients that are not ours may want their answers, besides `_INBOX` and `_INBOX_…`. A
+   * service answers only there. Default: none.
+   */
+  readonly replyTo?: readonly string[] | undefined
   /** Milliseconds within which a connection must be established. Default: 10,000. */
   readonly connectTimeout?: number | undefined
   /** How durable events are stored, which needs JetStream. Default: in files, for 7 days. */
   readonly durable?: NatsDurableOptions | undefined
 }
 
-const A_PREFIX = "a subject without wildcards such as '_INBOX_orders'"
+const A_PREFIX = "a subject without wildcards such as '_ANSWERS.orders'"
 
 /**
  * The options of the driver, with defaults. The driver's own defaults give up after ten attempts to reconnect, and
@@ -63,29 +84,29 @@ const DRIVER = {
   authenticator: {},
   debug: {},
   ignoreClusterUpdates: {},
-  inboxPrefix: { check: mustBe(A_PREFIX, isPrefix) },
   maxPingOut: {},
-  name: {},
   noRandomize: {},
-  pass: {},
   pingInterval: { byDefault: 10_000 },
-  port: {},
   reconnectDelayHandler: {},
   reconnectJitter: { byDefault: 250 },
   reconnectJitterTLS: {},
   reconnectTimeWait: { byDefault: 250 },
   resolve: {},
-  servers: { check: mustBe("an address such as 'nats://localhost:4222', or a list of such", isServers) },
   tls: {},
-  token: {},
-  user: {}
+  token: {}
 } as const satisfies OptionTable<Pick<NodeConnectionOptions, PassedOn>>
 
 /** The table of all options. */
 export const NATS_OPTIONS = {
-  queue: QUEUE,
+  url: {},
+  servers: {},
+  username: { check: mustBeText },
+  password: { check: mustBeSecret },
+  clientName: { check: mustBeText },
+  group: GROUP,
   events: EVENTS,
-  inboxPrefixes: { byDefault: [], check: mustBe(`a list, each ${A_PREFIX}`, isListOfPrefixes) },
+  inboxPrefix: { check: mustBe('a text of 1 to 64 letters, digits, - and _', isInboxPrefix) },
+  replyTo: { byDefault: [], check: mustBe(`a list, each ${A_PREFIX}`, isListOfPrefixes) },
   connectTimeout: CONNECT_TIMEOUT,
   durable: {},
   ...DRIVER
@@ -93,10 +114,12 @@ export const NATS_OPTIONS = {
 
 /** The checked options, with their defaults. */
 export interface CheckedOptions
-  extends Pick<FromTable<NatsOptions, typeof NATS_OPTIONS>, 'queue' | 'events'> {
+  extends Pick<FromTable<NatsOptions, typeof NATS_OPTIONS>, 'group' | 'events'> {
   readonly durable: DurableStorage
   readonly connection: NodeConnectionOptions
   readonly inboxes: Inboxes
+  /** The addresses of the servers for error messages, without credentials. */
+  readonly where: string
 }
 
 /**
@@ -112,22 +135,56 @@ const FIXED: NodeConnectionOptions = {
 
 /** @throws {OptionError} an option is invalid */
 export function natsOptions(given: NatsOptions): CheckedOptions {
-  const { queue, events, durable, inboxPrefixes, connectTimeout, ...driver } = readTable(
-    'options',
-    given,
-    NATS_OPTIONS
-  )
+  const all = readTable('options', given, NATS_OPTIONS)
+  const { url, servers, username, password, clientName, group, events, durable, ...others } = all
+  const { inboxPrefix, replyTo, connectTimeout, ...driver } = others
+  const place = placeOf(readUrls({ url, servers }, 'servers', 'nats://localhost:4222'))
+  const inboxes = new Inboxes(inboxPrefix, replyTo)
   return {
-    queue,
+    group,
     events,
     durable: durableStorage(durable),
-    connection: { ...withoutUndefined(driver), timeout: connectTimeout, ...FIXED },
-    inboxes: new Inboxes(driver.inboxPrefix, inboxPrefixes)
+    where: place.servers.join(', '),
+    connection: {
+      servers: place.servers,
+      inboxPrefix: inboxes.prefix,
+      ...(withoutUndefined({
+        ...driver,
+        user: username ?? place.user,
+        pass: password ?? place.pass,
+        token: driver.token ?? place.token,
+        name: clientName,
+        tls: driver.tls ?? place.tls
+      }) as NodeConnectionOptions),
+      timeout: connectTimeout,
+      ...FIXED
+    },
+    inboxes
   }
 }
 
-function isServers(value: unknown): boolean {
-  return [value].flat().every((server) => typeof server === 'string' && server !== '')
+const PORTS = { nats: 4222, tls: 4222 } as const
+
+/** Reads addresses. The driver would ignore the user and the protocol in an address. */
+function placeOf({ path, urls }: Addresses) {
+  const wanted = "an address such as 'nats://localhost:4222', or a list of such"
+  const read = urls.map((url) => {
+    const whole = typeof url === 'string' && !url.includes('://') ? `nats://${url}` : url
+    return readAddress(path, whole, PORTS, wanted)
+  })
+  const { username, password } = read[0] as (typeof read)[number]
+  return {
+    servers: read.map(({ host, port }) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)),
+    // In NATS's addresses, a name without a password is a token.
+    user: password === undefined ? undefined : username,
+    pass: password,
+    token: password === undefined ? username : undefined,
+    tls: read.some(({ protocol }) => protocol === 'tls') ? {} : undefined
+  }
+}
+
+function isInboxPrefix(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w-]{1,64}$/.test(value)
 }
 
 function isPrefix(value: unknown): boolean {

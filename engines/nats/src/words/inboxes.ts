@@ -11,7 +11,8 @@ export const TOGETHER = '_ELYSIA.TOGETHER.'
  * The inboxes of NATS's drivers, and the reply subjects that servers write for services of other accounts and other
  * clusters.
  */
-const PREFIXES = ['_INBOX', '_R_', '_GR_']
+const INBOX = '_INBOX'
+const PREFIXES = [INBOX, '_R_', '_GR_']
 
 /**
  * The segment behind the prefix: one for inboxes of calls, another for JetStream's messages. Callers and services
@@ -23,14 +24,14 @@ const STORE = 'store'
 
 /** Creates inboxes, and recognises the inboxes of all users of an account by their prefixes. */
 export class Inboxes {
-  /** The prefix of new inboxes; `undefined`: the driver's prefix. */
-  readonly prefix: string | undefined
+  /** The prefix of new inboxes: `_INBOX`, or `_INBOX.orders`. */
+  readonly prefix: string
   readonly #prefixes: readonly string[]
 
-  /** @param others the prefixes of other users */
-  constructor(prefix: string | undefined, others: readonly string[] = []) {
-    this.prefix = prefix
-    this.#prefixes = [...PREFIXES, ...(prefix === undefined ? [] : [prefix]), ...others]
+  /** @param own the user's part of the prefix @param others further prefixes, of clients that are not ours */
+  constructor(own: string | undefined, others: readonly string[] = []) {
+    this.prefix = own === undefined ? INBOX : `${INBOX}.${own}`
+    this.#prefixes = [...PREFIXES, ...others]
   }
 
   /** A new inbox for calls: `<prefix>.calls.<secret>.`. */
@@ -45,7 +46,7 @@ export class Inboxes {
 
   /** Creates a random name. The driver's names are not used, because one name can be guessed from another. */
   #new(kind: string): string {
-    return `${this.prefix ?? PREFIXES[0]}.${kind}.${newSecret()}${newSecret()}.`
+    return `${this.prefix}.${kind}.${newSecret()}${newSecret()}.`
   }
 
   /** Whether a subject is an inbox: `<prefix>.…` or `<prefix>_…`, without wildcards and blanks. */

@@ -22,7 +22,7 @@ async function connect(options: RabbitmqOptions = {}): Promise<RabbitConnection>
     failed: (error) => happened.push(`failed ${(error as Error).message}`),
     ended() {}
   }
-  const checked = rabbitmqOptions({ urls: 'amqp://127.0.0.1', ...options })
+  const checked = rabbitmqOptions({ url: 'amqp://127.0.0.1', ...options })
   const connection = await RabbitConnection.open(server.driver, checked, undefined, listener)
   opened.push(connection)
   return connection
@@ -147,7 +147,7 @@ describe('the queue shared with NestJS', () => {
   const waiting = () => server.queues.get('nest')?.messages.length
 
   it('keeps a message until its handler has ended, and gives it to nobody else before', async () => {
-    const service = await connect({ queue: 'nest', noAck: false, prefetchCount: 1 })
+    const service = await connect({ nest: { queue: 'nest', noAck: false, prefetchCount: 1 } })
     const taken: Carried[] = []
     await service.take([subject('p')], (_subject, message) => void taken.push(message))
     publish('p')
@@ -162,7 +162,7 @@ describe('the queue shared with NestJS', () => {
   })
 
   it('drops an event without a handler, and says so', async () => {
-    const service = await connect({ queue: 'nest', noAck: false })
+    const service = await connect({ nest: { queue: 'nest', noAck: false } })
     await service.take([subject('p')], () => assert.fail('not its handler'))
     publish('other')
     await settled()
@@ -172,7 +172,7 @@ describe('the queue shared with NestJS', () => {
   })
 
   it('answers a request without a handler, as NestJS does', async () => {
-    const service = await connect({ queue: 'nest', replyQueues: ['answers'] })
+    const service = await connect({ nest: { queue: 'nest', replyQueues: ['answers'] } })
     await service.take([subject('p')], () => {})
     server.declareQueue('answers', {}, service)
     const packet = Buffer.from(JSON.stringify({ pattern: 'other', data: 1, id: '7' }))
@@ -184,7 +184,7 @@ describe('the queue shared with NestJS', () => {
   })
 
   it('is bound by the patterns of the service to an exchange with wildcards', async () => {
-    const service = await connect({ queue: 'nest', wildcards: true })
+    const service = await connect({ nest: { queue: 'nest', wildcards: true } })
     const taken: string[] = []
     await service.take([subject('p.q')], (_subject, { address }) => void taken.push(address))
     const outcome = (key: string) =>
@@ -195,7 +195,7 @@ describe('the queue shared with NestJS', () => {
   })
 
   it('is sent no request while nobody consumes it', async () => {
-    const client = await connect({ queue: 'nest' })
+    const client = await connect({ nest: { queue: 'nest' } })
     server.declareQueue('nest', { durable: true }, client)
     const inbox = client.newInbox()
     const heard: unknown[] = []
@@ -204,7 +204,7 @@ describe('the queue shared with NestJS', () => {
     client.publish('p', '{}', `${inbox}1`)
     await settled()
     assert.deepEqual([heard, waiting()], [[true], 0])
-    const service = await connect({ queue: 'nest' })
+    const service = await connect({ nest: { queue: 'nest' } })
     const taken: Carried[] = []
     await service.take([subject('p')], (_subject, message) => void taken.push(message))
     client.publish('p', JSON.stringify({ pattern: 'p', data: 1 }), `${inbox}2`)

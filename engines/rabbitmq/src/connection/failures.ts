@@ -9,7 +9,7 @@ import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/tra
 export function connectFailure(where: string, cause: Error): Error {
   if (/ACCESS.REFUSED/.test(cause.message))
     return new UnauthenticatedError(
-      `RabbitMQ at ${where} does not accept the credentials (${cause.message}); check user and password in options.urls. The user guest may only connect from the server's own machine`
+      `RabbitMQ at ${where} does not accept the credentials (${cause.message}); check user and password in options.url. The user guest may only connect from the server's own machine`
     )
   // The driver's texts for a user who may not use the virtual host.
   if (/NOT.ALLOWED|Expected ConnectionOpenOk/.test(cause.message))
@@ -18,5 +18,5 @@ export function connectFailure(where: string, cause: Error): Error {
       false,
       cause
     )
-  return unreachable('RabbitMQ', where, cause, 'start rabbitmq-server there, or check options.urls')
+  return unreachable('RabbitMQ', where, cause, 'start rabbitmq-server there, or check options.url')
 }

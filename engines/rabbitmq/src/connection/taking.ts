@@ -140,7 +140,7 @@ export class Taking {
     const { carrier } = this.#init
     if (reply === '' || !carrier.isInbox(reply))
       throw new ProtocolError(
-        `This service has no handler for the event '${address.slice(0, 300)}', which came through the queue options.queue`
+        `This service has no handler for the event '${address.slice(0, 300)}', which came through the queue options.nest.queue`
       )
     let id: unknown = null
     try {

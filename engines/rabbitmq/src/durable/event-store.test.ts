@@ -33,7 +33,7 @@ const textsIn = (queue: string) => server.queues.get(queue)?.messages.map(({ con
 
 beforeEach(async () => {
   server = new FakeRabbitServer()
-  const options = rabbitmqOptions({ urls: 'amqp://127.0.0.1' })
+  const options = rabbitmqOptions({ url: 'amqp://127.0.0.1' })
   connection = await RabbitConnection.open(server.driver, options, undefined, LISTENER)
 })
 afterEach(() => connection.link.close())

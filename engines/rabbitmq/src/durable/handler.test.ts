@@ -50,7 +50,7 @@ class Scene {
   #published = 0
 
   async join(options: DurableOptions = {}): Promise<RabbitConsumer> {
-    const checked = rabbitmqOptions({ urls: 'amqp://127.0.0.1' })
+    const checked = rabbitmqOptions({ url: 'amqp://127.0.0.1' })
     const connection = await RabbitConnection.open(this.server.driver, checked, 'g', LISTENER)
     this.connections.push(connection)
     const say = (line: string) => void this.lines.push(line)

@@ -22,7 +22,7 @@ it('a queue may be left behind if it has a pattern or a group of the service, an
 
 it('the queues of a renamed service are reported, until they are gone; those with a consumer are not', async () => {
   const server = new FakeRabbitServer()
-  const options = rabbitmqOptions({ urls: 'amqp://127.0.0.1' })
+  const options = rabbitmqOptions({ url: 'amqp://127.0.0.1' })
   const link = await Link.open(server.driver, options, undefined, {
     lost() {},
     restored() {},

@@ -5,6 +5,7 @@ import {
   EVENTS,
   HEARTBEAT,
   readAddress,
+  readUrls,
   refuseForeign,
   TLS
 } from '@elysia-microservices/engine'
@@ -12,6 +13,7 @@ import {
   type FromTable,
   mustBe,
   mustBeBoolean,
+  mustBeText,
   mustBeWhole,
   mustHaveOnly,
   OptionError,
@@ -37,13 +39,8 @@ export type QueueOptions = Pick<
   | 'messageTtl'
 >
 
-/** Options of `rabbitmq()`. */
-export interface RabbitmqOptions {
-  /**
-   * Servers of one cluster, tried one after the other: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS.
-   * Default: `['amqp://localhost']`.
-   */
-  readonly urls?: string | readonly string[] | undefined
+/** How messages are exchanged with NestJS, with NestJS's names. */
+export interface RabbitmqNestOptions {
   /**
    * A queue shared with NestJS. A service receives the messages of this queue in addition to those that clients of
    * this library send it; a client sends all its calls to this queue. Default: none, and messages find their services
@@ -75,6 +72,19 @@ export interface RabbitmqOptions {
    * Default: none.
    */
   readonly replyQueues?: readonly string[] | undefined
+}
+
+/** Options of `rabbitmq()`. */
+export interface RabbitmqOptions {
+  /**
+   * Servers of one cluster, tried one after the other: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS.
+   * Default: `amqp://localhost`.
+   */
+  readonly url?: string | readonly string[] | undefined
+  /** The name of `url` in NestJS, for options that are copied from there. */
+  readonly urls?: string | readonly string[] | undefined
+  /** What is shared with NestJS, in its words: a queue, an exchange, queues of answers. Default: nothing. */
+  readonly nest?: RabbitmqNestOptions | undefined
   /** The processes of the service that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined
   /** Certificates and keys, as for Node's `tls.connect`, with `amqps://`. */
@@ -82,7 +92,7 @@ export interface RabbitmqOptions {
     readonly servername?: string
   }
   /** The name of the connection in RabbitMQ's tools. Default: the service's name. */
-  readonly connectionName?: string | undefined
+  readonly clientName?: string | undefined
   /** Milliseconds within which a connection must be established. Default: 10,000. */
   readonly connectTimeout?: number | undefined
   /**
@@ -103,9 +113,8 @@ export interface NestQueue {
   readonly prefetchCount: number
 }
 
-/** The table of all options. */
-export const RABBITMQ_OPTIONS = {
-  urls: { byDefault: ['amqp://localhost'] },
+/** The table of the options in `nest`. */
+export const RABBITMQ_NEST = {
   queue: { check: mustBe('the name of a queue', isName) },
   queueOptions: {
     check: mustHaveOnly(
@@ -123,10 +132,17 @@ export const RABBITMQ_OPTIONS = {
   exchange: { check: mustBe('the name of an exchange', isName) },
   noAck: { byDefault: true, check: mustBeBoolean },
   prefetchCount: { byDefault: 0, check: mustBeWhole(0, 65_535) },
-  replyQueues: { byDefault: [], check: mustBe('a list of names of queues', isListOfNames) },
+  replyQueues: { byDefault: [], check: mustBe('a list of names of queues', isListOfNames) }
+} as const satisfies OptionTable<RabbitmqNestOptions>
+
+/** The table of all options. */
+export const RABBITMQ_OPTIONS = {
+  url: {},
+  urls: {},
+  nest: {},
   events: EVENTS,
   tls: TLS,
-  connectionName: { check: mustBe('a text', (value) => typeof value === 'string') },
+  clientName: { check: mustBeText },
   connectTimeout: CONNECT_TIMEOUT,
   heartbeat: HEARTBEAT
 } as const satisfies OptionTable<RabbitmqOptions>
@@ -134,19 +150,24 @@ export const RABBITMQ_OPTIONS = {
 /** Options of NestJS that users might expect. */
 const FOREIGN = {
   exchangeType:
-    'the exchange of patterns is always a topic exchange; give options.wildcards or options.exchange alone',
+    'the exchange of patterns is always a topic exchange; give options.nest.wildcards or options.nest.exchange alone',
   replyQueue:
-    'a client gets its answers in a queue of its own; a service names the reply queues of NestJS clients in options.replyQueues'
+    'a client gets its answers in a queue of its own; a service names the reply queues of NestJS clients in options.nest.replyQueues'
 }
+const MOVED = Object.fromEntries(
+  Object.keys(RABBITMQ_NEST).map((name) => [
+    name,
+    `it is an option of what is shared with NestJS: give options.nest.${name}`
+  ])
+)
 
 type FromUser = FromTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>
+type NestFromUser = FromTable<RabbitmqNestOptions, typeof RABBITMQ_NEST>
 
 /** The checked options, with their defaults. */
 export interface CheckedOptions
-  extends Pick<
-    FromUser,
-    'replyQueues' | 'events' | 'tls' | 'connectionName' | 'connectTimeout' | 'heartbeat'
-  > {
+  extends Pick<FromUser, 'events' | 'tls' | 'clientName' | 'connectTimeout' | 'heartbeat'>,
+    Pick<NestFromUser, 'replyQueues'> {
   readonly urls: readonly string[]
   readonly nest: NestQueue | undefined
   /** The addresses of the servers for error messages, without credentials. */
@@ -155,23 +176,29 @@ export interface CheckedOptions
 
 /** @throws {OptionError} an option is invalid */
 export function rabbitmqOptions(given: RabbitmqOptions): CheckedOptions {
-  refuseForeign(given, FOREIGN)
+  refuseForeign(given, { ...FOREIGN, ...MOVED })
   const all = readTable<RabbitmqOptions, typeof RABBITMQ_OPTIONS>('options', given, RABBITMQ_OPTIONS)
-  const { replyQueues, events, tls, connectionName, connectTimeout, heartbeat } = all
-  const urls = typeof all.urls === 'string' ? [all.urls] : all.urls
-  if (!Array.isArray(urls) || urls.length === 0) throw OptionError.expected('options.urls', WANTED, urls)
-  const where = urls.map(hostOf).join(', ')
-  const nest = nestQueue(all, given)
-  return { urls, nest, replyQueues, events, tls, connectionName, connectTimeout, heartbeat, where }
+  const { url, urls: theirs, nest: shared = {}, ...others } = all
+  const { path, urls } = readUrls({ url, urls: theirs }, 'urls', 'amqp://localhost')
+  const where = urls.map((one) => hostOf(one, path)).join(', ')
+  refuseForeign(shared, FOREIGN, 'options.nest')
+  const nest = readTable<RabbitmqNestOptions, typeof RABBITMQ_NEST>('options.nest', shared, RABBITMQ_NEST)
+  return {
+    ...others,
+    urls: urls as readonly string[],
+    nest: nestQueue(nest, shared),
+    replyQueues: nest.replyQueues,
+    where
+  }
 }
 
 /** The queue shared with NestJS. @param given the options of the user, without defaults */
-function nestQueue(all: FromUser, given: RabbitmqOptions): NestQueue | undefined {
+function nestQueue(all: NestFromUser, given: RabbitmqNestOptions): NestQueue | undefined {
   const { queue, queueOptions, wildcards, exchange, noAck, prefetchCount } = all
   if (given.prefetchCount !== undefined && noAck)
     throw new OptionError(
-      'options.prefetchCount',
-      'options.prefetchCount counts messages that are not acknowledged; give noAck: false, too'
+      'options.nest.prefetchCount',
+      'options.nest.prefetchCount counts messages that are not acknowledged; give noAck: false, too'
     )
   if (queue === undefined) {
     const ways = {
@@ -183,8 +210,8 @@ function nestQueue(all: FromUser, given: RabbitmqOptions): NestQueue | undefined
     const [way] = Object.keys(withoutUndefined(ways))
     if (way === undefined) return undefined
     throw new OptionError(
-      `options.${way}`,
-      `options.${way} says how a queue of Nest's is used; give options.queue, too`
+      `options.nest.${way}`,
+      `options.nest.${way} says how a queue of Nest's is used; give options.nest.queue, too`
     )
   }
   return {
@@ -212,8 +239,11 @@ function isListOfNames(value: unknown): boolean {
 const WANTED = "an address such as 'amqp://localhost:5672', or a list of such"
 const PORTS = { amqp: 5672, amqps: 5671 } as const
 
-/** The host and port of an address. @throws {OptionError} the text is not an address */
-export function hostOf(url: unknown): string {
-  const { host, port } = readAddress('options.urls', url, PORTS, WANTED)
+/**
+ * The host and port of an address. @param path the option that has the address @throws {OptionError} the text is not an
+ * address
+ */
+export function hostOf(url: unknown, path = 'options.url'): string {
+  const { host, port } = readAddress(path, url, PORTS, WANTED)
   return `${host}:${port}`
 }

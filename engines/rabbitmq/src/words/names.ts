@@ -76,7 +76,7 @@ export function readNestAnswer(address: string): NestCaller | undefined {
  * Returns the reply address in the properties of a request; empty: there is none. An address that is neither an inbox
  * nor an allowed queue is returned in a form that nothing is published to: otherwise a stranger could make a service
  * publish to any queue.
- * @param own the option `replyQueues`
+ * @param own the option `nest.replyQueues`
  */
 export function replyOf(replyTo: unknown, correlation: unknown, own: readonly string[]): string {
   if (typeof replyTo !== 'string' || replyTo === '') return ''

@@ -62,7 +62,7 @@ export class Cluster {
         if (/cluster support disabled/.test(failure.message))
           throw new OptionError(
             'options.cluster',
-            `Redis at ${node.host}:${node.port} is no node of a cluster; give options.url in place of options.cluster`
+            `Redis at ${node.host}:${node.port} is no node of a cluster; leave out options.cluster`
           )
       } finally {
         asked.disconnect()

@@ -143,7 +143,7 @@ class Connections implements DriverConnection {
     if (/^(redis|server)_mode:cluster/m.test(String(about)))
       throw new OptionError(
         'options',
-        `Redis at ${where} is a node of a cluster, and such a node does not count the subscribers at other nodes; give the nodes of the cluster as options.cluster`
+        `Redis at ${where} is a node of a cluster, and such a node does not count the subscribers at other nodes; set options.cluster, and give one or several of its nodes as options.url`
       )
   }
 

@@ -14,21 +14,31 @@ describe('options of redis()', () => {
 
   it('have defaults', () => {
     assert.equal(redisOptions({}).where, 'localhost:6379')
-    assert.equal(redisOptions({ host: 'a', port: 1, queue: undefined }).where, 'a:1')
+    assert.equal(redisOptions({ host: 'a', port: 1, group: undefined }).where, 'a:1')
   })
 
   it('give the addresses of sentinels', () => {
-    const { where } = redisOptions({ sentinels: [{ host: 'a' }, { port: 7 }], name: 'main' })
+    const { where } = redisOptions({ url: ['redis://a', 'redis://localhost:7'], sentinelName: 'main' })
     assert.equal(where, "the sentinels of 'main' (a:26379, localhost:7)")
+    const { cluster, connection } = redisOptions({ url: ['redis://:p@a', 'redis://:p@b:7'], cluster: true })
+    assert.deepEqual(
+      [cluster, connection],
+      [
+        [
+          { host: 'a', port: 6379 },
+          { host: 'b', port: 7 }
+        ],
+        { password: 'p', connectTimeout: 10_000 }
+      ]
+    )
   })
 
   for (const [given, message] of [
-    [{ urls: 'a' }, /did you mean options.url/],
     [{ url: 5 }, /options.url must be/],
     [{ url: 'http://a' }, /options.url must be/],
     [{ url: 'redis://a:1/3' }, /channels have none/],
     [{ port: 0 }, /options.port must be/],
-    [{ queue: 'a b' }, /options.queue must be/],
+    [{ group: 'a b' }, /options.group must be/],
     [{ events: 'some' }, /options.events must be/],
     [{ inboxPrefix: 'a:b' }, /options.inboxPrefix must be/],
     [{ durable: 5 }, /options.durable must be/],
@@ -39,15 +49,19 @@ describe('options of redis()', () => {
     [{ tls: true }, /options.tls must be an object/],
     [{ family: 5 }, /options.family must be 0, 4 or 6/],
     [{ connectTimeout: -1 }, /options.connectTimeout must be/],
-    [{ sentinels: [], name: 'a' }, /options.sentinels must be/],
-    [{ sentinels: [5], name: 5 }, /options.name must be/],
-    [{ sentinels: [{}] }, /options.name must be/],
-    [{ sentinels: [{ port: 'x' }], name: 'a' }, /options.sentinels must be/],
-    [{ sentinels: [{}], name: 'a', host: 'b' }, /options.host is an address/],
-    [{ name: 'a' }, /give options.sentinels, too/],
-    [{ cluster: [] }, /options.cluster must be/],
-    [{ cluster: [{ host: 'a' }] }, /options.cluster must be/],
-    [{ cluster: [{ host: 'a', port: 1 }], url: 'redis://a' }, /options.url stands beside options.cluster/]
+    [{ url: [] }, /options.url must be/],
+    [{ url: ['redis://a', 'redis://b'] }, /several addresses.*options.cluster.*options.sentinelName/],
+    [{ url: 'redis://a', port: 1 }, /options.port says where the server is, as options.url does/],
+    [{ sentinels: [{}] }, /give the addresses of sentinels as options.url/],
+    [{ name: 'a' }, /options.sentinelName.*options.clientName/],
+    [{ sentinelName: '' }, /options.sentinelName must be/],
+    [{ sentinelName: 'a' }, /give the addresses of the sentinels as options.url/],
+    [{ sentinelName: 'a', url: 'redis://:secret@b' }, /options.sentinelPassword(?!.*secret@)/],
+    [{ sentinelName: 'a', url: 'redis://b', cluster: true }, /options.cluster cannot be combined/],
+    [{ cluster: [{ host: 'a', port: 1 }] }, /options.cluster must be a boolean/],
+    [{ cluster: true, path: '/a' }, /it has no cluster/],
+    [{ cluster: true, url: ['redis://a', 'rediss://b'] }, /the same protocol, user and password/],
+    [{ urls: ['redis://a'] }, /did you mean options.url/]
   ] as const)
     it(`refuse ${JSON.stringify(given)}`, () => {
       assert.throws(() => redisOptions(given as unknown as RedisOptions), { name: 'OptionError', message })

@@ -1,13 +1,13 @@
 /** The options of `redis()`. */
-import { EVENTS, QUEUE, readAddress } from '@elysia-microservices/engine'
+import { CONNECT_TIMEOUT, EVENTS, GROUP, refuseForeign } from '@elysia-microservices/engine'
 import {
   type FromTable,
   mustBe,
+  mustBeBoolean,
   mustBeMilliseconds,
   mustBeSecret,
   mustBeText,
   mustBeWhole,
-  OptionError,
   type OptionTable,
   readTable,
   withoutUndefined
@@ -15,43 +15,50 @@ import {
 import type { RedisOptions as DriverOptions } from 'ioredis'
 import { isInboxPrefix } from '../words/channels.ts'
 import { type DurableStorage, durableStorage, type RedisDurableOptions } from './durable-options.ts'
+import { type Place, placeOf } from './place.ts'
 
 /** Options that are passed on to the driver unchanged. */
 type PassedOn =
-  | 'connectTimeout'
-  | 'connectionName'
   | 'family'
   | 'host'
   | 'keepAlive'
-  | 'name'
   | 'password'
   | 'path'
   | 'port'
   | 'sentinelPassword'
   | 'sentinelUsername'
-  | 'sentinels'
   | 'tls'
   | 'username'
 
 /** The options of `redis()`: those of ioredis for the connection, and those of this library. */
 export interface RedisOptions extends Pick<DriverOptions, PassedOn> {
-  /** `redis://[user:password@]host:port`, or `rediss://` for TLS. Default: `redis://localhost:6379`. */
-  readonly url?: string | undefined
   /**
-   * Nodes of a cluster, in place of an address. A few are enough, because each node names all others. All clients and
-   * services use the node that has the keys of stored events, and follow these keys to another node.
+   * `redis://[user:password@]host:port`, or `rediss://` for TLS. Several: nodes of a `cluster`, or sentinels. Default:
+   * `redis://localhost:6379`.
    */
-  readonly cluster?: readonly { readonly host: string; readonly port: number }[] | undefined
+  readonly url?: string | readonly string[] | undefined
   /**
-   * The queue of a service: its processes share requests and events. Default: the service's name. A service without a
+   * Whether the server is a node of a cluster. A few nodes in `url` are enough, because each node names all others. All
+   * clients and services use the node that has the keys of stored events, and follow these keys to another node.
+   * Default: false.
+   */
+  readonly cluster?: boolean | undefined
+  /** The name by which the sentinels in `url` know the master. Default: none, `url` is the server itself. */
+  readonly sentinelName?: string | undefined
+  /** The name of the connections in Redis's tools. Default: the service's name. */
+  readonly clientName?: string | undefined
+  /** Milliseconds within which a connection must be established. Default: 10,000. */
+  readonly connectTimeout?: number | undefined
+  /**
+   * The group of a service: its processes share requests and events. Default: the service's name. A service without a
    * name shares requests with all other services without a name, and gets every event.
    */
-  readonly queue?: string | undefined
-  /** The processes of the queue that get an event that is not durable. Default: `'one-process'`. */
+  readonly group?: string | undefined
+  /** The processes of the group that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined
   /**
-   * A prefix for the names of inboxes, on which answers arrive: the name of the user, if each user has rights of its
-   * own. Default: none.
+   * The user's part of the names of inboxes, on which answers arrive, if each user has rights of its own: with
+   * `'orders'` they begin with `_elysia:i:orders:`. Default: none.
    */
   readonly inboxPrefix?: string | undefined
   /** How durable events are stored. */
@@ -62,18 +69,14 @@ export interface RedisOptions extends Pick<DriverOptions, PassedOn> {
  * The options of the driver. Values are refused here that the driver would accept, and report later in its own way.
  */
 const DRIVER = {
-  connectTimeout: { byDefault: 10_000, check: mustBeMilliseconds(1) },
-  connectionName: { check: mustBeText },
   family: { check: mustBe('0, 4 or 6', (value) => [0, 4, 6].includes(value as number)) },
   host: { check: mustBeText },
   keepAlive: { check: mustBeMilliseconds(0) },
-  name: { check: mustBe('the name by which the sentinels know the master', isText) },
   password: { check: mustBeSecret },
   path: { check: mustBeText },
   port: { check: mustBeWhole(1, 65_535) },
   sentinelPassword: { check: mustBeSecret },
   sentinelUsername: { check: mustBeText },
-  sentinels: { check: mustBe("a list such as [{ host: 'a', port: 26379 }]", isListOfSentinels) },
   tls: { check: mustBe("an object of options of Node's tls.connect", (value) => Object(value) === value) },
   username: { check: mustBeText }
 } as const satisfies OptionTable<Pick<DriverOptions, PassedOn>>
@@ -81,8 +84,11 @@ const DRIVER = {
 /** The table of all options. */
 export const REDIS_OPTIONS = {
   url: {},
-  cluster: { check: mustBe("a list such as [{ host: 'a', port: 6379 }]", isListOfNodes) },
-  queue: QUEUE,
+  cluster: { byDefault: false, check: mustBeBoolean },
+  sentinelName: { check: mustBeText },
+  clientName: { check: mustBeText },
+  connectTimeout: CONNECT_TIMEOUT,
+  group: GROUP,
   events: EVENTS,
   inboxPrefix: { check: mustBe('a text of 1 to 64 letters, digits and _', isInboxPrefix) },
   durable: {},
@@ -91,10 +97,8 @@ export const REDIS_OPTIONS = {
 
 /** The checked options, with their defaults. */
 export interface CheckedOptions
-  extends Pick<
-    FromTable<RedisOptions, typeof REDIS_OPTIONS>,
-    'queue' | 'events' | 'inboxPrefix' | 'cluster'
-  > {
+  extends Pick<FromTable<RedisOptions, typeof REDIS_OPTIONS>, 'group' | 'events' | 'inboxPrefix'>,
+    Pick<Place, 'cluster'> {
   readonly durable: DurableStorage
   readonly connection: DriverOptions
   /** The address of the server for error messages, without credentials. */
@@ -103,78 +107,24 @@ export interface CheckedOptions
 
 /** @throws {OptionError} an option is invalid */
 export function redisOptions(given: RedisOptions): CheckedOptions {
-  const all = readTable('options', given, REDIS_OPTIONS)
-  const { url, cluster, queue, events, inboxPrefix, durable, ...driver } = all
-  if (driver.sentinels !== undefined) {
-    DRIVER.name.check('options.name', driver.name)
-    checkBeside(given, 'sentinels', 'is an address, and options.sentinels say where the master is')
-  } else if (driver.name !== undefined)
-    throw new OptionError(
-      'options.name',
-      'options.name names a master of sentinels: give options.sentinels, too'
-    )
-  if (cluster !== undefined)
-    checkBeside(given, 'cluster', 'stands beside options.cluster, which says where the servers are')
-  const connection: DriverOptions = { ...readUrl(url), ...withoutUndefined(driver) }
+  refuseForeign(given, {
+    sentinels: 'give the addresses of sentinels as options.url, with options.sentinelName',
+    name: "give the name of a sentinels' master as options.sentinelName, and that of the connection as options.clientName"
+  })
+  const all = readTable<RedisOptions, typeof REDIS_OPTIONS>('options', given, REDIS_OPTIONS)
+  const { url, host, port, path, cluster: isCluster, sentinelName, ...others } = all
+  const { group, events, inboxPrefix, clientName, durable, ...driver } = others
+  const { connection, cluster, where } = placeOf({
+    ...withoutUndefined({ url, host, port, path, sentinelName }),
+    cluster: isCluster
+  })
   return {
-    queue,
+    group,
     events,
     inboxPrefix,
     durable: durableStorage(durable),
-    connection,
+    connection: { ...connection, ...withoutUndefined({ ...driver, connectionName: clientName }) },
     cluster,
-    where: whereOf(connection, cluster)
-  }
-}
-
-function whereOf(
-  { sentinels, name, path, host = 'localhost', port = 6379 }: DriverOptions,
-  cluster: RedisOptions['cluster']
-): string {
-  if (cluster !== undefined)
-    return `the cluster of ${cluster.map((one) => `${one.host}:${one.port}`).join(', ')}`
-  if (sentinels === undefined) return path ?? `${host}:${port}`
-  const all = sentinels.map((one) => `${one.host ?? 'localhost'}:${one.port ?? 26_379}`)
-  return `the sentinels of '${name}' (${all.join(', ')})`
-}
-
-/** @throws {OptionError} an address is given together with `sentinels` or `cluster` */
-function checkBeside(given: RedisOptions, those: 'sentinels' | 'cluster', why: string): void {
-  for (const name of ['url', 'host', 'port', 'path', 'sentinels'] as const)
-    if (name !== those && given[name] !== undefined)
-      throw new OptionError(`options.${name}`, `options.${name} ${why}: give one of them`)
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== ''
-}
-
-function isListOfSentinels(value: unknown): boolean {
-  return isListOf(value, ({ host = '', port = 1 }) => typeof host === 'string' && Number.isInteger(port))
-}
-
-function isListOfNodes(value: unknown): boolean {
-  return isListOf(value, ({ host, port }) => isText(host) && Number.isInteger(port))
-}
-
-function isListOf(value: unknown, isOne: (one: { host?: unknown; port?: unknown }) => boolean): boolean {
-  return Array.isArray(value) && value.length > 0 && value.every((one) => isOne(Object(one)))
-}
-
-const PORTS = { redis: 6379, rediss: 6379 } as const
-
-function readUrl(url: unknown): DriverOptions {
-  if (url === undefined) return {}
-  const wanted = "an address such as 'redis://localhost:6379'"
-  const { protocol, host, port, username, password, path } = readAddress('options.url', url, PORTS, wanted)
-  if (path !== '' && path !== '/0')
-    throw new OptionError(
-      'options.url',
-      `options.url names the database ${path}: channels have none; leave it out`
-    )
-  return {
-    host,
-    port,
-    ...withoutUndefined({ username, password, tls: protocol === 'rediss' ? {} : undefined })
+    where
   }
 }

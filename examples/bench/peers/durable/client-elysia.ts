@@ -10,7 +10,7 @@ export const openEchoClient: OpenEchoClient = (host, port, plan) => {
   const data = plan.payload.value
   return storedEvents({
     plan,
-    transport: () => nats({ servers }),
+    transport: () => nats({ url: servers }),
     async fill(client, count) {
       // Publishes one event, so that the stream exists.
       await client.publish(PATTERN, data)

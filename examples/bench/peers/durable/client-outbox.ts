@@ -15,7 +15,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload, wind
   const address = (await bare.request(DATABASE, '', { timeout: 10_000 })).string()
   await bare.close()
   const sql = postgres(address, { onnotice() {} })
-  const client = connect({ transport: nats({ servers }), logger: silent })
+  const client = connect({ transport: nats({ url: servers }), logger: silent })
   await client.connect()
   let relay: OutboxRelay | undefined
   return {

@@ -5,7 +5,7 @@ import type { OpenEchoClient } from '../echo-client.ts'
 import { askThrough, silent } from '../elysia/ask-through.ts'
 
 export const openEchoClient: OpenEchoClient = async (host, port, plan) => {
-  const transport = kafka({ brokers: [`${host}:${port}`], partitions: 1 })
+  const transport = kafka({ url: [`${host}:${port}`], partitions: 1 })
   const client = connect({ transport, logger: silent })
   await client.connect()
   return askThrough(client, plan)

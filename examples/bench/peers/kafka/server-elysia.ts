@@ -6,5 +6,5 @@ import { startKafka } from './kafka-server.ts'
 
 await runServer(7081, async ({ host, port, work }) => {
   const engine = await startKafka(host, port)
-  return startOver(engine, kafka({ brokers: [`${host}:${engine.port}`], partitions: 1 }), work)
+  return startOver(engine, kafka({ url: [`${host}:${engine.port}`], partitions: 1 }), work)
 })

@@ -6,5 +6,5 @@ import { startNatsServer } from './nats-server.ts'
 
 await runServer(7014, async ({ host, port, work }) => {
   const engine = await startNatsServer(host, port)
-  return startOver(engine, nats({ servers: `nats://${host}:${engine.port}` }), work)
+  return startOver(engine, nats({ url: `nats://${host}:${engine.port}` }), work)
 })

@@ -7,7 +7,7 @@ import { TAKEN } from './queue.ts'
 export const openEchoClient: OpenEchoClient = (host, port, plan) =>
   storedEvents({
     plan,
-    transport: () => rabbitmq({ urls: `amqp://${host}:${port}` }),
+    transport: () => rabbitmq({ url: `amqp://${host}:${port}` }),
     start: 'new',
     takesAtMost: TAKEN
   })

@@ -5,7 +5,7 @@ import type { OpenEchoClient } from '../echo-client.ts'
 import { askThrough, silent } from '../elysia/ask-through.ts'
 
 export const openEchoClient: OpenEchoClient = async (host, port, plan) => {
-  const client = connect({ transport: rabbitmq({ urls: `amqp://${host}:${port}` }), logger: silent })
+  const client = connect({ transport: rabbitmq({ url: `amqp://${host}:${port}` }), logger: silent })
   await client.connect()
   return askThrough(client, plan)
 }

@@ -6,5 +6,5 @@ import { startRabbitmqServer } from './rabbitmq-server.ts'
 
 await runServer(7061, async ({ host, port, work }) => {
   const engine = await startRabbitmqServer(host, port)
-  return startOver(engine, rabbitmq({ urls: `amqp://${host}:${engine.port}` }), work)
+  return startOver(engine, rabbitmq({ url: `amqp://${host}:${engine.port}` }), work)
 })

@@ -29,7 +29,7 @@ export const onKafka: Broker = {
   countDeadLetters: countListed,
   start: async (nodes) =>
     nodes === 1 ? [await KafkaServerProcess.start(SMALL_LOGS)] : KafkaServerProcess.cluster(),
-  transport: (urls) => kafka({ brokers: urls.map(brokerAt), partitions: PARTITIONS }),
+  transport: (urls) => kafka({ url: urls.map(brokerAt), partitions: PARTITIONS }),
   delete: (url, what, pattern) =>
     what === 'stream'
       ? deleteTopic(url, pattern)

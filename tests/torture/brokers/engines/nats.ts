@@ -19,7 +19,7 @@ export const onNats: Broker = {
       : NatsServerProcess.cluster(nodes, (n) => ['-n', `n${n}`, ...stores(`n${n}`)])
   },
   transport: (urls, { pingInterval, ...durable } = {}) =>
-    nats({ servers: [...urls], durable, ...(pingInterval !== undefined && { pingInterval }) }),
+    nats({ url: [...urls], durable, ...(pingInterval !== undefined && { pingInterval }) }),
   async delete(url, what, pattern) {
     const bare = await connectBare({ servers: [url] })
     const name = pattern.replace('.', '_')

@@ -14,7 +14,7 @@ export const onRabbitmq: Broker = {
   hasCluster: true,
   hasLog: false,
   start: (nodes) => RabbitmqServerProcess.cluster(nodes),
-  transport: (urls) => rabbitmq({ urls }),
+  transport: (urls) => rabbitmq({ url: urls }),
   countDeadLetters: (_, url) =>
     atRabbitmq(url, async (channel) => (await channel.checkQueue('_elysia.dead.torture')).messageCount),
   delete: (url, _what, pattern) =>

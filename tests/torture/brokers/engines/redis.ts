@@ -41,8 +41,8 @@ export const onSentinel: Broker = {
     }),
   transport: ([url = ''], { ackWait, replicas = 1 } = {}) =>
     redis({
-      sentinels: [{ host: '127.0.0.1', port: Number(new URL(url).port) }],
-      name: MASTER,
+      url,
+      sentinelName: MASTER,
       // With three copies, two are left on other servers when one is killed.
       durable: { ackWait, replicas: Math.min(replicas, 2) }
     }),

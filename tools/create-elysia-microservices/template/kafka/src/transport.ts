@@ -8,5 +8,5 @@ const { KAFKA_BROKERS = 'localhost:9092' } = process.env
  * is not needed.
  */
 export function newTransport(_service: string) {
-  return kafka({ brokers: KAFKA_BROKERS.split(',') })
+  return kafka({ url: KAFKA_BROKERS.split(',') })
 }

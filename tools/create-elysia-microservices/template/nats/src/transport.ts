@@ -8,5 +8,5 @@ const { NATS_URL = 'nats://localhost:4222' } = process.env
  * is not needed.
  */
 export function newTransport(_service: string) {
-  return nats({ servers: NATS_URL })
+  return nats({ url: NATS_URL })
 }

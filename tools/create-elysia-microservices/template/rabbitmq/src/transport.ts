@@ -8,5 +8,5 @@ const { RABBITMQ_URL = 'amqp://orders:orders@localhost' } = process.env
  * is not needed.
  */
 export function newTransport(_service: string) {
-  return rabbitmq({ urls: RABBITMQ_URL })
+  return rabbitmq({ url: RABBITMQ_URL })
 }
