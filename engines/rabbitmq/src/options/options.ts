@@ -83,7 +83,7 @@ export interface RabbitmqOptions {
   readonly url?: string | readonly string[] | undefined
   /** The name of `url` in NestJS, for options that are copied from there. */
   readonly urls?: string | readonly string[] | undefined
-  /** What is shared with NestJS, in its words: a queue, an exchange, queues of answers. Default: nothing. */
+  /** The queue, exchange and reply queues that are shared with NestJS, with its names. Default: none. */
   readonly nest?: RabbitmqNestOptions | undefined
   /** The processes of the service that get an event that is not durable. Default: `'one-process'`. */
   readonly events?: 'one-process' | 'every-process' | undefined

@@ -2,10 +2,16 @@
 import { readAddress, type ServerAddress } from '@elysia-microservices/engine'
 import { OptionError, withoutUndefined } from '@elysia-microservices/transport/kit'
 import type { RedisOptions as DriverOptions } from 'ioredis'
-import type { RedisOptions } from './options.ts'
 
 /** The options that say where the server is. */
-export type PlaceOptions = Pick<RedisOptions, 'url' | 'host' | 'port' | 'path' | 'cluster' | 'sentinelName'>
+export interface PlaceOptions {
+  readonly url?: string | readonly string[] | undefined
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly path?: string | undefined
+  readonly cluster?: boolean | undefined
+  readonly sentinelName?: string | undefined
+}
 
 /** Where the server is, for the driver, and for error messages without credentials. */
 export interface Place {
