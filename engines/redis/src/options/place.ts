@@ -47,7 +47,7 @@ export function placeOf(given: PlaceOptions): Place {
     )
   if (urls.length === 0) {
     const { host = 'localhost', port = 6379, path } = given
-    const connection = withoutUndefined({ host: given.host, port: given.port, path })
+    const connection = withoutUndefined({ host: given.host, port: given.port, path }) as DriverOptions
     return { connection, cluster: undefined, where: path ?? `${host}:${port}` }
   }
   const address = read(urls[0], PORTS)
