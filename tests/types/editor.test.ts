@@ -30,6 +30,7 @@ void client.emit('placed', { id: 1 })
 void client.request('')
 void client.stream('')
 void client.emit('')
+service.
 `
 
 const HOVERS = [
@@ -92,5 +93,17 @@ describe('an editor', { timeout: 120_000 }, () => {
     )
     assert.deepEqual(await server.completion("client.stream('", "')\nvoid client.emit"), ['watch'])
     assert.deepEqual(await server.completion("client.emit('", "')\n"), ['placed'])
+  })
+
+  it('offers after service. the names of the service, and none that JavaScript gives to functions', async () => {
+    const offered = (await server.completion('\nservice.', '\n')).filter((name) => !name.startsWith('~'))
+    assert.ok(
+      ['event', 'listen', 'message', 'name', 'stop', 'use', 'workers'].every((name) => offered.includes(name))
+    )
+    const function_ = ['apply', 'arguments', 'bind', 'call', 'caller', 'length', 'prototype', 'toString']
+    assert.deepEqual(
+      offered.filter((name) => function_.includes(name)),
+      []
+    )
   })
 })

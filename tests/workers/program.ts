@@ -73,7 +73,7 @@ const service = microservice({ transport, drain: 20_000, ...options })
   .message('arguments', () => process.argv.slice(2))
   .message('environment', () => Object.keys(process.env))
 
-if (service.role === 'worker') {
+if (service.workers.role === 'worker') {
   say({ started: process.pid })
   if (failing === 'before') throw new Error('This worker is meant to fail')
   if (failing === 'hanging' || (hangingWith !== undefined && existsSync(hangingWith))) {
@@ -82,14 +82,14 @@ if (service.role === 'worker') {
   }
   if (failing === 'after') void service.listen().then(() => process.exit(1))
 }
-if (service.role === 'supervisor') {
+if (service.workers.role === 'supervisor') {
   const told = {
-    SIGHUP: () => service.restartWorkers(),
+    SIGHUP: () => service.workers.restart(),
     SIGWINCH: () => transport.reloadTls(certificate('renewed'))
   }
   for (const [signal, what] of Object.entries(told))
     process.on(signal, () => void what().then(() => say({ done: signal })))
-  process.on('SIGUSR2', async () => say({ pids: (await service.workers()).map(({ pid }) => pid) }))
+  process.on('SIGUSR2', async () => say({ pids: (await service.workers.figures()).map(({ pid }) => pid) }))
 }
 
 if (http !== undefined) {
@@ -109,10 +109,10 @@ if (http !== undefined) {
 try {
   await service.listen()
   if (second) await microservice({ transport: 'tcp', port: 0, workers: 2 }).listen()
-  if (service.role === 'supervisor') say({ address: service.address as NonNullable<Fact['address']> })
+  if (service.workers.role === 'supervisor') say({ address: service.address as NonNullable<Fact['address']> })
 } catch (error) {
   const { name, code, message } = error as Error & { code: string }
-  if (service.role === 'worker') throw error
+  if (service.workers.role === 'worker') throw error
   say({ error: { name, code, message } })
   process.exitCode = 1
 }

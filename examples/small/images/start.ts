@@ -19,7 +19,7 @@ const images = microservice({
 await images.listen()
 
 // The workers run this program, too: only the first process sends requests.
-if (images.role !== 'worker') {
+if (images.workers.role !== 'worker') {
   // Several connections are spread over several workers; MessagePack can carry bytes.
   const client = connect<typeof images>({ port, connections: 4, rsocket: { codec: 'msgpack' } })
   const picture: Picture = { width: 256, height: 256, pixels: new Uint8Array(256 * 256 * 4).fill(200) }

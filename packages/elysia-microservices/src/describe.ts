@@ -1,6 +1,6 @@
 /**
  * `elysia-microservices/describe`: AsyncAPI documents of services, and the types of descriptions and figures, which
- * `service.describe()`, `service.stats()` and `service.workers()` return.
+ * `service.describe()`, `service.stats()` and `service.workers.figures()` return.
  */
 export type {
   Address,

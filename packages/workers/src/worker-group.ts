@@ -96,12 +96,12 @@ export class WorkerGroup {
     }
   }
 
-  /** See `service.workers()`. */
+  /** See `service.workers.figures()`. */
   figures(): Promise<readonly WorkerFigures[]> {
     return this.#supervisor.figures()
   }
 
-  /** See `service.restartWorkers()`. */
+  /** See `service.workers.restart()`. */
   restart(): Promise<void> {
     return this.#supervisor.restart()
   }

@@ -13,5 +13,5 @@ await serve(async ({ host, port, workers }) => {
   app.listen({ hostname: host, port })
   const { untilListening } = await import('../../peers/http/app.ts')
   await untilListening(host, port)
-  return service.role === 'worker' ? undefined : port
+  return service.workers.role === 'worker' ? undefined : port
 })

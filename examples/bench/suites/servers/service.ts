@@ -29,5 +29,5 @@ const serviceOf = ({ host, port, routes, users, inFlight, workers }: Work) => {
 await serve(async (work) => {
   const service = serviceOf(work)
   await service.listen()
-  return service.role === 'worker' ? undefined : work.port
+  return service.workers.role === 'worker' ? undefined : work.port
 })

@@ -4,6 +4,7 @@ import {
   isInDevelopment,
   loggerOf,
   nameProcess,
+  OptionError,
   type ServerTransport,
   type ServiceStatus
 } from '@elysia-microservices/transport/kit'
@@ -87,7 +88,7 @@ function newService(
       answerAt: (door) => runner.answerAt(door)
     })
     return app
-  }) as Microservice
+  }) as unknown as Microservice
   runner.service = service
 
   const groupSettings = {
@@ -104,20 +105,33 @@ function newService(
   answerDescription(core, identity, describeTo, describe)
   Object.assign(service, {
     describe,
-    role: runner.role,
-    async listen() {
+    async listen(...given: readonly unknown[]) {
+      refuseArguments(given)
       await runner.listen()
       return service
     },
-    restartWorkers: () => runner.restartWorkers(),
-    workers: () => runner.workers(),
+    workers: {
+      role: runner.role,
+      figures: () => runner.workers(),
+      restart: () => runner.restartWorkers()
+    },
     stats: () => runner.stats(),
     stop: () => runner.stop(),
     [DISPATCHER]: () => core.dispatcher(settings.logger)
   })
   return Object.defineProperties(service, {
+    // A function has a name already, which would be that of a variable in this file.
+    name: { value: identity.name },
     address: { get: (): Address | undefined => runner.address },
     draining: { get: (): AbortSignal => core.draining },
     status: { get: (): ServiceStatus => runner.status }
   })
+}
+
+/** Elysia's `listen` takes a port, which a service would ignore. @throws {OptionError} there is an argument */
+function refuseArguments([given]: readonly unknown[]): void {
+  if (given === undefined) return
+  const cure =
+    "left out: a port is an option of the transport, as in microservice({ transport: 'tcp', port: 4000 })"
+  throw OptionError.expected('The argument of listen()', cure, given)
 }

@@ -159,7 +159,7 @@ export class ServiceRunner {
     if (this.role === 'alone')
       throw new OptionError(
         'options.workers',
-        'restartWorkers() needs options.workers, which this service does not have'
+        'workers.restart() needs options.workers, which this service does not have'
       )
     await this.#group?.restart()
   }

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { t } from 'elysia'
 import { from } from 'rxjs'
 import { z } from 'zod'
-import { ResponseValidationError, RpcError } from '../index.ts'
+import { memory, microservice, ResponseValidationError, RpcError } from '../index.ts'
 import { asking, happening, listening, logged, newService } from '../testing/service.ts'
 import { microservice } from './microservice.ts'
 
@@ -198,4 +198,21 @@ describe('a definition that is wrong is refused at once', () => {
       assert.throws(() => define(newService()), { name: 'OptionError', path })
     })
   }
+})
+
+describe('a service', () => {
+  it('has the name of its options, or none', () => {
+    assert.equal(microservice({ transport: memory(), name: 'orders' }).name, 'orders')
+    assert.equal(microservice({ transport: memory() }).name, undefined)
+  })
+
+  it('refuses a port that is given to listen(), and says where it belongs', async () => {
+    const service = microservice({ transport: memory() })
+    await assert.rejects((service.listen as (port: number) => Promise<unknown>)(4000), {
+      name: 'OptionError',
+      message:
+        "The argument of listen() must be left out: a port is an option of the transport, as in microservice({ transport: 'tcp', port: 4000 }), but is 4000"
+    })
+    assert.equal(service.status, 'stopped')
+  })
 })

@@ -14,6 +14,7 @@ import type { Patterns } from '../router/handler-pattern.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
 import type { AnswersOf, EventsOf, ScopeOf } from '../types/carried.ts'
 import type { ErrorsFor } from '../types/errors.ts'
+import type { FunctionNames } from '../types/function-names.ts'
 import type {
   Added,
   Addition,
@@ -82,7 +83,8 @@ export interface AnyMicroservice extends Typed, Running {}
  */
 export interface Microservice<Messages = Empty, Events = Empty, Scope extends ScopeTypes = EmptyScope>
   extends Typed<Messages, Events, Scope>,
-    Running {
+    Running,
+    FunctionNames {
   /**
    * The service as an Elysia plugin: Elysia calls this function in `app.use(service)`. Handlers get the app's
    * decorators and store.

@@ -31,12 +31,12 @@ describe('the option workers', () => {
   })
 
   it('makes this process a supervisor', () => {
-    assert.equal(make({ workers: 1 }).role, 'supervisor')
-    assert.equal(make({}).role, 'alone')
+    assert.equal(make({ workers: 1 }).workers.role, 'supervisor')
+    assert.equal(make({}).workers.role, 'alone')
   })
 
   it('is needed to replace workers, of which there are none otherwise', async () => {
-    await assert.rejects(make({}).restartWorkers(), { name: 'OptionError', path: 'options.workers' })
-    assert.deepEqual(await make({}).workers(), [])
+    await assert.rejects(make({}).workers.restart(), { name: 'OptionError', path: 'options.workers' })
+    assert.deepEqual(await make({}).workers.figures(), [])
   })
 })

@@ -4,8 +4,29 @@ import type { Role, WorkerFigures } from '@elysia-microservices/workers'
 import type { DescribeOptions, ServiceDescription } from '../description/description.ts'
 import type { AnyTransportStats } from '../short-form.ts'
 
+/** The processes of a service with the option `workers`. */
+export interface ServiceWorkers {
+  /** The role of this process: with the option `workers` it is the supervisor or one of the workers, else `'alone'`. */
+  readonly role: Role
+
+  /** In a supervisor the figures of each worker that listens; in other processes an empty list. */
+  figures(): Promise<readonly WorkerFigures<AnyTransportStats>[]>
+
+  /**
+   * In a supervisor: replaces the workers by new processes, one after the other; an old process is stopped when its
+   * successor listens. A call during such a replacement starts another one after it. In a worker this method does
+   * nothing.
+   * @throws {WorkerError} a new process cannot start; the workers that are not replaced yet stay
+   * @throws {OptionError} the service has no workers
+   */
+  restart(): Promise<void>
+}
+
 /** A service that runs or can be started. */
 export interface Running {
+  /** The option `name`; `undefined` without it. */
+  readonly name: string | undefined
+
   /**
    * Starts all transports. Needed without an app, or to start before the app does. If a transport cannot start, the
    * others are stopped again. Does nothing if the service listens already. In a supervisor the promise resolves
@@ -29,8 +50,8 @@ export interface Running {
   readonly draining: AbortSignal
 
   /**
-   * The figures of each transport in this process, counted now. A supervisor answers no messages: use `workers()`
-   * there.
+   * The figures of each transport in this process, counted now. A supervisor answers no messages: use
+   * `workers.figures()` there.
    */
   stats(): readonly AnyTransportStats[]
 
@@ -43,20 +64,8 @@ export interface Running {
    */
   readonly status: ServiceStatus
 
-  /** The role of this process: with `workers` it is the supervisor or one of the workers, else `'alone'`. */
-  readonly role: Role
-
-  /** In a supervisor the figures of each worker that listens; in other processes an empty list. */
-  workers(): Promise<readonly WorkerFigures<AnyTransportStats>[]>
-
-  /**
-   * In a supervisor: replaces the workers by new processes, one after the other; an old process is stopped when its
-   * successor listens. A call during such a replacement starts another one after it. In a worker this method does
-   * nothing.
-   * @throws {WorkerError} a new process cannot start; the workers that are not replaced yet stay
-   * @throws {OptionError} the service has no workers
-   */
-  restartWorkers(): Promise<void>
+  /** The processes of a service with the option `workers`. */
+  readonly workers: ServiceWorkers
 
   /** The address of the first transport that has an address, with the real port; `undefined` while none listens. */
   readonly address: Address | undefined
