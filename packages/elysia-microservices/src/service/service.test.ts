@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { t } from 'elysia'
 import { from } from 'rxjs'
 import { z } from 'zod'
-import { memory, microservice, ResponseValidationError, RpcError } from '../index.ts'
+import { memory, ResponseValidationError, RpcError } from '../index.ts'
 import { asking, happening, listening, logged, newService } from '../testing/service.ts'
 import { microservice } from './microservice.ts'
 
