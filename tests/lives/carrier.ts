@@ -1,5 +1,7 @@
 /** The worlds between services and clients: sockets in memory, the process itself, and engines' servers inside it. */
+import { FakeCluster, kafkaBy } from '@elysia-microservices/kafka/testing'
 import { FakeMqttServer, mqttBy } from '@elysia-microservices/mqtt/testing'
+import { FakeNatsServer, natsBy } from '@elysia-microservices/nats/testing'
 import { FakeRabbitServer, rabbitmqBy } from '@elysia-microservices/rabbitmq/testing'
 import { FakeRedisServer, redisBy } from '@elysia-microservices/redis/testing'
 import { tcp } from '@elysia-microservices/tcp'
@@ -12,10 +14,12 @@ const PORT = 4_000
 
 export interface Carrier {
   /** The transport of a new service. */
-  service(): Transport
+  service(name: string): Transport
   /** The transport of a new client. */
   client(name: string): Transport
   cut?(client: string): void
+  /** The connections of one client or service to the engine's server are lost, for a time. */
+  lose?(name: string, milliseconds: number): void
   freeze?(client: string, milliseconds: number): void
   stranger?(bytes: Uint8Array): void
   /** The server of the engine ends, and begins again. */
@@ -34,6 +38,7 @@ interface FakeServer {
   start(): void
   suspend(): void
   resume(): void
+  detour(port: number): { readonly port: number; stop(): void }
 }
 
 export function carrierOf(config: Config, world: World): Carrier {
@@ -46,24 +51,54 @@ export function carrierOf(config: Config, world: World): Carrier {
       return { service: () => shared, client: () => shared, left: () => '' }
     }
     case 'redis': {
-      const server = new FakeRedisServer()
-      return overServer(server, () => redisBy(server.driver, { url: `redis://127.0.0.1:${server.port}` }))
+      const server = new FakeRedisServer({ clock: world.clock })
+      return overServer(world, server, (port) => redisBy(server.driver, { url: `redis://127.0.0.1:${port}` }))
     }
     case 'rabbitmq': {
-      const server = new FakeRabbitServer()
-      return overServer(server, () => rabbitmqBy(server.driver, { urls: `amqp://127.0.0.1:${server.port}` }))
+      const server = new FakeRabbitServer({ clock: world.clock })
+      return overServer(world, server, (port) =>
+        rabbitmqBy(server.driver, { urls: `amqp://127.0.0.1:${port}` })
+      )
     }
     case 'mqtt': {
       const server = new FakeMqttServer()
-      return overServer(server, () => mqttBy(server.driver, { url: `mqtt://127.0.0.1:${server.port}` }))
+      return overServer(world, server, (port) => mqttBy(server.driver, { url: `mqtt://127.0.0.1:${port}` }))
+    }
+    case 'nats': {
+      const server = new FakeNatsServer({ clock: world.clock })
+      return overServer(world, server, (port) => natsBy(server.driver, { servers: `127.0.0.1:${port}` }))
+    }
+    case 'kafka': {
+      const server = new FakeCluster({ heartbeatInterval: 500, clock: world.clock })
+      return overServer(world, server, (port) =>
+        kafkaBy(server.driver, { brokers: [`127.0.0.1:${port}`], advertised: false, partitions: 3 })
+      )
     }
   }
 }
 
-function overServer(server: FakeServer, transport: () => Transport): Carrier {
+/** Each end has a way of its own to the server, which can be lost alone. */
+function overServer(world: World, server: FakeServer, transport: (port: number) => Transport): Carrier {
+  const ways = new Map<string, { readonly port: number; stop(): void; isAway: boolean }>()
+  let ports = 20_000
+  const via = (name: string) => {
+    const way = ways.get(name) ?? { ...server.detour(++ports), isAway: false }
+    ways.set(name, way)
+    return transport(way.port)
+  }
   return {
-    service: transport,
-    client: transport,
+    service: via,
+    client: via,
+    lose: (name, milliseconds) => {
+      const way = ways.get(name)
+      if (way === undefined || way.isAway) return
+      way.stop()
+      way.isAway = true
+      world.after(milliseconds, () => {
+        way.stop = server.detour(way.port).stop
+        way.isAway = false
+      })
+    },
     stop: () => server.stop(),
     start: () => server.start(),
     suspend: () => server.suspend(),

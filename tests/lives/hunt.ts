@@ -49,7 +49,7 @@ export async function hunt(world: World, options: Hunt): Promise<number> {
       kinds.set(kind, times)
       // The first of its kind tells enough, and making it small takes long.
       if (times === 1) await report(world, plan, seed, verdict, print)
-      else print(`seed ${seed}: ${kind}`)
+      else if (times <= 3) print(`seed ${seed}: ${kind}`)
     }
     if (lived % 100 === 0) print(told())
   }

@@ -114,16 +114,17 @@ export class Ledger {
     else kept.mayHaveRun = this.#errorOf(kept.what, error)
   }
 
-  /** A durable event begins: its first run must keep the order of its key. */
-  begins(id: string, attempt: number, isOrdered: boolean): void {
+  /** A durable event begins: its first run must keep the order of its key. @returns its runs, with this one */
+  begins(id: string, attempt: number, isOrdered: boolean): number {
     const kept = this.published.get(id)
-    if (kept === undefined) return
+    if (kept === undefined) return Infinity
     this.note(`begin ${id} ${attempt}`)
     kept.begun++
-    if (!isOrdered || kept.begun > 1) return
+    if (!isOrdered || kept.begun > 1) return kept.begun
     const last = this.#begun.get(kept.key) ?? -1
     if (kept.order < last) this.breaks(`${kept.what} began after a later event of its key`)
     this.#begun.set(kept.key, Math.max(last, kept.order))
+    return kept.begun
   }
 
   /** A line of the log: errors of others must not be in it. */

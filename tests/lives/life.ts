@@ -2,17 +2,26 @@
 
 import { forgetQueues } from '@elysia-microservices/rsocket/testing'
 import { type Message, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import {
+  connect,
+  deadLetters,
+  pauseGroup,
+  resumeGroup,
+  type UntypedClient
+} from 'elysia-microservices/client'
 import { interval, map, range, take } from 'rxjs'
 import { type Carrier, carrierOf } from './carrier.ts'
 import { Ledger } from './ledger.ts'
-import { ENGINES, type Plan, STORES, type Step } from './plan.ts'
+import { ENGINES, type Plan, REDRIVES, STORES, type Step } from './plan.ts'
 import type { World } from './world.ts'
 
 /** Milliseconds in peace after which nothing may wait any more. */
 const PEACE = 130_000
 /** Milliseconds that closing may take. */
 const CLOSING = 60_000
+
+/** Attempts after which a durable event is a dead letter. */
+const ATTEMPTS = 3
 
 const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
 
@@ -94,7 +103,7 @@ class Life {
       }
     }
     await this.#world.pass(() => this.#running === 0, 30_000)
-    await this.#world.pass(() => this.#isSettled(), PEACE)
+    await this.#rest()
     // Refused events are told to those who are still there, and on Nest's wire events wait for a place.
     await this.#world.pass(() => false, config.carrier === 'nest' ? 60_000 : 1_000)
     const hasLoss = this.#hasFault && config.carrier !== 'memory'
@@ -110,6 +119,14 @@ class Life {
   }
 
   #began = 0
+
+  /** Lets the world be in peace until nothing waits; dead letters are given back until there are none. */
+  async #rest(): Promise<void> {
+    const end = this.#world.now + PEACE
+    while (this.#world.now < end && !(await this.#world.pass(() => this.#isSettled(), 10_000)))
+      if (REDRIVES.has(this.#plan.config.carrier) && this.#running === 0) this.#task(() => this.#redrive())
+    await this.#world.pass(() => this.#running === 0, 30_000)
+  }
 
   #isPromisedToArrive(): boolean {
     const { carrier, resume } = this.#plan.config
@@ -130,7 +147,7 @@ class Life {
   async #begin(): Promise<void> {
     const { config } = this.#plan
     for (let n = 0; n < config.services; n++) {
-      const service = this.newService()
+      const service = this.newService(n)
       this.#services.push(service)
       await service.listen()
     }
@@ -158,10 +175,14 @@ class Life {
     return { error: write, warn: write }
   }
 
-  newService() {
+  newService(n: number) {
     const { ledger } = this
     const { config } = this.#plan
-    const service = microservice({ name: 'world', transport: this.#carrier.service(), logger: this.#logger })
+    const service = microservice({
+      name: 'world',
+      transport: this.#carrier.service(`service-${n}`),
+      logger: this.#logger
+    })
       .message('echo', ({ data }: Message<Payload>) => {
         ledger.ran(data.id)
         return data.id
@@ -231,9 +252,9 @@ class Life {
       'kept',
       async ({ data, delivery }: Message<Payload>) => {
         const { attempt = 1 } = delivery ?? {}
-        ledger.begins(data.id, attempt, config.ordered)
+        const runs = ledger.begins(data.id, attempt, config.ordered)
         if (data.takes > 0) await wait(data.takes)
-        if (attempt <= data.failures) throw new RangeError('A durable handler of the test has failed')
+        if (runs <= data.failures) throw new RangeError('A durable handler of the test has failed')
         const kept = ledger.published.get(data.id)
         if (kept !== undefined) kept.done++
         ledger.note(`kept ${data.id}`)
@@ -242,7 +263,7 @@ class Life {
         durable: {
           ordered: config.ordered,
           start: config.carrier === 'rabbitmq' ? 'new' : 'all',
-          retry: { attempts: 100, delay: 50, maxDelay: 1_000 }
+          retry: { attempts: ATTEMPTS, minDelay: 50, maxDelay: 1_000 }
         }
       }
     )
@@ -321,6 +342,8 @@ class Life {
         })
       case 'join':
         return this.#task(() => this.#join(this.#services.push(undefined) - 1))
+      case 'redrive':
+        return this.#task(() => this.#redrive())
       case 'pause':
         return this.#task(async () => {
           const client = this.#newClient(9)
@@ -342,6 +365,9 @@ class Life {
         return void this.#world.after(step.for, () => {
           if (--this.#isStill === 0) this.#carrier.resume?.()
         })
+      case 'lose':
+        this.#hasFault = true
+        return this.#carrier.lose?.(`${step.end}-${step.n}`, step.for)
       case 'stranger':
         return this.#carrier.stranger?.(Uint8Array.from(step.bytes))
       case 'close': {
@@ -368,8 +394,24 @@ class Life {
     }
   }
 
+  /** Gives all dead letters back to their group; if the engine is away, another time will do. */
+  async #redrive(): Promise<void> {
+    const client = this.#newClient(9)
+    const letters = deadLetters(client, 'world')
+    try {
+      for await (const { id, position } of letters.list()) {
+        const kept = this.ledger.published.get(id)
+        if (kept?.begun === 0) this.ledger.breaks(`${kept.what} is a dead letter and was never handled`)
+        await letters.redrive(position)
+      }
+    } catch (error) {
+      this.ledger.note(`redrive: ${(error as Error).name}`)
+    }
+    await client.close()
+  }
+
   async #join(at: number): Promise<void> {
-    const service = this.newService()
+    const service = this.newService(at)
     for (let attempt = 0; attempt < 30; attempt++)
       try {
         await service.listen()
@@ -520,6 +562,5 @@ class Life {
 const LOSING = new Set<Step['do']>(['restart', 'close', 'stranger', 'freeze'])
 
 async function pausing(client: Client, group: string, isPaused: boolean): Promise<void> {
-  const { pauseGroup, resumeGroup } = await import('elysia-microservices/client')
   await (isPaused ? pauseGroup(client, group) : resumeGroup(client, group))
 }

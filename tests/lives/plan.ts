@@ -1,7 +1,7 @@
 /** Plans of lives, as data: a configuration, and steps that happen at their times. A seed makes a plan. */
 import { Random } from './random.ts'
 
-export const CARRIERS = ['rsocket', 'nest', 'memory', 'redis', 'rabbitmq', 'mqtt'] as const
+export const CARRIERS = ['rsocket', 'nest', 'memory', 'redis', 'rabbitmq', 'mqtt', 'nats', 'kafka'] as const
 export type CarrierName = (typeof CARRIERS)[number]
 
 export interface Config {
@@ -67,6 +67,10 @@ export type Step = { readonly at: number } & (
   | { readonly do: 'freeze'; readonly client: number; readonly for: number }
   | { readonly do: 'restart'; readonly service: number; readonly for: number }
   | { readonly do: 'join' }
+  /** A client or a service loses its connection to the engine's server. */
+  | { readonly do: 'lose'; readonly end: 'client' | 'service'; readonly n: number; readonly for: number }
+  /** Dead letters are given back to their group. */
+  | { readonly do: 'redrive' }
   | { readonly do: 'pause'; readonly for: number }
   /** The server of an engine is away, or stands still. */
   | { readonly do: 'away'; readonly for: number }
@@ -160,7 +164,7 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
       times: random.of([1, 3, 20]),
       keys: random.of([1, 3, 20]),
       takes: random.of([0, 0, 5, 100]),
-      failures: random.of([0, 0, 0, 1, 2])
+      failures: random.of([0, 0, 0, 0, 1, 2, REDRIVES.has(config.carrier) ? 5 : 2])
     })
     calls.push(publish, publish)
   }
@@ -177,6 +181,14 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
     faults.push(
       () => ({ at, do: 'away', for: random.between(1, 3_000) }),
       () => ({ at, do: 'still', for: random.between(1, 3_000) }),
+      () => ({ at, do: 'lose', end: 'client', n: client, for: random.of([1, 100, 2_000]) }),
+      () => ({
+        at,
+        do: 'lose',
+        end: 'service',
+        n: random.between(0, config.services - 1),
+        for: random.of([1, 100, 2_000])
+      }),
       () => ({ at, do: 'join' })
     )
   else if (config.carrier === 'memory') faults.push(() => ({ at, do: 'join' }))
@@ -187,15 +199,22 @@ function stepOf(random: Random, config: Config, hasFaults: boolean): Step {
       () => ({ at, do: 'freeze', client, for: random.of([10, 200, 3_000]) }),
       () => ({ at, do: 'stranger', bytes: bytesOf(random) })
     )
-  if (STORES.has(config.carrier)) faults.push(() => ({ at, do: 'pause', for: random.between(1, 2_000) }))
+  if (STORES.has(config.carrier))
+    faults.push(
+      () => ({ at, do: 'pause', for: random.between(1, 2_000) }),
+      () => (REDRIVES.has(config.carrier) ? { at, do: 'redrive' } : { at, do: 'pause', for: 1 })
+    )
   faults.push(() => ({ at, do: 'close', client }))
   return random.of(faults)()
 }
 
 /** Engines with a server that can be lost. */
-export const ENGINES: ReadonlySet<CarrierName> = new Set(['redis', 'rabbitmq', 'mqtt'])
+export const ENGINES: ReadonlySet<CarrierName> = new Set(['redis', 'rabbitmq', 'mqtt', 'nats', 'kafka'])
 /** Carriers that store events. */
-export const STORES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'rabbitmq'])
+export const STORES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'rabbitmq', 'nats', 'kafka'])
+
+/** Carriers whose dead letters can be given back one by one. */
+export const REDRIVES: ReadonlySet<CarrierName> = new Set(['memory', 'redis', 'nats', 'kafka'])
 
 /** A SETUP frame of RSocket and a request, with a part changed or what is no frame behind it. */
 function bytesOf(random: Random): number[] {

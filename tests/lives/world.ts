@@ -3,6 +3,7 @@
  * in milliseconds and a seed decides the order of all that is due at the same moment. Import this module, and call
  * `World.enter()`, before any module of the product: some of them keep the runtime's functions when they are loaded.
  */
+import type { Clock } from '@elysia-microservices/transport/kit'
 import { Random } from './random.ts'
 
 type Task = () => void
@@ -266,13 +267,23 @@ export class World {
     }
   }
 
-  /** Calls a function after a time, as a part of the world and not of the product: it is no timer that may be left. */
-  after(delay: number, task: Task): void {
+  /**
+   * Calls a function after a time, as a part of the world and not of the product: it is no timer that may be left.
+   * @returns a function that cancels the call
+   */
+  after(delay: number, task: Task): () => void {
     const lane = new Lane(this)
     lane.add(() => {
       lane.close()
       task()
     }, delay)
+    return () => lane.close()
+  }
+
+  /** The clock of servers inside the world. */
+  readonly clock: Clock = {
+    now: () => Date.now(),
+    after: (milliseconds, wake) => this.after(milliseconds, wake)
   }
 
   numberOf(timer: Timer): number {
