@@ -59,6 +59,8 @@ describe('the documentation', () => {
 
   before(() => {
     mkdirSync(folder, { recursive: true })
+    // As for users: without the paths of this repository, by which Bun would read the sources of all packages.
+    writeFileSync(join(folder, 'tsconfig.json'), '{}')
     for (const block of typescript) writeFileSync(join(folder, fileOf(block)), `${block.code}\nexport {}\n`)
   })
   after(async () => {

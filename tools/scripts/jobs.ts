@@ -20,13 +20,14 @@ const BUN_ONLY = new Map([
 ])
 /**
  * The suites that take longest, the longest first. If one of them started last, the other processors would have
- * nothing to do at the end. The first three spend most of their time waiting, so they run beside suites that compute.
+ * nothing to do at the end. The first of them spend most of their time waiting, so they run beside suites that compute.
  */
 const LONGEST = [
   'system/engines',
   'system/websocket',
   'system/packages',
   'examples/bench',
+  'unit/engine',
   'system/hostile-code',
   'unit/outbox',
   'system/types',
@@ -55,8 +56,9 @@ const AT_NIGHT = {
   OUTBOX_TORTURE: 'long'
 }
 /**
- * Suites that run on only one runtime on a push. `system/engines` tests NATS and Redis on Node. Units test the sockets
- * of TCP and WebSocket on both runtimes, and what remains here starts processes, or pages in Chromium.
+ * Suites that run on only one runtime on a push. Units of engines have servers inside their process, and no socket;
+ * `system/engines` tests the drivers of NATS, Redis and MQTT on Node. Units test the sockets of TCP and WebSocket on
+ * both runtimes, and what remains here starts processes, or pages in Chromium.
  */
 const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['examples/shop', 'node'],
@@ -66,7 +68,12 @@ const ON_ONE_RUNTIME = new Map<string, 'bun' | 'node'>([
   ['system/redis', 'bun'],
   ['system/websocket', 'bun'],
   ['system/workers', 'node'],
-  ['unit/kafka', 'bun']
+  ['unit/engine', 'bun'],
+  ['unit/kafka', 'bun'],
+  ['unit/mqtt', 'bun'],
+  ['unit/nats', 'bun'],
+  ['unit/rabbitmq', 'bun'],
+  ['unit/redis', 'bun']
 ])
 const MINUTES_OF_MUTANTS = 20
 const NODE = nodeOf('.')

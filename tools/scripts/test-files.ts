@@ -117,10 +117,7 @@ export function runsOnNode(gate: Gate, file: string): boolean {
 /** Modules whose implementations differ between runtimes. */
 const DIFFERS = /from 'node:(net|tls|http|https|dns|async_hooks)'/
 
-/** Tests that start programs which use such a module, in the runtime of the test. */
-const WITH_PROGRAMS = /^tests\/conformance\/turns\./
-
 /** Whether a test uses a module that differs between the releases of Node and Deno. */
 export function dependsOnRuntime(file: string): boolean {
-  return WITH_PROGRAMS.test(file) || DIFFERS.test(readFileSync(file, 'utf8'))
+  return DIFFERS.test(readFileSync(file, 'utf8'))
 }
