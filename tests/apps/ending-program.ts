@@ -8,12 +8,14 @@ const { NATS_URL: servers = '', DATABASE_URL: database = '' } = process.env
 // Loads only the parts that its arguments name, because tests start a hundred of these processes.
 const nats = async () => (await import('@elysia-microservices/nats')).nats({ url: servers })
 const transports = [tcp({ host: '127.0.0.1', port: 0 }), ...(parts.has('nats') ? [await nats()] : [])]
-const service = microservice({
+const empty = microservice({
   name: 'orders',
   transport: transports,
   drain: 2_000,
   ...(parts.has('no shutdownOn') ? {} : { shutdownOn: ['SIGTERM'] })
 })
+if (parts.has('telemetry')) empty.wrap((await import('@elysia-microservices/telemetry')).telemetry())
+const service = empty
   .message('echo', ({ data }) => data)
   .message('live', async function* () {
     yield 'begun'
@@ -36,7 +38,6 @@ if (parts.has('hooks')) {
       return undefined
     })
 }
-if (parts.has('telemetry')) service.use((await import('@elysia-microservices/telemetry')).telemetry())
 if (parts.has('http')) {
   const { newApp } = await import('../support/http-app.ts')
   const app = newApp()

@@ -35,7 +35,7 @@ export async function startBilling(options: Partial<ConsoleOptions> = {}): Promi
   let isOpen = false
   const transport = memory()
   const billing = microservice({ name: 'billing', version: '2.0.0', transport, describe: true, logger })
-    .use(telemetry())
+    .wrap(telemetry())
     .event(
       'payments.settled',
       ({ delivery }) => {
@@ -49,7 +49,7 @@ export async function startBilling(options: Partial<ConsoleOptions> = {}): Promi
   const ratesTransport = memory()
   const newRates = async (version: string) => {
     const made = microservice({ name: 'rates', version, transport: ratesTransport, describe: true, logger })
-      .use(telemetry())
+      .wrap(telemetry())
       .message('rates.of', () => 3)
     await made.listen()
     return made

@@ -36,7 +36,7 @@ else if (role === 'app') await app(given.map(Number))
 else await measure()
 
 async function serve(name: string): Promise<void> {
-  let service = microservice({ name, transport: 'tcp', port: 0, host: '127.0.0.1', describe: true }).use(
+  let service = microservice({ name, transport: 'tcp', port: 0, host: '127.0.0.1', describe: true }).wrap(
     telemetry()
   )
   for (let n = 0; n < PATTERNS; n++) service = service.message(`pattern.${n}`, ({ data }) => data) as never

@@ -28,7 +28,7 @@ export async function startShop(options: Partial<ConsoleOptions> = {}): Promise<
   let ticking = 0
   const local = { transport: 'tcp', host: '127.0.0.1', port: 0 } as const
   const orders = microservice({ ...local, name: 'orders', version: '1.2.0', describe: true })
-    .use(telemetry())
+    .wrap(telemetry())
     .message(
       'parcels.create',
       ({ data, headers }) => {

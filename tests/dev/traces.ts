@@ -61,9 +61,9 @@ function asking(port: number, stock: number, before = '', use = ''): string {
   return `${before}
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-const stock = connect({ port: ${stock}${use === '' ? '' : `, use: [${use}]`} })
+const stock = connect({ port: ${stock}${use === '' ? '' : `, wrap: [${use}]`} })
 const service = microservice({ name: 'orders', transport: 'tcp', port: ${port}, shutdownOn: ['SIGTERM'] })
-  ${use === '' ? '' : `.use(${use})`}
+  ${use === '' ? '' : `.wrap(${use})`}
   .message('orders.place', async ({ data }) => {
     console.log('an order of', data)
     return stock.request('stock.version')

@@ -135,10 +135,10 @@ overEngines('services beside others', [], ({ name: engineName, title, hasServer,
         context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
         propagation.setGlobalPropagator(new W3CTraceContextPropagator())
         const service = microservice({ name: 'traced', transport: engine.transport() })
-          .use(telemetry())
+          .wrap(telemetry())
           .event('traced.seen', () => {})
         await service.listen()
-        const client = connect<typeof service>({ transport: engine.transport(), use: [telemetry()] })
+        const client = connect<typeof service>({ transport: engine.transport(), wrap: [telemetry()] })
         try {
           await client.emit('traced.seen', undefined)
           const all = () => exporter.getFinishedSpans().map(({ name }) => name)

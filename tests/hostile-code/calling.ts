@@ -213,19 +213,19 @@ export const calling: readonly Case[] = [
   {
     name: 'what stands around calls gives and throws anything',
     async run(ends, look) {
-      const around = { recipe: 'a text' as Recipe, throws: false }
+      const middleware = { recipe: 'a text' as Recipe, throws: false }
       const client = ends.connect({
-        use: [
+        wrap: [
           () => () => {
-            const made = make(around.recipe)
-            if (around.throws) throw made
+            const made = make(middleware.recipe)
+            if (middleware.throws) throw made
             return made
           }
         ]
       })
-      for (around.throws of [false, true])
+      for (middleware.throws of [false, true])
         await each(RECIPES, look, async (recipe) => {
-          around.recipe = recipe
+          middleware.recipe = recipe
           await client.request('echo', 1).catch(checkSettled)
           await client.emit('an-event-gives', 'null').catch(checkSettled)
           try {

@@ -171,7 +171,7 @@ const PLACES: Readonly<Record<string, Place>> = {
       ]
       for (const each of transports) {
         const watched = microservice({ transport: each, logger: quiet })
-          .use(telemetry())
+          .wrap(telemetry())
           .message('a', () => 1)
         await watched.listen()
         kept.push(watched)

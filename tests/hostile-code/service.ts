@@ -194,7 +194,7 @@ export function hostileService(transport: Transport, logger: Logger) {
     controllers: [HostileController],
     nest: { RpcException }
   })
-    .use((next) => (message) => {
+    .wrap((next) => (message) => {
       if (message.pattern === 'an-around-gives') return make(message.data as Recipe)
       if (message.pattern === 'an-around-throws') throw make(message.data as Recipe)
       return next(message)

@@ -39,7 +39,7 @@ describe('elysia-microservices', () => {
   const events: unknown[] = []
   const headers: unknown[] = []
   const service = microservice({ name: 'math', transport: 'tcp', host: '127.0.0.1', port: 0, describe: true })
-    .use(telemetry())
+    .wrap(telemetry())
     .message('math.sum', ({ data, headers: given }: { data: number[]; headers: object }) => {
       headers.push(given)
       return data.reduce((a, b) => a + b, 0)

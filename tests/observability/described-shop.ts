@@ -9,7 +9,7 @@ export function describedShop(options: { readonly describe?: boolean } = {}) {
   const door = tcp({ host: '127.0.0.1', port: 0 })
   const authenticated = () => undefined
   const service = microservice({ name: 'shop', version: '1.2.0', transport: [door, memory()], ...options })
-    .use(telemetry())
+    .wrap(telemetry())
     .onBeforeHandle(authenticated)
     .message('orders.create', ({ data }) => ({ id: 1, ...data }), {
       data: t.Object({ items: t.Array(t.String()), note: t.Optional(t.String()) }),

@@ -14,7 +14,7 @@ describe('prometheus()', () => {
   const orders = new Counter({ name: 'shop_orders_total', help: 'Orders', registers: [registry] })
   const door = tcp({ host: '127.0.0.1', port: 0, limits: { connections: 7 } })
   const service = microservice({ transport: [door, memory()] })
-    .use(telemetry())
+    .wrap(telemetry())
     .message('metrics.sum', () => 3)
     .message('metrics.fails', () => {
       throw new RpcError({ code: 'NO' })
@@ -35,7 +35,7 @@ describe('prometheus()', () => {
   before(async () => {
     await service.listen()
     http = await listen(newApp().use(prometheus({ registry })))
-    const client = connect({ host: '127.0.0.1', port: door.address!.port, use: [telemetry()] })
+    const client = connect({ host: '127.0.0.1', port: door.address!.port, wrap: [telemetry()] })
     orders.inc(5)
     await client.request('metrics.sum')
     await client.request('metrics.fails').catch(() => {})

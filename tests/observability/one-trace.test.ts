@@ -34,10 +34,10 @@ describe('one trace', () => {
 
   it("from Nest's client to our service, and an event the other way", async () => {
     const nest = await startNest([StockController], {}, { preRequestHooks: [nestTelemetry()] })
-    const stock = connect({ host: '127.0.0.1', port: nest.port, protocol: 'nest', use: [telemetry()] })
+    const stock = connect({ host: '127.0.0.1', port: nest.port, protocol: 'nest', wrap: [telemetry()] })
     const transport = tcp({ host: '127.0.0.1', port: 0 })
     const service = microservice({ transport })
-      .use(telemetry())
+      .wrap(telemetry())
       .message('take', async ({ data }: Message<string>) => {
         await stock.emit('stock.taken', data)
         return data
@@ -150,7 +150,7 @@ describe('one trace', () => {
   it('a call that is retried has a span for each further attempt', async () => {
     const bystander = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
     let refusals = 2
-    bystander.use((next) => (message) => {
+    bystander.wrap((next) => (message) => {
       if (refusals-- > 0) throw new RejectedError('busy')
       return next(message)
     })
@@ -160,7 +160,7 @@ describe('one trace', () => {
       host: '127.0.0.1',
       port: bystander.address!.port,
       retry: { attempts: 3, minDelay: 1 },
-      use: [telemetry()]
+      wrap: [telemetry()]
     })
     const root = traces.provider.getTracer('test').startSpan('root')
     await context.with(trace.setSpan(context.active(), root), () => client.request('x', 1))

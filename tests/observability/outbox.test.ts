@@ -42,10 +42,10 @@ describe('an outbox that is observed', () => {
 
   it('publishes in the trace of the handler, and exports its metrics', async () => {
     const transport = memory()
-    const client = connect({ transport, use: [telemetry()] })
+    const client = connect({ transport, wrap: [telemetry()] })
     let handled = 0
     const service = microservice({ name: 'orders', transport })
-      .use(telemetry())
+      .wrap(telemetry())
       .message('orders.place', async () => {
         const writer = await pool.connect()
         await writer.query('begin')

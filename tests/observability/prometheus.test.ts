@@ -29,7 +29,7 @@ const hasPrometheus = spawnSync('prometheus', ['--version']).status === 0
 function register(): void {
   describe('Prometheus', () => {
     const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
-      .use(telemetry())
+      .wrap(telemetry())
       .message('scraped', () => 1)
       .message('refused', () => {
         throw new RpcError({ code: 'NO' })
@@ -74,7 +74,7 @@ scrape_configs: [{ job_name: shop, static_configs: [{ targets: ['${target}'] }] 
         `--web.listen-address=127.0.0.1:${port}`
       ]
       scraper = spawn('prometheus', args, { stdio: 'ignore' })
-      const client = connect({ host: '127.0.0.1', port: service.address!.port, use: [telemetry()] })
+      const client = connect({ host: '127.0.0.1', port: service.address!.port, wrap: [telemetry()] })
       // Rates need values that have grown between two scrapes.
       const scrapes = async () => (await query('count_over_time(up{job="shop"}[1m]) > 5')).length > 0
       while (!(await scrapes().catch(() => false))) {

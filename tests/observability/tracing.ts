@@ -109,13 +109,13 @@ export function fromHttp(traces: Traces, spans?: () => Promise<AnyElysia>): void
   for (const [way, newWay] of Object.entries(WAYS)) {
     it(`from HTTP by the gateway, ${way}, a service and Nest's wire to a Nest application`, async () => {
       const nest = await startNest([StockController], {}, { preRequestHooks: [nestTelemetry()] })
-      const stock = connect({ host: '127.0.0.1', port: nest.port, protocol: 'nest', use: [telemetry()] })
+      const stock = connect({ host: '127.0.0.1', port: nest.port, protocol: 'nest', wrap: [telemetry()] })
       const { transport, client: options } = newWay()
       const shop = microservice({ name: 'shop', transport })
-        .use(telemetry())
+        .wrap(telemetry())
         .message('items.*', ({ params: [item] }) => stock.request<number>('stock.count', item))
       await shop.listen()
-      const client = connect<typeof shop>({ ...options(), use: [telemetry()] })
+      const client = connect<typeof shop>({ ...options(), wrap: [telemetry()] })
       const app = newApp()
         .use((await spans?.()) ?? new Elysia())
         .use(gateway(client, { 'GET /items/:id': { pattern: 'items.apple', data: () => undefined } }))

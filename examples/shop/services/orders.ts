@@ -136,5 +136,5 @@ const orders = microservice({
   transport: [tcp(addressOf('orders')), broker()],
   controllers: [OrdersController],
   shutdownOn: ['SIGTERM']
-}).use(telemetry())
+}).wrap(telemetry())
 await orders.listen()

@@ -36,7 +36,7 @@ export const stock = microservice({
   limits: { inFlight: 20 },
   shutdownOn: ['SIGTERM']
 })
-  .use(telemetry())
+  .wrap(telemetry())
   .use(outboxRelay({ sql, client }))
   .use(client)
   .onStop(() => sql.end())

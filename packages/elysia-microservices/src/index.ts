@@ -3,7 +3,6 @@
  * Nest's decorators, the parts for tests, and helper types have entries of their own.
  */
 export {
-  type Around,
   CanceledError,
   ConnectionError,
   type DeclaredError,
@@ -16,6 +15,7 @@ export {
   type Logger,
   type MessageHeaders,
   MicroserviceError,
+  type Middleware,
   memory,
   OptionError,
   OverloadedError,

@@ -2,7 +2,6 @@
 import {
   type Address,
   announce,
-  aroundDispatcher,
   bySpecificity,
   checkDurable,
   checkGroups,
@@ -18,7 +17,8 @@ import {
   routeMatches,
   type ServerTransport,
   tracedReceived,
-  VIA_PLAIN
+  VIA_PLAIN,
+  wrapDispatcher
 } from '@elysia-microservices/transport/kit'
 import { answerByEventHandlers, nestTransportOf } from '@elysia-microservices/transport/nest'
 import { Logger } from '@nestjs/common'
@@ -217,7 +217,7 @@ export class MicroserviceServer
       checkDurable(dispatcher, this.#servers)
       checkGroups(dispatcher, this.#name)
       for (const server of this.#servers) {
-        await server.start(aroundDispatcher(dispatcherFor(server, dispatcher), tracedReceived([])))
+        await server.start(wrapDispatcher(dispatcherFor(server, dispatcher), tracedReceived([])))
         started.push(server)
       }
       this.#isListening = true

@@ -1,7 +1,7 @@
 /** Figures, and the forms in which they are written: for Prometheus, and for an OpenTelemetry SDK. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { type Around, type ReceivedMessage, RpcError } from '@elysia-microservices/transport'
+import { type Middleware, type ReceivedMessage, RpcError } from '@elysia-microservices/transport'
 import { consume } from '@elysia-microservices/transport/kit'
 import { metrics as api } from '@opentelemetry/api'
 import {
@@ -37,8 +37,8 @@ describe('what is counted', () => {
     await ends?.close()
     ends = undefined
   })
-  const asking = async (handlers: Handlers, arounds: Parameters<typeof newEnds>[1] = {}) => {
-    ends = await newEnds(handlers, arounds)
+  const asking = async (handlers: Handlers, middleware: Parameters<typeof newEnds>[1] = {}) => {
+    ends = await newEnds(handlers, middleware)
     return ends.client
   }
 
@@ -117,8 +117,8 @@ describe('what is counted', () => {
     'by a late answer': async () => 'none of your business'
   }
   for (const [how, refuse] of Object.entries(refusals))
-    it(`patterns that an around refuses ${how} share that name, unless they are known`, async () => {
-      const guard: Around<ReceivedMessage> = (next) => (message) =>
+    it(`patterns that a middleware refuses ${how} share that name, unless they are known`, async () => {
+      const guard: Middleware<ReceivedMessage> = (next) => (message) =>
         message.data === 'in' ? next(message) : refuse()
       const client = await asking({ 'figures.guarded': () => 1 }, { service: [telemetry(), guard] })
       const names = () => [...figures.server.all()].map(({ pattern }) => pattern)

@@ -61,7 +61,7 @@ export class Measured implements ResultWatcher {
     const { side, message } = this
     const isReceived = side === 'server' || side === 'consumer'
     const outcome = isReceived ? serverOutcome(how, message) : clientOutcome(how)
-    // The pattern's handler may have become known after the beginning, because an around has changed the message.
+    // The pattern's handler may have become known after the beginning, because a middleware has changed the message.
     const name = outcome.isUnknown ? undefined : nameOf(message)
     const counted = figuresOf(side, message, name)
     const ms = performance.now() - this.#start
@@ -120,7 +120,7 @@ export class Recorded extends Followed {
 }
 
 /**
- * The figures of a message. A message that an around has refused, or answered itself, need not have a handler, so its
+ * The figures of a message. A message that a middleware has refused, or answered itself, need not have a handler, so its
  * pattern may be any text of a stranger.
  */
 export function figuresOf(side: Side, message: Observed, name: string | undefined): PatternFigures {

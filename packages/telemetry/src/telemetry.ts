@@ -1,13 +1,13 @@
 /** `telemetry()`: figures and traces for the messages of a service, or for the calls of a client. */
 import {
-  type Around,
-  type AroundAny,
-  type AroundMessage,
+  type AnyMiddleware,
   type ConnectionEvent,
   checkNames,
   type Handle,
   isStream,
   isThenable,
+  type Middleware,
+  type MiddlewareMessage,
   OptionError,
   type ReceivedMessage,
   type SentMessage,
@@ -43,8 +43,8 @@ export interface TelemetryOptions {
 
 /**
  * Counts messages and their durations. If an OpenTelemetry SDK is registered, also makes a span for each message
- * and sends the trace in its headers. Works for services, `service.use(telemetry())`, and for clients, `connect({
- * use: [telemetry()] })`. There is one set of figures for the whole process, which `prometheus()` and
+ * and sends the trace in its headers. Works for services, `service.wrap(telemetry())`, and for clients, `connect({
+ * wrap: [telemetry()] })`. There is one set of figures for the whole process, which `prometheus()` and
  * `metricProducer()` export.
  * @throws {OptionError} an option is invalid
  * @example
@@ -53,33 +53,33 @@ export interface TelemetryOptions {
  * import { microservice } from 'elysia-microservices'
  * import { connect } from 'elysia-microservices/client'
  *
- * microservice({ name: 'orders', transport: 'tcp' }).use(telemetry())
- * connect({ port: 4000, use: [telemetry({ sample: 0.1 })] })
+ * microservice({ name: 'orders', transport: 'tcp' }).wrap(telemetry())
+ * connect({ port: 4000, wrap: [telemetry({ sample: 0.1 })] })
  * ```
  */
-export function telemetry(options: TelemetryOptions = {}): AroundAny {
+export function telemetry(options: TelemetryOptions = {}): AnyMiddleware {
   checkNames('options', options, ['sample'])
   const { sample = 1 } = options
   if (typeof sample !== 'number' || !(sample >= 0 && sample <= 1))
     throw OptionError.expected('options.sample', 'a number from 0 to 1', sample)
   registerInstruments()
   writeTracesBy(withTraceOf)
-  const around = <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => {
-    let handle: ((message: AroundMessage) => unknown) | undefined
-    // An around runs either in a service or in a client; its first message shows in which.
+  const middleware = <Message extends MiddlewareMessage>(next: Handle<Message>): Handle<Message> => {
+    let handle: ((message: MiddlewareMessage) => unknown) | undefined
+    // A middleware runs either in a service or in a client; its first message shows in which.
     return (message) => {
       handle ??= (
         'withHeaders' in message
           ? sending(sample)(next as unknown as Handle<SentMessage>)
           : receiving(sample)(next as unknown as Handle<ReceivedMessage>)
-      ) as (message: AroundMessage) => unknown
+      ) as (message: MiddlewareMessage) => unknown
       return handle(message)
     }
   }
-  return Object.assign(around, {
+  return Object.assign(middleware, {
     ignoresValues: true,
     figures: handlerFigures,
-    attach(end: Parameters<NonNullable<AroundAny['attach']>>[0]) {
+    attach(end: Parameters<NonNullable<AnyMiddleware['attach']>>[0]) {
       if ('stats' in end) watchService(end)
       else end.onStatus(clientEvent)
       // From here on the figures of the service's transports are available to the instruments.
@@ -89,7 +89,7 @@ export function telemetry(options: TelemetryOptions = {}): AroundAny {
 }
 
 const receiving =
-  (sample: number): Around<ReceivedMessage> =>
+  (sample: number): Middleware<ReceivedMessage> =>
   (next) =>
   (message) => {
     const start = beginning(message.peer !== undefined)
@@ -118,7 +118,7 @@ const receiving =
   }
 
 const sending =
-  (sample: number): Around<SentMessage> =>
+  (sample: number): Middleware<SentMessage> =>
   (next) =>
   (call) => {
     const start = performance.now()

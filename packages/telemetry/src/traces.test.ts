@@ -5,7 +5,7 @@ import { RpcError } from '@elysia-microservices/transport'
 import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AlwaysOffSampler, ParentBasedSampler, type ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { telemetry } from './telemetry.ts'
-import { type Arounds, type Handlers, newEnds, take } from './testing/ends.ts'
+import { type Handlers, newEnds, take, type WithMiddleware } from './testing/ends.ts'
 import { startSdk } from './testing/sdk.ts'
 
 type Ends = Awaited<ReturnType<typeof newEnds>>
@@ -23,8 +23,8 @@ describe('traces', () => {
   })
   after(() => sdk.end())
 
-  const asking = async (handlers: Handlers, arounds?: Arounds) => {
-    ends = await newEnds(handlers, arounds)
+  const asking = async (handlers: Handlers, middleware?: WithMiddleware) => {
+    ends = await newEnds(handlers, middleware)
     return ends.client
   }
   /** All spans, after service and client have stopped. */
@@ -155,7 +155,7 @@ describe('traces', () => {
     }
   })
 
-  it('calls a span by the pattern of the handler, also where an around in between is late', async () => {
+  it('calls a span by the pattern of the handler, also where a middleware in between is late', async () => {
     const client = await asking(
       {
         'users.7': (message) => {

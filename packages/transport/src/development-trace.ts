@@ -1,10 +1,11 @@
 /**
  * Makes spans of messages without any set-up while the development command runs this process. The command loads a
- * tracer into the process, and this file uses that tracer. Without the command there is no tracer, and no around is
+ * tracer into the process, and this file uses that tracer. Without the command there is no tracer, and no middleware is
  * added.
  */
-import type { Around, AroundMessage, ReceivedMessage, SentMessage } from './around.ts'
+
 import type { MessageHeaders } from './headers.ts'
+import type { Middleware, MiddlewareMessage, ReceivedMessage, SentMessage } from './middleware.ts'
 import { isStream, isThenable } from './stream.ts'
 import { tap } from './tap.ts'
 
@@ -50,38 +51,38 @@ export function developmentTracer(): DevelopmentTracer | undefined {
   return (globalThis as { [TRACER]?: DevelopmentTracer })[TRACER]
 }
 
-/** The arounds of all messages that a service receives: the tracer first, then the arounds of the service. */
-export function tracedReceived(own: readonly Around<ReceivedMessage>[]): Around<ReceivedMessage>[] {
+/** The middleware of all messages that a service receives: the tracer first, then the middleware of the service. */
+export function tracedReceived(own: readonly Middleware<ReceivedMessage>[]): Middleware<ReceivedMessage>[] {
   const tracer = developmentTracer()
   if (tracer === undefined) return [...own]
   const isObserved = own.some(({ figures }) => figures !== undefined)
-  const around: Around<ReceivedMessage> = (next) => (message) => {
+  const middleware: Middleware<ReceivedMessage> = (next) => (message) => {
     const side = message.kind === 'event' ? 'consumer' : 'server'
     const span = tracer.begin(told(side, message, isObserved))
     return span === undefined ? next(message) : within(span, () => next(message))
   }
-  return [around, ...own]
+  return [middleware, ...own]
 }
 
 /**
- * The arounds of all calls of a client: first the arounds of the client, then the tracer, which reads the headers that
- * those arounds have set.
+ * The middleware of all calls of a client: first the middleware of the client, then the tracer, which reads the headers that
+ * those middleware have set.
  */
-export function tracedSent(own: readonly Around<SentMessage>[]): Around<SentMessage>[] {
+export function tracedSent(own: readonly Middleware<SentMessage>[]): Middleware<SentMessage>[] {
   const tracer = developmentTracer()
   if (tracer === undefined) return [...own]
   const isObserved = own.some(({ figures }) => figures !== undefined)
-  const around: Around<SentMessage> = (next) => (call) => {
+  const middleware: Middleware<SentMessage> = (next) => (call) => {
     const side = call.kind === 'event' ? 'producer' : 'client'
     const span = tracer.begin(told(side, call, isObserved))
     return span === undefined ? next(call) : within(span, () => next(call.withHeaders(span.headers)))
   }
-  return [...own, Object.assign(around, { ignoresValues: true })]
+  return [...own, Object.assign(middleware, { ignoresValues: true })]
 }
 
 function told(
   side: TracedSide,
-  { transport, pattern, headers }: AroundMessage,
+  { transport, pattern, headers }: MiddlewareMessage,
   isObserved: boolean
 ): TracedMessage {
   return { side, transport, pattern, headers, isObserved }

@@ -1,18 +1,5 @@
 /** The exports for users of any transport. `kit.ts` has the exports for writing a transport. */
-export type {
-  Around,
-  AroundAny,
-  AroundMessage,
-  CallerFigures,
-  DurationBuckets,
-  Handle,
-  HandlerFigures,
-  ReceivedMessage,
-  SentMessage,
-  ServiceStatus,
-  WatchedClient,
-  WatchedService
-} from './around.ts'
+
 export type {
   Caller,
   CallOptions,
@@ -68,6 +55,20 @@ export type { MessageHeaders } from './headers.ts'
 export { consoleLogger, type Logger } from './logger.ts'
 export { type MemoryOptions, memory } from './memory/memory.ts'
 export type { Delivery, Peer } from './message.ts'
+export type {
+  AnyMiddleware,
+  CallerFigures,
+  DurationBuckets,
+  Handle,
+  HandlerFigures,
+  Middleware,
+  MiddlewareMessage,
+  ReceivedMessage,
+  SentMessage,
+  ServiceStatus,
+  WatchedClient,
+  WatchedService
+} from './middleware.ts'
 export type { Pattern } from './pattern.ts'
 export type { DistinguishedName, PeerCertificate } from './peer-certificate.ts'
 export { type ResultEnd, type ResultWatcher, tap } from './tap.ts'

@@ -1,6 +1,5 @@
 /** The exports for writing a transport or building on one: all exports of `index.ts`, and internal parts. */
 export { type Answer, answerWith } from './answer.ts'
-export { aroundCaller, aroundDispatcher, aroundPublish, composeArounds } from './around.ts'
 export { type BackoffOptions, backoffCeiling, backoffDelay } from './backoff.ts'
 export { ByteList } from './bytes/byte-list.ts'
 export { ByteWriter } from './bytes/byte-writer.ts'
@@ -42,7 +41,6 @@ export { SlotTable, StreamTable, type TableEntry } from './calls/stream-table.ts
 export { StreamValues } from './calls/stream-values.ts'
 export type { Timer, TimerOwner } from './calls/timer.ts'
 export { inheritedOptions } from './calls/within.ts'
-
 export type { Codec, CodecFactory, Encoded } from './codec/codec.ts'
 export {
   codecNames,
@@ -112,6 +110,7 @@ export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
 export { checkLogger, loggerOf } from './logger.ts'
 export { IncomingMessage, type IncomingMessageInit, type Sources } from './message.ts'
+export { composeMiddleware, wrapCaller, wrapDispatcher, wrapPublish } from './middleware.ts'
 export { nextTurn } from './next-turn.ts'
 export { Notices } from './notices.ts'
 export {

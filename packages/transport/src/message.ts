@@ -120,7 +120,7 @@ export class IncomingMessage<Data = unknown> {
    * found by `route`, or not yet found. So `matched ?? route` of a handled message has a limited number of values.
    */
   matched: string | undefined
-  /** Whether all arounds of the service have passed the message on to its handlers. False while there are none. */
+  /** Whether all middleware of the service have passed the message on to its handlers. False while there are none. */
   isPassedOn = false
   readonly #metadata: unknown
   readonly #delivery: Delivery | undefined

@@ -47,9 +47,9 @@ const CANCELED: ResultEnd = { outcome: 'canceled' }
  * Passes a result through and tells the watcher about its values and its end.
  * @example
  * ```ts
- * import { type Around, type ReceivedMessage, tap } from 'elysia-microservices'
+ * import { type Middleware, type ReceivedMessage, tap } from 'elysia-microservices'
  *
- * const logged: Around<ReceivedMessage> = (next) => (message) =>
+ * const logged: Middleware<ReceivedMessage> = (next) => (message) =>
  *   tap(next(message), { ended: ({ outcome }) => console.log(message.pattern, outcome) })
  * ```
  */

@@ -42,7 +42,7 @@ function screen({ name, status, transports, figures }: Described, rows: readonly
     ({ transport, inFlight }) => `${transport} ${Number(Object(inFlight).current)}`
   )
   const title = plainText(`${name}, ${status}; in flight: ${inFlight.join(', ')}`)
-  if (figures === undefined) return `${title}\nThere are no figures: the service needs .use(telemetry())`
+  if (figures === undefined) return `${title}\nThere are no figures: the service needs .wrap(telemetry())`
   return `${title}\n${table(
     ['pattern', 'req/s', 'p50 ms', 'p99 ms', 'in flight', 'errors/s'],
     rows.map((row) => [

@@ -3,7 +3,7 @@ import { afterEach, describe, it } from 'node:test'
 import { type MicroserviceOptions, memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import type { HandlerFigures } from 'elysia-microservices/describe'
-import type { AroundAny } from 'elysia-microservices/types'
+import type { AnyMiddleware } from 'elysia-microservices/types'
 import type { CheckedClient } from './clients.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
 import { Watch } from './watch.ts'
@@ -24,9 +24,9 @@ async function described(options: Partial<MicroserviceOptions> = {}, figures?: (
     state.asked++
     return true
   }
-  const around: AroundAny = Object.assign(<Next>(next: Next) => next, figures && { figures })
+  const middleware: AnyMiddleware = Object.assign(<Next>(next: Next) => next, figures && { figures })
   const service = microservice({ name: 'shop', transport, describe, ...options } as MicroserviceOptions)
-    .use(around)
+    .wrap(middleware)
     .message('a', () => 1)
     .message('b', () => 1)
   await service.listen()

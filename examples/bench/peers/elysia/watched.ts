@@ -36,7 +36,7 @@ export async function runWatched(port: number, share: number | undefined): Promi
     propagation.setGlobalPropagator(new W3CTraceContextPropagator())
   }
   await runServer(port, async ({ host, port }) => {
-    const service = microservice({ transport: 'tcp', host, port, controllers: [EchoController] }).use(
+    const service = microservice({ transport: 'tcp', host, port, controllers: [EchoController] }).wrap(
       telemetry({ sample: share })
     )
     await service.listen()

@@ -1,11 +1,11 @@
 /**
- * Fault injection: an around that hits some of the messages of a service. A service without the option `chaos` has
- * no such around.
+ * Fault injection: a middleware that hits some of the messages of a service. A service without the option `chaos` has
+ * no such middleware.
  */
 import {
-  type Around,
   type Handle,
   type Logger,
+  type Middleware,
   type ReceivedMessage,
   RpcError
 } from '@elysia-microservices/transport'
@@ -28,7 +28,7 @@ export class Chaos {
   }
 
   /** Injects faults. Logs the rules when the service starts. */
-  readonly around: Around<ReceivedMessage> = (next) => {
+  readonly middleware: Middleware<ReceivedMessage> = (next) => {
     const seed = `seed ${this.#seed}`
     const rules = this.#rules.map((rule) => `\n  ${describeRule(rule)}`).join('')
     this.#logger.warn(`CHAOS: this service injects faults into its own messages (${seed}):${rules}`)

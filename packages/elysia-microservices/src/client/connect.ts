@@ -1,8 +1,5 @@
 /** `connect()`: the client of a service. */
 import {
-  type Around,
-  aroundCaller,
-  aroundPublish,
   atLeast,
   type Caller,
   type CallOptions,
@@ -17,6 +14,7 @@ import {
   type Logger,
   loggerOf,
   MicroserviceError,
+  type Middleware,
   OptionError,
   type Pattern,
   type Published,
@@ -26,7 +24,9 @@ import {
   StreamValues,
   type Traits,
   type Transport,
-  tracedSent
+  tracedSent,
+  wrapCaller,
+  wrapPublish
 } from '@elysia-microservices/transport/kit'
 import { Observable } from 'rxjs'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
@@ -53,8 +53,8 @@ export interface ClientOptions {
    * is 1,000. Default: the timeout.
    */
   readonly waitForConnection?: number | undefined
-  /** Arounds of all calls, the first one outermost. They can count and trace calls, or add headers. Default: none. */
-  readonly use?: readonly Around<SentMessage>[] | undefined
+  /** Middleware of all calls, the first one outermost. It can count and trace calls, or add headers. Default: none. */
+  readonly wrap?: readonly Middleware<SentMessage>[] | undefined
   /**
    * Names of headers that are copied from the handled message to the calls made `within` it, such as
    * `['x-request-id']`. The headers of a call itself take precedence. Default: none.
@@ -85,7 +85,7 @@ const NAMES = [
   'transport',
   'timeout',
   'waitForConnection',
-  'use',
+  'wrap',
   'forward',
   'answers',
   'onStatus',
@@ -115,7 +115,7 @@ export function connect(options: ConnectOptions = {}): object {
     name,
     timeout,
     waitForConnection,
-    use = [],
+    wrap = [],
     forward = [],
     answers,
     onStatus,
@@ -127,8 +127,8 @@ export function connect(options: ConnectOptions = {}): object {
     throw OptionError.expected('options.name', 'a text of 1 to 100 characters', name)
   if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
   if (waitForConnection !== undefined) atLeast(0, 'options.waitForConnection', waitForConnection)
-  if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
-    throw OptionError.expected('options.use', 'a list of functions', use)
+  if (!Array.isArray(wrap) || wrap.some((middleware) => typeof middleware !== 'function'))
+    throw OptionError.expected('options.wrap', 'a list of functions, (next) => (call) => next(call)', wrap)
   checkForward(forward)
   if (onStatus !== undefined && typeof onStatus !== 'function')
     throw OptionError.expected('options.onStatus', 'a function', onStatus)
@@ -141,8 +141,8 @@ export function connect(options: ConnectOptions = {}): object {
     dispatcher: answers === undefined ? undefined : dispatcherOf(answers)
   })
   if (onStatus !== undefined) client.onStatus(onStatus)
-  for (const around of use) around.attach?.(client)
-  return new TransportClient(client, transport.traits, tracedSent(use), [...forward])
+  for (const middleware of wrap) middleware.attach?.(client)
+  return new TransportClient(client, transport.traits, tracedSent(wrap), [...forward])
 }
 
 function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {
@@ -168,21 +168,21 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
 class TransportClient implements UntypedClient {
   readonly traits: Traits
   readonly #transport: ClientTransport
-  /** The transport's caller, wrapped in the arounds. */
+  /** The transport's caller, wrapped in the middleware. */
   readonly #caller: Caller
   readonly #publish: DurableCaller['publish'] | undefined
 
   constructor(
     transport: ClientTransport,
     traits: Traits,
-    use: readonly Around<SentMessage>[],
+    wrap: readonly Middleware<SentMessage>[],
     forward: readonly string[]
   ) {
     this.#transport = transport
     this.traits = traits
-    this.#caller = forwardingCaller(aroundCaller(transport, use, transport.name), forward)
+    this.#caller = forwardingCaller(wrapCaller(transport, wrap, transport.name), forward)
     const { durable, name } = transport
-    this.#publish = durable && forwardingPublish(aroundPublish(durable, use, name), forward)
+    this.#publish = durable && forwardingPublish(wrapPublish(durable, wrap, name), forward)
   }
 
   get durable(): DurableCaller | undefined {
@@ -213,7 +213,7 @@ class TransportClient implements UntypedClient {
     try {
       return { value: await this.request<Value>(pattern, data, options), error: undefined }
     } catch (error) {
-      // An error of another class, such as one that an around throws, is a bug, so it is thrown and not returned.
+      // An error of another class, such as one that a middleware throws, is a bug, so it is thrown and not returned.
       if (error instanceof MicroserviceError) return { value: undefined, error }
       throw error
     }

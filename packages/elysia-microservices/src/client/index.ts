@@ -1,7 +1,6 @@
 /** The public interface of the client. Users cannot import anything that is not listed here. */
 export {
-  type Around,
-  type AroundAny,
+  type AnyMiddleware,
   type CallOptions,
   CanceledError,
   type ClientStatus,
@@ -20,6 +19,7 @@ export {
   LocalError,
   type Logger,
   MicroserviceError,
+  type Middleware,
   memory,
   NotStoredError,
   OptionError,

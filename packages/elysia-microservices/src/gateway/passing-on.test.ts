@@ -5,7 +5,7 @@ import { UnreadJson } from '@elysia-microservices/transport/kit'
 import { type AnyElysia, Elysia } from 'elysia'
 import fc from 'fast-check'
 import { type ConnectOptions, connect, type SentMessage } from '../client/index.ts'
-import { type Around, type Message, memory, microservice, tap } from '../index.ts'
+import { type Message, type Middleware, memory, microservice, tap } from '../index.ts'
 import type { Handle } from '../types/index.ts'
 import { gateway } from './index.ts'
 
@@ -22,10 +22,10 @@ const inMemory = microservice({ transport: hub }).message('value', answer)
 const anyValue = fc.jsonValue().filter((value) => !JSON.stringify(value).includes('"__proto__":'))
 
 const seen: unknown[] = []
-const looking: Around<SentMessage> = (next) => (message) =>
+const looking: Middleware<SentMessage> = (next) => (message) =>
   tap(next(message), { value: (value) => seen.push(value), ended() {} })
 
-const counting: Around<SentMessage> = Object.assign(
+const counting: Middleware<SentMessage> = Object.assign(
   (next: Handle<SentMessage>): Handle<SentMessage> =>
     (message) =>
       tap(next(message), { ended() {} }),
@@ -40,8 +40,8 @@ const ways = {
   'RSocket, JSON': { isUnread: true, options: {} },
   'RSocket, MessagePack': { isUnread: false, options: { rsocket: { codec: 'msgpack' } } },
   "Nest's wire": { isUnread: false, options: { protocol: 'nest' } },
-  'a client with an around that may look': { isUnread: false, options: { use: [counting, looking] } },
-  'a client with an around that does not look': { isUnread: true, options: { use: [counting] } },
+  'a client with a middleware that may look': { isUnread: false, options: { wrap: [counting, looking] } },
+  'a client with a middleware that does not look': { isUnread: true, options: { wrap: [counting] } },
   memory: { isUnread: false, options: { transport: hub } }
 } as const
 
@@ -96,7 +96,7 @@ for (const [way, { isUnread, options }] of Object.entries(ways)) {
   })
 }
 
-it('an around of the client sees the values', () => {
+it('a middleware of the client sees the values', () => {
   assert.ok(seen.length > 50)
   assert.ok(!seen.some((value) => value instanceof UnreadJson))
 })

@@ -1,7 +1,7 @@
 /** The chainable methods of a service. Each method changes the core of the service and returns the service. */
 import {
-  type Around,
   isThenable,
+  type Middleware,
   OptionError,
   type ReceivedMessage,
   type WatchedService,
@@ -20,7 +20,7 @@ import type { HandlerOptions, ServiceCore } from './service-core.ts'
 /** The core of each service, hidden from users. */
 const cores = new WeakMap<object, ServiceCore>()
 
-/** The argument of `use`: a service, an Elysia app, an around, or a part. */
+/** The argument of `use`: a service, an Elysia app, a function that is called with the service, or a part. */
 type Plugin = object
 
 /** Adds the methods to a service. `newGroup` makes the service that the callback of a group gets. */
@@ -54,16 +54,26 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
         checkElysiaPlugin(plugin)
         core.environment.useApp(plugin)
       } else if (typeof plugin === 'function') {
-        const around = plugin as Around<ReceivedMessage>
-        core.addAround(around)
-        around.attach?.(service as WatchedService)
+        checkPlugged((plugin as (service: object) => unknown)(service), service, plugin.name)
       } else if (isPart(plugin)) core.addPart(plugin)
       else
         throw OptionError.expected(
           'The argument of use()',
-          'a service, an Elysia app, an around (a function), or a part with start, stop or close',
+          'a service, an Elysia app, a plugin (a function that gets the service), or a part with start, stop or close',
           plugin
         )
+      return service
+    },
+    wrap(given: unknown) {
+      if (typeof given !== 'function' || cores.has(given))
+        throw OptionError.expected(
+          'The argument of wrap()',
+          'middleware, (next) => (message) => next(message)',
+          given
+        )
+      const middleware = given as Middleware<ReceivedMessage>
+      core.addWrap(middleware)
+      middleware.attach?.(service as WatchedService)
       return service
     },
     group(prefix: unknown, define: unknown) {
@@ -147,23 +157,54 @@ function checkGroupGuard(as: unknown, schema: unknown): void {
     )
 }
 
+/** @throws {OptionError} a function in `use()` has not returned the service that it was called with */
+function checkPlugged(result: unknown, service: object, name: string): void {
+  if (result === service || result === undefined) return
+  const refuse = (why: string) => {
+    throw new OptionError('The argument of use()', why)
+  }
+  if (typeof result === 'object' && result !== null && isThenable(result)) {
+    ignore(result)
+    refuse(
+      'A plugin in use() must not be asynchronous: handlers that it adds after an await would be lost. Await what it needs before the chain'
+    )
+  }
+  if (cores.has(Object(result)))
+    refuse(
+      `use() has got a function that makes a service, and not a service: call it, use(${name === '' ? 'make' : name}())`
+    )
+  if (typeof result === 'function')
+    refuse(
+      'use() calls a function with the service, as Elysia does, and it must return the service; middleware, (next) => (message) => next(message), is given to wrap()'
+    )
+  throw OptionError.expected(
+    'The result of a plugin in use()',
+    'the service that the plugin was called with',
+    result
+  )
+}
+
+/** A promise that nobody waits for: its failure comes later than the error that tells of it. */
+function ignore(promise: PromiseLike<unknown>): void {
+  void whenSettled(
+    promise,
+    () => {},
+    () => {}
+  )
+}
+
 /** @throws {OptionError} the callback is asynchronous, or returns another service than its group */
 function checkDefined(result: unknown, group: object): void {
   if (result === group || (typeof result !== 'object' && typeof result !== 'function') || result === null)
     return
   if (isThenable(result)) {
-    // The callback's own failure, if it has one, comes later than this error, and nobody waits for it.
-    void whenSettled(
-      result,
-      () => {},
-      () => {}
-    )
+    ignore(result)
     throw new OptionError(
       'The callback of group() or guard()',
       'The callback of group() or guard() must not be asynchronous: handlers that it adds after an await would be lost. Await what it needs before the chain'
     )
   }
-  if (cores.has(result))
+  if (cores.has(Object(result)))
     throw new OptionError(
       'The callback of group() or guard()',
       'The callback of group() or guard() has returned another service, whose handlers would be lost: write (group) => group.use(service)'

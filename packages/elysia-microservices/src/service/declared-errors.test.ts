@@ -400,9 +400,9 @@ describe('safeRequest', () => {
     assert.equal(gone.error?.code, 'TIMEOUT')
     assert.equal((await client.safeRequest('none')).error?.code, 'PATTERN_NOT_FOUND')
     const failing = () => () => {
-      throw new TypeError('a bug of the around')
+      throw new TypeError('a bug of the middleware')
     }
-    const faulty = cleanups.add(connect(ends.client({ use: [failing] })))
+    const faulty = cleanups.add(connect(ends.client({ wrap: [failing] })))
     await assert.rejects(faulty.safeRequest('never'), TypeError)
   })
 })

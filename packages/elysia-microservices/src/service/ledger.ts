@@ -3,11 +3,11 @@
  * regularly, such as an open page; otherwise it costs one comparison for each message.
  */
 import {
-  type Around,
   type CallerFigures,
   DESCRIBE_ROUTE,
   isStream,
   isThenable,
+  type Middleware,
   PatternNotFoundError,
   type ReceivedMessage,
   type Source,
@@ -51,7 +51,7 @@ export class Ledger {
   #isOpen = false
   #closing: ReturnType<typeof setTimeout> | undefined
 
-  readonly around: Around<ReceivedMessage> = (next) => (message) =>
+  readonly middleware: Middleware<ReceivedMessage> = (next) => (message) =>
     this.#isOpen ? this.#counted(next, message) : next(message)
 
   /** Returns the counts so far. Starts counting if it has stopped. */

@@ -1,7 +1,7 @@
 /** Logs one line at `debug` for each message that is handled. */
 import {
-  type Around,
   type Logger,
+  type Middleware,
   type ReceivedMessage,
   type ResultEnd,
   shown,
@@ -10,11 +10,11 @@ import {
 import { codeOfEnd } from '../hooks/after-response.ts'
 
 /**
- * Returns the around that writes the lines; `undefined` if the logger has no method `debug`, so that messages then
- * cost nothing. The around belongs next to the handlers, inside of a tracing span, so that a logger can add the
+ * Returns the middleware that writes the lines; `undefined` if the logger has no method `debug`, so that messages then
+ * cost nothing. The middleware belongs next to the handlers, inside of a tracing span, so that a logger can add the
  * span's ids.
  */
-export function messageLines({ debug }: Logger): Around<ReceivedMessage> | undefined {
+export function messageLines({ debug }: Logger): Middleware<ReceivedMessage> | undefined {
   if (debug === undefined) return undefined
   return (next) => (message) => {
     const start = performance.now()

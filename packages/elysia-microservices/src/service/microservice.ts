@@ -53,7 +53,7 @@ export function microservice(options: MicroserviceOptions): object {
   core.environment.logger = logger
   const nestApp = settingsOf(nest)
   if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...nestApp }))
-  if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
+  if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).middleware)
   const instance = crypto.randomUUID()
   const servers = transports.map((transport) => transport.server({ name, version, instance, logger }))
   const settings = { name, servers, drain, logger, workers, shutdownOn }
@@ -100,7 +100,7 @@ function newService(
   addChain(service, core, () => newService(core.newGroup(), groupSettings, identity, false))
   // Callers are counted only for the description. So a service that nobody can ask for its description counts none.
   const ledger = describeTo === false ? undefined : new Ledger()
-  if (ledger !== undefined) core.addOutermost(ledger.around)
+  if (ledger !== undefined) core.addOutermost(ledger.middleware)
   const describe = (asked?: DescribeOptions) => describeService(core, runner, identity, asked, ledger)
   answerDescription(core, identity, describeTo, describe)
   Object.assign(service, {

@@ -1,10 +1,10 @@
 /** A registered handler, with all that is needed to compile it. */
 import {
-  type Around,
-  composeArounds,
+  composeMiddleware,
   type DurableOptions,
   type DurableSettings,
   durableSettings,
+  type Middleware,
   OptionError,
   type ReceivedMessage
 } from '@elysia-microservices/transport/kit'
@@ -15,7 +15,6 @@ import type { CompiledHandler, Plan } from '../hooks/pipeline.ts'
 import type { Surroundings } from '../hooks/surroundings.ts'
 import { type HandlerPattern, type PatternParams, parsePattern } from '../router/handler-pattern.ts'
 import { asStandalone, type MessageSchema, mergeSchemas } from '../schema/message-schema.ts'
-import { checkedArounds } from './arounds.ts'
 
 /** A handler as its own service has registered it. */
 export interface Origin {
@@ -39,8 +38,8 @@ export interface Way {
   /** The schemas of guards. */
   readonly schemas: readonly MessageSchema[]
   readonly classes: readonly KnownClass[]
-  /** Functions that return the arounds of a service, to which more may be added later. */
-  readonly arounds: readonly (() => readonly Around<ReceivedMessage>[])[]
+  /** Functions that return middleware, to which more may be added later. */
+  readonly middleware: readonly (() => readonly Middleware<ReceivedMessage>[])[]
   /** The services and groups on the way, the outermost first; the last one is that of the handler. */
   readonly through: readonly Holder[]
 }
@@ -58,7 +57,7 @@ export interface Registration {
 }
 
 /** The way of a handler of the service itself. */
-export const NO_WAY: Way = { hooks: [], schemas: [], classes: [], arounds: [], through: [] }
+export const NO_WAY: Way = { hooks: [], schemas: [], classes: [], middleware: [], through: [] }
 
 /**
  * A way with what one more service has before it.
@@ -73,7 +72,7 @@ export function wayBehind(outer: Way, inner: Way, used: (service: Holder) => boo
     hooks: [...outer.hooks.filter(({ run }) => isNew(run)), ...inner.hooks],
     schemas: [...outer.schemas.filter(isNew), ...inner.schemas],
     classes: [...outer.classes.filter(isNew), ...inner.classes],
-    arounds: [...outer.arounds, ...inner.arounds],
+    middleware: [...outer.middleware, ...inner.middleware],
     through
   }
 }
@@ -91,11 +90,13 @@ export function planOf({ origin, ways: [first = NO_WAY, ...again] }: Registratio
   }
 }
 
-/** The arounds of the services through which the handler was included, the first outermost. */
-export function aroundsOf({ ways: [first = NO_WAY, ...others] }: Registration): Around<ReceivedMessage>[] {
-  const of = ({ arounds }: Way) => arounds.flatMap((given) => given())
+/** The middleware of the services through which the handler was included, the first outermost. */
+export function middlewareOf({
+  ways: [first = NO_WAY, ...others]
+}: Registration): Middleware<ReceivedMessage>[] {
+  const of = ({ middleware }: Way) => middleware.flatMap((given) => given())
   const inner = of(first)
-  return [...new Set(others.flatMap(of).filter((around) => !inner.includes(around))), ...inner]
+  return [...new Set(others.flatMap(of).filter((middleware) => !inner.includes(middleware))), ...inner]
 }
 
 /** Reads the option `durable`. @throws {OptionError} the option is invalid, or the handler answers requests */
@@ -105,19 +106,18 @@ export function durableOf(kind: 'message' | 'event', given: unknown): DurableSet
   throw new OptionError('options.durable', 'Only events can be durable: a request has a caller that waits')
 }
 
-/** Wraps a handler in arounds, the first outermost. */
+/** Wraps a handler in middleware, the first outermost. */
 export function surrounded(
   handler: CompiledHandler,
-  arounds: readonly Around<ReceivedMessage>[],
+  middleware: readonly Middleware<ReceivedMessage>[],
   hasParams: boolean
 ): CompiledHandler {
-  if (arounds.length === 0) return handler
-  const checked = checkedArounds(arounds)
-  if (!hasParams) return composeArounds(checked, (message: ReceivedMessage) => handler(message))
-  // The arounds are combined once, because an around may keep state between messages. So the texts that a message's
-  // wildcards have matched cannot pass through the arounds, and reach the handler through this map.
+  if (middleware.length === 0) return handler
+  if (!hasParams) return composeMiddleware(middleware, (message: ReceivedMessage) => handler(message))
+  // Middleware is combined once, because it may keep state between messages. So the texts that a message's
+  // wildcards have matched cannot pass through the middleware, and reach the handler through this map.
   const wildcards = new WeakMap<object, PatternParams | undefined>()
-  const handle = composeArounds(checked, (message: ReceivedMessage) =>
+  const handle = composeMiddleware(middleware, (message: ReceivedMessage) =>
     handler(message, wildcards.get(message))
   )
   return (message, params) => {

@@ -253,6 +253,7 @@ export class ServiceRunner {
   async #startServers(): Promise<void> {
     const core = this.#core
     core.checkTransports(this.#servers.map(({ name }) => name))
+    core.checkWraps()
     core.endDrain()
     await schemasCompiled()
     await core.start(this.#hooksEnd(HOOKS_AT_LEAST))

@@ -3,15 +3,15 @@
  * and guards apply to the handlers that are registered after them. They also apply to all controllers.
  */
 import {
-  type Around,
-  aroundDispatcher,
   type Dispatcher,
   endedWithin,
   type HandlerFigures,
   type Logger,
+  type Middleware,
   OptionError,
   type ReceivedMessage,
-  tracedReceived
+  tracedReceived,
+  wrapDispatcher
 } from '@elysia-microservices/transport/kit'
 import { type Controllers, startAll } from '../controller/controllers.ts'
 import { describeHandler, type HandlerDescription } from '../description/description.ts'
@@ -29,7 +29,6 @@ import {
   mergeSchemas,
   type SchemaOptions
 } from '../schema/message-schema.ts'
-import { checkedArounds } from './arounds.ts'
 import { Handlers } from './handlers.ts'
 import { Life, type LifeEnd, type ServicePart } from './life.ts'
 import { messageLines } from './message-lines.ts'
@@ -44,6 +43,7 @@ import {
   wayBehind
 } from './registration.ts'
 import { type Reserved, withReserved } from './reserved.ts'
+import { Wraps } from './wraps.ts'
 
 /** Options of a handler: schemas, hooks and macros. */
 export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<string, unknown>>
@@ -74,10 +74,9 @@ export class ServiceCore implements Holder {
   readonly #running = new Set<ServiceCore>()
   #drain = new AbortController()
 
-  /** The arounds of the service, the first outermost. */
-  readonly #arounds: Around<ReceivedMessage>[] = []
-  /** Arounds outside of `#arounds`. They are not included in a service that uses this one. */
-  readonly #outermost: Around<ReceivedMessage>[] = []
+  readonly #wraps = new Wraps()
+  /** Middleware outside of `#wraps`. It is not included in a service that uses this one. */
+  readonly #outermost: Middleware<ReceivedMessage>[] = []
 
   /** Answers the routes of the service itself. They are not included in a service that uses this one. */
   #reserved: Reserved | undefined
@@ -105,14 +104,14 @@ export class ServiceCore implements Holder {
   }
 
   /**
-   * The dispatcher of all handlers, inside all arounds. @param logger gets a line for each message, if it has a
+   * The dispatcher of all handlers, inside all middleware. @param logger gets a line for each message, if it has a
    * method `debug`
    */
   dispatcher(logger: Logger): Dispatcher {
     const lines = messageLines(logger)
-    return aroundDispatcher(this.#withReserved(this.#handlers.dispatcher()), [
+    return wrapDispatcher(this.#withReserved(this.#handlers.dispatcher()), [
       ...this.#outermost,
-      ...checkedArounds(tracedReceived(this.#arounds)),
+      ...tracedReceived(this.#wraps.leading),
       ...(lines === undefined ? [] : [lines])
     ])
   }
@@ -154,22 +153,28 @@ export class ServiceCore implements Holder {
     })
   }
 
-  /** The figures of messages; `undefined` if no around counts messages. */
+  /** The figures of messages; `undefined` if no middleware counts messages. */
   figures(): readonly HandlerFigures[] | undefined {
-    return this.#arounds.find(({ figures }) => figures !== undefined)?.figures?.()
+    const { leading, later } = this.#wraps
+    return [...leading, ...later].find(({ figures }) => figures !== undefined)?.figures?.()
   }
 
   /**
-   * Adds an around for messages that arrive at this service itself. If another service uses this one, the around
+   * Adds a middleware for messages that arrive at this service itself. If another service uses this one, the middleware
    * does not apply there.
    */
-  addOutermost(around: Around<ReceivedMessage>): void {
-    this.#outermost.push(around)
+  addOutermost(middleware: Middleware<ReceivedMessage>): void {
+    this.#outermost.push(middleware)
   }
 
-  /** Adds an around for all messages of the service, including messages without a handler. */
-  addAround(around: Around<ReceivedMessage>): void {
-    this.#arounds.push(around)
+  /** Adds a middleware for the handlers that are registered later. */
+  addWrap(middleware: Middleware<ReceivedMessage>): void {
+    this.#wraps.add(middleware)
+  }
+
+  /** @throws {OptionError} a middleware of the service covers no handler */
+  checkWraps(): void {
+    this.#wraps.check(true)
   }
 
   /**
@@ -189,7 +194,8 @@ export class ServiceCore implements Holder {
       classes: this.#classes,
       hasParams: hasParams(list)
     }
-    this.#register({ kind, durable, plan: () => plan }, list)
+    const covering = this.#wraps.coverNext()
+    this.#register({ kind, durable, plan: () => plan }, list, covering)
   }
 
   /**
@@ -199,6 +205,7 @@ export class ServiceCore implements Holder {
    */
   addControllers(controllers: Controllers): void {
     this.#controllers.add(controllers)
+    const covering = this.#wraps.coverControllers()
     for (const { kind, patterns: given, handler, durable, binding, schema } of controllers.handlers) {
       const patterns = patternList(given)
       const own = { handler, hasParams: hasParams(patterns) }
@@ -206,7 +213,7 @@ export class ServiceCore implements Holder {
         const all = mergeSchemas(this.#guardSchema(), schema)
         return { ...own, hooks: this.#hooks, schema: all, classes: this.#classes }
       }
-      this.#register({ kind, durable, binding, plan }, patterns)
+      this.#register({ kind, durable, binding, plan }, patterns, covering)
     }
   }
 
@@ -334,15 +341,17 @@ export class ServiceCore implements Holder {
   #adopt(other: ServiceCore, rename: (pattern: HandlerPattern) => HandlerPattern): void {
     if (other === this || other.#uses(this))
       throw new OptionError('The argument of use()', 'A service cannot use itself, or a service that uses it')
+    other.#wraps.check(false)
     const used = new Set<Holder>(this.#allUsed())
     this.#used.add(other)
     this.#life.include(other.#life)
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
+    const covering = other.#handlers.all.length > 0 ? this.#wraps.coverNext() : []
     const before: Way = {
       hooks: this.#hooks,
       schemas: byScope(this.#guards).map(({ schema }) => schema),
       classes: this.#classes,
-      arounds: [() => other.#arounds],
+      middleware: [() => covering, () => other.#wraps.leading],
       through: [other]
     }
     let isAgain = false
@@ -355,8 +364,13 @@ export class ServiceCore implements Holder {
     if (isAgain) this.compileAll()
   }
 
-  #register(origin: Origin, patterns: readonly HandlerPattern[]): void {
-    this.#handlers.add({ origin, patterns, surroundings: this.#surroundings, ways: [NO_WAY] })
+  #register(
+    origin: Origin,
+    patterns: readonly HandlerPattern[],
+    covering: readonly Middleware<ReceivedMessage>[]
+  ): void {
+    const way = { ...NO_WAY, middleware: [() => covering] }
+    this.#handlers.add({ origin, patterns, surroundings: this.#surroundings, ways: [way] })
   }
 
   #uses(other: ServiceCore): boolean {

@@ -6,7 +6,7 @@
  * compiler goes through all types that its signature names, but not through a type that it infers. If the
  * signatures named `Messages`, a chain of n patterns would cost the compiler the square of n.
  */
-import type { Around, ReceivedMessage } from '@elysia-microservices/transport'
+import type { Middleware, ReceivedMessage } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
 import type { HookScope } from '../hooks/hook.ts'
 import type { ErrorClass } from '../hooks/known-errors.ts'
@@ -192,17 +192,17 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
   use<App extends AnyElysia>(app: App): Microservice<Messages, Events, WithApp<Scope, App>>
   /**
-   * Adds an around for all messages of the service, at any position in the chain. An around can count or trace
-   * messages, or give each message a store. If another service uses this one, the around runs there for the
-   * handlers of this service.
-   *
-   * Or adds a part, which starts and stops with the service, at its position among the start and stop hooks: the
+   * Calls a plugin with the service, as Elysia does: `use((service) => service.message(…))`. The plugin returns the
+   * service. For middleware, see `wrap`.
+   * @throws {OptionError} the plugin returns something else
+   */
+  use<Result extends Typed>(plugin: (service: Microservice<Messages, Events, Scope>) => Result): Result
+  /**
+   * Adds a part, which starts and stops with the service, at its position among the start and stop hooks: the
    * relay of an outbox, or a client that handlers call. Its `start` is called before the service takes messages;
    * its `stop`, or else its `close`, when the last message has ended.
    */
-  use(
-    addition: Around<ReceivedMessage> | (ServicePart & { readonly message?: never })
-  ): Microservice<Messages, Events, Scope>
+  use(part: ServicePart & { readonly message?: never }): Microservice<Messages, Events, Scope>
   /**
    * Gives the error for a wrong argument. It is the last overload, because the compiler reports only the error of
    * the last overload.
@@ -210,8 +210,21 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   use<Given>(
     wrong: Given extends Typed & { readonly message: unknown }
       ? Usable<Given, ScopeOf<Given>['needs'], Scope>
-      : Around<ReceivedMessage> | (ServicePart & { readonly message?: never })
+      : Given extends Middleware<ReceivedMessage>
+        ? 'Middleware is given to wrap(), not to use()'
+        : Given extends (...args: never) => unknown
+          ? (service: Microservice<Messages, Events, Scope>) => Typed
+          : ServicePart & { readonly message?: never }
   ): Microservice<Messages, Events, Scope>
+
+  /**
+   * Puts middleware around the handlers that follow, outside of all hooks: it can count or trace messages, answer them
+   * itself, or give each message a store. If it stands before all handlers, it also gets the messages that nobody
+   * handles. If another service uses this one, the middleware still covers only the handlers of this service.
+   * @throws {OptionError} the argument is not a function. At the start, or when another service uses this one: no
+   * handler follows the middleware
+   */
+  wrap(middleware: Middleware<ReceivedMessage>): Microservice<Messages, Events, Scope>
 
   /**
    * Registers handlers with a prefix: `create` in the group `orders` is `orders.create`. Hooks of the group apply

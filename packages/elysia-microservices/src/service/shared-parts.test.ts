@@ -147,7 +147,7 @@ describe('a service that is used several times', () => {
       .onBeforeHandle(({ headers }) =>
         headers.token === 'x' ? undefined : new RpcError({ code: 'REFUSED' })
       )
-      .use((next) => (message) => {
+      .wrap((next) => (message) => {
         ran.push('around')
         return next(message)
       })

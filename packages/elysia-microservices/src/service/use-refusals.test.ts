@@ -8,6 +8,7 @@ import { memory, microservice, OptionError } from '../index.ts'
 const part = () => microservice({ transport: memory() }).message('x', () => 1)
 type Any = ReturnType<typeof part> & {
   use(given: unknown): Any
+  wrap(given: unknown): Any
   group(...given: unknown[]): Any
   guard(...given: unknown[]): Any
 }
@@ -56,43 +57,53 @@ describe('use()', () => {
     service().use(new Elysia().use(microservice({ transport: memory() })).decorate('db', 1))
   })
 
-  it('refuses a function that makes a service and was not called, at the start', async () => {
+  it('refuses a function that makes a service and was not called', () => {
     const makeOrders = () => part()
-    await assert.rejects(service().use(makeOrders).listen(), refused(/call it, use\(makeOrders\(\)\)/))
-    assert.throws(
-      () =>
-        service().use(
-          service()
-            .use(makeOrders)
-            .message('y', () => 1)
-        ),
-      refused(/call it/)
-    )
+    assert.throws(() => service().use(makeOrders), refused(/call it, use\(makeOrders\(\)\)/))
   })
 
-  const AROUNDS: Readonly<Record<string, (next: unknown) => unknown>> = {
+  const MIDDLEWARE: Readonly<Record<string, (next: unknown) => unknown>> = {
     nothing: () => {},
     'a promise': async (next) => next,
     'a value': () => 7,
     'an object': () => ({})
   }
-  for (const [what, around] of Object.entries(AROUNDS))
-    it(`refuses an around that returns ${what}, at the start`, async () => {
+  for (const [what, middleware] of Object.entries(MIDDLEWARE))
+    it(`wrap() refuses middleware that returns ${what}, at the start`, async () => {
       await assert.rejects(
-        service().use(around).listen(),
+        service().wrap(middleware).listen(),
         refused(/must return the function to call for each message/)
       )
       assert.throws(
         () =>
           service().use(
             service()
-              .use(around)
+              .wrap(middleware)
               .message('y', () => 1)
           ),
         refused(/must return/)
       )
-      assert.throws(() => connect({ transport: memory(), use: [around as never] }), refused(/must return/))
+      assert.throws(
+        () => connect({ transport: memory(), wrap: [middleware as never] }),
+        refused(/must return/)
+      )
     })
+
+  it('calls a function with the service, as Elysia does, and refuses what does not return the service', async () => {
+    const transport = memory()
+    const plugged = microservice({ transport })
+      .derive(() => ({ user: 'Ada' }))
+      .use((chain) => chain.message('who', ({ user }) => user))
+    await plugged.listen()
+    const client = connect<typeof plugged>({ transport })
+    assert.equal(await client.request('who'), 'Ada')
+    await client.close()
+    await plugged.stop()
+    service().use((chain: Any) => void chain.message('y', () => 1))
+    assert.throws(() => service().use(async (chain: Any) => chain), refused(/must not be asynchronous/))
+    assert.throws(() => service().use((next: unknown) => () => next), refused(/is given to wrap\(\)/))
+    assert.throws(() => service().use(() => 7), refused(/the service that the plugin was called with/))
+  })
 
   it('refuses what is none of these', () => {
     for (const given of [undefined, null, 7, 'x', {}, Promise.resolve(part())])

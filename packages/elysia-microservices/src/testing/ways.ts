@@ -22,7 +22,12 @@ export function newWay(way: Way): Ends {
     const transport = memory()
     return {
       transport,
-      client: ({ use, timeout, onStatus }: TcpConnectOptions = {}) => ({ transport, use, timeout, onStatus })
+      client: ({ wrap, timeout, onStatus }: TcpConnectOptions = {}) => ({
+        transport,
+        wrap,
+        timeout,
+        onStatus
+      })
     }
   }
   const transport = tcp({ host: '127.0.0.1', port: 0 })

@@ -4,9 +4,9 @@
  */
 
 export type {
-  AroundAny,
-  AroundMessage,
+  AnyMiddleware,
   Handle,
+  MiddlewareMessage,
   PeerCertificate,
   ResultEnd,
   ResultWatcher,

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
-  aroundDispatcher,
   consume,
   type Dispatcher,
   IncomingMessage,
   isStreamOfValues,
-  PatternNotFoundError
+  PatternNotFoundError,
+  wrapDispatcher
 } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { from, NEVER, of, Subject } from 'rxjs'
@@ -22,7 +22,7 @@ const messageOf = (kind: 'request' | 'event') =>
 function admitting(maxInFlight = 10, adaptive?: AdaptiveConcurrency) {
   const admission = new Admission({ maxInFlight, adaptive, now: () => 0, afterTurn() {} })
   const around = (dispatcher: Pick<Dispatcher, 'request' | 'event'>) =>
-    aroundDispatcher({ routes: () => [], ...dispatcher }, [counting(admission)])
+    wrapDispatcher({ routes: () => [], ...dispatcher }, [counting(admission)])
   const request = (result: () => unknown) =>
     around({ request: result, event() {} }).request(messageOf('request'))
   const event = (result: () => void | Promise<void>) =>

@@ -1,9 +1,9 @@
 /** Counts the work of a server from its beginning to its end. Only a server with a limit uses this file. */
-import { type Around, type ReceivedMessage, tap } from '@elysia-microservices/transport/kit'
+import { type Middleware, type ReceivedMessage, tap } from '@elysia-microservices/transport/kit'
 import type { Admission } from './admission.ts'
 
-/** Makes an around that tells the admission when messages begin and end. */
-export function counting(admission: Admission): Around<ReceivedMessage> {
+/** Makes a middleware that tells the admission when messages begin and end. */
+export function counting(admission: Admission): Middleware<ReceivedMessage> {
   return (next) => (message) => {
     let isStreaming = false
     return tap(next(message), {

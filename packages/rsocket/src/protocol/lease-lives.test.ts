@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { aroundDispatcher, type IncomingMessage } from '@elysia-microservices/transport/kit'
+import { type IncomingMessage, wrapDispatcher } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { Admission } from '../limits/admission.ts'
 import { counting } from '../limits/counting.ts'
@@ -137,7 +137,7 @@ class World {
     line.output = new FakeOutput()
     line.server = newRsocketServer({
       ...LARGE,
-      dispatcher: admission === undefined ? dispatcher : aroundDispatcher(dispatcher, [counting(admission)]),
+      dispatcher: admission === undefined ? dispatcher : wrapDispatcher(dispatcher, [counting(admission)]),
       newTimer: this.clock.newTimer,
       resumable: resumes ? this.#resumable : undefined,
       limits: {

@@ -18,13 +18,13 @@ import {
 } from '@elysia-microservices/rsocket/session'
 import {
   type Address,
-  aroundDispatcher,
   type Dispatcher,
   endedWithin,
   type Logger,
   ProtocolError,
   type ServerTransport,
-  type StopOptions
+  type StopOptions,
+  wrapDispatcher
 } from '@elysia-microservices/transport/kit'
 import { NestResponder } from '../nest/responder.ts'
 import { PatternReader } from '../nest/route.ts'
@@ -103,8 +103,7 @@ export class TcpServer implements ServerTransport {
 
   async start(answering: Dispatcher): Promise<void> {
     const { admission } = this.#limits
-    const dispatcher =
-      admission === undefined ? answering : aroundDispatcher(answering, [counting(admission)])
+    const dispatcher = admission === undefined ? answering : wrapDispatcher(answering, [counting(admission)])
     const { incompleteMessage, sendBuffer, connections } = this.#options.limits
     const rsocket = this.#rsocketOptions(dispatcher)
     const options: SessionOptions = {

@@ -1,14 +1,6 @@
 /** `health()`: answers probes, such as those of Kubernetes, in an Elysia app or on a separate port. */
 import { createServer, type Server } from 'node:http'
-import {
-  type AroundAny,
-  type AroundMessage,
-  atLeast,
-  type Handle,
-  ListenError,
-  type WatchedClient,
-  type WatchedService
-} from '@elysia-microservices/transport/kit'
+import { atLeast, ListenError, type WatchedService } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { Health, type HealthOptions } from './report.ts'
 
@@ -29,8 +21,9 @@ export interface HealthPortOptions extends HealthOptions {
 /** The plugin that `health()` returns for an Elysia app. */
 export type HealthPlugin = <App extends AnyElysia>(app: App) => App
 
-/** The result of `health({ port })`, which a service uses. It is an around that leaves messages unchanged. */
-export interface HealthServer extends AroundAny {
+/** The result of `health({ port })`: a plugin for a service. */
+export interface HealthServer {
+  <Service extends WatchedService>(service: Service): Service
   /** Resolves to the port once the server listens. */
   readonly port: Promise<number>
   /** Closes the server. The server does not keep the process alive, so few programs need this method. */
@@ -92,15 +85,15 @@ function serve(state: Health, { port, host }: HealthPortOptions): HealthServer {
     throw new ListenError(`${host ?? 'any address'}, port ${port}`, error)
   })
   const listening = listen(server, port, host)
-  const around = <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => next
-  return Object.assign(around, {
+  const plugin = <Service extends WatchedService>(service: Service): Service => {
+    state.add(service)
+    return service
+  }
+  return Object.assign(plugin, {
     port: listening,
     close: () => {
       server.close()
       server.closeAllConnections()
-    },
-    attach(end: WatchedService | WatchedClient) {
-      if ('status' in end && 'stats' in end) state.add(end)
     }
   })
 }

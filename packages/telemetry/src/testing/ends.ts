@@ -1,17 +1,17 @@
 /**
- * A service and its client over `memory()`, each with the arounds that a test gives. Not part of the package's
+ * A service and its client over `memory()`, each with the middleware that a test gives. Not part of the package's
  * interface.
  */
 import {
-  type Around,
-  aroundCaller,
-  aroundDispatcher,
   type Caller,
   type IncomingMessage,
+  type Middleware,
   memory,
   PatternNotFoundError,
   type ReceivedMessage,
-  type SentMessage
+  type SentMessage,
+  wrapCaller,
+  wrapDispatcher
 } from '@elysia-microservices/transport/kit'
 import { telemetry } from '../telemetry.ts'
 
@@ -20,15 +20,15 @@ const silent = { error() {}, warn() {} }
 /** Handlers by their patterns. */
 export type Handlers = Readonly<Record<string, (message: IncomingMessage) => unknown>>
 
-/** The arounds of the service and of the client. Default: `telemetry()` for both. */
-export interface Arounds {
-  readonly service?: readonly Around<ReceivedMessage>[]
-  readonly client?: readonly Around<SentMessage>[]
+/** The middleware of the service and of the client. Default: `telemetry()` for both. */
+export interface WithMiddleware {
+  readonly service?: readonly Middleware<ReceivedMessage>[]
+  readonly client?: readonly Middleware<SentMessage>[]
 }
 
 /** Starts the service and the client. `close` stops both when all messages have been handled. */
-export async function newEnds(handlers: Handlers, arounds: Arounds = {}) {
-  const { service = [telemetry()], client = [telemetry()] } = arounds
+export async function newEnds(handlers: Handlers, middleware: WithMiddleware = {}) {
+  const { service = [telemetry()], client = [telemetry()] } = middleware
   const handle = (message: IncomingMessage) => {
     const handler = handlers[message.route ?? '']
     if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
@@ -45,11 +45,11 @@ export async function newEnds(handlers: Handlers, arounds: Arounds = {}) {
     request: handle,
     event: async (message: IncomingMessage) => void (await handle(message))
   }
-  await server.start(aroundDispatcher(dispatcher, service))
+  await server.start(wrapDispatcher(dispatcher, service))
   const context = { logger: silent, timeout: 30_000, tellTimeout: true, dispatcher: undefined }
   const caller = transport.client(context)
   return {
-    client: aroundCaller(caller, client, 'memory'),
+    client: wrapCaller(caller, client, 'memory'),
     async close() {
       await caller.close()
       await server.stop()

@@ -23,7 +23,7 @@ export function newOrders(transport: Transport, stock: ClientOf<Stock>) {
   }
 
   return microservice({ name: 'orders', transport, shutdownOn: ['SIGTERM', 'SIGINT'] })
-    .use(telemetry()) // figures for the page of `dev`, spans for an OpenTelemetry SDK
+    .wrap(telemetry()) // figures for the page of `dev`, spans for an OpenTelemetry SDK
     .message(
       'orders.place',
       async (message) => {

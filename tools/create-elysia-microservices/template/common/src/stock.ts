@@ -14,7 +14,7 @@ export function newStock(transport: Transport) {
   const left = new Map<string, number>()
 
   return microservice({ name: 'stock', transport, shutdownOn: ['SIGTERM', 'SIGINT'] })
-    .use(telemetry())
+    .wrap(telemetry())
     .message(
       'stock.reserve',
       ({ data: { item, quantity }, fail }) => {

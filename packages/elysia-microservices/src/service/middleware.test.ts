@@ -1,15 +1,16 @@
-/** Arounds (functions around messages) of services and of clients, over every transport of these tests. */
+/** Middleware (functions around messages) of services and of clients, over every transport of these tests. */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, describe, it } from 'node:test'
 import { differsOnDeno } from '@elysia-microservices/test-support'
 import { firstValueFrom, interval, Observable, of, throwError } from 'rxjs'
 import { connect, type SentMessage } from '../client/index.ts'
-import { type Around, type ReceivedMessage, RpcError, tap } from '../index.ts'
+import { type Middleware, memory, type ReceivedMessage, RpcError, tap } from '../index.ts'
+import { MessagePattern } from '../nest.ts'
 import { tcp } from '../tcp.ts'
 import { happening } from '../testing/service.ts'
 import { Cleanups, type Ends, newWay, WAYS } from '../testing/ways.ts'
-import type { AroundAny, AroundMessage, Handle, ResultEnd } from '../types/index.ts'
+import type { AnyMiddleware, Handle, MiddlewareMessage, ResultEnd } from '../types/index.ts'
 import { microservice } from './microservice.ts'
 
 const cleanups = new Cleanups()
@@ -36,8 +37,8 @@ function inWords(end: ResultEnd): string {
   return end.outcome === 'failed' ? `failed: ${(end.error as Error).message}` : end.outcome
 }
 
-/** An around that writes each message, its values and its end to the log. */
-function recorder(log: string[], ended: () => void = () => {}): Around<ReceivedMessage> {
+/** A middleware that writes each message, its values and its end to the log. */
+function recorder(log: string[], ended: () => void = () => {}): Middleware<ReceivedMessage> {
   return (next) => (message) => {
     const name = `${message.kind} ${message.pattern}`
     log.push(`${name} begins by ${message.transport}`)
@@ -67,6 +68,7 @@ for (const way of WAYS) {
       const log: string[] = []
       const ends = newWay(way)
       const service = newService(ends)
+        .wrap(recorder(log))
         .message('value', () => 1)
         .message({ cmd: 'later' }, async () => 2)
         .message('throws', () => {
@@ -75,7 +77,6 @@ for (const way of WAYS) {
         .message('rejects', async () => {
           throw new RpcError('not either')
         })
-        .use(recorder(log))
       const client = await asked(ends, service)
       assert.equal(await client.request('value'), 1)
       assert.equal(await client.request({ cmd: 'later' }), 2)
@@ -96,7 +97,7 @@ for (const way of WAYS) {
       const log: string[] = []
       const event = happening()
       const ends = newWay(way)
-      const around: Around<ReceivedMessage> = (next) => (message) => {
+      const middleware: Middleware<ReceivedMessage> = (next) => (message) => {
         try {
           return next(message)
         } catch (error) {
@@ -105,7 +106,7 @@ for (const way of WAYS) {
           throw error
         }
       }
-      const client = await asked(ends, newService(ends).use(around))
+      const client = await asked(ends, newService(ends).wrap(middleware))
       await assert.rejects(client.request('nobody'), { name: 'PatternNotFoundError' })
       await client.emit('nobody')
       await event.happened
@@ -127,8 +128,8 @@ for (const way of WAYS) {
         const log: string[] = []
         const ends = newWay(way)
         const service = newService(ends)
+          .wrap(recorder(log))
           .message('count', () => stream([1, 2]))
-          .use(recorder(log))
         const client = await asked(ends, service)
         assert.deepEqual(await valuesOf(client.stream('count')), [1, 2])
         assert.deepEqual(
@@ -148,12 +149,12 @@ for (const way of WAYS) {
       const log: string[] = []
       const ends = newWay(way)
       const service = newService(ends)
+        .wrap(recorder(log))
         .message('generator', function* () {
           yield 1
           throw new RpcError('no')
         })
         .message('observable', () => throwError(() => new RpcError('not either')))
-        .use(recorder(log))
       const client = await asked(ends, service)
       await assert.rejects(valuesOf(client.stream('generator')), { message: 'no' })
       await assert.rejects(valuesOf(client.stream('observable')), { message: 'not either' })
@@ -168,10 +169,11 @@ for (const way of WAYS) {
       const ended = happening()
       let count = 0
       const ends = newWay(way)
-      const around = recorder(log, () => {
+      const middleware = recorder(log, () => {
         if (++count === 3) ended.happen()
       })
       const service = newService(ends)
+        .wrap(middleware)
         .event('placed', () => 'is not told')
         .event('placed', async () => {
           log.push('handled later')
@@ -180,7 +182,6 @@ for (const way of WAYS) {
           throw new Error('no')
         })
         .event('at once', () => 5)
-        .use(around)
       const client = await asked(ends, service)
       for (const pattern of ['placed', 'fails', 'at once']) await client.emit(pattern)
       await ended.happened
@@ -199,17 +200,17 @@ for (const way of WAYS) {
 
     it('may answer in place of the handler, and change what is answered', async () => {
       const ends = newWay(way)
-      const around: Around<ReceivedMessage> = (next) => (message) => {
+      const middleware: Middleware<ReceivedMessage> = (next) => (message) => {
         if (message.headers['user'] === undefined) throw new RpcError({ code: 'UNAUTHORIZED' })
         if (message.data === 'cached') return 'from the cache'
         return tap(next(message), { ended() {}, error: () => new RpcError({ code: 'CHANGED' }) })
       }
       const service = newService(ends)
+        .wrap(middleware)
         .message('x', async ({ data }) => {
           if (data === 'fails') throw new Error('no')
           return data
         })
-        .use(around)
       const client = await asked(ends, service)
       const ask = (data: string) => client.request('x', data, { headers: { user: '1' } })
       await assert.rejects(client.request('x', 'a'), { code: 'UNAUTHORIZED' })
@@ -223,7 +224,7 @@ for (const way of WAYS) {
     }, async () => {
       const scope = new AsyncLocalStorage<string>()
       const ends = newWay(way)
-      const around: Around<ReceivedMessage> = (next) => (message) => {
+      const middleware: Middleware<ReceivedMessage> = (next) => (message) => {
         const { store } = message.headers
         if (store === undefined) return next(message)
         const run = <Result>(work: () => Result): Result => scope.run(store, work)
@@ -238,6 +239,7 @@ for (const way of WAYS) {
       const turn = () => new Promise((resolve) => setImmediate(resolve))
       const cleanedUp = happening<string>()
       const service = newService(ends)
+        .wrap(middleware)
         .message('value', () => store())
         .message('later', async () => {
           await turn()
@@ -269,7 +271,6 @@ for (const way of WAYS) {
             cleanedUp.happen(store())
           }
         })
-        .use(around)
       const client = await asked(ends, service)
       // The three calls are written in one turn of the event loop, so they arrive together.
       for (const pattern of ['value', 'later']) {
@@ -297,8 +298,8 @@ for (const way of WAYS) {
   })
 
   describe(`what stands around the calls of a client, over ${way}`, () => {
-    /** A service, and a client with these arounds around its calls. */
-    async function start(...use: Around<SentMessage>[]) {
+    /** A service, and a client with this middleware around its calls. */
+    async function start(...wrap: Middleware<SentMessage>[]) {
       const ends = newWay(way)
       const emitted = happening<unknown>()
       const given = happening()
@@ -316,10 +317,10 @@ for (const way of WAYS) {
           throw new RpcError('no')
         })
         .event('event', ({ headers }) => emitted.happen(headers))
-      return { client: await asked(ends, service, { use }), emitted, given }
+      return { client: await asked(ends, service, { wrap }), emitted, given }
     }
 
-    const withTrace: Around<SentMessage> = (next) => (message) =>
+    const withTrace: Middleware<SentMessage> = (next) => (message) =>
       next(message.withHeaders({ ...message.headers, trace: `of ${message.kind}` }))
 
     it('adds headers to requests, streams and events', async () => {
@@ -381,7 +382,7 @@ for (const way of WAYS) {
     it('stands in the order of the list, the first outermost', async () => {
       const log: string[] = []
       const named =
-        (name: string): Around<SentMessage> =>
+        (name: string): Middleware<SentMessage> =>
         (next) =>
         (message) => {
           log.push(name)
@@ -393,12 +394,12 @@ for (const way of WAYS) {
     })
 
     it('may fail a call, or answer it', async () => {
-      const around: Around<SentMessage> = (next) => (message) => {
+      const middleware: Middleware<SentMessage> = (next) => (message) => {
         if (message.data === 'throw') throw new Error('from around')
         if (message.data === 'cached') return message.kind === 'stream' ? of('cached') : 'cached'
         return next(message)
       }
-      const { client } = await start(around)
+      const { client } = await start(middleware)
       const failed = { message: 'from around' }
       await assert.rejects(client.request('headers', 'throw'), failed)
       await assert.rejects(valuesOf(client.stream('stream', 'throw')), failed)
@@ -423,7 +424,7 @@ for (const way of WAYS) {
       await assert.rejects(valuesOf(client.stream('stream', 'throw')), { message: 'from around' })
       await assert.rejects(valuesOf(client.stream('stream', 'a value')), {
         name: 'OptionError',
-        message: /^The result of an around for a stream must be a stream, but is 'no stream'$/
+        message: /^The result of a middleware for a stream must be a stream, but is 'no stream'$/
       })
       const subscription = client.send('stream', 'left').subscribe({
         next: () => assert.fail('no value'),
@@ -459,7 +460,7 @@ describe('a store that stands around a message', () => {
       const answer = happening<string>()
       const door = tcp({ host: '127.0.0.1', port: 0, limits: { inFlight: 1 } })
       const service = microservice({ transport: door, logger: silent })
-        .use((next) => (message) => {
+        .wrap((next) => (message) => {
           const { store } = message.headers
           if (store === undefined) return next(message)
           const run = <Result>(work: () => Result): Result => scope.run(store, work)
@@ -490,7 +491,7 @@ describe('a store that stands around a message', () => {
 
 describe('what stands around a service that another one uses', () => {
   const named =
-    (name: string, log: string[]): Around<ReceivedMessage> =>
+    (name: string, log: string[]): Middleware<ReceivedMessage> =>
     (next) =>
     (message) => {
       log.push(`${name} ${message.pattern}`)
@@ -503,17 +504,17 @@ describe('what stands around a service that another one uses', () => {
     const ends = newWay('memory')
     const seen = happening()
     const deepest = plain()
-      .use(named('deepest', log))
+      .wrap(named('deepest', log))
       .message('deep.*', ({ params }) => params[0])
     const used = plain()
+      .wrap(named('used', log))
+      .wrap(named('used too', log))
       .message('of used', () => 'used')
       .message('logs.>', ({ params }) => params[0])
       .event(/^seen/, () => seen.happen())
       .use(deepest)
-      .use(named('used', log))
-      .use(named('used too', log))
     const service = newService(ends)
-      .use(named('user', log))
+      .wrap(named('user', log))
       .use(used)
       .message('own', () => 'own')
     const client = await asked(ends, service)
@@ -536,7 +537,7 @@ describe('what stands around a service that another one uses', () => {
     const log: string[] = []
     const ends = newWay('memory')
     const service = newService(ends)
-      .group('orders', (group) => group.use(named('group', log)).message('create', () => 1))
+      .group('orders', (group) => group.wrap(named('group', log)).message('create', () => 1))
       .message('other', () => 2)
     const client = await asked(ends, service)
     await client.request('orders.create')
@@ -548,7 +549,7 @@ describe('what stands around a service that another one uses', () => {
     const log: string[] = []
     const ends = newWay('memory')
     const used = plain()
-      .use(recorder(log))
+      .wrap(recorder(log))
       .derive(() => {
         throw new RpcError('of a hook')
       })
@@ -560,12 +561,12 @@ describe('what stands around a service that another one uses', () => {
 
   it('keeps what it has, from one message to the next, with wildcards too', async () => {
     const ends = newWay('memory')
-    const counting: Around<ReceivedMessage> = (next) => {
+    const counting: Middleware<ReceivedMessage> = (next) => {
       let count = 0
       return (message) => [++count, next(message)]
     }
     const used = plain()
-      .use(counting)
+      .wrap(counting)
       .message('exact', () => 'exact')
       .message('a.*', ({ params }) => params[0])
     const client = await asked(ends, newService(ends).use(used))
@@ -579,23 +580,98 @@ describe('what stands around a service that another one uses', () => {
     const seen: unknown[] = []
     const ends = newWay('memory')
     const used = plain()
-      .use(named('used', []))
+      .wrap(named('used', []))
       .event(['a.*', '*.7', 'a.7'], ({ params }) => void seen.push([...params]))
     const client = await asked(ends, newService(ends).use(used))
     await client.emit('a.7')
     assert.deepEqual(seen.sort(), [[], ['7'], ['a']])
   })
 
-  it('is there for what the chain adds after it, and before it', async () => {
+  it('is not there for what another service has taken over before', async () => {
     const log: string[] = []
     const ends = newWay('memory')
     const used = plain().message('first', () => 1)
     const service = newService(ends).use(used)
-    used.use(named('late', log)).message('not taken over', () => 2)
+    used.wrap(named('late', log)).message('not taken over', () => 2)
     const client = await asked(ends, service)
     assert.equal(await client.request('first'), 1)
     await assert.rejects(client.request('not taken over'), { name: 'PatternNotFoundError' })
-    assert.deepEqual(log, ['late first'])
+    assert.deepEqual(log, [])
+  })
+})
+
+describe('the place of middleware in the chain', () => {
+  const named =
+    (name: string, log: string[]): Middleware<ReceivedMessage> =>
+    (next) =>
+    (message) => {
+      log.push(`${name} ${message.pattern}`)
+      return next(message)
+    }
+
+  it('decides which handlers it covers: those that follow', async () => {
+    const log: string[] = []
+    const ends = newWay('memory')
+    const used = microservice({ transport: 'tcp', logger: silent })
+      .message('used before', () => 1)
+      .wrap(named('used', log))
+      .message('used', () => 1)
+    const service = newService(ends)
+      .wrap(named('first', log))
+      .message('before', () => 1)
+      .wrap(named('second', log))
+      .message('after', () => 1)
+      .use(used)
+      .group('g', (group) =>
+        group
+          .message('before', () => 1)
+          .wrap(named('group', log))
+          .message('after', () => 1)
+      )
+    const client = await asked(ends, service)
+    const seen = async (pattern: string) => {
+      await client.request(pattern).catch(() => {})
+      return log.splice(0).map((line) => line.split(' ')[0])
+    }
+    assert.deepEqual(await seen('before'), ['first'])
+    assert.deepEqual(await seen('after'), ['first', 'second'])
+    assert.deepEqual(await seen('used before'), ['first', 'second'])
+    assert.deepEqual(await seen('used'), ['first', 'second', 'used'])
+    assert.deepEqual(await seen('g.before'), ['first', 'second'])
+    assert.deepEqual(await seen('g.after'), ['first', 'second', 'group'])
+    assert.deepEqual(await seen('nobody'), ['first'])
+  })
+
+  it('is no question for controllers, which all middleware covers', async () => {
+    class Sums {
+      sum() {
+        return 3
+      }
+    }
+    MessagePattern('sum')(Sums.prototype, 'sum', Object.getOwnPropertyDescriptor(Sums.prototype, 'sum')!)
+    const log: string[] = []
+    const ends = newWay('memory')
+    const service = microservice({ transport: ends.transport, logger: silent, controllers: [Sums] })
+      .message('x', () => 1)
+      .wrap(named('late', log))
+    const client = await asked(ends, service)
+    assert.equal(await client.request('sum'), 3)
+    assert.equal(await client.request('x'), 1)
+    assert.deepEqual(log, ['late sum'])
+  })
+
+  it('must have a handler behind it, or the middleware is refused', async () => {
+    const words = /^wrap\(late\) covers nothing/
+    const late: AnyMiddleware = (next) => next
+    const trailing = () =>
+      microservice({ transport: memory(), logger: silent })
+        .message('x', () => 1)
+        .wrap(late)
+    await assert.rejects(trailing().listen(), { name: 'OptionError', message: words })
+    assert.throws(() => newService(newWay('memory')).use(trailing()), { message: words })
+    const empty = microservice({ transport: memory(), logger: silent }).wrap(late)
+    assert.throws(() => newService(newWay('memory')).use(empty), { message: words })
+    cleanups.add(await empty.listen())
   })
 })
 
@@ -603,14 +679,14 @@ describe('what stands around messages and wants to know whose', () => {
   it('is told of the service and the client, each once, and sees what they tell', async () => {
     const ends = newWay('memory')
     const seen: object[] = []
-    const around: AroundAny = Object.assign(
-      <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => next,
+    const middleware: AnyMiddleware = Object.assign(
+      <Message extends MiddlewareMessage>(next: Handle<Message>): Handle<Message> => next,
       { attach: (end: object) => void seen.push(end) }
     )
     const service = newService(ends)
-      .use(around)
+      .wrap(middleware)
       .message('x', () => 1)
-    const client = await asked(ends, service, { use: [around] })
+    const client = await asked(ends, service, { wrap: [middleware] })
     assert.equal(await client.request('x'), 1)
     const [first, second] = seen
     assert.equal(seen.length, 2)

@@ -1,5 +1,5 @@
 /**
- * Middleware for messages on both ends, used for metrics, tracing and injected faults. An around gets the next function
+ * Middleware for messages on both ends, used for metrics, tracing and injected faults. A middleware gets the next function
  * and returns the function that is called in its place.
  */
 import { type Answer, answerWith } from './answer.ts'
@@ -14,8 +14,8 @@ import type { Pattern } from './pattern.ts'
 import { consume, FEED, type Feed, type StreamSource } from './stream.ts'
 import type { TransportStats } from './transport.ts'
 
-/** The part of a message that an `Around` sees on both ends. */
-export interface AroundMessage {
+/** The part of a message that a `Middleware` sees on both ends. */
+export interface MiddlewareMessage {
   /** The name of the transport, such as `'tcp'`. */
   readonly transport: string
   /** `stream` occurs on the calling end only: a request whose caller takes all values. */
@@ -30,7 +30,7 @@ export interface AroundMessage {
 /** A message on the answering end, before its handler. */
 export type ReceivedMessage = IncomingMessage
 /** A message on the calling end, before it is sent. */
-export interface SentMessage extends AroundMessage {
+export interface SentMessage extends MiddlewareMessage {
   /** The options of the call. */
   readonly options: CallOptions | undefined
   /** A copy of this message with other headers, to pass to `next`. */
@@ -43,36 +43,36 @@ export interface SentMessage extends AroundMessage {
  * the result is a promise; if `kind` is `stream`, a stream or a promise of a stream. `tap` watches any of these
  * results.
  */
-export type Handle<Message extends AroundMessage> = (message: Message) => unknown
+export type Handle<Message extends MiddlewareMessage> = (message: Message) => unknown
 
 /**
  * Wraps the handling of messages that a service receives, or that a client sends.
  * @example
  * ```ts
  * import { AsyncLocalStorage } from 'node:async_hooks'
- * import type { Around, ReceivedMessage } from 'elysia-microservices'
+ * import type { Middleware, ReceivedMessage } from 'elysia-microservices'
  *
  * const tenants = new AsyncLocalStorage<string | undefined>()
- * const withTenant: Around<ReceivedMessage> = (next) => (message) =>
+ * const withTenant: Middleware<ReceivedMessage> = (next) => (message) =>
  * tenants.run(message.headers['tenant'], () => next(message))
  * ```
  */
-export interface Around<Message extends AroundMessage> extends Attached {
+export interface Middleware<Message extends MiddlewareMessage> extends Attached {
   (next: Handle<Message>): Handle<Message>
 }
-/** Wraps messages on either end: an `AroundAny` uses only the fields of a message that both ends have. */
-export interface AroundAny extends Attached {
-  <Message extends AroundMessage>(next: Handle<Message>): Handle<Message>
+/** Wraps messages on either end: an `AnyMiddleware` uses only the fields of a message that both ends have. */
+export interface AnyMiddleware extends Attached {
+  <Message extends MiddlewareMessage>(next: Handle<Message>): Handle<Message>
 }
 
-/** Optional members of an around that needs to know more than messages. */
+/** Optional members of a middleware that needs to know more than messages. */
 interface Attached {
-  /** Gets the service or the client whose messages the around wraps: `use()` and `connect()` call `attach`. */
+  /** Gets the service or the client whose messages the middleware wraps: `wrap()` and `connect()` call `attach`. */
   attach?(end: WatchedService | WatchedClient): void
   /** Counts of the messages that this process has received, by handler, for `service.describe({ figures: true })`. */
   figures?(): readonly HandlerFigures[]
   /**
-   * The around does not look at the values of answers. If no around of a client does, a gateway passes JSON on without
+   * The middleware does not look at the values of answers. If no middleware of a client does, a gateway passes JSON on without
    * parsing it.
    * Default: false.
    */
@@ -123,7 +123,7 @@ export interface CallerFigures {
   readonly milliseconds: number
 }
 
-/** A service, as an around sees it. */
+/** A service, as a middleware sees it. */
 export interface WatchedService {
   /** Current figures of each transport of the service. */
   stats(): readonly TransportStats[]
@@ -137,19 +137,19 @@ export interface WatchedService {
  */
 export type ServiceStatus = 'stopped' | 'starting' | 'listening' | 'draining'
 
-/** A client, as an around sees it. */
+/** A client, as a middleware sees it. */
 export interface WatchedClient {
   /** Tells a listener of connections, retries and ejections. Returns a function that removes the listener. */
   onStatus(listener: ConnectionListener): () => void
 }
 
-/** Wraps a dispatcher in arounds, the first outermost. Without arounds it returns the dispatcher itself. */
-export function aroundDispatcher(
+/** Wraps a dispatcher in middleware, the first outermost. Without middleware it returns the dispatcher itself. */
+export function wrapDispatcher(
   dispatcher: Dispatcher,
-  arounds: readonly Around<ReceivedMessage>[]
+  middleware: readonly Middleware<ReceivedMessage>[]
 ): Dispatcher {
-  if (arounds.length === 0) return dispatcher
-  const handle = composeArounds(arounds, (message) => {
+  if (middleware.length === 0) return dispatcher
+  const handle = composeMiddleware(middleware, (message) => {
     message.isPassedOn = true
     return message.kind === 'event' ? dispatcher.event(message) : dispatcher.request(message)
   })
@@ -160,20 +160,20 @@ export function aroundDispatcher(
   }
 }
 
-/** The options for a call whose answer must be decoded, because an around reads its values. */
+/** The options for a call whose answer must be decoded, because a middleware reads its values. */
 function reading(options: PassingOptions | undefined): CallOptions | undefined {
   return options?.leavesUnread === true ? ({ ...options, leavesUnread: false } as CallOptions) : options
 }
 
-/** Wraps a caller in arounds, the first outermost. Without arounds it returns the caller itself. */
-export function aroundCaller(
+/** Wraps a caller in middleware, the first outermost. Without middleware it returns the caller itself. */
+export function wrapCaller(
   caller: Caller,
-  arounds: readonly Around<SentMessage>[],
+  middleware: readonly Middleware<SentMessage>[],
   transport: string
 ): Caller {
-  if (arounds.length === 0) return caller
-  const handle = composeArounds(arounds, (message) => (message as OutgoingMessage).send(caller))
-  const mayLook = arounds.some(({ ignoresValues }) => ignoresValues !== true)
+  if (middleware.length === 0) return caller
+  const handle = composeMiddleware(middleware, (message) => (message as OutgoingMessage).send(caller))
+  const mayLook = middleware.some(({ ignoresValues }) => ignoresValues !== true)
   const send = (kind: SentMessage['kind'], pattern: Pattern, data: unknown, options?: CallOptions) =>
     handle(new OutgoingMessage(transport, kind, pattern, data, options))
   return {
@@ -196,34 +196,34 @@ export function aroundCaller(
 }
 
 /**
- * Wraps the publishing of durable events in arounds, the first outermost. The arounds see a published event as an
+ * Wraps the publishing of durable events in middleware, the first outermost. The middleware see a published event as an
  * event; its result is a promise of the engine's confirmation.
  */
-export function aroundPublish(
+export function wrapPublish(
   durable: DurableCaller,
-  arounds: readonly Around<SentMessage>[],
+  middleware: readonly Middleware<SentMessage>[],
   transport: string
 ): DurableCaller['publish'] {
-  if (arounds.length === 0) return (pattern, data, options) => durable.publish(pattern, data, options)
-  const handle = composeArounds(arounds, (message) => (message as OutgoingMessage).publish(durable))
+  if (middleware.length === 0) return (pattern, data, options) => durable.publish(pattern, data, options)
+  const handle = composeMiddleware(middleware, (message) => (message as OutgoingMessage).publish(durable))
   return async (pattern, data, options) =>
     (await handle(new OutgoingMessage(transport, 'event', pattern, data, options))) as Published
 }
 
 /**
- * Wraps `innermost` in arounds, the first outermost, and returns the function to call in its place.
- * @throws {OptionError} an around does not return a function
+ * Wraps `innermost` in middleware, the first outermost, and returns the function to call in its place.
+ * @throws {OptionError} a middleware does not return a function
  */
-export function composeArounds<Message extends AroundMessage>(
-  arounds: readonly Around<Message>[],
+export function composeMiddleware<Message extends MiddlewareMessage>(
+  middleware: readonly Middleware<Message>[],
   innermost: Handle<Message>
 ): Handle<Message> {
-  return arounds.reduceRight((next, around) => {
-    const handle: unknown = around(next)
+  return middleware.reduceRight((next, middleware) => {
+    const handle: unknown = middleware(next)
     if (typeof handle !== 'function')
       throw new OptionError(
-        'The argument of use()',
-        `An around${around.name === '' ? '' : ` (${around.name})`} must return the function to call for each message, (next) => (message) => next(message), but returns ${describe(handle)}`
+        'The argument of wrap()',
+        `A middleware${middleware.name === '' ? '' : ` (${middleware.name})`} must return the function to call for each message, (next) => (message) => next(message), but returns ${describe(handle)}`
       )
     return handle as Handle<Message>
   }, innermost)
@@ -307,7 +307,7 @@ class TakenStream implements Answer, StreamCall {
   }
 
   value(value: unknown): void {
-    this.error(OptionError.expected('The result of an around for a stream', 'a stream', value))
+    this.error(OptionError.expected('The result of a middleware for a stream', 'a stream', value))
   }
 
   stream(stream: object): void {
