@@ -2,17 +2,13 @@
  * One durable handler of a service in one process: its membership of the group, the partitions that come and go, and its
  * figures.
  */
-import type { Consumer } from '@elysia-microservices/engine'
+import { type Consumer, type ConsumerInit, figuresOf } from '@elysia-microservices/engine'
 import {
   type Clock,
-  type Dispatcher,
   type DurableFigures,
-  type DurableRoute,
   endedWithin,
-  type Logger,
   quietLog,
-  shown,
-  systemClock
+  shown
 } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
 import { isForbidden } from '../connection/errors.ts'
@@ -34,17 +30,11 @@ const NOTED_WITHIN = 2_000
 /** Attempts to commit the last done events when the handler stops. */
 const COMMITS_AT_THE_END = 20
 
-export interface ConsumerOptions {
-  readonly dispatcher: Dispatcher
-  readonly route: DurableRoute
-  readonly pattern: string
-  readonly group: string
+export interface ConsumerOptions extends ConsumerInit {
   /** Whether the group is paused, by the last record about it. */
   readonly isPaused: () => boolean
   readonly noted: NotedPositions
-  readonly logger: Logger
-  /** Default: the clock of the system. */
-  readonly clock?: Clock
+  readonly clock: Clock
 }
 
 /** Receives the events of one group for one pattern. */
@@ -53,7 +43,6 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   /** The name of the group in Kafka. */
   readonly name: string
   readonly #options: ConsumerOptions
-  readonly #clock: Clock
   readonly #handling: Handling
   readonly #partitions: Partitions
   readonly #looking: Looking
@@ -67,9 +56,8 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   /** @throws {OptionError} the option `start` names an invalid position */
   constructor(options: ConsumerOptions) {
-    const { route, pattern, group, clock = systemClock } = options
+    const { route, pattern, group, clock } = options
     this.#options = options
-    this.#clock = clock
     this.group = group
     this.name = groupAt(group, pattern)
     checkStart(pattern, route.durable.start)
@@ -83,7 +71,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       }
     })
     this.#partitions = partitions
-    this.#handling = new Handling({ ...options, clock, partitions, cluster: () => this.#cluster })
+    this.#handling = new Handling({ ...options, partitions, cluster: () => this.#cluster })
     this.#looking = new Looking(partitions, () => this.#connection?.cluster, clock)
   }
 
@@ -99,16 +87,12 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
 
   get figures(): DurableFigures {
     this.#looking.read()
-    const { pattern, group, isPaused } = this.#options
-    const unavailable = this.#unavailable
-    return {
-      pattern,
-      group,
+    return figuresOf(this.#options, this.#handling.figures, {
       lag: this.#partitions.lag,
-      ...this.#handling.figures,
-      isPaused: isPaused(),
-      ...(unavailable !== undefined && { unavailable })
-    }
+      redeliveries: this.#handling.redeliveries,
+      isPaused: this.#options.isPaused(),
+      unavailable: this.#unavailable
+    })
   }
 
   /** Why no events can be received, if only a user can change that. */
@@ -150,11 +134,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#connection = connection
     await cluster.ensure([{ name: pattern }])
     const kafkaGroup = new Group(cluster, this.name)
-    const positions = new GroupPositions(kafkaGroup, {
-      ...this.#options,
-      start: route.durable.start,
-      clock: this.#clock
-    })
+    const positions = new GroupPositions(kafkaGroup, { ...this.#options, start: route.durable.start })
     this.#positions = positions
     await positions.begin()
     const reception = new Reception({
@@ -203,7 +183,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
         failed: (error) => this.#failed(error)
       },
       (topic, partitions) => positions.beginnings(topic, partitions),
-      this.#clock
+      this.#options.clock
     )
   }
 

@@ -2,16 +2,8 @@
  * The events of one durable handler in one process, from their arrival to their end: they wait for room, run, are stored
  * for a retry or as dead letters, and count as done.
  */
-import {
-  type Clock,
-  type Dispatcher,
-  type DurableRoute,
-  DurableWorker,
-  type Logger,
-  quietLog,
-  shown,
-  viaOf
-} from '@elysia-microservices/transport/kit'
+import type { ConsumerInit } from '@elysia-microservices/engine'
+import { type Clock, DurableWorker, quietLog, shown } from '@elysia-microservices/transport/kit'
 import type { Cluster } from '../connection/cluster.ts'
 import { bury, putAside } from './failed.ts'
 import type { Partitions, Source } from './partition.ts'
@@ -26,12 +18,7 @@ const AGAIN_HERE = 1_000
  */
 const MOST_BEING_PUT = 256
 
-export interface HandlingOptions {
-  readonly dispatcher: Dispatcher
-  readonly route: DurableRoute
-  readonly pattern: string
-  readonly group: string
-  readonly logger: Logger
+export interface HandlingOptions extends ConsumerInit {
   readonly clock: Clock
   /** Whether the group is paused, by the last record about it. */
   readonly isPaused: () => boolean
@@ -59,8 +46,7 @@ export class Handling {
   #isStopped = false
 
   constructor(options: HandlingOptions) {
-    const { dispatcher, route, group, clock, logger } = options
-    const via = viaOf(route.route, route.durable.group)
+    const { dispatcher, route, group, via, clock, logger } = options
     this.#options = options
     this.#waiting = new WaitingEvents(() => this.#feed(), clock)
     this.#worker = new DurableWorker<KafkaEvent>(
@@ -93,10 +79,13 @@ export class Handling {
     return this.#worker.running
   }
 
-  get figures(): { readonly redeliveries: number; readonly deadLetters: number } {
-    const { retries, deadLetters } = this.#worker.figures
-    const { ordered } = this.#options.route.durable
-    return { redeliveries: this.#redeliveries + (ordered ? retries : 0), deadLetters }
+  get figures(): DurableWorker<KafkaEvent>['figures'] {
+    return this.#worker.figures
+  }
+
+  /** Events that came for a further attempt. */
+  get redeliveries(): number {
+    return this.#redeliveries
   }
 
   // ── events ───────────────────────────────────────────────────────────────────────────────────────────

@@ -1,6 +1,12 @@
 /** The durable handlers of a service over Kafka. */
 import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/engine'
-import { quietLog, type ServerContext, shown } from '@elysia-microservices/transport/kit'
+import {
+  type Clock,
+  quietLog,
+  type ServerContext,
+  shown,
+  systemClock
+} from '@elysia-microservices/transport/kit'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { KafkaConsumer } from './consumer.ts'
 import { PausedGroups } from './groups.ts'
@@ -10,20 +16,23 @@ import { NotedPositions } from './noted.ts'
 /** Creates the consumers of the handlers. */
 export class KafkaServerStore implements ServerStore<KafkaConnection> {
   readonly #context: ServerContext
+  readonly #clock: Clock
   readonly #consumers: KafkaConsumer[] = []
   readonly #noted = new NotedPositions()
   #connection: KafkaConnection | undefined
   #paused: PausedGroups | undefined
 
-  constructor(context: ServerContext) {
+  constructor(context: ServerContext, clock = systemClock) {
     this.#context = context
+    this.#clock = clock
   }
 
   consumer(init: ConsumerInit): Consumer<KafkaConnection> {
     const consumer = new KafkaConsumer({
       ...init,
       isPaused: () => this.#paused?.has(init.group) === true,
-      noted: this.#noted
+      noted: this.#noted,
+      clock: this.#clock
     })
     this.#consumers.push(consumer)
     return consumer

@@ -134,6 +134,11 @@ export class FakeCluster {
     return connection
   }
 
+  /** Whether a request is under way that does not only wait for records. */
+  get isBusy(): boolean {
+    return [...this.#connections].some((connection) => connection.isBusy)
+  }
+
   /** Resolves in a later turn of the event loop, in which the brokers work. */
   async turn(): Promise<void> {
     await new Promise(setImmediate)

@@ -46,6 +46,8 @@ export class FakeConnection implements DriverConnection {
   /** Lets a fetch request look again whether there are records. */
   #look = () => {}
   #isOpen = true
+  /** How many requests are under way, without those that wait for records. */
+  #busy = 0
 
   constructor(cluster: FakeCluster, { broker, node, isStranger }: Place, closed: () => void) {
     this.#cluster = cluster
@@ -80,6 +82,10 @@ export class FakeConnection implements DriverConnection {
     this.#look()
   }
 
+  get isBusy(): boolean {
+    return this.#busy > 0
+  }
+
   /** Does a request when all before are done. What is done for a connection that is lost has happened all the same. */
   #ask<Answer>(request: Request, act: () => Answer | Promise<Answer>): Promise<Answer> {
     const cluster = this.#cluster
@@ -87,6 +93,7 @@ export class FakeConnection implements DriverConnection {
     return new Promise((resolve, reject) => {
       if (!this.#isOpen) return reject(new Error('The connection has ended'))
       this.#unanswered.add(reject)
+      this.#busy++
       const done = this.#last.then(async () => {
         await cluster.turn()
         const delay = cluster.delays(request)
@@ -98,7 +105,10 @@ export class FakeConnection implements DriverConnection {
         if (cluster.losesAnswerTo(request)) return this.drop()
         resolve(answer)
       })
-      this.#last = done.catch(reject).finally(() => this.#unanswered.delete(reject))
+      this.#last = done.catch(reject).finally(() => {
+        this.#busy--
+        this.#unanswered.delete(reject)
+      })
     })
   }
 
@@ -182,6 +192,7 @@ export class FakeConnection implements DriverConnection {
         const fetched = this.#read(wanted, isolation)
         const isThere = fetched.some(({ errorCode, bytes }) => errorCode !== 0 || bytes.length > 0)
         if (isThere || isLate || !this.#isOpen) return answered(fetched, fetched)
+        this.#busy--
         await new Promise<void>((look) => {
           const stop = this.#cluster.clock.after(patience, () => {
             isLate = true
@@ -195,6 +206,7 @@ export class FakeConnection implements DriverConnection {
           this.#look = wake
           for (const { waiting } of logs) waiting.add(wake)
         })
+        this.#busy++
         if (this.#isOpen) await this.#cluster.turn()
       }
     })

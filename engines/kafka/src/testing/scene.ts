@@ -1,0 +1,178 @@
+/** One cluster with durable handlers, and a clock that the test moves. */
+import type { CarrierListener, ConsumerInit } from '@elysia-microservices/engine'
+import {
+  type DurableOptions,
+  durableSettings,
+  type IncomingMessage,
+  ManualClock
+} from '@elysia-microservices/transport/kit'
+import { KafkaConnection } from '../connection/kafka-connection.ts'
+import { Isolation } from '../driver.ts'
+import type { KafkaConsumer } from '../durable/consumer.ts'
+import { KafkaServerStore } from '../durable/server-store.ts'
+import { kafkaOptions } from '../options/options.ts'
+import { readBatches } from '../words/batch.ts'
+import { HEADER, type HeaderName } from '../words/headers.ts'
+import type { Fetched } from '../words/record.ts'
+import { writeRecord } from '../words/record.ts'
+import { writeValue } from '../words/values.ts'
+import { FakeCluster, type FakeClusterOptions } from './fake-cluster.ts'
+
+/** One process with one durable handler. */
+export interface Process {
+  readonly consumer: KafkaConsumer
+  readonly connection: KafkaConnection
+  /** The data of the events that have begun here. */
+  readonly begun: unknown[]
+  stop(): Promise<void>
+}
+
+export interface JoinOptions extends DurableOptions {
+  /** Default: `p`. */
+  readonly pattern?: string
+  /** The handler. Default: it does nothing. */
+  readonly handle?: (message: IncomingMessage) => unknown
+}
+
+export class Scene {
+  readonly clock = new ManualClock(1_700_000_000_000)
+  readonly cluster: FakeCluster
+  readonly lines: string[] = []
+  readonly #partitions: number
+  readonly #processes: Process[] = []
+  #published = 0
+
+  constructor({ partitions = 1, ...options }: FakeClusterOptions & { readonly partitions?: number } = {}) {
+    this.cluster = new FakeCluster({ clock: this.clock, ...options })
+    this.#partitions = partitions
+  }
+
+  readonly logger = {
+    error: (line: string) => void this.lines.push(line),
+    warn: (line: string) => void this.lines.push(line)
+  }
+
+  async connect(lost = () => {}, restored = () => {}): Promise<KafkaConnection> {
+    const options = kafkaOptions({
+      brokers: [`127.0.0.1:${this.cluster.port}`],
+      partitions: this.#partitions
+    })
+    const listener: CarrierListener = {
+      lost,
+      restored,
+      refused() {},
+      unpublished() {},
+      failed: (error) => void this.lines.push(String(error)),
+      ended() {}
+    }
+    return KafkaConnection.open(this.cluster.driver, options, 'test', listener)
+  }
+
+  /** Starts a process of a group. */
+  async join({
+    pattern = 'p',
+    handle = () => {},
+    group = 'g',
+    ...options
+  }: JoinOptions = {}): Promise<Process> {
+    const begun: unknown[] = []
+    const context = { name: group, version: undefined, logger: this.logger }
+    const store = new KafkaServerStore(context as never, this.clock)
+    const event = async (message: IncomingMessage) => {
+      begun.push(message.data)
+      await handle(message)
+    }
+    const consumer = store.consumer({
+      dispatcher: { event },
+      route: { route: pattern, durable: durableSettings(options) },
+      pattern,
+      group,
+      via: pattern,
+      logger: this.logger
+    } as unknown as ConsumerInit) as KafkaConsumer
+    const connection = await this.connect(
+      () => consumer.lost(),
+      () => {
+        store.restored()
+        consumer.restored()
+      }
+    )
+    const stop = async () => {
+      await consumer.stop()
+      store.close()
+      await connection.close()
+    }
+    const process = { consumer, connection, begun, stop }
+    this.#processes.push(process)
+    await store.attach(connection)
+    await consumer.start(connection)
+    await this.settled()
+    return process
+  }
+
+  /** Resolves when nothing moves any more, except what waits for the clock. */
+  async settled(): Promise<void> {
+    for (let quiet = 0; quiet < 8; quiet = this.cluster.isBusy ? 0 : quiet + 1)
+      await new Promise(setImmediate)
+  }
+
+  async advance(milliseconds: number): Promise<void> {
+    await this.clock.advance(milliseconds)
+    await this.settled()
+  }
+
+  /** Advances the clock until something holds: brokers and processes may need some turns of it. */
+  async until(holds: () => boolean, step = 50): Promise<void> {
+    for (let steps = 0; !holds(); steps++) {
+      if (steps > 400) throw new Error(`It does not come to that: ${holds}\n${this.lines.join('\n')}`)
+      await this.advance(step)
+      // Some pauses of the connection are by the real clock.
+      if (steps > 20) await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  /** Stores an event. @returns its position */
+  async publish(data: unknown, key?: string, { topic = 'p', partition = 0, ...own }: PublishOptions = {}) {
+    const { value, type } = writeValue(JSON.stringify(data))
+    const headers = { [HEADER.id]: `e${this.#published++}`, [HEADER.type]: type, ...own }
+    const record = writeRecord(key, value, headers)
+    const log = this.cluster.log(topic, partition)
+    const { baseOffset } = log.append({ records: [record], timestamp: this.clock.now() })
+    await this.settled()
+    return Number(baseOffset)
+  }
+
+  /** All records of a partition. */
+  records(topic: string, partition = 0): Fetched[] {
+    if (!this.cluster.topics.has(topic)) return []
+    const { bytes } = this.cluster.log(topic, partition).read(0n, Isolation.uncommitted)
+    return readBatches(bytes, 0).records
+  }
+
+  /** Resolves when a topic has a record. */
+  stored(topic: string): Promise<void> {
+    return this.until(() => this.records(topic).length > 0, 0)
+  }
+
+  /** The position that the group has committed, and its metadata. */
+  committed(partition = 0, group = 'g.p', topic = 'p'): string | undefined {
+    const one = this.cluster.group(group).offsets.get(`${topic} ${partition}`)
+    return one && `${one.next}${one.metadata.replace(/^\S+/, '').trimEnd()}`
+  }
+
+  /** The lines of the log with some words. */
+  linesWith(words: string): string[] {
+    return this.lines.filter((line) => line.includes(words))
+  }
+
+  async close(): Promise<void> {
+    for (const { consumer, connection } of this.#processes) {
+      consumer.cut()
+      await connection.cluster.close()
+    }
+  }
+}
+
+type PublishOptions = { readonly topic?: string; readonly partition?: number } & {
+  readonly [Name in HeaderName]?: string
+}
