@@ -251,8 +251,7 @@ describe('a durable handler over Kafka', () => {
     const scene = newScene()
     const { handle, end } = held()
     const { begun, consumer } = await scene.join({ handle, concurrency: 1 })
-    const pauses = (value: string | undefined) =>
-      scene.publish(value, 'g', { topic: '_elysia.groups' } as never)
+    const pauses = (value: string | undefined) => scene.publish(value, 'g', { topic: '_elysia.groups' })
     for (const data of ['a', 'b', 'c']) await scene.publish(data)
     await pauses('paused')
     assert.equal(consumer.figures.isPaused, true)

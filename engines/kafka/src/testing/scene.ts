@@ -131,11 +131,15 @@ export class Scene {
     }
   }
 
+  /** The record of an event. */
+  record(data: unknown, key?: string, own: Readonly<Record<string, string>> = {}): Buffer {
+    const { value, type } = writeValue(data === undefined ? undefined : JSON.stringify(data))
+    return writeRecord(key, value, { [HEADER.id]: `e${this.#published++}`, [HEADER.type]: type, ...own })
+  }
+
   /** Stores an event. @returns its position */
   async publish(data: unknown, key?: string, { topic = 'p', partition = 0, ...own }: PublishOptions = {}) {
-    const { value, type } = writeValue(JSON.stringify(data))
-    const headers = { [HEADER.id]: `e${this.#published++}`, [HEADER.type]: type, ...own }
-    const record = writeRecord(key, value, headers)
+    const record = this.record(data, key, own)
     const log = this.cluster.log(topic, partition)
     const { baseOffset } = log.append({ records: [record], timestamp: this.clock.now() })
     await this.settled()
