@@ -1,43 +1,14 @@
-/** Kafka brokers that are lost, or stand still: what is special to Kafka. */
+/** A Kafka broker that stands still. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
-import { isMissing, Link, Log, PATIENCE, until } from '@elysia-microservices/test-support'
+import { isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
 
 if (!isMissing('outages of Kafka brokers', kafkaMissing()))
   describe('a Kafka broker', () => {
-    it('that is lost while a service begins to listen does not leave the service without its topics', {
-      timeout: PATIENCE
-    }, async () => {
-      const server = await sharedKafka()
-      const { logger } = new Log()
-      const link = await Link.start(server.port)
-      const near = kafka({ url: [`127.0.0.1:${link.port}`], advertised: false, partitions: 1 })
-      const service = microservice({ name: 'early', transport: near, logger })
-        .message('early.echo', ({ data }) => data)
-        .message('early.other', ({ data }) => data)
-      const client = connect({ transport: kafka({ url: [server.broker] }), logger })
-      try {
-        link.losesAnswerTo = 'early.echo'
-        await service.listen()
-        assert.equal(link.cut, 1)
-        for (const pattern of ['early.echo', 'early.other'])
-          await until('It is answered', () =>
-            client.request(pattern, 1, { timeout: 2_000 }).then(
-              (answer) => answer === 1,
-              () => false
-            )
-          )
-      } finally {
-        await client.close()
-        await service.stop()
-        await link.stop()
-      }
-    })
-
     it('that stands still for longer than a request may take ends no process, and loses no event', {
       timeout: 4 * PATIENCE
     }, async () => {

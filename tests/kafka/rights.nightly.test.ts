@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
 import { collected, isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
-import { pauseGroup, resumeGroup } from '@elysia-microservices/transport'
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import kafkajs from 'kafkajs'
@@ -74,7 +73,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
         'super.users': 'User:ANONYMOUS'
       })
       cleanUps.push(() => server.stop())
-      admin = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING }).admin()
+      admin = new Kafka({ url: [server.broker], logLevel: logLevel.NOTHING }).admin()
       cleanUps.push(() => admin.disconnect())
       await admin.createAcls({ acl: entries() })
       client = connect({ transport: as('caller'), timeout: PATIENCE })
@@ -123,65 +122,6 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
       assert.deepEqual(await client.request('orders.total', [2]), [2])
     })
 
-    it('a service that may not read its retries says so until it may', { timeout: PATIENCE }, async () => {
-      const denial = {
-        resourceType: AclResourceTypes.TOPIC,
-        resourceName: 'orders.denied.retry-',
-        resourcePatternType: ResourcePatternTypes.PREFIXED,
-        principal: 'User:orders',
-        host: '*',
-        operation: AclOperationTypes.READ,
-        permissionType: AclPermissionTypes.DENY
-      }
-      await admin.createAcls({ acl: [denial] })
-      let attempts = 0
-      const service = microservice({ name: 'orders', transport: as('orders'), logger: log.logger }).event(
-        'orders.denied',
-        () => {
-          if (++attempts === 1) throw new Error('again')
-        },
-        { durable: { retry: { attempts: 2, minDelay: 1 } } }
-      )
-      await service.listen()
-      cleanUps.push(() => service.stop())
-      await client.publish('orders.denied', 1)
-      const unavailable = () => service.stats()[0]?.unavailable
-      await until('It says so', () => unavailable() !== undefined)
-      assert.match(unavailable() ?? '', /is not retried: Kafka does not let this user read/)
-      await admin.deleteAcls({ filters: [denial] })
-      await until('It is retried', () => attempts === 2)
-      await until('It says nothing more', () => unavailable() === undefined)
-    })
-
-    it('a service that may not read which groups are paused does not start', {
-      timeout: PATIENCE
-    }, async () => {
-      // Afterwards the topic has records, so it must be read.
-      const manager = connect({ transport: kafka({ url: [server.broker], partitions: 1 }) })
-      await pauseGroup(manager, 'orders')
-      await resumeGroup(manager, 'orders')
-      await manager.close()
-      const denial = {
-        resourceType: AclResourceTypes.TOPIC,
-        resourceName: '_elysia.groups',
-        resourcePatternType: ResourcePatternTypes.LITERAL,
-        principal: 'User:orders',
-        host: '*',
-        operation: AclOperationTypes.READ,
-        permissionType: AclPermissionTypes.DENY
-      }
-      await admin.createAcls({ acl: [denial] })
-      try {
-        const service = microservice({ name: 'other', transport: as('orders'), logger: log.logger })
-        await assert.rejects(
-          service.event('orders.unread', () => {}, { durable: true }).listen(),
-          /the topic '_elysia\.groups' cannot be read.*give this user the right to Read/s
-        )
-      } finally {
-        await admin.deleteAcls({ filters: [denial] })
-      }
-    })
-
     it('a service without rights does not start, and reports the reason', { timeout: PATIENCE }, async () => {
       const service = microservice({ name: 'stock', transport: as('caller'), logger: log.logger })
       await assert.rejects(
@@ -209,9 +149,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
         servername: 'localhost'
       }
       const brokers = [`127.0.0.1:${server.tlsPort}`]
-      const untrusted = connect({
-        transport: kafka({ url: brokers, tls: { ...tls, ca: read('service.pem') } })
-      })
+      const untrusted = connect({ transport: kafka({ url: brokers, tls: { ...tls, ca: read('service.pem') } }) })
       await assert.rejects(untrusted.connect(), { name: 'ConnectionError' })
       await untrusted.close()
       // The user of the certificate has no rights: the connection is accepted, but every request is refused.

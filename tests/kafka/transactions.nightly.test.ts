@@ -1,9 +1,9 @@
 /** Records that other producers store in transactions of Kafka: handled when they are committed, as over Nest. */
 import assert from 'node:assert/strict'
 import { afterEach, before, describe, it } from 'node:test'
-import { type KafkaOptions, kafka } from '@elysia-microservices/kafka'
+import { kafka } from '@elysia-microservices/kafka'
 import { isMissing, Log, PATIENCE, until } from '@elysia-microservices/test-support'
-import { Admin, Producer, stringSerializers } from '@platformatic/kafka'
+import { Producer, stringSerializers } from '@platformatic/kafka'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { type KafkaServerProcess, kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
@@ -15,8 +15,7 @@ if (!isMissing('transactions of Kafka', kafkaMissing()))
     const cleanUps: (() => Promise<unknown>)[] = []
     const { logger } = new Log()
     const fresh = () => `transaction${++count}.happened`
-    const transport = (options: KafkaOptions = {}) =>
-      kafka({ url: [server.broker], partitions: 1, ...options })
+    const transport = (events?: 'every-process') => kafka({ url: [server.broker], partitions: 1, events })
 
     before(async () => {
       server = await sharedKafka()
@@ -24,12 +23,6 @@ if (!isMissing('transactions of Kafka', kafkaMissing()))
     afterEach(async () => {
       for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
     })
-
-    async function create(...topics: readonly string[]): Promise<void> {
-      const admin = new Admin({ clientId: 'test', bootstrapBrokers: [server.broker] })
-      await admin.createTopics({ topics: [...topics], partitions: 1, replicas: 1 })
-      await admin.close()
-    }
 
     /** Begins a transaction of another producer. */
     async function begin(topic: string) {
@@ -43,21 +36,20 @@ if (!isMissing('transactions of Kafka', kafkaMissing()))
       cleanUps.push(() => producer.close())
       const transaction = await producer.beginTransaction()
       return {
-        send: (value: string, to = topic, headers = {}) =>
-          transaction.send({ messages: [{ topic: to, key: 'k', value, headers }] }),
+        send: (value: string) => transaction.send({ messages: [{ topic, key: 'k', value }] }),
         commit: () => transaction.commit(),
         abort: () => transaction.abort()
       }
     }
 
     /** Serves a pattern with all kinds of handlers. */
-    async function serve(pattern: string, options: KafkaOptions = {}) {
+    async function serve(pattern: string) {
       const seen = { durable: [] as unknown[], plain: [] as unknown[], all: [] as unknown[] }
       const names = Object.keys(seen) as (keyof typeof seen)[]
       const services = names.map((name) =>
         microservice({
           name: `${name} ${pattern}`,
-          transport: transport({ ...options, ...(name === 'all' && { events: 'every-process' }) }),
+          transport: transport(name === 'all' ? 'every-process' : undefined),
           logger
         }).event(pattern, ({ data }: Message) => void seen[name].push(data), {
           durable: name === 'durable' ? { ordered: true } : undefined
@@ -99,30 +91,6 @@ if (!isMissing('transactions of Kafka', kafkaMissing()))
       await until('Nothing waits', () => figures()?.lag === 0)
     })
 
-    it('is handled at once, and also when it is aborted, with `readUncommitted`', {
-      timeout: PATIENCE
-    }, async () => {
-      const pattern = fresh()
-      const { seen, has } = await serve(pattern, { readUncommitted: true })
-      const transaction = await begin(pattern)
-      await transaction.send('aborted')
-      await until('It is handled', has('aborted'))
-      await transaction.abort()
-      assert.deepEqual(seen, { durable: ['aborted'], plain: ['aborted'], all: ['aborted'] })
-    })
-
-    it('that is open when a new group begins is handled when it is committed', {
-      timeout: PATIENCE
-    }, async () => {
-      const pattern = fresh()
-      await create(pattern)
-      const transaction = await begin(pattern)
-      await transaction.send('begun before')
-      const { has } = await serve(pattern)
-      await transaction.commit()
-      await until('It is handled', has('begun before'))
-    })
-
     it('holds up neither requests for other topics nor answers, and a request behind it is answered later', {
       timeout: PATIENCE
     }, async () => {
@@ -146,20 +114,5 @@ if (!isMissing('transactions of Kafka', kafkaMissing()))
       assert.equal(isAnswered, false)
       await transaction.abort()
       assert.equal(await behind, 2)
-    })
-
-    it('that is aborted is no retry and no dead letter of a group', { timeout: PATIENCE }, async () => {
-      const pattern = fresh()
-      const { seen, has } = await serve(pattern)
-      await create(`${pattern}.retry-1`)
-      const transaction = await begin(pattern)
-      const own = { 'elysia-group': `durable ${pattern}`, 'elysia-attempts': '1', 'elysia-due': '0' }
-      await transaction.send('forged', `${pattern}.retry-1`, own)
-      await transaction.abort()
-      const last = await begin(pattern)
-      await last.send('last')
-      await last.commit()
-      await until('The last is handled', has('last'))
-      assert.ok(!seen.durable.includes('forged'))
     })
   })
