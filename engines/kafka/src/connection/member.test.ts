@@ -5,7 +5,7 @@ import type { DriverConnection, Heartbeat, HeartbeatAnswer } from '../driver.ts'
 import type { Cluster } from './cluster.ts'
 import { Code } from './errors.ts'
 import type { Committed, Group } from './group.ts'
-import { Member } from './member.ts'
+import { BEAT, Member } from './member.ts'
 
 const refused = (apiCode: number) => Object.assign(new Error(`code ${apiCode}`), { apiCode })
 const position: Committed = { topic: 'a', topicId: 'id', partition: 0, next: 5n, metadata: '' }
@@ -177,24 +177,37 @@ describe('a member of a group', () => {
     const group = new FakeGroup()
     group.heartbeat = 5_000
     const listener = { assigned() {}, revoked: async () => {}, lost() {}, deleted() {}, failed() {} }
-    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map(), clock)
-    /** The heartbeats of a minute. */
-    const beatsOfAMinute = async () => {
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map(), { clock })
+    const beatsIn = async (seconds: number) => {
       const before = group.beats
-      await clock.advance(60_000)
+      await clock.advance(seconds * 1_000)
       return group.beats - before
     }
     await member.join()
     // Ten of them a second apart, and then every five seconds.
-    assert.equal(await beatsOfAMinute(), 20)
-    assert.equal(await beatsOfAMinute(), 12)
+    assert.deepEqual([await beatsIn(60), await beatsIn(60)], [20, 12])
     group.id = 'new id'
-    assert.ok((await beatsOfAMinute()) > 15)
-    assert.equal(await beatsOfAMinute(), 12)
+    assert.ok((await beatsIn(60)) > 15)
+    assert.equal(await beatsIn(60), 12)
     group.heartbeat = 200
-    await beatsOfAMinute()
-    assert.equal(await beatsOfAMinute(), 300)
+    await beatsIn(5)
+    assert.equal(await beatsIn(2), 10)
     await member.leave()
     assert.equal(clock.waiting, 0)
+  })
+
+  it('of which callers wait sends a heartbeat every second', async () => {
+    const clock = new ManualClock()
+    const group = new FakeGroup()
+    group.heartbeat = 5_000
+    const listener = { assigned() {}, revoked: async () => {}, lost() {}, deleted() {}, failed() {} }
+    const options = { clock, longest: BEAT }
+    const member = new Member(group as unknown as Group, ['a'], listener, async () => new Map(), options)
+    await member.join()
+    await clock.advance(15_000)
+    const before = group.beats
+    await clock.advance(10_000)
+    assert.equal(group.beats - before, 10)
+    await member.leave()
   })
 })

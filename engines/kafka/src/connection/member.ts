@@ -13,9 +13,9 @@ import { byTopic, type Committed, type Group, type IdentifiedPartition } from '.
 
 /**
  * Milliseconds between heartbeats at most while the partitions of the group change: the answers to heartbeats tell which
- * ones belong to this member. Otherwise heartbeats are as far apart as the broker wants.
+ * ones belong to this member.
  */
-const BEAT = 1_000
+export const BEAT = 1_000
 /** Heartbeats after a change, after which no further change is expected. */
 const SETTLED_AFTER = 10
 /**
@@ -47,6 +47,15 @@ export interface MemberListener {
 
 type Target = readonly PartitionsOfTopic[]
 
+export interface MemberOptions {
+  readonly clock?: Clock
+  /**
+   * Milliseconds between heartbeats at most, also when the group has not changed for a while. Default: as many as the
+   * broker wants
+   */
+  readonly longest?: number
+}
+
 /** A member of a group. */
 export class Member {
   readonly id = randomUUID()
@@ -63,6 +72,7 @@ export class Member {
   /** The partitions that the coordinator has assigned to this member in its last answer. */
   #target: Target | undefined
   readonly #clock: Clock
+  readonly #longest: number
   /** Cancels the next heartbeat. */
   #cancel: (() => void) | undefined
   #beating: Promise<void> | undefined
@@ -75,9 +85,10 @@ export class Member {
     topics: readonly string[],
     listener: MemberListener,
     begin: (topic: string, partitions: readonly number[]) => Promise<ReadonlyMap<number, bigint>>,
-    clock = systemClock
+    { clock = systemClock, longest = Number.POSITIVE_INFINITY }: MemberOptions = {}
   ) {
     this.#clock = clock
+    this.#longest = longest
     this.group = group
     this.#topics = topics
     this.#listener = listener
@@ -219,7 +230,7 @@ export class Member {
     this.#epoch = memberEpoch
     if (assignment !== null) this.#target = assignment.topicPartitions
     if (this.#target !== undefined) await this.#reconcile(this.#target)
-    this.#interval = beatAfter(this.#unchanged, heartbeatIntervalMs)
+    this.#interval = Math.min(heartbeatIntervalMs, this.#unchanged < SETTLED_AFTER ? BEAT : this.#longest)
     for (const known of this.#wanting.splice(0)) known()
   }
 
@@ -289,15 +300,6 @@ export class Member {
         begun.push({ topic, topicId: topicIds.get(topic) ?? '', partition, next, metadata: '' })
     return [...known, ...begun]
   }
-}
-
-/**
- * Milliseconds until the next heartbeat.
- * @param unchanged heartbeats since the group has last changed
- * @param wanted milliseconds between heartbeats that the broker wants
- */
-function beatAfter(unchanged: number, wanted: number): number {
-  return unchanged < SETTLED_AFTER ? Math.min(BEAT, wanted) : wanted
 }
 
 /** Milliseconds within which an answer to a heartbeat tells the member its new epoch. */

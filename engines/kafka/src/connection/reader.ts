@@ -9,8 +9,11 @@ import { answeredWith, Code, responseOf } from './errors.ts'
 import type { IdentifiedPartition } from './group.ts'
 import { positionOf } from './positions.ts'
 
-/** Milliseconds that a broker waits for new records before it answers a fetch request with none. */
-const PATIENCE = 5_000
+/**
+ * Milliseconds that a broker waits for new records before it answers a fetch request with none. Shorter than the time
+ * within which a broker must answer, and long, because each idle handler has a request of its own.
+ */
+const PATIENCE = 20_000
 /** Milliseconds until a fetch request that has failed is repeated. */
 const AGAIN_AFTER = 100
 

@@ -12,7 +12,7 @@ import type { Fetched } from '../words/record.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
 import { Group } from './group.ts'
-import { Member } from './member.ts'
+import { BEAT, Member } from './member.ts'
 import { positionOf, positionsOf } from './positions.ts'
 import { type FetchedPartition, Reader } from './reader.ts'
 
@@ -140,7 +140,9 @@ class Taker {
         },
         // The group has begun already, so a partition without a position is newer than the group: nothing in it was
         // read.
-        (topic, partitions) => positionsOf(cluster, topic, partitions, EARLIEST)
+        (topic, partitions) => positionsOf(cluster, topic, partitions, EARLIEST),
+        // Callers wait, and a service has one member for all of its patterns.
+        { longest: BEAT }
       )
   }
 

@@ -183,7 +183,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
         failed: (error) => this.#failed(error)
       },
       (topic, partitions) => positions.beginnings(topic, partitions),
-      this.#options.clock
+      { clock: this.#options.clock }
     )
   }
 

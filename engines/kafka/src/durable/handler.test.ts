@@ -90,6 +90,7 @@ describe('a durable handler over Kafka', () => {
     ])
     await scene.advance(10_000)
     assert.deepEqual(other.begun, ['x'])
+    assert.equal(scene.committed(), '1')
     assert.equal(scene.committed(0, 'g.p', 'p.retry-1'), '1')
     assert.equal(scene.committed(0, 'other.p', 'p.retry-1'), '1')
   })

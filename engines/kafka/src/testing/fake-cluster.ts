@@ -87,6 +87,11 @@ export class FakeCluster {
     for (const node of this.#nodes) this.#up.set(this.port + node - 1, node)
   }
 
+  /** Ends connections on which nothing is asked, as brokers do after some minutes. */
+  dropIdle(): void {
+    for (const connection of [...this.#connections]) if (connection.isIdle) connection.drop()
+  }
+
   /** Connections stay, but nothing moves. */
   suspend(): void {
     this.#isSuspended = true

@@ -82,6 +82,10 @@ export class FakeConnection implements DriverConnection {
     this.#look()
   }
 
+  get isIdle(): boolean {
+    return this.#unanswered.size === 0
+  }
+
   get isBusy(): boolean {
     return this.#busy > 0
   }

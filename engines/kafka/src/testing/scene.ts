@@ -10,7 +10,7 @@ import { KafkaConnection } from '../connection/kafka-connection.ts'
 import { Isolation } from '../driver.ts'
 import type { KafkaConsumer } from '../durable/consumer.ts'
 import { KafkaServerStore } from '../durable/server-store.ts'
-import { kafkaOptions } from '../options/options.ts'
+import { type KafkaOptions, kafkaOptions } from '../options/options.ts'
 import { readBatches } from '../words/batch.ts'
 import { HEADER, type HeaderName } from '../words/headers.ts'
 import type { Fetched } from '../words/record.ts'
@@ -34,17 +34,23 @@ export interface JoinOptions extends DurableOptions {
   readonly handle?: (message: IncomingMessage) => unknown
 }
 
+export interface SceneOptions extends FakeClusterOptions {
+  /** Of new topics. Default: 1. */
+  readonly partitions?: number
+  readonly readUncommitted?: boolean
+}
+
 export class Scene {
   readonly clock = new ManualClock(1_700_000_000_000)
   readonly cluster: FakeCluster
   readonly lines: string[] = []
-  readonly #partitions: number
+  readonly #options: Pick<KafkaOptions, 'partitions' | 'readUncommitted'>
   readonly #processes: Process[] = []
   #published = 0
 
-  constructor({ partitions = 1, ...options }: FakeClusterOptions & { readonly partitions?: number } = {}) {
+  constructor({ partitions = 1, readUncommitted = false, ...options }: SceneOptions = {}) {
     this.cluster = new FakeCluster({ clock: this.clock, ...options })
-    this.#partitions = partitions
+    this.#options = { partitions, readUncommitted }
   }
 
   readonly logger = {
@@ -53,14 +59,11 @@ export class Scene {
   }
 
   async connect(lost = () => {}, restored = () => {}): Promise<KafkaConnection> {
-    const options = kafkaOptions({
-      brokers: [`127.0.0.1:${this.cluster.port}`],
-      partitions: this.#partitions
-    })
+    const options = kafkaOptions({ brokers: [`127.0.0.1:${this.cluster.port}`], ...this.#options })
     const listener: CarrierListener = {
       lost,
       restored,
-      refused() {},
+      refused: (address, operation) => void this.lines.push(`refused ${operation} ${address}`),
       unpublished() {},
       failed: (error) => void this.lines.push(String(error)),
       ended() {}

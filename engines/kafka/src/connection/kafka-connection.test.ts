@@ -1,0 +1,179 @@
+/** The connection of a client or service over brokers inside the process. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import type { Subject } from '@elysia-microservices/engine'
+import { Scene } from '../testing/scene.ts'
+import { EVERYONE } from '../words/names.ts'
+import { Departures } from './departures.ts'
+import { Code } from './errors.ts'
+
+describe('a connection to Kafka', () => {
+  const scenes: Scene[] = []
+  const cleanUps: (() => Promise<unknown>)[] = []
+  afterEach(async () => {
+    for (const cleanUp of cleanUps.splice(0)) await cleanUp()
+    for (const scene of scenes.splice(0)) await scene.close()
+  })
+
+  async function open(...options: ConstructorParameters<typeof Scene>) {
+    const scene = new Scene(...options)
+    scenes.push(scene)
+    return { scene, connection: await connect(scene) }
+  }
+
+  async function connect(scene: Scene) {
+    const connection = await scene.connect()
+    cleanUps.push(() => connection.close())
+    return connection
+  }
+
+  /** Listens at a new inbox of a connection. */
+  async function inboxOf(connection: Awaited<ReturnType<typeof connect>>) {
+    const heard: string[] = []
+    const inbox = connection.newInbox()
+    connection.listen(inbox, ({ words }) => void heard.push(String(words)))
+    await connection.flush()
+    return { address: `${inbox}1`, heard }
+  }
+
+  it('hears answers again after it was away for longer than answers are kept', async () => {
+    const { scene, connection } = await open()
+    const { address, heard } = await inboxOf(connection)
+    const [topic = '', partition] = address.split('/')
+    scene.cluster.stop()
+    const log = scene.cluster.log(topic, Number(partition))
+    for (const text of ['a', 'b']) log.append({ records: [scene.record(text)], timestamp: scene.clock.now() })
+    log.deleteUpTo(2)
+    scene.cluster.start()
+    await scene.until(() => connection.isConnected)
+    const other = await connect(scene)
+    other.publish(address, 'answer')
+    await scene.until(() => heard.length === 1)
+    assert.deepEqual(heard, ['answer'])
+  })
+
+  it('sends what was published while the brokers were lost, in order', async () => {
+    const { scene, connection } = await open()
+    const other = await connect(scene)
+    const { address, heard } = await inboxOf(other)
+    // A connection on which nothing is asked does not notice that it is lost.
+    await inboxOf(connection)
+    scene.cluster.stop()
+    await scene.until(() => !connection.isConnected && !other.isConnected)
+    for (const text of ['a', 'b', 'c']) connection.publish(address, text)
+    await assert.rejects(connection.flush(), /lost/)
+    scene.cluster.start()
+    await scene.until(() => heard.length === 3)
+    assert.deepEqual(heard, ['a', 'b', 'c'])
+  })
+
+  it('tells the sender of a request that there is no topic for it, and of what is refused', async () => {
+    const { scene, connection } = await open()
+    const inbox = connection.newInbox()
+    const heard: unknown[] = []
+    connection.listen(inbox, (message) => void heard.push(message))
+    await connection.flush()
+    connection.publish('missing', '{"pattern":"missing","data":1,"id":"1"}', `${inbox}1`)
+    await scene.until(() => heard.length === 1)
+    scene.cluster.create({ name: 'forbidden' })
+    scene.cluster.refuses = (request, about) =>
+      request === 'produce' && about === 'forbidden' ? Code.topicAuthorization : undefined
+    connection.publish('forbidden', '{"pattern":"forbidden","data":1,"id":"1"}', `${inbox}1`)
+    await scene.until(() => scene.lines.includes('refused publish forbidden'))
+  })
+
+  it('resolves a flush when everything is stored, also while the leader of a partition moves', async () => {
+    const { scene, connection } = await open({ brokers: 2 })
+    scene.cluster.create({ name: 'p' })
+    connection.emit('p', '{"pattern":"p","data":1}')
+    await connection.flush()
+    scene.cluster.topic('p').leaders[0] = 2
+    for (const data of [2, 3]) connection.emit('p', `{"pattern":"p","data":${data}}`)
+    await connection.flush()
+    assert.deepEqual(
+      scene.records('p').map(({ text }) => text),
+      ['1', '2', '3']
+    )
+  })
+
+  it('that is lost while a service begins to listen does not leave the service without its topics', async () => {
+    const { scene, connection } = await open({ heartbeatInterval: 20 })
+    let isLost = false
+    scene.cluster.losesAnswerTo = (request) => {
+      const loses = request === 'createTopics' && !isLost
+      isLost ||= loses
+      return loses
+    }
+    const taken: string[] = []
+    const subjects = ['p', 'q'].map((address) => ({ address, queue: 's' }) as unknown as Subject)
+    await connection.take(subjects, ({ address }) => void taken.push(address))
+    assert.equal(isLost, true)
+    await scene.until(() => scene.cluster.group('s-server').members.length > 0)
+    for (const topic of ['p', 'q']) await scene.publish(1, undefined, { topic })
+    await scene.until(() => taken.length === 2)
+    assert.deepEqual(taken.sort(), ['p', 'q'])
+  })
+
+  it('goes to another broker of the cluster when one is lost', async () => {
+    const { scene, connection } = await open({ brokers: 2 })
+    scene.cluster.create({ name: 'p' })
+    await connection.cluster.lookUp('p')
+    scene.cluster.stop(1)
+    scene.cluster.topic('p').leaders[0] = 2
+    await scene.until(() => connection.isConnected)
+    connection.emit('p', '{"pattern":"p","data":1}')
+    await scene.until(() => scene.records('p').length === 1)
+  })
+
+  it('opens a connection again that its broker has closed because it was idle', async () => {
+    const { scene, connection } = await open()
+    const { address, heard } = await inboxOf(connection)
+    let connects = 0
+    const { connect: again } = scene.cluster.driver
+    scene.cluster.driver.connect = (...args) => {
+      connects++
+      return again(...args)
+    }
+    connection.publish(address, 'a')
+    await scene.until(() => heard.length === 1)
+    connects = 0
+    scene.cluster.dropIdle()
+    await scene.settled()
+    assert.equal(connection.isConnected, true)
+    connection.publish(address, 'b')
+    await scene.until(() => heard.length === 2)
+    assert.deepEqual([heard, connects], [['a', 'b'], 1])
+    assert.deepEqual(scene.lines, [])
+  })
+
+  it('tells services that it closes, and each ends the answers to it', async () => {
+    const { scene, connection } = await open()
+    const service = await connect(scene)
+    const ended: string[] = []
+    service.listen(EVERYONE, () => {})
+    const { address } = await inboxOf(connection)
+    const control = service.newInbox()
+    service.listen(control, ({ address }) => void ended.push(address))
+    await service.flush()
+    service.publish(address, 'first', `${control}1`)
+    await service.flush()
+    await connection.close()
+    await scene.until(() => ended.length === 1)
+    // A further answer is not sent.
+    service.publish(address, 'second', `${control}2`)
+    await scene.until(() => ended.length === 2)
+    assert.deepEqual(ended, [`${control}1`, `${control}2`])
+  })
+
+  it('remembers the callers that have closed, and ends their answers only', () => {
+    const told: string[] = []
+    const departures = new Departures((reply) => void told.push(reply))
+    assert.equal(departures.expect('t/0/one.1', 'a'), true)
+    assert.equal(departures.expect('t/0/other.1', 'b'), true)
+    departures.gone('t/0/one.')
+    assert.deepEqual(told, ['a'])
+    assert.equal(departures.expect('t/0/one.2', 'c'), false)
+    departures.gone('t/0/one.')
+    assert.deepEqual(told, ['a'])
+  })
+})
