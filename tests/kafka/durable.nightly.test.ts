@@ -39,7 +39,7 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
     }
 
     /** Kafka's older driver, which other programs use. */
-    const others = () => new Kafka({ url: [server.broker], logLevel: logLevel.NOTHING })
+    const others = () => new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING })
 
     before(async () => {
       server = await sharedKafka()

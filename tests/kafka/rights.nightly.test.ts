@@ -73,7 +73,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
         'super.users': 'User:ANONYMOUS'
       })
       cleanUps.push(() => server.stop())
-      admin = new Kafka({ url: [server.broker], logLevel: logLevel.NOTHING }).admin()
+      admin = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING }).admin()
       cleanUps.push(() => admin.disconnect())
       await admin.createAcls({ acl: entries() })
       client = connect({ transport: as('caller'), timeout: PATIENCE })
@@ -149,7 +149,9 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
         servername: 'localhost'
       }
       const brokers = [`127.0.0.1:${server.tlsPort}`]
-      const untrusted = connect({ transport: kafka({ url: brokers, tls: { ...tls, ca: read('service.pem') } }) })
+      const untrusted = connect({
+        transport: kafka({ url: brokers, tls: { ...tls, ca: read('service.pem') } })
+      })
       await assert.rejects(untrusted.connect(), { name: 'ConnectionError' })
       await untrusted.close()
       // The user of the certificate has no rights: the connection is accepted, but every request is refused.

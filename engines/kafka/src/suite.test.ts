@@ -22,7 +22,7 @@ engineTests({
     return {
       port: server.port,
       transport: ({ port = server.port } = {}) =>
-        kafkaBy(server.driver, { brokers: [`127.0.0.1:${port}`], advertised: false, partitions: 1 }),
+        kafkaBy(server.driver, { url: [`127.0.0.1:${port}`], advertised: false, partitions: 1 }),
       stop: async () => server.stop(),
       start: async () => server.start(),
       suspend: () => server.suspend(),

@@ -59,7 +59,7 @@ export class Scene {
   }
 
   async connect(lost = () => {}, restored = () => {}): Promise<KafkaConnection> {
-    const options = kafkaOptions({ brokers: [`127.0.0.1:${this.cluster.port}`], ...this.#options })
+    const options = kafkaOptions({ url: [`127.0.0.1:${this.cluster.port}`], ...this.#options })
     const listener: CarrierListener = {
       lost,
       restored,
