@@ -2,22 +2,20 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import type { Subject } from '@elysia-microservices/engine'
-import { Scene } from '../testing/scene.ts'
+import { newScenes, type Scene, type SceneOptions } from '../testing/scene.ts'
 import { EVERYONE } from '../words/names.ts'
 import { Departures } from './departures.ts'
 import { Code } from './errors.ts'
 
 describe('a connection to Kafka', () => {
-  const scenes: Scene[] = []
+  const newScene = newScenes()
   const cleanUps: (() => Promise<unknown>)[] = []
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0)) await cleanUp()
-    for (const scene of scenes.splice(0)) await scene.close()
   })
 
-  async function open(...options: ConstructorParameters<typeof Scene>) {
-    const scene = new Scene(...options)
-    scenes.push(scene)
+  async function open(options?: SceneOptions) {
+    const scene = newScene(options)
     return { scene, connection: await connect(scene) }
   }
 

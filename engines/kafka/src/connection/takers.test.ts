@@ -2,21 +2,19 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import type { Subject } from '@elysia-microservices/engine'
-import { Scene } from '../testing/scene.ts'
+import { newScenes, type Scene } from '../testing/scene.ts'
 import { HEADER } from '../words/headers.ts'
 import { Code } from './errors.ts'
 
 describe('the messages of a service over Kafka', () => {
-  const scenes: Scene[] = []
+  const newScene = newScenes()
   const cleanUps: (() => Promise<unknown>)[] = []
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0)) await cleanUp()
-    for (const scene of scenes.splice(0)) await scene.close()
   })
 
   function open() {
-    const scene = new Scene({ heartbeatInterval: 20 })
-    scenes.push(scene)
+    const scene = newScene({ heartbeatInterval: 20 })
     scene.cluster.create({ name: 'p' })
     return scene
   }

@@ -1,8 +1,8 @@
 /** The store of a client over brokers inside the process: dead letters, pauses of groups. */
 import assert from 'node:assert/strict'
-import { afterEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { Code } from '../connection/errors.ts'
-import { Scene } from '../testing/scene.ts'
+import { newScenes, type Scene } from '../testing/scene.ts'
 import { HEADER } from '../words/headers.ts'
 import { KafkaDeadLetters } from './dead-letters.ts'
 import { pauseGroup } from './groups.ts'
@@ -14,14 +14,10 @@ async function all<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
 }
 
 describe('the store of a client over Kafka', () => {
-  const scenes: Scene[] = []
-  afterEach(async () => {
-    for (const scene of scenes.splice(0)) await scene.close()
-  })
+  const newScene = newScenes()
 
   async function open() {
-    const scene = new Scene()
-    scenes.push(scene)
+    const scene = newScene()
     const connection = await scene.connect()
     const letters = new KafkaDeadLetters('g', async () => connection.cluster)
     return { scene, connection, letters }

@@ -1,21 +1,13 @@
 /** A durable handler over brokers inside the process, with a clock that the test moves. */
 import assert from 'node:assert/strict'
-import { afterEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { type IncomingMessage, RetryLater } from '@elysia-microservices/transport/kit'
 import { Code } from '../connection/errors.ts'
-import { Scene } from '../testing/scene.ts'
+import { newScenes } from '../testing/scene.ts'
 import { HEADER } from '../words/headers.ts'
 
 describe('a durable handler over Kafka', () => {
-  const scenes: Scene[] = []
-  afterEach(async () => {
-    for (const scene of scenes.splice(0)) await scene.close()
-  })
-  const newScene = (...options: ConstructorParameters<typeof Scene>) => {
-    const scene = new Scene(...options)
-    scenes.push(scene)
-    return scene
-  }
+  const newScene = newScenes()
 
   /** A handler whose runs a test ends, by the data of the event. */
   function held() {

@@ -1,22 +1,14 @@
 /** Groups whose positions Kafka has lost, or whose positions no longer fit the topic: no event is skipped in silence. */
 import assert from 'node:assert/strict'
-import { afterEach, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { Code } from '../connection/errors.ts'
-import { type JoinOptions, Scene } from '../testing/scene.ts'
+import { type JoinOptions, newScenes, type Scene } from '../testing/scene.ts'
 import { HEADER } from '../words/headers.ts'
 
 const DAY = 86_400_000
 
 describe('a group of Kafka', () => {
-  const scenes: Scene[] = []
-  afterEach(async () => {
-    for (const scene of scenes.splice(0)) await scene.close()
-  })
-  const newScene = (...options: ConstructorParameters<typeof Scene>) => {
-    const scene = new Scene(...options)
-    scenes.push(scene)
-    return scene
-  }
+  const newScene = newScenes()
 
   /** Handles what there is, and stops. */
   async function handleAndStop(scene: Scene, options: JoinOptions = {}, ...data: readonly unknown[]) {

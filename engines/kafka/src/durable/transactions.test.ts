@@ -1,18 +1,14 @@
 /** Records of other producers' transactions over brokers inside the process. */
 import assert from 'node:assert/strict'
-import { afterEach, describe, it } from 'node:test'
-import { Scene, type SceneOptions } from '../testing/scene.ts'
+import { describe, it } from 'node:test'
+import { newScenes, type SceneOptions } from '../testing/scene.ts'
 import { HEADER } from '../words/headers.ts'
 
 describe('a record of a transaction in Kafka', () => {
-  const scenes: Scene[] = []
-  afterEach(async () => {
-    for (const scene of scenes.splice(0)) await scene.close()
-  })
+  const newScene = newScenes()
 
   function open(options: SceneOptions = {}) {
-    const scene = new Scene(options)
-    scenes.push(scene)
+    const scene = newScene(options)
     scene.cluster.create({ name: 'p' })
     /** Begins a transaction with one record. */
     const begin = (data: unknown, topic = 'p', own: Readonly<Record<string, string>> = {}) => {

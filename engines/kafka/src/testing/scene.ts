@@ -1,4 +1,5 @@
 /** One cluster with durable handlers, and a clock that the test moves. */
+import { afterEach } from 'node:test'
 import type { CarrierListener, ConsumerInit } from '@elysia-microservices/engine'
 import {
   type DurableOptions,
@@ -38,6 +39,19 @@ export interface SceneOptions extends FakeClusterOptions {
   /** Of new topics. Default: 1. */
   readonly partitions?: number
   readonly readUncommitted?: boolean
+}
+
+/** Makes scenes, which are closed after each test. */
+export function newScenes(): (options?: SceneOptions) => Scene {
+  const scenes: Scene[] = []
+  afterEach(async () => {
+    for (const scene of scenes.splice(0)) await scene.close()
+  })
+  return (options) => {
+    const scene = new Scene(options)
+    scenes.push(scene)
+    return scene
+  }
 }
 
 export class Scene {
