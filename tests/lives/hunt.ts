@@ -17,6 +17,8 @@ interface Hunt extends Wishes {
   isOver(): boolean
   elapsed(): number
   readonly hashes: boolean
+  /** Whether the first life that breaks a promise ends the hunt, and is not made small. */
+  readonly isFirstEnough: boolean
   print(line: string): void
 }
 
@@ -47,6 +49,10 @@ export async function hunt(world: World, options: Hunt): Promise<number> {
       const kind = kindOf(verdict)
       const times = (kinds.get(kind) ?? 0) + 1
       kinds.set(kind, times)
+      if (options.isFirstEnough) {
+        print(`seed ${seed}: ${verdict.broken[0]}`)
+        break
+      }
       // The first of its kind tells enough, and making it small takes long.
       if (times === 1) await report(world, plan, seed, verdict, print)
       else if (times <= 3) print(`seed ${seed}: ${kind}`)

@@ -1,6 +1,7 @@
 /**
  * Lives from seeds: `--seed=7` lives one and says what happened, `--lives=1000 --from=1` lives many, `--minutes=5` goes on
- * for so long, `--kept` lives those that once broke a promise. A life that breaks one is made as small as possible.
+ * for so long, `--first` ends at the first
+ * life that breaks a promise, `--kept` lives those that once broke a promise. A life that breaks one is made as small as possible.
  */
 import { parseArgs } from 'node:util'
 import { World } from './world.ts'
@@ -14,6 +15,7 @@ const { values } = parseArgs({
     carriers: { type: 'string' },
     plain: { type: 'boolean' },
     kept: { type: 'boolean', default: false },
+    first: { type: 'boolean', default: false },
     hashes: { type: 'boolean', default: false }
   }
 })
@@ -37,6 +39,7 @@ const hunting = values.kept
         isOver: () => values.minutes !== undefined && clock() - began > Number(values.minutes) * 60_000,
         elapsed: () => clock() - began,
         hashes: values.hashes,
+        isFirstEnough: values.first,
         print
       })
     : replay(world, Number(values.seed), { ...wishes, print })
