@@ -1,7 +1,7 @@
 /** Looks for lives that break a promise, and makes them small. */
 import { KEPT } from './kept.ts'
 import { live, type Verdict } from './life.ts'
-import { type Plan, planOf, type Wishes } from './plan.ts'
+import { CARRIERS, type CarrierName, type Plan, planOf, type Wishes } from './plan.ts'
 import { shrunk } from './shrink.ts'
 import type { World } from './world.ts'
 
@@ -25,7 +25,7 @@ interface Hunt extends Wishes {
 /** Lives many seeds. @returns how many of them have broken a promise */
 export async function hunt(world: World, options: Hunt): Promise<number> {
   const { from, lives, isOver, elapsed, print } = options
-  await warmUp(world)
+  await warmUp(world, options.carriers)
   let found = 0
   let turns = 0
   let steps = 0
@@ -60,6 +60,7 @@ export async function hunt(world: World, options: Hunt): Promise<number> {
     if (lived % 100 === 0) print(told())
   }
   print(told())
+  for (const [kind, times] of kinds) print(`${times} x ${kind}`)
   return found
 }
 
@@ -75,7 +76,7 @@ export async function replay(
   options: Wishes & { print(line: string): void }
 ): Promise<number> {
   const { print } = options
-  await warmUp(world)
+  await warmUp(world, options.carriers)
   const plan = planOf(seed, options)
   const first = await live(world, plan, seed)
   const second = await live(world, plan, seed)
@@ -123,8 +124,7 @@ async function report(
 }
 
 /** Modules that are loaded when they are first needed take time that is none of the world's. */
-async function warmUp(world: World): Promise<void> {
-  const { CARRIERS } = await import('./plan.ts')
-  for (const carrier of CARRIERS)
+async function warmUp(world: World, carriers: readonly CarrierName[] = CARRIERS): Promise<void> {
+  for (const carrier of carriers)
     for (let seed = 1; seed <= 3; seed++) await live(world, planOf(seed, { carriers: [carrier] }), seed)
 }

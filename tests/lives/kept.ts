@@ -32,5 +32,26 @@ export const KEPT: readonly Kept[] = [
         { at: 0, do: 'away', for: 1 }
       ]
     }
+  },
+  {
+    fault: "Events that waited for room on Nest's wire were lost when their client closed the connection",
+    seed: 700_525,
+    plan: {
+      config: { ...PLAIN, carrier: 'nest', inFlight: 4, timeout: 500 },
+      steps: [
+        {
+          at: 0,
+          do: 'request',
+          client: 0,
+          work: 'wait',
+          takes: 2_367,
+          times: 4,
+          idempotent: false,
+          abort: 0
+        },
+        { at: 0, do: 'emit', client: 0, times: 3, takes: 1 },
+        { at: 1, do: 'request', client: 0, work: 'echo', takes: 0, times: 1, idempotent: false, abort: 0 }
+      ]
+    }
   }
 ]

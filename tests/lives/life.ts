@@ -20,7 +20,7 @@ const PEACE = 130_000
 /** Milliseconds that closing may take. */
 const CLOSING = 60_000
 
-/** Attempts after which a durable event is a dead letter. */
+/** Attempts after which a durable event is a dead letter, if dead letters can be given back. */
 const ATTEMPTS = 3
 
 const wait = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds))
@@ -263,7 +263,7 @@ class Life {
         durable: {
           ordered: config.ordered,
           start: config.carrier === 'rabbitmq' ? 'new' : 'all',
-          retry: { attempts: ATTEMPTS, minDelay: 50, maxDelay: 1_000 }
+          retry: { attempts: REDRIVES.has(config.carrier) ? ATTEMPTS : 20, minDelay: 50, maxDelay: 1_000 }
         }
       }
     )

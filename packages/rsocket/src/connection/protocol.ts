@@ -38,6 +38,8 @@ export interface ProtocolConnection {
   drain?(reason?: string): boolean
   /** The timer has fired at a time that the protocol has set. */
   wake?(now: number): void
+  /** The peer has closed the connection: takes care of the events that were received and wait. Called before `discard`. */
+  left?(): void
   /**
    * Nothing more is handled or sent over this socket, which may close much later: frees the memory of received bytes, and
    * ends the streams that this side sends, unless the connection may be resumed.

@@ -189,7 +189,10 @@ export class Session implements SocketListener, Output {
 
   close(error?: Error): void {
     // Chunks that arrived before the end are still handled.
-    if (!this.#isEnding) readQueue.settle()
+    if (!this.#isEnding) {
+      readQueue.settle()
+      this.#protocol?.left?.()
+    }
     this.#isClosed = true
     this.#stop()
     this.#watch?.stop()

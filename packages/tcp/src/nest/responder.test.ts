@@ -12,6 +12,7 @@ import {
 import { RpcError } from '@elysia-microservices/transport/kit'
 import { Subject } from 'rxjs'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
+import { LeftEvents } from './left-events.ts'
 import { NestResponder } from './responder.ts'
 import { PatternReader } from './route.ts'
 
@@ -23,7 +24,8 @@ function responding(handlers: Handlers = {}, limits: Partial<SharedLimits> = {},
     ...{ dispatcher, logger, output },
     maxBufferSize,
     patterns: new PatternReader(),
-    limits: { ...NO_LIMITS, ...limits }
+    limits: { ...NO_LIMITS, ...limits },
+    left: new LeftEvents(limits.admission, maxBufferSize, logger)
   })
   output.adopt(responder)
   /** Passes packets to the responder in one chunk; returns the packets that it has sent. */
@@ -303,6 +305,42 @@ describe("packets on Nest's wire that cannot be handled yet", () => {
     admission.ended()
     assert.deepEqual(await later(), [])
     assert.equal(resumed, 0)
+  })
+
+  it('are handled when there is room, if they are events, although their client has closed the connection', async () => {
+    const admission = new Admission({
+      ...{ maxInFlight: 1, adaptive: undefined },
+      now: () => 0,
+      afterTurn() {}
+    })
+    const { on, responder, dispatcher, later } = responding({}, { admission })
+    admission.began()
+    on({ pattern: 'paid', data: 1 }, { pattern: 'echo', data: 2, id: '1' }, { pattern: 'paid', data: 3 })
+    responder.left()
+    responder.discard()
+    assert.deepEqual(dispatcher.events, [])
+    admission.ended()
+    assert.deepEqual(await later(), [])
+    assert.deepEqual(
+      dispatcher.events.map(({ data }) => data),
+      [1, 3]
+    )
+    assert.equal(dispatcher.requests.length, 0)
+  })
+
+  it('are dropped with a line in the log, if closed connections leave more than one connection may have waiting', () => {
+    const admission = new Admission({
+      ...{ maxInFlight: 1, adaptive: undefined },
+      now: () => 0,
+      afterTurn() {}
+    })
+    const logger = new RecordingLogger()
+    const left = new LeftEvents(admission, 10, logger)
+    admission.began()
+    const frames = new NestFrameDecoder(1_000)
+    frames.push(Buffer.from(encodeFrame('{"pattern":"paid","data":1}')))
+    left.take({ frames, handle: () => assert.fail('it is not handled') })
+    assert.match(logger.lines.join(), /Events of closed connections are dropped/)
   })
 })
 

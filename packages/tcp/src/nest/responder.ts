@@ -32,6 +32,7 @@ import {
   toJson
 } from '@elysia-microservices/transport/nest'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
+import type { LeftEvents } from './left-events.ts'
 import { isPlainRoute, type PatternReader } from './route.ts'
 
 /** Options of a responder. */
@@ -44,6 +45,8 @@ export interface NestResponderOptions {
   /** Reads the patterns of packets. All connections of a server share one reader. */
   readonly patterns: PatternReader
   readonly limits: SharedLimits
+  /** Handles the events that wait when their client closes the connection. */
+  readonly left: LeftEvents
 }
 
 /** Answers the requests of one connection. */
@@ -55,7 +58,8 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   readonly output: Output
   readonly #peer: Peer
   readonly #patterns: PatternReader
-  readonly #frames: NestFrameDecoder
+  readonly #left: LeftEvents
+  #frames: NestFrameDecoder
   readonly #limits: SharedLimits
   /** Limits the work of the server; `undefined` if the work is not limited. */
   readonly #admission: Admission | undefined
@@ -76,6 +80,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     this.#peer = new ConnectionPeer(this)
     this.#patterns = options.patterns
     this.#frames = new NestFrameDecoder(options.maxBufferSize)
+    this.#left = options.left
     this.#limits = options.limits
     this.#admission = options.limits.admission
   }
@@ -128,6 +133,19 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     admission.whenFree(() => {
       this.#isWaiting = false
       if (!this.#isClosed) this.output.goOn()
+    })
+  }
+
+  left(): void {
+    if (this.#isClosed || this.#frames.buffered === 0) return
+    const frames = this.#frames
+    this.#frames = new NestFrameDecoder(0)
+    this.#left.take({
+      frames,
+      handle: (json) => {
+        const packet = readPacket(json)
+        if (packet.id === undefined) this.#handle(packet, json.length)
+      }
     })
   }
 

@@ -26,6 +26,7 @@ import {
   type StopOptions,
   wrapDispatcher
 } from '@elysia-microservices/transport/kit'
+import { LeftEvents } from '../nest/left-events.ts'
 import { NestResponder } from '../nest/responder.ts'
 import { PatternReader } from '../nest/route.ts'
 import type { Source } from '../options/security-options.ts'
@@ -51,6 +52,7 @@ export class TcpServer implements ServerTransport {
   readonly #metadataReaders = new Map<string, MetadataReader>()
   readonly #resumable: ResumableConnections | undefined
   readonly #limits: ServerLimits
+  readonly #left: LeftEvents
   readonly #times: ConnectionTimes
   readonly #refused = new RefusedConnections()
   readonly #listener: Listener
@@ -74,6 +76,7 @@ export class TcpServer implements ServerTransport {
       () => performance.now(),
       (task) => void setImmediate(task)
     )
+    this.#left = new LeftEvents(this.#limits.admission, limits.receiveBuffer, logger)
     this.#times = new ConnectionTimes(this.#sessions, limits, (session, limit) =>
       this.#timeOver(session, limit)
     )
@@ -146,8 +149,11 @@ export class TcpServer implements ServerTransport {
     this.#times.stop()
     this.#refused.stop()
     const sessions = [...this.#sessions]
-    const drained = Promise.all(sessions.map((session) => session.drained()))
-    if (!(await endedWithin(drained, drain))) for (const session of sessions) session.cut()
+    const drained = Promise.all([this.#left.drained(), ...sessions.map((session) => session.drained())])
+    if (!(await endedWithin(drained, drain))) {
+      this.#left.cut()
+      for (const session of sessions) session.cut()
+    }
     await drained
     this.#resumable?.endWaiting()
   }
@@ -187,7 +193,8 @@ export class TcpServer implements ServerTransport {
           output: session,
           maxBufferSize: this.#options.limits.receiveBuffer,
           patterns: this.#patterns,
-          limits: this.#limits
+          limits: this.#limits,
+          left: this.#left
         })
       case 'rsocket':
         return new ServerHandshake(rsocket, session)
