@@ -76,7 +76,7 @@ class Group {
     this.server.declareQueue(PAUSED, safeQueue(), this)
   }
 
-  join(): void {
+  join(concurrency = 2): void {
     const by = this.processes.length
     const link = new TestLink(this.server)
     const run = (message: IncomingMessage) => {
@@ -100,7 +100,7 @@ class Group {
     }
     const durable = durableSettings({
       ordered: this.isOrdered,
-      concurrency: 2,
+      concurrency,
       retry: { attempts: this.#attempts }
     })
     const copies = {
@@ -269,6 +269,27 @@ describe('the durable handler of a group', () => {
         })
       )
     })
+
+  it('keeps the order when its processes end one after the other, whatever the concurrency of each', async () => {
+    const group = new Group(true)
+    group.join(4)
+    await group.rest()
+    for (let n = 0; n < 40; n++) group.publish()
+    group.join(1)
+    group.join(4)
+    for (const { link, consumer } of group.processes.slice(0, 2)) {
+      await group.settle()
+      link.lose()
+      consumer.cut()
+      group.runs.length = 0
+    }
+    await group.rest()
+    assert.deepEqual(
+      [...new Set(group.begun)],
+      Array.from({ length: 40 }, (_, n) => n)
+    )
+    group.cut()
+  })
 
   it('makes no dead letter of an event that waits behind another, however often the group is paused', async () => {
     const group = new Group(true, 2)

@@ -36,10 +36,11 @@ const LOOK = 5_000
 /** Milliseconds after a reading of the figures, for which they are kept up to date. */
 const READ_FOR = 120_000
 /**
- * An ordered handler receives this many events in advance for each event that may run, so that events with other keys
- * can go on.
+ * An ordered handler receives this many events in advance, so that events with other keys can go on. It is the same
+ * number in each process of a group, whatever its `concurrency`: a quorum queue puts what comes back behind what came
+ * back before. So a process that could not take all that its predecessor had would give its part back behind the rest.
  */
-const IN_ADVANCE = 16
+const IN_ADVANCE = 256
 /** Milliseconds within which the server confirms that it delivers nothing more, unless it is lost or has no memory. */
 const CANCELED_WITHIN = 2_000
 
@@ -207,7 +208,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     await channel.bindQueue(queueOfPaused(group), GROUPS, queueOfPaused(group))
     await declareSafe(channel, group, this.#queue, ordered ? { 'x-single-active-consumer': true } : {})
     await channel.bindQueue(this.#queue, STORED, bindingOf(pattern))
-    await channel.prefetch(ordered ? concurrency * IN_ADVANCE : concurrency)
+    await channel.prefetch(ordered ? IN_ADVANCE : concurrency)
     await channel.consume(queueOfMembers(group), () => {}, true)
     const isPaused = await this.#readPaused(channel)
     if (deliveries !== this.#deliveries) return

@@ -195,6 +195,28 @@ export function driverCases(title: string, open: () => Promise<ServerForCases>):
       assert.deepEqual(textsOf(await later.until(3)), ['0', '1', '2'])
     })
 
+    it('puts messages that come back behind those that came back before, and before the others', async () => {
+      const connection = await connect()
+      const [one, other, last] = [
+        await connection.openChannel(true),
+        await connection.openChannel(true),
+        await connection.openChannel(true)
+      ]
+      const name = await queue(last, SAFE)
+      for (const text of ['0', '1', '2', '3']) await told(last, '', name, text)
+      const receive = async (channel: DriverChannel, prefetch: number) => {
+        const seen = new Seen<Received | null>()
+        await channel.prefetch(prefetch)
+        await channel.consume(name, seen.add, false)
+        return textsOf(await seen.until(prefetch))
+      }
+      assert.deepEqual(await receive(one, 3), ['0', '1', '2'])
+      await one.close()
+      assert.deepEqual(await receive(other, 1), ['0'])
+      await other.close()
+      assert.deepEqual(await receive(last, 4), ['1', '2', '0', '3'])
+    })
+
     it('has one active consumer of a queue, until its channel is closed', async () => {
       const connection = await connect()
       const [one, other] = [await connection.openChannel(true), await connection.openChannel(true)]

@@ -86,9 +86,13 @@ export class FakeQueue {
     }
   }
 
-  /** Takes messages back, the oldest first; they come to the front in their order. */
+  /**
+   * Takes messages back, the oldest first; they come to the front in their order, in a quorum queue behind those that
+   * came back before.
+   */
   takeBack(messages: readonly Stored[]): void {
     for (const message of messages) message.deliveries++
-    this.messages.unshift(...messages)
+    const fresh = this.isQuorum ? this.messages.findIndex(({ deliveries }) => deliveries === 0) : 0
+    this.messages.splice(fresh === -1 ? this.messages.length : fresh, 0, ...messages)
   }
 }
